@@ -1,0 +1,117 @@
+# `make run` shows a robot arm on a ROS 2 graph, `make test` proves that it works; both set up all they need in .venv.
+# A sourced ROS 2 is used instead of the ROS wheels from PyPI, in an environment of its own: the two never mix.
+
+ROBOT ?= arm
+SUPPORTED := 3.10 3.11 3.12 3.13
+PYTHONS ?= $(SUPPORTED:%=python%)
+
+# the sourced ROS 2, if any: the first prefix that holds rclpy and is no virtual environment with the wheels
+ROS_PREFIX := $(firstword $(foreach prefix,$(subst :, ,$(AMENT_PREFIX_PATH)),\
+  $(if $(wildcard $(prefix)/pyvenv.cfg),,\
+    $(if $(wildcard $(prefix)/share/ament_index/resource_index/packages/rclpy),$(prefix)))))
+
+VENV ?= .venv$(if $(ROS_PREFIX),-ros-$(notdir $(ROS_PREFIX)))
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --prefer-binary --no-compile
+
+.DEFAULT_GOAL := help
+.PHONY: help run test bench lint clean pins python
+
+help:  ## show this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest or the benchmark>",'
+	@echo '  PYTHON=<interpreter, $(firstword $(SUPPORTED)) to $(lastword $(SUPPORTED))>, VENV=<folder>'
+
+run: $(VENV)/.run  ## simulate ROBOT (default: arm), held by a controller in a second process; Ctrl-C ends both
+	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(ARGS)
+
+test: $(VENV)/.test  ## run all tests
+	@$(BIN)/python -m pytest $(ARGS)
+
+bench: $(VENV)/.bench  ## time a step beside MuJoCo, ODE and Pinocchio
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lint: $(VENV)/.lint  ## what ament_flake8 and ament_pep257 would say, and more
+	@$(BIN)/python -m ruff check $(ARGS)
+
+clean:  ## delete all that the above and colcon made
+	rm -rf .venv .venv-ros-* build dist install log *.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+pins:  ## resolve the ranges of setup.py anew, on all of PYTHONS
+	$(or $(PYTHON),python3) -m venv --clear .venv-pins
+	.venv-pins/bin/python -m pip --quiet install --upgrade pip
+	.venv-pins/bin/python requirements/pin.py $(foreach python,$(PYTHONS),"$$(command -v $(python))")
+	rm -rf .venv-pins
+
+# Every stamp stands for one finished installation, and goes stale with the files it was made from.
+
+ifdef ROS_PREFIX
+# The pins would replace packages that the sourced ROS 2 was built against, numpy above all: the ranges leave them.
+KEEP = $$($(BIN)/python -c 'import numpy; print("numpy==" + numpy.__version__)')
+
+$(VENV)/.run: $(VENV)/.created setup.py package.xml
+	@echo 'Using the ROS 2 in $(ROS_PREFIX).'
+	@$(PIP) --editable . "$(KEEP)"
+	@touch $@
+
+$(VENV)/.test $(VENV)/.bench: $(VENV)/.run
+	@$(PIP) --editable '.[bench,test]' "$(KEEP)"
+	@touch $@
+else
+# All versions are pinned, so there is nothing to resolve; what has to be built, is built with the pinned setuptools.
+PINNED := $(PIP) --no-deps
+BUILD := --no-build-isolation --use-pep517
+
+$(VENV)/.run: $(VENV)/.created requirements/build.txt requirements/run.txt requirements/ros.txt setup.py package.xml
+	@test "$$(uname -sm)" = 'Linux x86_64' || { \
+	  echo "There are ROS 2 wheels for Linux on x86_64 only, not for $$(uname -sm)." >&2; \
+	  echo 'Install ROS 2, source its setup file and run make again.' >&2; exit 1; }
+	@echo 'Installing into $(VENV) …'
+	@$(PINNED) --requirement requirements/build.txt
+	@$(PINNED) $(BUILD) --requirement requirements/run.txt --requirement requirements/ros.txt --editable .
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.run requirements/bench.txt
+	@echo 'Installing what ours is compared with …'
+	@$(PINNED) --requirement requirements/bench.txt
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt
+	@echo 'Installing what the tests need …'
+	@$(PINNED) --requirement requirements/test.txt
+	@touch $@
+endif
+
+$(VENV)/.lint: $(VENV)/.created requirements/lint.txt
+	@$(PIP) --requirement requirements/lint.txt
+	@touch $@
+
+# An interpreter is good if it runs (a pyenv shim may not), is recent enough, and can make virtual environments.
+, := ,
+CHECK := import ensurepip, sys, venv; sys.exit(sys.version_info[:2] not in {$(foreach v,$(SUPPORTED),($(subst .,$(,),$(v))),)})
+CANDIDATES := $(if $(ROS_PREFIX),,$(foreach v,3.12 3.11 3.13 3.10,python$(v)))
+
+# another interpreter than the one it was made with: begin anew
+ifneq ($(and $(PYTHON),$(wildcard $(VENV)/.created)),)
+ifneq ($(PYTHON),$(shell cat $(VENV)/.created))
+$(VENV)/.created: FORCE
+endif
+endif
+FORCE:
+
+$(VENV)/.created:
+	@set -e; found=; \
+	for python in $(if $(PYTHON),"$(PYTHON)",python3 $(CANDIDATES)); do \
+	  if "$$python" -c '$(CHECK)' 2>/dev/null; then found=$$python; break; fi; \
+	done; \
+	test -n "$$found" || { \
+	  echo 'No Python $(firstword $(SUPPORTED)) to $(lastword $(SUPPORTED)) with venv found; tried: $(or $(PYTHON),python3 $(CANDIDATES)).' >&2; \
+	  echo 'Install one (Debian and Ubuntu: apt install python3 python3-venv), or name it: make PYTHON=/path/to/python3.' >&2; \
+	  exit 1; }; \
+	if test -n '$(ROS_PREFIX)' && ! "$$found" -c 'import rclpy'; then \
+	  echo "The ROS 2 in $(ROS_PREFIX) is sourced, but its rclpy cannot be imported by $$found." >&2; \
+	  echo 'Name the interpreter it is for (make PYTHON=/usr/bin/python3), or start a shell without it.' >&2; \
+	  exit 1; fi; \
+	"$$found" -m venv --clear $(if $(ROS_PREFIX),--system-site-packages) $(VENV); \
+	echo "$$found" > $@

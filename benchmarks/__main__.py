@@ -1,0 +1,45 @@
+"""
+Run the benchmarks.
+
+    python -m benchmarks                     all of them
+    python -m benchmarks step energy         some of them
+    python -m benchmarks --plot              and draw the figures of the documentation
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from benchmarks import cold_start, energy, step
+
+_BENCHMARKS = {'step': step.run, 'energy': energy.run, 'cold_start': cold_start.run}
+_ROOT = Path(__file__).parent.parent
+
+
+def main() -> None:
+    """Run what the command line names, print the tables and save them with their data."""
+    parser = argparse.ArgumentParser(prog='python -m benchmarks', description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument('names', nargs='*', metavar='NAME',
+                        help=f'{", ".join(_BENCHMARKS)} (default: all)')
+    parser.add_argument('--output', type=Path, default=_ROOT / 'build' / 'benchmarks',
+                        help='folder for NAME.txt and NAME.json (default: %(default)s)')
+    parser.add_argument('--plot', action='store_true', help='draw the results into docs/')
+    arguments = parser.parse_args()
+    for name in arguments.names:
+        if name not in _BENCHMARKS:
+            parser.error(f'no benchmark {name!r}: choose from {", ".join(_BENCHMARKS)}')
+    for name in arguments.names or _BENCHMARKS:
+        report = _BENCHMARKS[name]()
+        path = report.save(arguments.output)
+        print(f'{report.text()}\n{path}\n', flush=True)
+        if arguments.plot:
+            from benchmarks import plot  # matplotlib is only needed here
+
+            for figure in plot.draw(report, _ROOT / 'docs'):
+                print(figure)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,70 @@
+"""The mechanisms of the benchmarks: chains of any length, four real robots, the energy scenes."""
+
+from __future__ import annotations
+
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.mechanism import Body, FREE, Mechanism, REVOLUTE
+from benchmarks.urdf import example_robot, read_urdf
+
+CHAIN_LENGTHS = (7, 16, 32, 64, 128)
+
+# name: file in example-robot-data, free root
+REAL_ROBOTS = {
+    'ur5': ('ur_description/urdf/ur5_robot.urdf', False),
+    'panda': ('panda_description/urdf/panda.urdf', False),
+    'anymal_b': ('anymal_b_simple_description/robots/anymal.urdf', True),
+    'talos': ('talos_data/robots/talos_full_v2.urdf', True),
+}
+
+_OUR_ROBOTS = Path(__file__).parent.parent / 'urdf'
+
+
+def chain(n: int) -> Mechanism:
+    """
+    Return a hanging chain of `n` equal links whose hinge axes alternate between x and y.
+
+    Each link is a uniform bar of 0.04 x 0.04 x 0.2 m and 1 kg; the next one hangs on its end.
+    """
+    size, mass = np.array([0.04, 0.04, 0.2]), 1.0
+    inertia = mass / 12.0 * np.diag(size @ size - size ** 2)
+    return Mechanism(f'chain_{n}', tuple(
+        Body(name=f'link_{i}', joint_name=f'joint_{i}', parent=i - 1, joint=REVOLUTE, mass=mass,
+             com=np.array([0.0, 0.0, -size[2] / 2]), inertia=inertia,
+             position=np.array([0.0, 0.0, -size[2] if i else 0.0]), axis=np.eye(3)[i % 2])
+        for i in range(n)))
+
+
+def find_missing_robots() -> dict[str, str]:
+    """Return how to install the real robots, if they are not here."""
+    try:
+        metadata.distribution('example-robot-data')
+    except metadata.PackageNotFoundError:
+        return {'real robots': 'pip install example-robot-data'}
+    return {}
+
+
+def real_robot(name: str) -> Mechanism:
+    """Read one of REAL_ROBOTS, bare: masses and joints only."""
+    path, free_root = REAL_ROBOTS[name]
+    return read_urdf(example_robot(path), name, free_root=free_root)
+
+
+def double_pendulum() -> Mechanism:
+    """Read the double pendulum this package ships."""
+    return read_urdf(_OUR_ROBOTS / 'double_pendulum.urdf')
+
+
+def box() -> Mechanism:
+    """Return the free 0.1 x 0.4 x 0.9 m, 10 kg box of scpeters/benchmark."""
+    return single_body('box', 10.0, np.diag([0.80833333, 0.68333333, 0.14166667]))
+
+
+def single_body(name: str, mass: float, inertia: np.ndarray,
+                com: tuple[float, float, float] = (0.0, 0.0, 0.0)) -> Mechanism:
+    """Return one body that flies freely."""
+    return Mechanism(name, (Body(name=name, joint_name='root', parent=-1, joint=FREE, mass=mass,
+                                 com=np.array(com), inertia=inertia),))

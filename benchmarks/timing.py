@@ -1,0 +1,68 @@
+"""Time per step of several engines, measured in turns so that all see the same machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+import time
+
+import numpy as np
+
+from benchmarks.mechanism import State
+from benchmarks.peers import Peer
+
+# long enough for the clock, short enough that all rounds of a row see the same machine
+BATCH_S = 0.01
+# 2 s of motion: a swinging chain stays tame, so that all engines do the work of an ordinary state
+MAX_STEPS = 2000
+MIN_STEPS = 5
+
+
+@dataclass
+class Stepper:
+    """An engine, the state every batch starts from, and how a batch of steps is asked for."""
+
+    peer: Peer
+    state: State
+    work: Callable[[int], None]
+    batch: int = MIN_STEPS
+
+    def time_batch(self) -> float:
+        """Return the seconds per step of one batch, after another that warms the caches."""
+        self.peer.reset(self.state)
+        self.work(self.batch)
+        self.peer.reset(self.state)
+        # processor time of this thread: what other programs take meanwhile does not count
+        start = time.thread_time()
+        self.work(self.batch)
+        return (time.thread_time() - start) / self.batch
+
+    def calibrate(self) -> None:
+        """Choose the batch so that it takes about BATCH_S."""
+        self.batch = int(np.clip(BATCH_S / max(self.time_batch(), 1e-9), MIN_STEPS, MAX_STEPS))
+
+
+def native(peer: Peer, state: State) -> Stepper:
+    """Time all steps of a batch in one call."""
+    return Stepper(peer, state, peer.work)
+
+
+def per_call(peer: Peer, state: State) -> Stepper:
+    """Time one Python call per step."""
+    def work(n):
+        for _ in range(n):
+            peer.step(1)
+
+    return Stepper(peer, state, work)
+
+
+def measure(steppers: Mapping[str, Stepper], rounds: int) -> dict[str, float]:
+    """Return the median seconds per step of each stepper; they take turns in every round."""
+    for stepper in steppers.values():
+        stepper.calibrate()
+        stepper.calibrate()
+    times: dict[str, list[float]] = {name: [] for name in steppers}
+    for _ in range(rounds):
+        for name, stepper in steppers.items():
+            times[name].append(stepper.time_batch())
+    return {name: float(np.median(values)) for name, values in times.items()}

@@ -1,0 +1,102 @@
+"""Build the package with pip and colcon alike; what `package.xml` says is read from there."""
+
+from pathlib import Path
+import sys
+import xml.etree.ElementTree as ElementTree
+
+from setuptools import find_packages, setup
+
+ROOT = Path(__file__).resolve().parent
+
+# What of the ROS wheels on PyPI stands in for a sourced ROS 2. Never hard dependencies: with a sourced ROS 2 beside
+# them it would be chance which of the two sets of libraries is loaded.
+ROS_WHEELS = (
+    'ament-index-python>=1.8,<2',
+    'diagnostic-msgs>=5.3,<6',
+    'geometry-msgs>=5.3,<6',
+    'rcl-interfaces>=2,<3',
+    'rclpy>=7.1,<8',
+    'rmw-fastrtps-cpp>=8.4,<9',
+    'rosgraph-msgs>=2,<3',
+    'sensor-msgs>=5.3,<6',
+    'std-msgs>=5.3,<6',
+    'std-srvs>=5.3,<6',
+)
+ROS_WHEEL_PLATFORM = (
+    'platform_system == "Linux" and platform_machine == "x86_64" '
+    'and implementation_name == "cpython" and python_version < "3.14"'
+)
+
+
+def share_files(name):
+    """List what goes to the package's share folder, as setuptools' `data_files` wants it."""
+    # an editable install finds these in the checkout; copies of them would only go stale
+    if 'editable_wheel' in sys.argv:
+        return []
+    files = [
+        path.relative_to(ROOT)
+        for folder in ('config', 'launch', 'urdf')
+        for path in sorted((ROOT / folder).rglob('*'))
+        if path.is_file() and '__pycache__' not in path.parts
+    ]
+    return [
+        ('share/ament_index/resource_index/packages', [f'resource/{name}']),
+        (f'share/{name}', ['package.xml']),
+        *((f'share/{name}/{file.parent.as_posix()}', [file.as_posix()]) for file in files),
+    ]
+
+
+manifest = ElementTree.parse(ROOT / 'package.xml').getroot()
+package_name = manifest.findtext('name')
+maintainer = manifest.find('maintainer')
+
+setup(
+    name=package_name,
+    version=manifest.findtext('version'),
+    description=manifest.findtext('description'),
+    license=manifest.findtext('license'),
+    maintainer=maintainer.text,
+    maintainer_email=maintainer.get('email'),
+    packages=find_packages(include=[package_name, f'{package_name}.*']),
+    data_files=share_files(package_name),
+    zip_safe=False,
+    python_requires='>=3.10',
+    install_requires=[
+        'lxml>=4.8',
+        'numba>=0.59',
+        'numpy>=1.24',
+        'PyYAML>=5.4',
+        'urdf-parser-py>=0.0.4',
+        'xacro>=2.0',
+    ],
+    extras_require={
+        # colcon-core refuses later ones; earlier ones need the wheel package beside them
+        'build': ['setuptools>=70.1,<80'],
+        'ros': [f'ros-jazzy-{wheel} ; {ROS_WHEEL_PLATFORM}' for wheel in ROS_WHEELS],
+        'lint': ['ruff>=0.9'],
+        'bench': [
+            'example-robot-data>=4.3',
+            'matplotlib>=3.8',
+            'mujoco>=3.2',
+            'pin>=3.4',
+            'scipy>=1.11',
+        ],
+        # beside `bench`, whose peers are what the tests compare with
+        'test': [
+            'colcon-common-extensions>=0.3',
+            'colcon-ros>=0.5',
+            # 9 and later fail under a sourced Jazzy, whose launch_testing plugin they refuse
+            'pytest>=8.2,<9',
+            'pytest-timeout>=2.3',
+            'ruff>=0.9',
+            'transforms3d>=0.4',
+        ],
+    },
+    entry_points={
+        'console_scripts': [
+            'sim_bridge = sim_bridge.cli.main:main',
+            'pd_controller = sim_bridge.control.pd_controller:main',
+            'computed_torque_controller = sim_bridge.control.computed_torque_controller:main',
+        ],
+    },
+)

@@ -1,0 +1,9 @@
+"""`python -m sim_bridge` is the command `sim_bridge`."""
+
+import sys
+
+from sim_bridge.cli.main import main
+
+# messages begin with the name of the program, and this is the one the user knows
+sys.argv[0] = 'sim_bridge'
+sys.exit(main())

@@ -1,0 +1,48 @@
+"""`sim_bridge node`: be the simulator node."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.errors import InvalidValueError
+
+_EPILOG = """\
+for example:
+  sim_bridge node --ros-args -p robot:=pendulum -p rate:=500
+  sim_bridge node --ros-args --params-file my.yaml -r __ns:=/left
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add this verb to the command line."""
+    parser = subparsers.add_parser(
+        'node',
+        help='run the simulator node alone',
+        usage='sim_bridge node [-h] [--ros-args ...]',
+        description='Run the simulator node alone. It takes ROS arguments, which begin with --ros-args.',
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run, forwards_unknown=True)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the node until it is told to end; give its exit code. Raises MissingRosError, InvalidValueError."""
+    require_ros('sim_bridge node')
+    set_prefix()
+    from rclpy.utilities import remove_ros_args
+
+    from sim_bridge.ros.node import main
+
+    arguments = [sys.argv[0], *args.forwarded]
+    expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'
+    try:
+        others = remove_ros_args(arguments)[1:]
+    except RuntimeError as err:  # the base of rclpy's errors, whose own classes are private
+        raise InvalidValueError('arguments', ' '.join(args.forwarded), expected, str(err)) from err
+    if others:
+        raise InvalidValueError('arguments', ' '.join(others), expected)
+    return main(arguments)

@@ -1,0 +1,190 @@
+"""Child processes that live and end together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+
+# How a child is told to end, and how long it may take before the next, harder way [s].
+STAGES = ((signal.SIGINT, 6.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0))
+
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_READ_SIZE = 65536
+
+
+class Child:
+    """One supervised process: its name, its exit code and what it writes, by line."""
+
+    def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
+        """Start `command`, out of reach of the terminal's Ctrl-C: what it is told, the supervisor tells it."""
+        self.name = name
+        self.is_silent = False  # it has closed its output, as it does at its end
+        self._partial = b''
+        self._process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        os.set_blocking(self.output, False)
+
+    @property
+    def output(self) -> int:
+        """File descriptor of what it writes to standard output and standard error."""
+        return self._process.stdout.fileno()
+
+    @property
+    def exit_code(self) -> int | None:
+        """Exit code, minus the signal's number if one ended it; None while it runs."""
+        return self._process.poll()
+
+    def tell(self, number: signal.Signals) -> None:
+        """Send a signal: to the child alone, but SIGKILL to all it started as well."""
+        if number is signal.SIGKILL:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+        else:
+            self._process.send_signal(number)
+
+    def read_lines(self) -> Iterator[str]:
+        """Give the lines written since the last call; at the end of the output the unfinished one, too."""
+        while not self.is_silent:
+            try:
+                data = os.read(self.output, _READ_SIZE)
+            except BlockingIOError:
+                return
+            self.is_silent = not data
+            *lines, self._partial = (self._partial + data).split(b'\n')
+            for line in lines:
+                yield line.decode(errors='replace')
+        if self._partial:
+            yield self._partial.decode(errors='replace')
+            self._partial = b''
+
+    def close(self) -> None:
+        """Let go of its output."""
+        self._process.stdout.close()
+
+
+class Supervisor:
+    """
+    Starts some processes, passes on what they write, and ends them all.
+
+    Use it as a context: inside, SIGINT, SIGTERM and SIGHUP no longer end this process but set `stop_signal`, however
+    often they come; at the end whatever still runs is told to end, by SIGINT first, then SIGTERM, then SIGKILL. Call
+    `wait` again and again; nothing happens in between.
+    """
+
+    def __init__(
+        self,
+        commands: Mapping[str, Sequence[str]],
+        environment: Mapping[str, str],
+        show: Callable[[str], None],
+    ) -> None:
+        """
+        Prepare to run `commands`, by name, in `environment`.
+
+        show: takes a line for the user.
+        """
+        self._commands, self._environment, self._show = commands, environment, show
+        self.children: list[Child] = []
+        self.stop_signal: signal.Signals | None = None
+        self._cleanup = contextlib.ExitStack()
+        self._selector = selectors.DefaultSelector()
+
+    def __enter__(self) -> Supervisor:
+        """Start the processes."""
+        self._cleanup.callback(self._selector.close)
+        self._catch_signals()
+        self._cleanup.callback(self._stop)
+        try:
+            for name, command in self._commands.items():
+                child = Child(name, command, self._environment)
+                self.children.append(child)
+                self._selector.register(child.output, selectors.EVENT_READ, child)
+        except BaseException:
+            self._cleanup.close()
+            raise
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """End what still runs, and handle signals as before."""
+        self._cleanup.close()
+
+    @property
+    def first_ended(self) -> Child | None:
+        """The first, in order of start, of the children that have ended; None while all run."""
+        return next((child for child in self.children if child.exit_code is not None), None)
+
+    def wait(self, seconds: float) -> None:
+        """
+        Pass on what the children write, for at most `seconds`.
+
+        Returns early when a signal arrives, which the end of a child is too, or when a child writes.
+        """
+        for key, _ in self._selector.select(max(seconds, 0.0)):
+            if key.data is None:
+                os.read(key.fd, _READ_SIZE)
+            else:
+                self._pass_on(key.data)
+
+    def _pass_on(self, child: Child) -> None:
+        for line in child.read_lines():
+            self._show(f'[{child.name}] {line}')
+        if child.is_silent:
+            self._selector.unregister(child.output)
+
+    def _catch_signals(self) -> None:
+        """Make every signal, SIGCHLD too, wake up `wait` through a pipe."""
+        reader, writer = os.pipe()
+        for end in (reader, writer):
+            os.set_blocking(end, False)
+            self._cleanup.callback(os.close, end)
+        self._selector.register(reader, selectors.EVENT_READ)
+        previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+        self._cleanup.callback(signal.set_wakeup_fd, previous)
+        for number in _STOP_SIGNALS:
+            self._cleanup.callback(signal.signal, number, signal.signal(number, self._note_stop))
+        self._cleanup.callback(
+            signal.signal, signal.SIGCHLD, signal.signal(signal.SIGCHLD, lambda *_: None)
+        )
+
+    def _note_stop(self, number: int, frame: object) -> None:
+        self.stop_signal = self.stop_signal or signal.Signals(number)
+
+    def _stop(self) -> None:
+        for number, patience in STAGES:
+            running = [child for child in self.children if child.exit_code is None]
+            if not running:
+                break
+            if number is not STAGES[0][0]:
+                names = ' and '.join(child.name for child in running)
+                self._show(f'{names} still there: sending {number.name}')
+            for child in running:
+                child.tell(number)
+            deadline = time.monotonic() + patience
+            while time.monotonic() < deadline and any(c.exit_code is None for c in running):
+                self.wait(deadline - time.monotonic())
+        for child in self.children:
+            if not child.is_silent:
+                self._pass_on(child)
+            child.close()
+
+
+def describe_exit(code: int) -> str:
+    """Say in words how a process with this exit code ended."""
+    if code < 0:
+        return f'was ended by {signal.Signals(-code).name}'
+    return f'ended with exit code {code}'
+
+
+def is_clean_exit(code: int) -> bool:
+    """Tell whether a process with this exit code ended as one that was told to does."""
+    return code in (0, -signal.SIGINT, -signal.SIGTERM)

@@ -1,0 +1,37 @@
+"""`sim_bridge version`: say what is installed here, as a bug report wants it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+import platform
+
+from sim_bridge.version import __version__
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add this verb to the command line."""
+    parser = subparsers.add_parser(
+        'version',
+        help='print the version of this package and of what it stands on',
+        description='Print the version of this package and of what it stands on.',
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the versions; give the exit code."""
+    print(f'sim_bridge {__version__} in {Path(__file__).parents[1]}')
+    print(f'Python {platform.python_version()} on {platform.platform()}')
+    for distribution in ('numpy', 'numba', 'rclpy'):
+        print(f'{distribution} {_describe(distribution)}')
+    return 0
+
+
+def _describe(distribution: str) -> str:
+    spec = importlib.util.find_spec(distribution)
+    if spec is None or spec.origin is None:
+        return 'missing'
+    return f'{importlib.metadata.version(distribution)} in {Path(spec.origin).parent}'

@@ -1,0 +1,120 @@
+"""What a stranger on the ROS graph sees of a simulator: when it begins, how fast it goes, what it says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from diagnostic_msgs.msg import DiagnosticArray
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+# Only the latest message of a topic is kept, and taken at leisure: watching 1000 messages a second costs next to
+# nothing, because DDS numbers and dates each of them.
+_LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+
+# of every node, and no part of what it simulates
+_HOUSEKEEPING = ('/rosout', '/parameter_events')
+
+
+@dataclass
+class Progress:
+    """What has been seen."""
+
+    robots: tuple[str, ...] = ()
+    time_s: float | None = None  # simulated time; None before the first message
+    rate_hz: float | None = None  # of joint_states in real time, over the last half second or more
+    condition: str = ''  # what the node says in a word or two: 'running', 'paused' …
+    pacing: dict[str, str] = field(default_factory=dict)  # the node's figures about it
+    topic_count: int = 0
+    publisher_count: int = 0  # of joint_states: more than one means another simulator
+
+
+class Watch:
+    """
+    Follows the simulator node of one namespace through topics alone.
+
+    The first message of `joint_states` proves that messages pass from process to process, which no line in a log does;
+    a paused simulator sends none, so `/clock` counts as well. Use it as a context.
+    """
+
+    def __init__(self, namespace: str) -> None:
+        """
+        Begin to listen.
+
+        namespace: of the simulator node; '' or '/' for none.
+        """
+        self.progress = Progress()
+        self.namespace = '/' + namespace.strip('/')
+        self._node_name = f'{self.namespace.rstrip("/")}/sim_bridge'
+        self._first_in_stretch: dict[str, int] | None = None
+        self._context = Context()
+        rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._node = Node(
+            'sim_bridge_run',
+            namespace=self.namespace,
+            context=self._context,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
+        self._node.create_subscription(JointState, 'joint_states', self._on_joint_states, _LATEST)
+        self._node.create_subscription(Clock, '/clock', self._on_clock, _LATEST)
+        self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
+        self._executor = SingleThreadedExecutor(context=self._context)
+        self._executor.add_node(self._node)
+
+    def __enter__(self) -> Watch:
+        """Listen on."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Leave the graph."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        self._context.try_shutdown()
+
+    def look(self) -> Progress:
+        """Take in what has arrived since the last look, without waiting; give all that is known."""
+        for _ in self._node.subscriptions:
+            self._executor.spin_once(timeout_sec=0.0)
+        self.progress.topic_count = self._count_topics()
+        self.progress.publisher_count = self._node.count_publishers('joint_states')
+        return self.progress
+
+    def _on_clock(self, message: Clock) -> None:
+        self.progress.time_s = message.clock.sec + message.clock.nanosec * 1e-9
+
+    def _on_joint_states(self, message: JointState, info: dict[str, int]) -> None:
+        stamp = message.header.stamp
+        self.progress.time_s = stamp.sec + stamp.nanosec * 1e-9
+        if info['publication_sequence_number'] is None:
+            return  # not every RMW numbers messages
+        first = self._first_in_stretch or info
+        elapsed_s = (info['source_timestamp'] - first['source_timestamp']) * 1e-9
+        if elapsed_s >= 0.5:
+            count = info['publication_sequence_number'] - first['publication_sequence_number']
+            self.progress.rate_hz = count / elapsed_s
+            first = info
+        self._first_in_stretch = first
+
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
+        name = self._node_name.lstrip('/')
+        for status in message.status:
+            if status.name == f'{name}: pacing':
+                self.progress.condition = status.message
+                self.progress.pacing = {item.key: item.value for item in status.values}
+        prefix = f'{name}: commands of '
+        robots = [s.name.removeprefix(prefix) for s in message.status if s.name.startswith(prefix)]
+        self.progress.robots = tuple(robots) or self.progress.robots
+
+    def _count_topics(self) -> int:
+        name, namespace = 'sim_bridge', self.namespace
+        if (name, namespace) not in self._node.get_node_names_and_namespaces():
+            return 0
+        topics = self._node.get_publisher_names_and_types_by_node(name, namespace)
+        return sum(topic not in _HOUSEKEEPING for topic, _ in topics)

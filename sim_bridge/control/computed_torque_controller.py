@@ -1,0 +1,65 @@
+"""A node that follows its reference by inverse dynamics of the robot's own description."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import sys
+
+import numpy as np
+
+import sim_bridge as sb
+from sim_bridge.control.controller import ControllerParameters, JointController, Motion
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.ros import process
+from sim_bridge.ros.parameter_table import parameter
+
+
+@dataclass(frozen=True)
+class ComputedTorqueParameters(ControllerParameters):
+    """What the computed-torque controller can be told."""
+
+    natural_frequency: float = parameter(
+        30.0, 'How fast errors decay', unit='rad/s', low=0.0, above=True
+    )
+    damping_ratio: float = parameter(1.0, 'How well damped errors decay; 1 without overshoot', low=0.0)
+
+
+class ComputedTorqueController(JointController):
+    """
+    `effort = inverse dynamics(q, dq, reference acceleration + feedback)`.
+
+    With a true model every joint's error e obeys e'' + 2 z w e' + w^2 e = 0, whatever the others do: w is
+    natural_frequency, z damping_ratio. Needs a fixed base, and control over all joints that mimic no other.
+    """
+
+    parameter_table = ComputedTorqueParameters
+
+    def set_up(self) -> None:
+        """Check that the robot's joint efforts determine its motion. Raises InvalidValueError."""
+        robot = self.model.robot
+        if not robot.fixed_base:
+            expected = 'a robot with a fixed base; pd_controller controls others'
+            raise InvalidValueError('base', 'free', expected, f'robot {robot.name!r}')
+
+    def efforts(self, motion: Motion) -> np.ndarray:
+        """Give the effort of every controlled joint (n,) [N m or N]."""
+        robot, indices = self.model.robot, self.model.indices
+        w, z = self.parameters.natural_frequency, self.parameters.damping_ratio
+        robot.q[indices], robot.dq[indices] = motion.q, motion.dq
+        acceleration = np.zeros(len(robot.joint_names))
+        acceleration[indices] = (
+            motion.reference_ddq
+            + 2.0 * z * w * (motion.reference_dq - motion.dq)
+            + w**2 * (motion.reference_q - motion.q)
+        )
+        return sb.dynamics.inverse_dynamics(robot, acceleration)[indices]
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node; return the exit code of the process."""
+    return process.run('computed_torque_controller', ComputedTorqueController, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

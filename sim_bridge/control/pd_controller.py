@@ -1,0 +1,83 @@
+"""A node that holds a pose, or follows a sinusoid, by proportional and derivative feedback of every joint alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import sys
+
+import numpy as np
+
+import sim_bridge as sb
+from sim_bridge.control.controller import ControllerParameters, JointController, Motion
+from sim_bridge.ros import process
+from sim_bridge.ros.parameter_table import parameter
+
+
+@dataclass(frozen=True)
+class PdParameters(ControllerParameters):
+    """What the PD controller can be told."""
+
+    stiffness: tuple[float, ...] = parameter(
+        (), 'Proportional gains; empty for the inertia felt by each joint times natural_frequency^2',
+        unit='N m/rad or N/m', low=0.0,
+    )
+    damping: tuple[float, ...] = parameter(
+        (), 'Derivative gains; empty for 2 damping_ratio natural_frequency times that inertia',
+        unit='N m s/rad or N s/m', low=0.0,
+    )
+    natural_frequency: float = parameter(
+        50.0, 'Natural frequency where stiffness is not given', unit='rad/s', low=0.0, above=True
+    )
+    damping_ratio: float = parameter(1.0, 'Damping ratio where damping is not given', low=0.0)
+
+
+class PdController(JointController):
+    """
+    `effort = stiffness (reference - q) + damping (reference velocity - dq)`, for each joint.
+
+    There is no gravity compensation: the robot sags by its weight over its stiffness.
+    """
+
+    parameter_table = PdParameters
+
+    def set_up(self) -> None:
+        """Check the gains that are given. Raises InvalidValueError."""
+        self._stiffness = self.per_joint('stiffness') if self.parameters.stiffness else None
+        self._damping = self.per_joint('damping') if self.parameters.damping else None
+
+    def efforts(self, motion: Motion) -> np.ndarray:
+        """Give the effort of every controlled joint (n,) [N m or N]."""
+        stiffness, damping = self._stiffness, self._damping
+        if stiffness is None or damping is None:
+            inertia = self._felt_inertia(motion.q)
+            w, z = self.parameters.natural_frequency, self.parameters.damping_ratio
+            stiffness = inertia * w**2 if stiffness is None else stiffness
+            damping = 2.0 * z * w * inertia if damping is None else damping
+        return stiffness * (motion.reference_q - motion.q) + damping * (
+            motion.reference_dq - motion.dq
+        )
+
+    def _felt_inertia(self, q: np.ndarray) -> np.ndarray:
+        """
+        Give an inertia for every joint (n,) [kg m^2 or kg] at this pose that is safe to scale gains with.
+
+        With gains D w^2 and 2 z w D the loop's eigenvalues are those of inv(M) D times w^2 and 2 z w. One over the
+        row sums of |inv(M)| is the largest D for which none of them is certain to exceed 1, so that natural_frequency
+        bounds the bandwidth of every motion, however the joints move together. The diagonal of M does not: a straight
+        arm has motions with a tenth of that inertia, which delay would make unstable.
+        """
+        robot, indices = self.model.robot, self.model.indices
+        robot.q[indices] = q
+        inverse = np.linalg.inv(sb.dynamics.mass_matrix(robot))
+        joints = inverse[-len(robot.joint_names):, -len(robot.joint_names):][np.ix_(indices, indices)]
+        return 1.0 / np.abs(joints).sum(axis=1)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node; return the exit code of the process."""
+    return process.run('pd_controller', PdController, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,59 @@
+"""What a controller follows: a pose, or a sinusoid about it, reached smoothly from wherever the robot is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+
+class Reference:
+    """
+    Joint positions, velocities and accelerations over time.
+
+    Moves from `start` to `center` and lets the sinusoid grow, both by the same quintic blend, so that position,
+    velocity and acceleration are continuous from a standstill on. An amplitude of 0 holds the centre.
+    """
+
+    def __init__(
+        self,
+        start: np.ndarray,
+        center: np.ndarray,
+        amplitude: np.ndarray,
+        frequency: np.ndarray,
+        ramp_time: float,
+    ) -> None:
+        """
+        Set out.
+
+        start, center, amplitude: (n,) [rad or m]. frequency: (n,) [Hz]. ramp_time: until all is reached [s].
+        """
+        self._start = np.array(start)
+        self._way = np.array(center) - self._start
+        self._amplitude = np.array(amplitude)
+        self._pulsation = 2.0 * math.pi * np.array(frequency)
+        self._ramp_time = ramp_time
+
+    def at(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Give position, velocity and acceleration (n,) each at a time [s] since the start."""
+        s, ds, dds = self._blend(time)
+        phase = self._pulsation * time
+        wave = self._amplitude * np.sin(phase)
+        d_wave = self._amplitude * self._pulsation * np.cos(phase)
+        dd_wave = -self._pulsation**2 * wave
+        moved = self._way + wave
+        q = self._start + s * moved
+        dq = ds * moved + s * d_wave
+        ddq = dds * moved + 2.0 * ds * d_wave + s * dd_wave
+        return q, dq, ddq
+
+    def _blend(self, time: float) -> tuple[float, float, float]:
+        """Give the blend from 0 to 1 with its first two derivatives."""
+        if time >= self._ramp_time:
+            return 1.0, 0.0, 0.0
+        x, rate = time / self._ramp_time, 1.0 / self._ramp_time
+        return (
+            x**3 * (10.0 + x * (6.0 * x - 15.0)),
+            30.0 * x**2 * (1.0 - x) ** 2 * rate,
+            60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) * rate**2,
+        )

@@ -1,0 +1,20 @@
+"""Robot descriptions: URDF and xacro files read, checked and given as plain data."""
+
+from sim_bridge.description.report import DescriptionError, Finding, Report
+from sim_bridge.description.resources import find_robot, resolve_uri, share_directory
+from sim_bridge.description.sensors import add_sensors
+from sim_bridge.description.urdf import check_description, load_description
+from sim_bridge.description.yaml_sensors import sensors_from_mapping
+
+__all__ = [
+    'DescriptionError',
+    'Finding',
+    'Report',
+    'add_sensors',
+    'check_description',
+    'find_robot',
+    'load_description',
+    'resolve_uri',
+    'sensors_from_mapping',
+    'share_directory',
+]

@@ -1,0 +1,322 @@
+"""
+From a robot description to the arrays of `engine.Model`.
+
+Links that are fixed to each other become one body, unless a force-torque sensor sits on the joint between them: such a
+joint stays, welded, so that its reaction can be measured. Every link keeps its place on its body. A planar joint becomes
+two prismatic joints and a revolute one; a floating joint starts a tree of its own, since nothing passes through it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from sim_bridge.description.model import (
+    Inertial,
+    JointDescription,
+    JointDynamics,
+    JointLimits,
+    JointType,
+    RobotDescription,
+    SensorKind,
+)
+from sim_bridge.engine import model as engine
+from sim_bridge.errors import InvalidValueError
+
+_WORLD = 'world'
+_POSITIONS = {
+    engine.WELD: 0,
+    engine.REVOLUTE: 1,
+    engine.PRISMATIC: 1,
+    engine.FREE: 7,
+    engine.FREE_SINGLE: 7,
+}
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where a link is: its frame, `rotation` (3, 3) and `position` (3,) [m], in the frame of body number `body`."""
+
+    body: int
+    rotation: np.ndarray
+    position: np.ndarray
+
+
+@dataclass(frozen=True)
+class Blueprint:
+    """
+    A compiled robot.
+
+    model: its arrays, numbered from 0, without gravity.
+    fixed_base: whether the root link is welded to the world.
+    links: where each link is.
+    joint_names: the one-axis joints in the order of the description; their coordinates are consecutive, from `first_v`.
+    joint_v: first velocity index of every joint that moves; for planar ones of three.
+    q_of_v: position index of each velocity index, the first of seven for a floating joint.
+    joint_body: the body that hangs on each joint that is not merged away.
+    """
+
+    model: engine.Model
+    fixed_base: bool
+    links: dict[str, Placement]
+    joint_names: tuple[str, ...]
+    first_v: int
+    joint_v: dict[str, int] = field(default_factory=dict)
+    joint_q: dict[str, int] = field(default_factory=dict)
+    joint_body: dict[str, int] = field(default_factory=dict)
+
+
+def compile_robot(description: RobotDescription, fixed_base: bool | None = None) -> Blueprint:
+    """
+    Compile a description.
+
+    fixed_base: weld the root link to the world; None: only where the root link is called 'world'.
+    Raises InvalidValueError where the base is free but nothing fixed to it has mass.
+    """
+    return _Compiler(
+        description, description.root == _WORLD if fixed_base is None else fixed_base
+    ).compile()
+
+
+def axis_frame(axis: np.ndarray) -> np.ndarray:
+    """Give the smallest rotation (3, 3) that takes z to the unit vector `axis`."""
+    x, y, z = axis
+    if z < -1.0 + 1e-12:
+        return np.diag([1.0, -1.0, -1.0])
+    v = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
+    return np.eye(3) + v + v @ v / (1.0 + z)
+
+
+class _Compiler:
+    """The bodies made so far, in parent-first order."""
+
+    def __init__(self, description: RobotDescription, fixed_base: bool):
+        self._description = description
+        self._fixed_base = fixed_base
+        self._children: dict[str, list[JointDescription]] = {
+            name: [] for name in description.links
+        }
+        for joint in description.joints.values():
+            self._children[joint.parent].append(joint)
+        self._measured = {
+            s.joint for s in description.sensors if s.kind is SensorKind.FORCE_TORQUE
+        }
+        self._number_coordinates()
+        self._parent: list[int] = []
+        self._root: list[int] = []
+        self._kind: list[int] = []
+        self._q_index: list[int] = []
+        self._v_index: list[int] = []
+        self._frame: list[np.ndarray] = []
+        self._masses: list[list[tuple[Inertial, np.ndarray, np.ndarray]]] = []
+        self._links: dict[str, Placement] = {}
+        self._joint_body: dict[str, int] = {}
+
+    def _number_coordinates(self) -> None:
+        """Fix the order of coordinates: a free base, the one-axis joints as described, planar and floating ones."""
+        joints = self._description.joints.values()
+        single = [
+            j
+            for j in joints
+            if j.type in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
+        ]
+        self._joint_names = tuple(joint.name for joint in single)
+        self._first_v = v = 0 if self._fixed_base else 6
+        q = 0 if self._fixed_base else 7
+        self._joint_v, self._joint_q = {}, {}
+        sizes = {JointType.PLANAR: (3, 3), JointType.FLOATING: (7, 6)}
+        for joint in [*single, *(j for j in joints if j.type in sizes)]:
+            self._joint_v[joint.name], self._joint_q[joint.name] = v, q
+            nq, nv = sizes.get(joint.type, (1, 1))
+            q, v = q + nq, v + nv
+        self._nv = v
+
+    def compile(self) -> Blueprint:
+        kind = engine.WELD if self._fixed_base else engine.FREE
+        base = self._add_body(-1, kind, np.eye(3), np.zeros(3), 0, 0)
+        # depth first without recursion: real chains are deeper than Python's stack likes
+        pending = [(self._description.root, base, np.eye(3), np.zeros(3))]
+        while pending:
+            link, body, rotation, position = pending.pop()
+            self._place(link, body, rotation, position)
+            for joint in reversed(self._children[link]):
+                pending.append((joint.child, *self._attach(joint, body, rotation, position)))
+        model = self._model()
+        if (
+            not self._fixed_base
+            and model.inertia[base, 0] <= 0.0
+            and not np.any(model.parent == base)
+        ):
+            raise InvalidValueError(
+                'mass of the free base',
+                0.0,
+                'a positive mass on the root link or on a link fixed to it, or fixed_base=True',
+                f'robot {self._description.name!r}, link {self._description.root!r}',
+            )
+        return Blueprint(
+            model,
+            self._fixed_base,
+            self._links,
+            self._joint_names,
+            self._first_v,
+            self._joint_v,
+            self._joint_q,
+            self._joint_body,
+        )
+
+    def _add_body(
+        self, parent: int, kind: int, rotation: np.ndarray, position: np.ndarray, q: int, v: int
+    ) -> int:
+        body = len(self._parent)
+        self._parent.append(parent)
+        self._root.append(body if parent < 0 else self._root[parent])
+        self._kind.append(kind)
+        self._q_index.append(q)
+        self._v_index.append(v)
+        self._frame.append(np.concatenate([rotation.ravel(), position]))
+        self._masses.append([])
+        return body
+
+    def _place(self, link: str, body: int, rotation: np.ndarray, position: np.ndarray) -> None:
+        self._links[link] = Placement(body, rotation, position)
+        inertial = self._description.links[link].inertial
+        if inertial is not None:
+            self._masses[body].append((inertial, rotation, position))
+
+    def _attach(
+        self,
+        joint: JointDescription,
+        body: int,
+        rotation: np.ndarray,
+        position: np.ndarray,
+    ) -> tuple[int, np.ndarray, np.ndarray]:
+        """Add what a joint needs; give the child link's body and its frame there."""
+        rotation, position = (
+            rotation @ joint.origin.rotation,
+            position + rotation @ joint.origin.position,
+        )
+        if joint.type is JointType.FIXED:
+            if joint.name not in self._measured:
+                return body, rotation, position
+            child = self._add_body(body, engine.WELD, rotation, position, 0, 0)
+            self._joint_body[joint.name] = child
+            return child, np.eye(3), np.zeros(3)
+        q, v = self._joint_q[joint.name], self._joint_v[joint.name]
+        if joint.type is JointType.FLOATING:
+            child = self._add_body(-1, engine.FREE, np.eye(3), np.zeros(3), q, v)
+            self._joint_body[joint.name] = child
+            return child, np.eye(3), np.zeros(3)
+        to_axis = axis_frame(joint.axis)
+        if joint.type is JointType.PLANAR:
+            # slide along the plane's x, then along its y (each the z of its own body), then turn about the normal
+            x_to_z, y_to_z = (
+                axis_frame(np.array([1.0, 0.0, 0.0])),
+                axis_frame(np.array([0.0, 1.0, 0.0])),
+            )
+            body = self._add_body(
+                body, engine.PRISMATIC, rotation @ to_axis @ x_to_z, position, q, v
+            )
+            body = self._add_body(
+                body, engine.PRISMATIC, x_to_z.T @ y_to_z, np.zeros(3), q + 1, v + 1
+            )
+            child = self._add_body(body, engine.REVOLUTE, y_to_z.T, np.zeros(3), q + 2, v + 2)
+        else:
+            kind = engine.PRISMATIC if joint.type is JointType.PRISMATIC else engine.REVOLUTE
+            child = self._add_body(body, kind, rotation @ to_axis, position, q, v)
+        self._joint_body[joint.name] = child
+        return child, to_axis.T, np.zeros(3)
+
+    def _model(self) -> engine.Model:
+        passive = np.zeros((self._nv, 5))
+        limits = np.tile([-np.inf, np.inf, np.inf, np.inf], (self._nv, 1))
+        mimic, mimic_law = [], []
+        for name in self._joint_names:
+            joint, v = self._description.joints[name], self._joint_v[name]
+            _set_passive(passive[v], joint.dynamics)
+            _set_limits(limits[v], joint)
+        for name in self._joint_names:
+            joint = self._description.joints[name]
+            if joint.mimic is not None:
+                v, master = self._joint_v[name], self._joint_v[joint.mimic.joint]
+                mimic.append((v, master))
+                mimic_law.append((joint.mimic.multiplier, joint.mimic.offset))
+                _move_to_master(
+                    passive, limits, v, master, joint.mimic.multiplier, joint.mimic.offset
+                )
+        q_of_v = np.full(self._nv, -1, np.int64)
+        kinds = list(self._kind)
+        for body, kind in enumerate(kinds):
+            if kind in (engine.REVOLUTE, engine.PRISMATIC):
+                q_of_v[self._v_index[body]] = self._q_index[body]
+            elif kind == engine.FREE and body not in self._parent:
+                kinds[body] = engine.FREE_SINGLE
+        return engine.Model(
+            parent=np.array(self._parent, np.int64),
+            root=np.array(self._root, np.int64),
+            kind=np.array(kinds, np.int64),
+            q_index=np.array(self._q_index, np.int64),
+            v_index=np.array(self._v_index, np.int64),
+            frame=np.array(self._frame),
+            inertia=np.array([_combine(masses) for masses in self._masses]),
+            passive=passive,
+            limits=limits,
+            mimic=np.array(mimic, np.int64).reshape(-1, 2),
+            mimic_law=np.array(mimic_law, float).reshape(-1, 2),
+            q_of_v=q_of_v,
+            gravity=np.zeros(3),
+        )
+
+
+def _set_passive(row: np.ndarray, dynamics: JointDynamics) -> None:
+    row[engine.ARMATURE], row[engine.DAMPING] = dynamics.armature, dynamics.damping
+    row[engine.STIFFNESS], row[engine.REFERENCE] = dynamics.stiffness, dynamics.reference
+    row[engine.FRICTION] = dynamics.friction
+
+
+def _set_limits(row: np.ndarray, joint: JointDescription) -> None:
+    limits: JointLimits = joint.limits
+    if joint.type is not JointType.CONTINUOUS:
+        row[engine.LOWER], row[engine.UPPER] = limits.lower, limits.upper
+    row[engine.EFFORT] = limits.effort
+
+
+def _move_to_master(
+    passive: np.ndarray, limits: np.ndarray, v: int, master: int, ratio: float, offset: float
+) -> None:
+    """Let a mimic joint's stops and friction act on the joint it follows, where they are the same constraint."""
+    if ratio != 0.0:
+        ends = sorted(
+            (
+                (limits[v, engine.LOWER] - offset) / ratio,
+                (limits[v, engine.UPPER] - offset) / ratio,
+            )
+        )
+        lower, upper = (
+            max(limits[master, engine.LOWER], ends[0]),
+            min(limits[master, engine.UPPER], ends[1]),
+        )
+        if lower <= upper:
+            limits[master, engine.LOWER], limits[master, engine.UPPER] = lower, upper
+        passive[master, engine.FRICTION] += abs(ratio) * passive[v, engine.FRICTION]
+    limits[v, engine.LOWER], limits[v, engine.UPPER] = -np.inf, np.inf
+    passive[v, engine.FRICTION] = 0.0
+
+
+def _combine(masses: list[tuple[Inertial, np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Give mass, centre of mass and inertia about it of several inertials, each with its link's frame in the body's."""
+    total, moment = 0.0, np.zeros(3)
+    parts = []
+    for inertial, rotation, position in masses:
+        com = position + rotation @ inertial.pose.position
+        axes = rotation @ inertial.pose.rotation
+        parts.append((inertial.mass, com, axes @ inertial.inertia @ axes.T))
+        total += inertial.mass
+        moment += inertial.mass * com
+    center = moment / total if total > 0.0 else np.zeros(3)
+    inertia = np.zeros((3, 3))
+    for mass, com, own in parts:
+        r = com - center
+        inertia += own + mass * (r @ r * np.eye(3) - np.outer(r, r))
+    upper = inertia[np.triu_indices(3)]
+    return np.concatenate([[total], center, upper])

@@ -1,0 +1,201 @@
+"""What is wrong with a robot description: findings, their report, the error that carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, replace
+import difflib
+import json
+
+from sim_bridge.errors import SimBridgeError
+
+ERROR = 'error'
+WARNING = 'warning'
+
+_LONGEST_VALUE = 60
+_LINES_SHOWN = 8
+
+
+def unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    """Say that a name is unknown, and which known one is near."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    hint = f'; did you mean {close[0]!r}?' if close else ''
+    return f'no {kind} has this name{hint}'
+
+
+@dataclass(frozen=True)
+class Place:
+    """
+    Where something stands in a description.
+
+    element: the tags from the link, joint or sensor inwards, such as 'joint/axis'. name: of that
+    link, joint or sensor. line: of the element, counted from 1; 0 where there is none.
+    """
+
+    element: str
+    name: str = ''
+    line: int = 0
+
+    def child(self, tag: str, line: int) -> Place:
+        """Give the place of an element inside this one."""
+        return replace(self, element=f'{self.element}/{tag}', line=line)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """
+    One defect.
+
+    severity: 'error' (cannot be simulated) or 'warning'. code: the kind of defect, a stable word
+    for programs. element, name, line: see `Place`. attribute, value: as the user wrote them;
+    attribute is '' where the element itself or the text in it is meant.
+    """
+
+    severity: str
+    code: str
+    element: str
+    name: str
+    attribute: str
+    value: str
+    line: int
+    message: str
+
+    @property
+    def subject(self) -> str:
+        """The thing that is wrong, as in `joint 'elbow' <axis xyz="0 0 0">`."""
+        head, *inner = self.element.split('/')
+        value = self.value
+        if len(value) > _LONGEST_VALUE:
+            value = f'{value[:_LONGEST_VALUE]}…'
+        shown = ' '.join(value.split())
+        written = f' {self.attribute}="{shown}"' if shown else f' {self.attribute}'
+        written = written if self.attribute else ''
+        tags = f' <{"/".join(inner)}{written}>' if inner else written
+        text = f' {shown}' if shown and not self.attribute else ''
+        label = f'{head} {self.name!r}' if self.name else head
+        return f'{label}{tags}{text}'
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything found in one description, in the order of the file."""
+
+    source: str = '<string>'
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What keeps the description from being simulated."""
+        return tuple(finding for finding in self.findings if finding.severity == ERROR)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """What can be lived with."""
+        return tuple(finding for finding in self.findings if finding.severity == WARNING)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the description can be simulated."""
+        return not self.errors
+
+    def to_text(self) -> str:
+        """
+        Give the report for people: a line per defect, in the form editors jump to, then a count.
+
+        The same defect at many places is one line: the first place, and how many others.
+        """
+        groups: dict[tuple[str, ...], list[Finding]] = {}
+        for finding in self.findings:
+            key = (
+                finding.severity,
+                finding.code,
+                finding.element,
+                finding.attribute,
+                finding.message,
+            )
+            groups.setdefault(key, []).append(finding)
+        lines = [self._group_text(group) for group in groups.values()]
+        return '\n'.join([*lines, f'{self.source}: {self.summary()}'])
+
+    def summary(self) -> str:
+        """Count the findings in words."""
+        if not self.findings:
+            return 'no defects found'
+        counts = []
+        for findings, word in ((self.errors, 'error'), (self.warnings, 'warning')):
+            if findings:
+                counts.append(f'{len(findings)} {word}{"s" if len(findings) > 1 else ""}')
+        return ', '.join(counts)
+
+    def to_json(self) -> str:
+        """Give the report as JSON: source, ok, counts of errors and warnings, every finding."""
+        return json.dumps(
+            {
+                'source': self.source,
+                'ok': self.ok,
+                'errors': len(self.errors),
+                'warnings': len(self.warnings),
+                'findings': [asdict(finding) for finding in self.findings],
+            },
+            indent=2,
+            ensure_ascii=False,
+        )
+
+    def _group_text(self, group: list[Finding]) -> str:
+        first, *others = group
+        line = f':{first.line}' if first.line else ''
+        place = f'{self.source}{line}: {first.severity}: {first.subject}'
+        text = f'{place}: {first.message} [{first.code}]'
+        if not others:
+            return text
+        places = [str(finding.line) for finding in others if finding.line][:_LINES_SHOWN]
+        more = ', …' if len(others) > len(places) else ''
+        where = f': lines {", ".join(places)}{more}' if places else ''
+        return f'{text} (and {len(others)} more{where})'
+
+
+@dataclass
+class Findings:
+    """Collects findings while a description is read; the same one is kept once."""
+
+    found: dict[Finding, None] = field(default_factory=dict)
+
+    def error(
+        self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
+    ) -> None:
+        """Note something that cannot be simulated."""
+        self.add(ERROR, code, place, message, attribute, value)
+
+    def warning(
+        self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
+    ) -> None:
+        """Note something that can be lived with."""
+        self.add(WARNING, code, place, message, attribute, value)
+
+    def add(
+        self,
+        severity: str,
+        code: str,
+        place: Place,
+        message: str,
+        attribute: str = '',
+        value: str = '',
+    ) -> None:
+        """Note a finding of the given severity."""
+        finding = Finding(
+            severity, code, place.element, place.name, attribute, value, place.line, message
+        )
+        self.found.setdefault(finding)
+
+    def report(self, source: str) -> Report:
+        """Give what was collected so far, by line; what has no line comes last."""
+        ordered = sorted(self.found, key=lambda finding: finding.line or 10**9)
+        return Report(source, tuple(ordered))
+
+
+class DescriptionError(SimBridgeError):
+    """A robot description that cannot be simulated; `report` holds every defect."""
+
+    def __init__(self, report: Report):
+        self.report = report
+        super().__init__(f'the robot description cannot be simulated\n{report.to_text()}')

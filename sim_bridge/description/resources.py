@@ -1,0 +1,161 @@
+"""
+Where files are: meshes and packages named by a description, and the robots this package ships.
+
+Packages are looked for in the given paths, then where ROS 2 (ament), Gazebo and ROS 1 keep them,
+then in the folders above the description, so that a source checkout works without any of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+import os
+from pathlib import Path
+import sys
+from urllib.parse import unquote
+
+from sim_bridge.errors import InvalidValueError, UnknownNameError
+
+PACKAGE = 'sim_bridge'
+
+_PACKAGE_SCHEMES = ('package://', 'model://')
+_RESOURCE_VARIABLES = (
+    'GZ_SIM_RESOURCE_PATH',
+    'IGN_GAZEBO_RESOURCE_PATH',
+    'GAZEBO_MODEL_PATH',
+    'ROS_PACKAGE_PATH',
+)
+
+
+def share_directory() -> Path:
+    """
+    Give the folder that holds this package's launch, config and urdf folders.
+
+    The ament index knows it where the package was built with colcon; a source checkout has it
+    beside the package; pip puts it under `<prefix>/share`. Raises UnknownNameError if it is in
+    none of them.
+    """
+    checkout = Path(__file__).resolve().parents[2]
+    installed = Path(sys.prefix) / 'share' / PACKAGE
+    candidates = [*_ament_share(PACKAGE), checkout, installed]
+    for candidate in candidates:
+        if (candidate / 'urdf').is_dir():
+            return candidate
+    raise UnknownNameError(
+        'share directory of',
+        PACKAGE,
+        map(str, candidates),
+        'the ament index, the checkout and the prefix',
+    )
+
+
+def find_robot(name_or_path: str | Path) -> Path:
+    """
+    Give the file of a robot: a shipped one by its name, or any by its path.
+
+    Raises UnknownNameError, with the shipped names, for a name that is neither; InvalidValueError
+    for a path of no file.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    if path.suffix or len(path.parts) > 1:
+        raise InvalidValueError(
+            'robot',
+            str(name_or_path),
+            'the name of a shipped robot or the path of a file that exists',
+        )
+    folder = share_directory() / 'urdf'
+    shipped = {
+        file.name.split('.')[0]: file
+        for file in sorted(folder.glob('*.urdf*')) + sorted(folder.glob('*.xacro'))
+    }
+    if path.name not in shipped:
+        raise UnknownNameError('robot', str(name_or_path), sorted(shipped), str(folder))
+    return shipped[path.name]
+
+
+def resolve_uri(
+    uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
+) -> Path | None:
+    """
+    Give the file meant by a `package://`, `model://` or `file://` URI or a path; None if missing.
+
+    base: the folder of the description, from which relative paths count; the working directory if
+    None. package_paths: folders that hold packages, or are packages themselves; they come first.
+    """
+    return next((path for path in _candidates(uri, base, package_paths) if path.is_file()), None)
+
+
+def explain_unresolved(
+    uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
+) -> str:
+    """Say why `resolve_uri` gives None."""
+    split = _split_package(uri)
+    if split is None:
+        scheme = uri.split('://')[0] if '://' in uri else ''
+        if scheme and scheme != 'file':
+            return f'{scheme}:// is not read'
+        return 'no such file'
+    package, _ = split
+    found = next(
+        (path for path in _package_folders(package, base, package_paths) if path.is_dir()), None
+    )
+    if found is None:
+        return f'package {package!r} is not found; name its folder with a package path'
+    return f'package {package!r} has no such file'
+
+
+def _candidates(
+    uri: str, base: Path | None, package_paths: Iterable[str | Path]
+) -> Iterator[Path]:
+    split = _split_package(uri)
+    if split is not None:
+        package, rest = split
+        for folder in _package_folders(package, base, package_paths):
+            yield folder / rest
+    elif uri.startswith('file://'):
+        yield (base or Path()) / unquote(uri.removeprefix('file://'))
+    elif '://' not in uri and '\0' not in uri:
+        yield (base or Path()) / Path(uri).expanduser()
+
+
+def _split_package(uri: str) -> tuple[str, str] | None:
+    for scheme in _PACKAGE_SCHEMES:
+        if uri.startswith(scheme):
+            package, _, rest = uri.removeprefix(scheme).partition('/')
+            return package, rest
+    return None
+
+
+def _package_folders(
+    package: str, base: Path | None, package_paths: Iterable[str | Path]
+) -> Iterator[Path]:
+    if not package:
+        return
+    for path in map(Path, package_paths):
+        yield from _inside(path, package)
+    yield from _ament_share(package)
+    for variable in _RESOURCE_VARIABLES:
+        for path in os.environ.get(variable, '').split(os.pathsep):
+            if path:
+                yield from _inside(Path(path), package)
+    for folder in base.parents if base is not None else ():
+        yield folder / package
+    for folder in (base, *base.parents) if base is not None else ():
+        if folder.name == package:
+            yield folder
+
+
+def _inside(path: Path, package: str) -> Iterator[Path]:
+    """Give where a package may be under a search path, which may be the package itself."""
+    yield path / package
+    yield path / 'share' / package
+    if path.name == package:
+        yield path
+
+
+def _ament_share(package: str) -> Iterator[Path]:
+    """Give where the share folder of an installed ROS 2 package may be."""
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        if prefix:
+            yield Path(prefix) / 'share' / package

@@ -1,0 +1,166 @@
+"""
+What a URDF may hold, as a table: of every element the attributes, the children and their numbers.
+
+Sources: the URDF specification (wiki.ros.org/urdf/XML) and urdfdom's parsers, with version 1.2's
+`quat_xyzw` and `capsule`, and `armature` on `dynamics`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+import math
+
+
+@dataclass(frozen=True)
+class Text:
+    """An attribute that is a word."""
+
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """
+    An attribute that holds numbers.
+
+    count: how many. default: what stands in for a missing or broken attribute. minimum: the least
+    value allowed, itself excluded if `above`. infinite: whether an infinite value is a way to say
+    "none".
+    """
+
+    count: int = 1
+    default: str = '0'
+    required: bool = True
+    minimum: float = -math.inf
+    above: bool = False
+    infinite: bool = False
+
+
+@dataclass(frozen=True)
+class Child:
+    """An element inside another. many: any number of times, else at most once."""
+
+    schema: Schema
+    required: bool = False
+    many: bool = False
+
+
+@dataclass(frozen=True)
+class Schema:
+    """
+    One element.
+
+    one_of: whether there must be exactly one child. silent: tags and attributes other tools read
+    and that change nothing in a simulation.
+    """
+
+    attributes: Mapping[str, Text | Numbers] = field(default_factory=dict)
+    children: Mapping[str, Child] = field(default_factory=dict)
+    one_of: bool = False
+    silent: frozenset[str] = frozenset()
+
+
+JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar')
+
+_ZERO3 = '0 0 0'
+_POSITIVE = Numbers(minimum=0.0, above=True, default='1')
+_OPTIONAL = Numbers(required=False)
+_NOT_NEGATIVE = Numbers(required=False, minimum=0.0)
+
+ORIGIN = Schema(
+    {
+        'xyz': Numbers(3, _ZERO3, required=False),
+        'rpy': Numbers(3, _ZERO3, required=False),
+        'quat_xyzw': Numbers(4, '0 0 0 1', required=False),
+    }
+)
+INERTIAL = Schema(
+    children={
+        'origin': Child(ORIGIN),
+        'mass': Child(Schema({'value': Numbers(default='1')}), required=True),
+        'inertia': Child(
+            Schema(
+                {
+                    **{key: Numbers(default='1') for key in ('ixx', 'iyy', 'izz')},
+                    **{key: Numbers(default='0') for key in ('ixy', 'ixz', 'iyz')},
+                }
+            ),
+            required=True,
+        ),
+    }
+)
+_ROUND = Schema({'radius': _POSITIVE, 'length': _POSITIVE})
+GEOMETRY = Schema(
+    children={
+        'box': Child(Schema({'size': Numbers(3, '1 1 1', minimum=0.0, above=True)})),
+        'sphere': Child(Schema({'radius': _POSITIVE})),
+        'cylinder': Child(_ROUND),
+        'capsule': Child(_ROUND),
+        'mesh': Child(Schema({'filename': Text(), 'scale': Numbers(3, '1 1 1', required=False)})),
+    },
+    one_of=True,
+    silent=frozenset({'name'}),
+)
+SHAPE = Schema(
+    {'name': Text(required=False)},
+    {'origin': Child(ORIGIN), 'geometry': Child(GEOMETRY, required=True)},
+    silent=frozenset({'material', 'verbose', 'group'}),
+)
+# visual and collision are read on their own: a shape that cannot be read is left out, the link
+# stays
+LINK = Schema(
+    {'name': Text()},
+    {'inertial': Child(INERTIAL)},
+    silent=frozenset({'visual', 'collision', 'type'}),
+)
+JOINT = Schema(
+    {'name': Text(), 'type': Text()},
+    {
+        'origin': Child(ORIGIN),
+        'parent': Child(Schema({'link': Text()}), required=True),
+        'child': Child(Schema({'link': Text()}), required=True),
+        'axis': Child(Schema({'xyz': Numbers(3, '1 0 0')})),
+        'limit': Child(
+            Schema(
+                {
+                    'lower': Numbers(required=False, infinite=True),
+                    'upper': Numbers(required=False, infinite=True),
+                    'effort': Numbers(default='inf', required=False, minimum=0.0, infinite=True),
+                    'velocity': Numbers(default='inf', required=False, minimum=0.0, infinite=True),
+                }
+            )
+        ),
+        'dynamics': Child(
+            Schema(
+                {'damping': _NOT_NEGATIVE, 'friction': _NOT_NEGATIVE, 'armature': _NOT_NEGATIVE}
+            )
+        ),
+        'mimic': Child(
+            Schema(
+                {
+                    'joint': Text(),
+                    'multiplier': Numbers(default='1', required=False),
+                    'offset': _OPTIONAL,
+                }
+            )
+        ),
+        'safety_controller': Child(
+            Schema(
+                {
+                    'k_velocity': Numbers(),
+                    'k_position': _OPTIONAL,
+                    'soft_lower_limit': _OPTIONAL,
+                    'soft_upper_limit': _OPTIONAL,
+                }
+            )
+        ),
+    },
+    silent=frozenset({'calibration', 'dont_collapse', 'preserveFixedJoint'}),
+)
+
+# read elsewhere or by others; anything else under <robot> is unknown
+ROBOT_TAGS = frozenset(
+    {'link', 'joint', 'gazebo', 'ros2_control', 'sensor', 'material', 'transmission', 'mujoco'}
+)
+ROBOT_ATTRIBUTES = frozenset({'name', 'version'})

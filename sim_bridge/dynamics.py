@@ -1,0 +1,80 @@
+"""
+The textbook dynamics of one robot at its present q and dq.
+
+Rigid bodies, gravity and rotor inertias only: no damping, friction, springs, stops, mimic rows or pushes. The order of
+coordinates is that of the robot's velocities: for a free base the linear velocity of the root link's origin and its
+angular velocity, both in world axes (6); then `robot.joint_names`; then planar (3) and floating (6) joints.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.engine import rigid_body
+from sim_bridge.engine.handle import Handle
+from sim_bridge.engine.model import Model, Options
+from sim_bridge.engine.state import State
+from sim_bridge.engine.workspace import make_workspace
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.link import Link
+from sim_bridge.robot import Robot
+
+_OPTIONS = Options(time_step=0.0, stop_erp=0.0, velocity_passes=1, max_pivots=0)
+
+
+def mass_matrix(robot: Robot) -> np.ndarray:
+    """Give the (nv, nv) joint-space inertia matrix M [kg, kg m, kg m²]."""
+    handle, nv = _alone(robot)
+    matrix = np.zeros((nv, nv))
+    rigid_body.mass_matrix(handle.table, matrix)
+    return matrix
+
+
+def bias_forces(robot: Robot) -> np.ndarray:
+    """Give (nv,) the efforts that gravity and velocity demand at zero acceleration: C dq + g [N, N m]."""
+    return inverse_dynamics(robot, np.zeros(_alone(robot)[1]))
+
+
+def inverse_dynamics(robot: Robot, ddq: np.ndarray) -> np.ndarray:
+    """Give (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
+    handle, nv = _alone(robot)
+    effort = np.zeros(nv)
+    rigid_body.inverse_dynamics(handle.table, _vector('ddq', ddq, nv, robot), effort)
+    return effort
+
+
+def forward_dynamics(robot: Robot, u: np.ndarray) -> np.ndarray:
+    """Give (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
+    handle, nv = _alone(robot)
+    ddq = np.zeros(nv)
+    rigid_body.forward_dynamics(handle.table, _vector('u', u, nv, robot), ddq)
+    return ddq
+
+
+def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
+    """Give the (6, nv) Jacobian of a link's frame: its origin's linear velocity, then angular velocity; world axes."""
+    handle, nv = _alone(robot)
+    placement = (robot.link(link) if isinstance(link, str) else link).placement
+    matrix = np.zeros((6, nv))
+    rigid_body.jacobian(handle.table, placement.body, np.ascontiguousarray(placement.position), matrix)
+    return matrix
+
+
+def _alone(robot: Robot) -> tuple[Handle, int]:
+    """Give the robot's own part of the world as a model of its own, at the present state."""
+    at, own, model, state = robot.offsets, robot.blueprint.model, robot.world.model, robot.world.state
+    nb, nv = len(own.parent), len(own.q_of_v)
+    bodies, velocities = slice(at.body, at.body + nb), slice(at.v, at.v + nv)
+    nq = sum((0, 1, 1, 7, 7)[kind] for kind in own.kind)
+    part: Model = own._replace(frame=model.frame[bodies], passive=model.passive[velocities],
+                               limits=model.limits[velocities], gravity=model.gravity)
+    present = State(q=state.q[at.q:at.q + nq].copy(), wrench=np.zeros((nb, 6)), **{
+        field: getattr(state, field)[velocities].copy() for field in State._fields if field not in ('q', 'wrench')})
+    return Handle(part, _OPTIONS, present, make_workspace(part)), nv
+
+
+def _vector(what: str, value: object, size: int, robot: Robot) -> np.ndarray:
+    array = np.array(value, dtype=float)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise InvalidValueError(what, value, f'{size} finite numbers', f'robot {robot.name!r}')
+    return array

@@ -1,0 +1,49 @@
+"""Energy and momentum of bodies whose poses and velocities a workspace holds."""
+
+from __future__ import annotations
+
+from sim_bridge.engine.handle import open_model, open_state, open_workspace
+from sim_bridge.engine.inertia import mul_rigid
+from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.model import ARMATURE, REFERENCE, STIFFNESS
+from sim_bridge.engine.vec3 import add, cross, dot, load3, store3
+
+
+@kernel
+def energy(table, first_body, last_body, first_v, last_v):
+    """
+    Give (kinetic, potential) energy [J] of the bodies first_body <= i < last_body and their joints.
+
+    Kinetic with the rotors' (armature) share; potential of gravity, zero at the world's origin, and of joint springs.
+    """
+    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    kinetic, potential = 0.0, 0.0
+    for body in range(first_body, last_body):
+        w, v = load3(ws.velocity, body, 0), load3(ws.velocity, body, 3)
+        n, f = mul_rigid(ws.rigid, body, w, v)
+        kinetic += 0.5 * (dot(w, n) + dot(v, f))
+        # first moment about the world's origin
+        o = load3(ws.pose, model.root[body], 9)
+        m = ws.rigid[body, 0]
+        for k in range(3):
+            potential -= model.gravity[k] * (ws.rigid[body, 1 + k] + m * o[k])
+    for joint in range(first_v, last_v):
+        at = model.q_of_v[joint]
+        if at >= 0:
+            kinetic += 0.5 * model.passive[joint, ARMATURE] * state.v[joint] * state.v[joint]
+            stretch = state.q[at] - model.passive[joint, REFERENCE]
+            potential += 0.5 * model.passive[joint, STIFFNESS] * stretch * stretch
+    return kinetic, potential
+
+
+@kernel
+def momentum(table, first_body, last_body, total_out):
+    """Write linear, then angular momentum about the world's origin, of some bodies into the (1, 6) `total_out`."""
+    model, ws = open_model(table), open_workspace(table)
+    linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for body in range(first_body, last_body):
+        n, f = mul_rigid(ws.rigid, body, load3(ws.velocity, body, 0), load3(ws.velocity, body, 3))
+        linear = add(linear, f)
+        angular = add(angular, add(n, cross(load3(ws.pose, model.root[body], 9), f)))
+    store3(total_out, 0, 0, linear)
+    store3(total_out, 0, 3, angular)

@@ -1,0 +1,81 @@
+"""
+The one decorator of every kernel, and the rule that keeps its cache honest.
+
+Numba caches compiled code per file and does not notice an edit in a file that a kernel calls into. All kernels therefore
+share one cache folder named after the contents of every file of the engine: an edit of any of them changes the folder,
+and stale code is never run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+import shutil
+import tempfile
+import time
+from typing import Any
+
+import numba
+
+_KEEP_UNUSED_S = 14 * 24 * 3600.0
+
+
+def source_digest(folder: Path = Path(__file__).parent) -> str:
+    """Digest the names and contents of all Python files below `folder`."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob('*.py')):
+        digest.update(path.relative_to(folder).as_posix().encode() + b'\0' + path.read_bytes() + b'\0')
+    return digest.hexdigest()[:16]
+
+
+def _cache_root() -> Path:
+    """Choose where compiled kernels live: NUMBA_CACHE_DIR, else the user's cache, else a private temporary folder."""
+    if os.environ.get('NUMBA_CACHE_DIR'):
+        return Path(os.environ['NUMBA_CACHE_DIR']) / 'sim_bridge'
+    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    root = Path(home) / 'sim_bridge' / 'kernels'
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
+    return root if os.access(root, os.W_OK) else Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
+
+
+def _prune(root: Path, current: Path) -> None:
+    """Delete folders of earlier sources that nothing has used for two weeks."""
+    for folder in root.iterdir():
+        if folder != current and time.time() - folder.stat().st_mtime > _KEEP_UNUSED_S:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open_cache() -> Path:
+    root = _cache_root()
+    folder = root / source_digest()
+    folder.mkdir(parents=True, exist_ok=True)
+    os.utime(folder)
+    _prune(root, folder)
+    return folder
+
+
+CACHE_FOLDER = _open_cache()
+
+
+def kernel(function: Any = None, **options: Any) -> Any:
+    """
+    Compile a function with Numba: cached, without the GIL, without allocation, with IEEE semantics.
+
+    Without Numba's run-time (`_nrt`) a kernel that would allocate does not compile, and arrays cost no reference
+    counting, which would cost more than the dynamics of a small robot. Kernels are inlined into their callers.
+    Multiply-adds may be fused, nothing else is relaxed: equal inputs give equal bits. Division by zero gives inf or nan
+    as in C, never an exception.
+    """
+    if function is None:
+        return lambda decorated: kernel(decorated, **options)
+    previous = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE_FOLDER)
+    try:
+        return numba.njit(cache=True, nogil=True, error_model='numpy', fastmath={'contract'}, forceinline=True,
+                          _nrt=False, **options)(function)
+    finally:
+        numba.config.CACHE_DIR = previous

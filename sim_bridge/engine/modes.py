@@ -1,0 +1,146 @@
+"""
+Stops, Coulomb friction and holds of single joints, solved exactly by locking joints inside the elimination.
+
+At the end of a step each joint's velocity v⁺ and the effort λ of its stop and friction satisfy
+
+    lo <= v⁺ <= hi,   λ = -friction sign(v⁺) where lo < v⁺ < hi and v⁺ ≠ 0,   |λ| <= friction where v⁺ = 0,
+    λ additionally <= 0 where v⁺ = hi and >= 0 where v⁺ = lo,
+
+a mixed linear complementarity problem with the tree's inverse inertia as its matrix. A joint is either loose or locked at
+a velocity (lo, 0 or hi); given that choice one linear-time elimination yields every v⁺ and λ, and the choice is changed
+where a sign is wrong: all wrong joints at once (block pivoting, Júdice and Pires 1994), then, should that cycle, only the
+first wrong one (Murty 1974), which ends because the matrix is positive definite. A choice that was right in one step
+mostly is in the next, which then costs no more than a step without stops.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.model import DAMPING, FRICTION, LOWER, REFERENCE, STIFFNESS, UPPER, VELOCITY
+from sim_bridge.engine.state import AT_LOWER, AT_UPPER, HELD, LOOSE, SLIDING_BACK, SLIDING_FORTH, STUCK
+
+
+@kernel
+def highest_velocity(limits, joint, q, h):
+    """Give the velocity at which the joint, at q after half a step's drift, just reaches its upper stop."""
+    return min(max(limits[joint, UPPER] - q, 0.0) * 2.0 / h, limits[joint, VELOCITY])
+
+
+@kernel
+def lowest_velocity(limits, joint, q, h):
+    """Give the velocity at which the joint, at q after half a step's drift, just reaches its lower stop."""
+    return max(min(limits[joint, LOWER] - q, 0.0) * 2.0 / h, -limits[joint, VELOCITY])
+
+
+@kernel
+def start_modes(
+    q_of_v, passive, limits,  # model
+    q, v, hold, mode,  # state (read)
+    h, mode_out,
+):
+    """Guess every joint's mode from the last step's and the state; q after half a step's drift."""
+    for joint in range(q_of_v.shape[0]):
+        at = q_of_v[joint]
+        guess = LOOSE
+        if at >= 0:
+            guess = mode[joint]
+            if hold[joint] != 0:
+                guess = HELD
+            elif not (guess == AT_UPPER and highest_velocity(limits, joint, q[at], h) <= max(v[joint], 0.0)
+                      or guess == AT_LOWER and lowest_velocity(limits, joint, q[at], h) >= min(v[joint], 0.0)):
+                guess = LOOSE
+                if passive[joint, FRICTION] > 0.0:
+                    guess = SLIDING_FORTH if v[joint] > 0.0 else SLIDING_BACK if v[joint] < 0.0 else STUCK
+        mode_out[joint] = guess
+
+
+@kernel
+def explicit_effort(passive, joint, u, q, v):
+    """Give the effort on a joint at the start of the step: command, damper and spring."""
+    return u - passive[joint, DAMPING] * v - passive[joint, STIFFNESS] * (q - passive[joint, REFERENCE])
+
+
+@kernel
+def set_right_hand_side(
+    q_of_v, passive, limits,  # model
+    q, v, u, mode,  # state (read)
+    h, rhs_out,
+):
+    """Write each joint's effort, or its prescribed acceleration where it is locked."""
+    for joint in range(q_of_v.shape[0]):
+        at = q_of_v[joint]
+        if at < 0:
+            rhs_out[joint] = u[joint]
+        elif mode[joint] < STUCK:
+            rhs_out[joint] = (explicit_effort(passive, joint, u[joint], q[at], v[joint])
+                              - passive[joint, FRICTION] * mode[joint])
+        else:
+            target = 0.0
+            if mode[joint] == AT_UPPER:
+                target = highest_velocity(limits, joint, q[at], h)
+            elif mode[joint] == AT_LOWER:
+                target = lowest_velocity(limits, joint, q[at], h)
+            rhs_out[joint] = (target - v[joint]) / h
+
+
+@kernel
+def _next_mode(mode, v, effort, friction, lo, hi):
+    """Give the mode a joint should have, from its velocity (where loose) or its constraint effort (where locked)."""
+    sliding_forth = SLIDING_FORTH if friction > 0.0 else LOOSE
+    sliding_back = SLIDING_BACK if friction > 0.0 else LOOSE
+    slack = 1e-12 * (friction + abs(effort))
+    if mode == HELD:
+        return mode
+    if mode < STUCK:
+        if v > hi:
+            return AT_UPPER
+        if v < lo:
+            return AT_LOWER
+        return STUCK if mode * v < 0.0 else mode
+    # the interval of efforts that the friction and the stop can give at the locked velocity
+    if mode == AT_UPPER and hi > 0.0:
+        return sliding_forth if effort > -friction + slack else mode
+    if mode == AT_LOWER and lo < 0.0:
+        return sliding_back if effort < friction - slack else mode
+    if effort > friction + slack and mode != AT_LOWER:
+        return sliding_back
+    if effort < -friction - slack and mode != AT_UPPER:
+        return sliding_forth
+    return mode
+
+
+@kernel
+def net_constraint(
+    q_of_v, passive,  # model
+    q, v, u, mode,  # state (read)
+    constraint_inout,
+):
+    """Reduce the whole effort on each locked joint to what its stop, friction or hold gives."""
+    for joint in range(q_of_v.shape[0]):
+        if mode[joint] >= STUCK:
+            constraint_inout[joint] -= explicit_effort(passive, joint, u[joint], q[q_of_v[joint]], v[joint])
+        else:
+            constraint_inout[joint] = 0.0
+
+
+@kernel
+def update_modes(
+    q_of_v, passive, limits,  # model
+    q, v_next, constraint,  # state (read)
+    h, only_first, mode_inout,
+):
+    """Change the modes whose signs are wrong; give how many were changed."""
+    changed = 0
+    for joint in range(q_of_v.shape[0]):
+        at = q_of_v[joint]
+        if at < 0:
+            continue
+        mode = _next_mode(
+            mode_inout[joint], v_next[joint], constraint[joint], passive[joint, FRICTION],
+            lowest_velocity(limits, joint, q[at], h), highest_velocity(limits, joint, q[at], h))
+        if mode != mode_inout[joint]:
+            mode_inout[joint] = mode
+            changed += 1
+            if only_first:
+                break
+    return changed

@@ -1,0 +1,202 @@
+"""
+What the present state means: poses, velocities, accelerations and joint reactions at this very instant.
+
+`step` works in the middle of each step; what is read between steps is computed here, from scratch, for the state as it is:
+the forward dynamics at (q, v, u), so that every quantity with one stamp belongs to one instant. Efforts of stops, friction
+and holds are those that keep resting joints at rest; where one just changed a velocity it is its mean over the last step,
+so that an impact is read as the impulse it was.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.handle import open_model, open_state, open_workspace
+from sim_bridge.engine.inertia import mul_rigid
+from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.kinematics import move_bodies, place_bodies
+from sim_bridge.engine.mimic import apply_rows, compute_responses
+from sim_bridge.engine.model import FREE, FRICTION, LOWER, PRISMATIC, REVOLUTE, UPPER
+from sim_bridge.engine.modes import explicit_effort
+from sim_bridge.engine.state import AT_LOWER, AT_UPPER, HELD, LOOSE, STUCK
+from sim_bridge.engine.step import to_origin_acceleration
+from sim_bridge.engine.vec3 import add, cross, load3, load_m, mul_mm, mul_mv, mul_tv, scale, store3, store_m, sub
+
+# columns of the sites' array
+SITE_ROTATION = 0
+SITE_POSITION = 9
+SITE_W = 12
+SITE_V = 15
+SITE_DW = 18
+SITE_DV = 21
+SITE_TORQUE = 24
+SITE_FORCE = 27
+SITE_SIZE = 30
+
+
+@kernel
+def observe(table, site_body, site_frame, site_out):
+    """
+    Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
+
+    Nothing of the state changes, and nothing is done where it is as it was at the last call; then False is returned.
+    Afterwards, of the workspace, `pose`, `velocity` and `ddq` are the present ones, `acceleration` holds the spatial
+    accelerations less gravity and `force` the reaction of each body's joint, parent on child; about each tree's O.
+
+    A site is a frame fixed to a body, site_frame: (ns, 12) rotation by rows, then origin, in the body's frame.
+    site_out: (ns, 30) rotation by rows and origin in the world; angular and linear velocity, angular and linear
+    acceleration of the site in world axes; torque about the site and force through the body's joint, child on parent,
+    in the site's axes.
+    """
+    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    changed = copy_changed(state.q, ws.q)
+    changed = copy_changed(state.v, ws.v) or changed
+    for body in range(state.wrench.shape[0]):
+        changed = copy_changed(state.wrench[body], ws.wrench[body]) or changed
+    changed = set_present_efforts(model, state, ws.mode, ws.rhs) or changed
+    if not changed:
+        return False
+    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
+                 ws.q, ws.pose, ws.axis, ws.rigid)
+    factorize(model.parent, model.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid, 0.0,
+              ws.articulated, ws.hinge)
+    if model.mimic.shape[0] > 0:
+        compute_responses(model.parent, model.kind, model.v_index, model.mimic, model.mimic_law,
+                          ws.articulated, ws.hinge, ws.axis, ws.mode, ws.v_next, ws.force, ws.acceleration,
+                          ws.response, ws.delassus)
+    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity, ws.v, state.wrench,
+                ws.pose, ws.axis, ws.rigid, ws.velocity, ws.drift, ws.force)
+    solve(model.parent, model.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, ws.rhs,
+          ws.force, ws.acceleration, ws.ddq, ws.constraint)
+    if model.mimic.shape[0] > 0:
+        apply_rows(model.mimic, model.mimic_law, ws.v, ws.response, 0.0, ws.delassus, ws.ddq, ws.constraint)
+    accelerate_bodies(model.parent, model.kind, model.v_index, ws.axis, ws.drift, ws.ddq, ws.acceleration)
+    accumulate_reactions(model.parent, model.root, state.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+                         ws.force)
+    to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
+    observe_sites(model.root, model.gravity, ws.pose, ws.velocity, ws.acceleration, ws.force, site_body, site_frame,
+                  site_out)
+    return True
+
+
+@kernel
+def copy_changed(source, into_out):
+    """Copy a vector; tell whether it differed."""
+    changed = False
+    for k in range(source.shape[0]):
+        if source[k] != into_out[k]:
+            into_out[k] = source[k]
+            changed = True
+    return changed
+
+
+@kernel
+def set_present_efforts(model, state, mode_inout, rhs_inout):
+    """
+    Write each joint's effort now, and lock, at no acceleration, those that friction, stop or hold keep at rest.
+
+    Tells whether anything differs from what was there.
+    """
+    changed = False
+    for joint in range(model.q_of_v.shape[0]):
+        at = model.q_of_v[joint]
+        lock = LOOSE
+        effort = state.u[joint]
+        if at >= 0:
+            mode, v = state.mode[joint], state.v[joint]
+            at_rest = v == 0.0 and state.acceleration[joint] == 0.0
+            at_stop = (mode == AT_UPPER and state.q[at] >= model.limits[joint, UPPER]
+                       or mode == AT_LOWER and state.q[at] <= model.limits[joint, LOWER])
+            if state.hold[joint] != 0 and v == 0.0:
+                lock = HELD
+            elif at_rest and (mode == STUCK or at_stop):
+                lock = mode
+            if lock != LOOSE:
+                effort = 0.0
+            else:
+                effort = explicit_effort(model.passive, joint, state.u[joint], state.q[at], v)
+                if mode >= STUCK:
+                    effort += state.force[joint]
+                elif v > 0.0:
+                    effort -= model.passive[joint, FRICTION]
+                elif v < 0.0:
+                    effort += model.passive[joint, FRICTION]
+        if mode_inout[joint] != lock or rhs_inout[joint] != effort:
+            mode_inout[joint] = lock
+            rhs_inout[joint] = effort
+            changed = True
+    return changed
+
+
+@kernel
+def accelerate_bodies(
+    parent, kind, v_index,  # model
+    axis, drift, ddq,  # state (read)
+    acceleration_out,
+):
+    """Compute the bodies' spatial accelerations, less gravity, from the joints' accelerations."""
+    for body in range(parent.shape[0]):
+        at, above = v_index[body], parent[body]
+        dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        if kind[body] >= FREE:
+            dv, dw = (ddq[at], ddq[at + 1], ddq[at + 2]), (ddq[at + 3], ddq[at + 4], ddq[at + 5])
+        else:
+            if above >= 0:
+                dw, dv = load3(acceleration_out, above, 0), load3(acceleration_out, above, 3)
+            if kind[body] == REVOLUTE or kind[body] == PRISMATIC:
+                dw = add(dw, scale(ddq[at], load3(axis, body, 0)))
+                dv = add(dv, scale(ddq[at], load3(axis, body, 3)))
+        store3(acceleration_out, body, 0, dw)
+        store3(acceleration_out, body, 3, dv)
+    for body in range(parent.shape[0]):
+        for k in range(6):
+            acceleration_out[body, k] += drift[body, k]
+
+
+@kernel
+def accumulate_reactions(
+    parent, root,  # model
+    wrench, pose, rigid, velocity, acceleration,  # state (read)
+    force_out,
+):
+    """Compute the force through each body's joint, parent on child, about O: Newton and Euler for all it carries."""
+    for body in range(parent.shape[0]):
+        w, v = load3(velocity, body, 0), load3(velocity, body, 3)
+        momentum_n, momentum_f = mul_rigid(rigid, body, w, v)
+        n, f = mul_rigid(rigid, body, load3(acceleration, body, 0), load3(acceleration, body, 3))
+        outer_f = load3(wrench, body, 3)
+        p_OB = sub(load3(pose, body, 9), load3(pose, root[body], 9))
+        n = add(n, add(cross(w, momentum_n), cross(v, momentum_f)))
+        n = sub(n, add(load3(wrench, body, 0), cross(p_OB, outer_f)))
+        store3(force_out, body, 0, n)
+        store3(force_out, body, 3, sub(add(f, cross(w, momentum_f)), outer_f))
+    for body in range(parent.shape[0] - 1, -1, -1):
+        if parent[body] >= 0:
+            for k in range(6):
+                force_out[parent[body], k] += force_out[body, k]
+
+
+@kernel
+def observe_sites(root, gravity, pose, velocity, acceleration, force, site_body, site_frame, site_out):
+    """Carry the bodies' motion and their joints' reactions over to the sites."""
+    for site in range(site_body.shape[0]):
+        body = site_body[site]
+        R_WB = load_m(pose, body, 0)
+        R_WS = mul_mm(R_WB, load_m(site_frame, site, 0))
+        p_WS = add(load3(pose, body, 9), mul_mv(R_WB, load3(site_frame, site, 9)))
+        p_OS = sub(p_WS, load3(pose, root[body], 9))
+        w = load3(velocity, body, 0)
+        v = add(load3(velocity, body, 3), cross(w, p_OS))
+        dw = load3(acceleration, body, 0)
+        # of the point, not the spatial one: add w x v; and gravity, which the bodies' accelerations lack
+        dv = add(add(load3(acceleration, body, 3), cross(dw, p_OS)), cross(w, v))
+        dv = add(dv, (gravity[0], gravity[1], gravity[2]))
+        f = load3(force, body, 3)
+        n = sub(load3(force, body, 0), cross(p_OS, f))
+        store_m(site_out, site, SITE_ROTATION, R_WS)
+        store3(site_out, site, SITE_POSITION, p_WS)
+        store3(site_out, site, SITE_W, w)
+        store3(site_out, site, SITE_V, v)
+        store3(site_out, site, SITE_DW, dw)
+        store3(site_out, site, SITE_DV, dv)
+        store3(site_out, site, SITE_TORQUE, mul_tv(R_WS, scale(-1.0, n)))
+        store3(site_out, site, SITE_FORCE, mul_tv(R_WS, scale(-1.0, f)))

@@ -1,0 +1,94 @@
+"""
+Every error `sim_bridge` raises on purpose.
+
+Each class builds its own message from the facts, so that all of them name the thing, the value, the place and what
+would have been accepted. Catch `SimBridgeError` to catch them all.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SimBridgeError(Exception):
+    """Base of all errors of this package."""
+
+
+class UnknownNameError(SimBridgeError, KeyError):
+    """A name that does not exist was asked for."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], place: str = ''):
+        """
+        Build the message.
+
+        Parameters
+        ----------
+        kind: what was looked for, in the singular: 'joint', 'link', 'sensor' …
+        name: the name as it was given.
+        known: the names that would have been accepted.
+        place: where it was looked for, such as "robot 'arm'".
+
+        """
+        self.kind, self.name, self.known = kind, name, list(known)
+        where = f' in {place}' if place else ''
+        close = difflib.get_close_matches(str(name), self.known, n=1)
+        hint = f' Did you mean {close[0]!r}?' if close else ''
+        if not self.known:
+            listing = f'There is no {kind} at all{where}.'
+        elif len(self.known) <= 40:
+            listing = f'Known: {", ".join(self.known)}.'
+        else:
+            listing = f'Known, the first 40 of {len(self.known)}: {", ".join(self.known[:40])}.'
+        super().__init__(f'unknown {kind} {name!r}{where}.{hint} {listing}')
+
+    def __str__(self) -> str:
+        """Give the message itself; KeyError would show its repr."""
+        return str(self.args[0])
+
+
+class InvalidValueError(SimBridgeError, ValueError):
+    """A value is of the wrong type, size or range, or is not finite."""
+
+    def __init__(self, what: str, value: object, expected: str, place: str = ''):
+        """
+        Build the message.
+
+        Parameters
+        ----------
+        what: the name of the quantity, as the user wrote it.
+        value: the value given.
+        expected: what would have been accepted, with its unit.
+        place: where the value was given, such as "robot 'arm', joint 'elbow'".
+
+        """
+        self.what, self.value, self.expected = what, value, expected
+        where = f' ({place})' if place else ''
+        super().__init__(f'{what} = {value!r}{where}: expected {expected}')
+
+
+class StateError(SimBridgeError, RuntimeError):
+    """An operation does not fit the present state of the world."""
+
+
+class SimulationError(SimBridgeError, RuntimeError):
+    """A step could not be completed; the state before it is kept."""
+
+
+class MissingRosError(SimBridgeError, ImportError):
+    """ROS 2 is asked for where there is none."""
+
+    def __init__(self, what: str):
+        """
+        Build the message.
+
+        Parameters
+        ----------
+        what: what needs ROS 2.
+
+        """
+        super().__init__(
+            f'{what} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS 2 installation; or '
+            "install the wheels on Linux x86_64, by `pip install 'sim_bridge[ros]'`; or use `make run` in the "
+            'source folder, which installs them into .venv'
+        )

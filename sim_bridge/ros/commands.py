@@ -1,0 +1,195 @@
+"""
+Effort commands: from messages of any quality, on the executor's thread, to the efforts of a robot, on the physics thread.
+
+A message is applied whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.errors import InvalidValueError, UnknownNameError
+
+if TYPE_CHECKING:
+    from sim_bridge.robot import Robot
+
+
+@dataclass
+class CommandCounts:
+    """What became of the commands so far: messages accepted, of those clamped to an effort limit, and rejected."""
+
+    accepted: int = 0
+    clamped: int = 0
+    rejected: int = 0
+    timeouts: int = 0
+
+
+class EffortCommands:
+    """
+    Checks effort commands and gives the latest to a robot at the start of each control step.
+
+    `accept_named` and `accept_ordered` are called by message callbacks; `apply` and `restart` by the physics thread.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        ordered_joints: Sequence[str],
+        *,
+        timeout_ns: int = 0,
+        timeout_policy: str = 'hold',
+        hold_until_first: bool = True,
+    ) -> None:
+        """
+        Prepare for a robot, and hold it if so told.
+
+        Parameters
+        ----------
+        robot: its joint names and effort limits are read here, once.
+        ordered_joints: the joints of `accept_ordered`, in order. Raises UnknownNameError.
+        timeout_ns: simulated time [ns] without a command after which it has timed out; 0 for never.
+        timeout_policy: 'zero', 'hold' or 'last'.
+        hold_until_first: whether the robot is held until the first command.
+
+        """
+        self.counts = CommandCounts()
+        self._robot = robot
+        self._limits = np.array(robot.effort_limits)
+        self._joints = {name: index for index, name in enumerate(robot.joint_names)}
+        self._order = self._indices(ordered_joints)
+        self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
+        self._hold_until_first = hold_until_first
+        # name lists seldom change from one message to the next
+        self._latest_names: list[str] = []
+        self._latest_indices = self._order[:0]
+
+        # guards the two below, for no longer than it takes to copy one row
+        self._lock = threading.Lock()
+        self._efforts = np.zeros(len(self._joints))
+        self._is_fresh = False
+
+        self._applied_at_ns: int | None = None
+        self._is_timed_out = False
+        self.restart()
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the joints of `accept_ordered`, in order."""
+        names = list(self._joints)
+        return [names[index] for index in self._order]
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no command has been applied since the start."""
+        return self._applied_at_ns is None
+
+    @property
+    def is_timed_out(self) -> bool:
+        """Whether the latest command is older than allowed."""
+        return self._is_timed_out
+
+    def age_ns(self, time_ns: int) -> int | None:
+        """Return for how long [ns] the latest command has been in force; None before the first."""
+        applied_at = self._applied_at_ns
+        return None if applied_at is None else time_ns - applied_at
+
+    def accept_named(self, names: Sequence[str], efforts: Sequence[float]) -> None:
+        """
+        Take the efforts of some joints by name [N m or N]; the other joints keep theirs.
+
+        Raises UnknownNameError or InvalidValueError, having counted and changed nothing else.
+        """
+        try:
+            self._accept(self._indices_of(names), efforts, 'one effort for each name')
+        except (UnknownNameError, InvalidValueError):
+            self.counts.rejected += 1
+            raise
+
+    def accept_ordered(self, efforts: Sequence[float]) -> None:
+        """Take the efforts of all ordered joints; as `accept_named` otherwise."""
+        try:
+            self._accept(self._order, efforts, f'one effort for each of {", ".join(self.joint_names)}')
+        except InvalidValueError:
+            self.counts.rejected += 1
+            raise
+
+    def apply(self, time_ns: int) -> None:
+        """
+        Write the latest command to the robot, or what a timed-out one becomes.
+
+        time_ns: simulated time [ns].
+        """
+        with self._lock:
+            is_fresh, self._is_fresh = self._is_fresh, False
+            if is_fresh:
+                self._robot.u[:] = self._efforts
+        if is_fresh:
+            if self._applied_at_ns is None or self._is_timed_out:
+                self._robot.hold = False
+            self._applied_at_ns, self._is_timed_out = time_ns, False
+        elif (
+            self._timeout_ns
+            and self._applied_at_ns is not None
+            and not self._is_timed_out
+            and time_ns - self._applied_at_ns >= self._timeout_ns
+        ):
+            self._time_out()
+
+    def restart(self) -> None:
+        """Forget all commands and wait for the first."""
+        with self._lock:
+            self._efforts[:] = 0.0
+            self._is_fresh = False
+        self._robot.u[:] = 0.0
+        self._robot.hold = self._hold_until_first
+        self._applied_at_ns = None
+        self._is_timed_out = False
+
+    def _time_out(self) -> None:
+        self._is_timed_out = True
+        self.counts.timeouts += 1
+        if self._timeout_policy == 'last':
+            return
+        with self._lock:
+            # a later command may name some joints only: the others must not get their old efforts back
+            if not self._is_fresh:
+                self._efforts[:] = 0.0
+        self._robot.u[:] = 0.0
+        self._robot.hold = self._timeout_policy == 'hold'
+
+    def _accept(self, indices: np.ndarray, efforts: Sequence[float], expected: str) -> None:
+        values = np.asarray(efforts, dtype=float)
+        if len(values) != len(indices):
+            raise InvalidValueError('efforts', list(efforts), f'{len(indices)} values, {expected}')
+        # NaN and infinity, which are not to be clamped
+        if not np.isfinite(values).all():
+            raise InvalidValueError('efforts', list(efforts), 'finite values [N m or N]')
+        limits = self._limits[indices]
+        clamped = np.clip(values, -limits, limits)
+        with self._lock:
+            self._efforts[indices] = clamped
+            self._is_fresh = True
+        self.counts.accepted += 1
+        self.counts.clamped += not np.array_equal(clamped, values)
+
+    def _indices_of(self, names: Sequence[str]) -> np.ndarray:
+        if names != self._latest_names or not names:
+            if not names:
+                raise InvalidValueError('names', list(names), 'at least one joint name')
+            self._latest_indices = self._indices(names)
+            self._latest_names = list(names)
+        return self._latest_indices
+
+    def _indices(self, names: Sequence[str]) -> np.ndarray:
+        place = f'robot {self._robot.name!r}'
+        for name in names:
+            if name not in self._joints:
+                raise UnknownNameError('joint', name, self._joints, place)
+        if len(set(names)) != len(names):
+            raise InvalidValueError('names', list(names), 'each joint once', place)
+        return np.array([self._joints[name] for name in names], dtype=int)

@@ -1,0 +1,134 @@
+"""/diagnostics: how the physics thread keeps time, what becomes of commands, how the solver fares."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+import time
+from typing import TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+
+from sim_bridge.ros.commands import CommandCounts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rclpy.node import Node
+
+    from sim_bridge.ros.pacer import Pacer
+    from sim_bridge.ros.robot_interface import RobotInterface
+    from sim_bridge.ros.simulator import Simulator
+
+# share of missed deadlines, and of the aimed real-time factor not reached, that is worth a warning
+_MISSED_WARNING = 1e-3
+_SLOW_WARNING = 0.02
+
+
+class Diagnostics:
+    """Publishes one status each for pacing and solver, and one for the commands of every robot."""
+
+    def __init__(self, node: Node, pacer: Pacer, simulator: Simulator, rate_hz: float) -> None:
+        """
+        Begin to publish.
+
+        rate_hz: in real time [Hz]; 0 for not at all.
+        """
+        self._pacer, self._simulator = pacer, simulator
+        self._name = node.get_fully_qualified_name().lstrip('/')
+        self._counted = {interface.robot.name: CommandCounts() for interface in simulator.interfaces}
+        self._pacer.statistics.report(time.monotonic_ns())
+        if rate_hz:
+            self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+            # this node is the source of ROS time, and must not depend on it
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            node.create_timer(1.0 / rate_hz, self._publish, clock=steady)
+
+    def statuses(self) -> list[DiagnosticStatus]:
+        """Sum up what happened since the last call."""
+        return [
+            self._pacing(),
+            *(self._commands(interface) for interface in self._simulator.interfaces),
+            self._solver(),
+        ]
+
+    def _publish(self) -> None:
+        message = DiagnosticArray(status=self.statuses())
+        sec, nanosec = divmod(self._simulator.time_ns, 1_000_000_000)
+        message.header.stamp = Time(sec=sec, nanosec=nanosec)
+        self._publisher.publish(message)
+
+    def _pacing(self) -> DiagnosticStatus:
+        pacer, report = self._pacer, self._pacer.statistics.report(time.monotonic_ns())
+        aim = pacer.real_time_factor
+        deadlines = report.ticks + report.missed
+        if pacer.error is not None:
+            level, summary = DiagnosticStatus.ERROR, f'paused by an error: {pacer.error}'
+        elif pacer.is_paused:
+            level, summary = DiagnosticStatus.OK, 'paused'
+        elif aim and report.missed > _MISSED_WARNING * deadlines:
+            level = DiagnosticStatus.WARN
+            summary = f'{report.missed} of {deadlines} deadlines missed'
+        elif aim and report.elapsed and report.real_time_factor < (1.0 - _SLOW_WARNING) * aim:
+            level = DiagnosticStatus.WARN
+            summary = f'real time factor {report.real_time_factor:.3f} instead of {aim:g}'
+        else:
+            level, summary = DiagnosticStatus.OK, 'running'
+        values = {
+            'rate [Hz]': f'{report.rate:.1f}',
+            'real time factor': f'{report.real_time_factor:.4f}',
+            'real time factor aimed at': f'{aim:g}' if aim else 'as fast as possible',
+            'missed deadlines': str(report.missed),
+            'missed deadlines since start': str(pacer.statistics.missed),
+            'ticks since start': str(pacer.statistics.ticks),
+            'simulated time [s]': f'{self._simulator.time_ns * 1e-9:.9g}',
+        }
+        for quantity, percentiles in (('lateness', report.lateness), ('duration', report.duration)):
+            for name, seconds in percentiles.items():
+                values[f'tick {quantity} {name} [ms]'] = f'{seconds * 1e3:.3f}'
+        return self._status('pacing', level, summary, values)
+
+    def _commands(self, interface: RobotInterface) -> DiagnosticStatus:
+        robot, commands = interface.robot, interface.commands
+        counts = CommandCounts(**asdict(commands.counts))
+        rejected = counts.rejected - self._counted[robot.name].rejected
+        self._counted[robot.name] = counts
+        if rejected:
+            level, summary = DiagnosticStatus.WARN, f'{rejected} commands rejected'
+        elif commands.is_timed_out:
+            level, summary = DiagnosticStatus.WARN, 'no command any more'
+        elif commands.is_waiting:
+            level, summary = DiagnosticStatus.OK, 'waiting for the first command'
+        else:
+            level, summary = DiagnosticStatus.OK, 'commanded'
+        age = commands.age_ns(self._simulator.time_ns)
+        values = {
+            'command age [ms]': 'none yet' if age is None else f'{age * 1e-6:.3f}',
+            'joints held': str(bool(robot.hold)),
+            **{f'{name} since start': str(count) for name, count in asdict(counts).items()},
+        }
+        return self._status(f'commands of {robot.name}', level, summary, values)
+
+    def _solver(self) -> DiagnosticStatus:
+        report = self._simulator.world.report
+        if report.converged:
+            level, summary = DiagnosticStatus.OK, 'converged'
+        else:
+            level, summary = DiagnosticStatus.WARN, 'the last step did not converge'
+        values = {
+            name: f'{value:.6g}' if isinstance(value, float) else str(value)
+            for name, value in asdict(report).items()
+        }
+        return self._status('solver', level, summary, values)
+
+    def _status(
+        self, name: str, level: bytes, summary: str, values: Mapping[str, str]
+    ) -> DiagnosticStatus:
+        return DiagnosticStatus(
+            name=f'{self._name}: {name}',
+            level=level,
+            message=summary,
+            hardware_id='sim_bridge',
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )

@@ -1,0 +1,86 @@
+"""The `sim_bridge` node: wires parameters, world, physics thread, topics and services together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
+
+from sim_bridge.ros import parameter_table, process, realtime
+from sim_bridge.ros.diagnostics import Diagnostics
+from sim_bridge.ros.pacer import Pacer
+from sim_bridge.ros.parameters import SimulatorParameters
+from sim_bridge.ros.services import Services
+from sim_bridge.ros.simulator import load_world, Simulator
+
+# how soon a new subscriber gets its first message [s]
+_REFRESH_PERIOD_S = 0.05
+
+
+class SimBridge:
+    """Simulates what its parameters say, from the moment it is made until `close`, on the node given."""
+
+    def __init__(self, node: Node) -> None:
+        """
+        Load, compile, then announce topics and services and start to simulate.
+
+        Raises DescriptionError or another SimBridgeError if a parameter or the robot's description is no good.
+        """
+        self._node = node
+        self._pacer: Pacer | None = None
+        self._parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
+        world = load_world(self._parameters)
+        self._simulator = Simulator(node, world, self._parameters)
+        self._pacer = Pacer(
+            self._simulator.tick,
+            self._parameters.tick_ns,
+            real_time_factor=self._parameters.real_time_factor,
+            paused=self._parameters.paused,
+            idle=self._simulator.publish_clock,
+            on_start=self._settle_thread,
+            on_error=self._report,
+        )
+        self._services = Services(node, self._pacer, self._simulator, lambda: self._parameters)
+        self._diagnostics = Diagnostics(
+            node, self._pacer, self._simulator, self._parameters.diagnostics_rate
+        )
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(_REFRESH_PERIOD_S, self._simulator.refresh, clock=steady)
+        realtime.settle_process()
+        self._announce()
+        self._pacer.start()
+
+    def close(self) -> None:
+        """Stop simulating."""
+        self._pacer.stop()
+
+    def _apply(self, parameters: SimulatorParameters) -> None:
+        """Take over parameters that were set while running."""
+        self._parameters = parameters
+        if self._pacer is not None:
+            self._pacer.real_time_factor = parameters.real_time_factor
+
+    def _settle_thread(self) -> None:
+        refused = realtime.settle_thread(self._parameters.realtime_priority)
+        if refused:
+            self._node.get_logger().warning(refused)
+
+    def _report(self, error: Exception) -> None:
+        self._node.get_logger().error(f'paused, because a step failed: {type(error).__name__}: {error}')
+
+    def _announce(self) -> None:
+        parameters = self._parameters
+        factor = parameters.real_time_factor
+        robots = ', '.join(
+            f'{interface.robot.name!r} ({len(interface.robot.joint_names)} joints, {len(interface.topics)} topics)'
+            for interface in self._simulator.interfaces
+        )
+        pace = f'{factor:g} x real time' if factor else 'as fast as possible'
+        state = ', paused' if parameters.paused else ''
+        self._node.get_logger().info(f'ready: {robots}, {parameters.rate:g} Hz, {pace}{state}')
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node; return the exit code of the process."""
+    return process.run('sim_bridge', SimBridge, args)

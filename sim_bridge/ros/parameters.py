@@ -1,0 +1,149 @@
+"""The parameters of the `sim_bridge` node: the one place where they are defined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.ros.parameter_table import parameter
+
+NANOSECONDS = 1_000_000_000
+
+# parameter `base` -> fixed_base of World.load_urdf
+FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
+
+
+@dataclass(frozen=True)
+class SimulatorParameters:
+    """Everything the `sim_bridge` node can be told, SI units; see `parameter_table.Specification`."""
+
+    # what is simulated
+    robot: str = parameter(
+        'arm', 'Robot to simulate: the name of one in the urdf folder, or the path of a URDF or xacro file'
+    )
+    robot_description: str = parameter(
+        '', 'URDF text to simulate instead of `robot`, as robot_state_publisher takes it'
+    )
+    robot_name: str = parameter('', "Name of the robot; empty for the description's own")
+    package_paths: tuple[str, ...] = parameter(
+        (), 'Folders searched for package:// before the ament index'
+    )
+    xacro_args: tuple[str, ...] = parameter((), "Arguments of a xacro file, each 'name:=value'")
+    base: str = parameter(
+        'auto',
+        "Root link: 'fixed', 'free', or 'auto' (fixed if the URDF roots it in a link named world)",
+        choices=tuple(FIXED_BASE),
+    )
+    position: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0), 'Start position of the root link, in world axes', unit='m', sizes=(3,)
+    )
+    orientation: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0, 1.0), 'Start orientation of the root link, quaternion x y z w', sizes=(4,)
+    )
+    joints: tuple[str, ...] = parameter(
+        (),
+        "Joints of effort_controller/commands and of initial_positions, in order; [''] for all that "
+        'mimic no other, in URDF order',
+    )
+    initial_positions: tuple[float, ...] = parameter(
+        (),
+        'Start position of each of `joints`; empty for 0, or the nearest limit where 0 is out of range',
+        unit='rad or m',
+    )
+    sensors: dict = parameter(
+        {},
+        'Further sensors, by name: <name>: {type: force_torque | gyro | accelerometer | imu, link or '
+        'joint, position, orientation, update_rate, noise}',
+    )
+
+    # physics
+    rate: float = parameter(
+        1000.0, 'Control steps per simulated second: commands in, states out', unit='Hz', low=1.0, high=20000.0
+    )
+    substeps: int = parameter(1, 'Physics steps in a control step', low=1, high=1000)
+    gravity: tuple[float, ...] = parameter(
+        (0.0, 0.0, -9.81), 'Gravity, in world axes', unit='m/s^2', sizes=(3,)
+    )
+    seed: int = parameter(0, 'Seed of all sensor noise', low=0)
+
+    # time
+    real_time_factor: float = parameter(
+        1.0,
+        'Simulated seconds per second; 0 for as fast as possible',
+        low=0.0,
+        high=1000.0,
+        read_only=False,
+    )
+    paused: bool = parameter(False, 'Start paused; ~/pause changes it')
+    step_count: int = parameter(
+        1, 'Control steps that ~/step takes while paused', low=1, high=1_000_000, read_only=False
+    )
+    reset_clock: bool = parameter(
+        False,
+        '~/reset also sets the simulated time to 0. This moves /clock backwards, which tf2 and most '
+        'controllers do not survive',
+        read_only=False,
+    )
+    realtime_priority: int = parameter(
+        0,
+        'SCHED_FIFO priority of the physics thread; 0 for ordinary scheduling. Where the system does not '
+        'permit it, a warning says so',
+        low=0,
+        high=99,
+    )
+
+    # commands
+    hold_until_first_command: bool = parameter(
+        True, 'Lock all joints until the first command, at start and after ~/reset'
+    )
+    command_timeout: float = parameter(
+        0.5, 'Simulated time without a command after which it has timed out; 0 for never', unit='s', low=0.0
+    )
+    command_timeout_policy: str = parameter(
+        'hold',
+        "What a timed-out command becomes: 'zero' effort, 'hold' (joints locked where they are), or the 'last' one",
+        choices=('zero', 'hold', 'last'),
+    )
+
+    # topics
+    joint_state_rate: float = parameter(
+        0.0, 'Rate of joint_states in simulated time; 0 for every control step', unit='Hz', low=0.0
+    )
+    clock_rate: float = parameter(
+        200.0, 'Rate of /clock in simulated time; 0 for every control step', unit='Hz', low=0.0
+    )
+    publish_truth: bool = parameter(
+        False, 'Publish a noise-free twin of every sensor topic under <topic>/truth'
+    )
+    publish_robot_description: bool = parameter(
+        True, 'Publish the URDF on robot_description; switch off where robot_state_publisher does'
+    )
+    diagnostics_rate: float = parameter(
+        1.0, 'Rate of /diagnostics in real time; 0 for none', unit='Hz', low=0.0, high=100.0
+    )
+
+    def __post_init__(self) -> None:
+        """Check what concerns several values, or more of one than its type and range."""
+        norm = math.hypot(*self.orientation)
+        if abs(norm - 1.0) > 1e-3:
+            expected = f'a unit quaternion x y z w; the norm of this one is {norm:.6g}'
+            raise InvalidValueError("parameter 'orientation'", self.orientation, expected)
+        for argument in self.xacro_args:
+            if ':=' not in argument:
+                raise InvalidValueError("parameter 'xacro_args'", argument, "texts of the form 'name:=value'")
+
+    @property
+    def time_step_ns(self) -> int:
+        """Time of one physics step [ns]."""
+        return round(NANOSECONDS / (self.rate * self.substeps))
+
+    @property
+    def tick_ns(self) -> int:
+        """Simulated time of one control step [ns]."""
+        return self.time_step_ns * self.substeps
+
+    @property
+    def fixed_base(self) -> bool | None:
+        """The base as `World.load_urdf` wants it."""
+        return FIXED_BASE[self.base]

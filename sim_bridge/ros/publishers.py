@@ -1,0 +1,277 @@
+"""What is published of a robot and of the clock: one `Stream` per topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TYPE_CHECKING
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu, JointState
+
+import sim_bridge as sb
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.ros import topics
+from sim_bridge.ros.messages import (
+    ClockMessage,
+    diagonal_covariance,
+    ImuMessage,
+    JointStateMessage,
+    pack_stamp,
+    PreparedMessage,
+    WrenchMessage,
+)
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+    from sim_bridge.sensors.devices import Device
+
+
+class Rate:
+    """Tells which of the steps of a simulation are due at a rate of their own; integers, so that no step drifts."""
+
+    def __init__(self, rate_hz: float) -> None:
+        """
+        Begin.
+
+        rate_hz: in simulated time [Hz]; 0, or a rate above that of the steps, for every step.
+        """
+        self._period_ns = round(1e9 / rate_hz) if rate_hz else 1
+        self._latest = -1
+
+    def is_due(self, time_ns: int) -> bool:
+        """Tell whether a period has begun at or before this time [ns] that none before it has begun in."""
+        period = time_ns // self._period_ns
+        is_due = period != self._latest
+        self._latest = period
+        return is_due
+
+
+class Stream:
+    """
+    One topic.
+
+    The message is filled only while somebody subscribes. Asking the middleware costs as much as filling, so it is
+    asked now and then (`refresh`) and not for every message.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        topic: str,
+        message_type: type,
+        message: PreparedMessage,
+        fill: Callable[[], None] = lambda: None,
+        qos: Any = topics.STATE_QOS,
+    ) -> None:
+        """
+        Create the publisher.
+
+        message: what is published. fill: brings its blocks up to date.
+        """
+        self._publisher = node.create_publisher(
+            message_type, topic, qos, qos_overriding_options=topics.overridable()
+        )
+        self._message, self._fill = message, fill
+        self.is_wanted = False
+        self.refresh()
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic with its namespace."""
+        return self._publisher.topic_name
+
+    def refresh(self) -> None:
+        """Look whether anybody subscribes."""
+        self.is_wanted = self._publisher.get_subscription_count() > 0
+
+    def publish(self, stamp: bytes) -> None:
+        """Publish the present readings with this stamp (see `messages.pack_stamp`)."""
+        if self.is_wanted:
+            self._fill()
+            self._publisher.publish(self._message.stamped(stamp))
+
+
+@dataclass
+class SensorStreams:
+    """All streams of one device, which send whenever it has taken a sample."""
+
+    device: Device
+    streams: tuple[Stream, ...]
+    published_step: int = -1
+
+    def publish(self, step: int, time_step_ns: int, stamp: bytes) -> None:
+        """
+        Publish the device's sample, once, stamped with the time it was taken at.
+
+        step, stamp: those of now; time_step_ns: time between two steps [ns].
+        """
+        sampled = self.device.sample_step
+        if sampled != self.published_step:
+            self.published_step = sampled
+            # with several physics steps in a control step the sample may be older than now
+            taken = stamp if sampled == step else pack_stamp(sampled * time_step_ns)
+            for stream in self.streams:
+                stream.publish(taken)
+
+    def restart(self) -> None:
+        """Take note that the device has forgotten its samples."""
+        self.published_step = self.device.sample_step
+
+
+def clock_stream(node: Node) -> Stream:
+    """Make the stream of /clock."""
+    return Stream(node, '/clock', Clock, ClockMessage(), qos=topics.CLOCK_QOS)
+
+
+def joint_state_stream(node: Node, prefix: str, robot: sb.Robot) -> Stream:
+    """Make the stream of joint_states: positions, velocities and efforts of all one-axis joints."""
+    message = JointStateMessage(list(robot.joint_names))
+
+    def fill() -> None:
+        message.position[:] = robot.q
+        message.velocity[:] = robot.dq
+        message.effort[:] = robot.u
+
+    return Stream(node, f'{prefix}joint_states', JointState, message, fill)
+
+
+def sensor_streams(node: Node, prefix: str, robot: sb.Robot, truth: bool) -> list[SensorStreams]:
+    """
+    Make the streams of all sensors of a robot.
+
+    truth: publish the noise-free twin of every sensor, not only of those whose description asks for it. Raises
+    InvalidValueError if two sensors would publish on one topic.
+    """
+    imus = robot.devices(sb.ImuSensor)
+    inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
+    channels = [(device, [_wrench_channel(device)]) for device in robot.devices(sb.ForceSensor)]
+    channels += [
+        (imu, [_imu_channel(imu), _gyro_channel(imu.gyro), _accel_channel(imu.accelerometer)])
+        for imu in imus
+    ]
+    for kind, channel in (
+        (sb.RateGyroSensor, _gyro_channel),
+        (sb.AccelerationSensor, _accel_channel),
+    ):
+        alone = [device for device in robot.devices(kind) if id(device) not in inside_imus]
+        channels += [(device, [channel(device)]) for device in alone]
+    found = [_streams(node, prefix, device, of_device, truth) for device, of_device in channels]
+    _check_distinct(found)
+    return found
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """
+    One quantity of a device on one topic.
+
+    suffix: the topic's last name. make: builds the message, and the function that fills it, of the noisy readings or,
+    if told so, of their truth.
+    """
+
+    suffix: str
+    message_type: type
+    make: Callable[[bool], tuple[PreparedMessage, Callable[[], None]]]
+
+
+def _streams(
+    node: Node, prefix: str, device: Device, channels: list[_Channel], truth: bool
+) -> SensorStreams:
+    streams = []
+    for index, channel in enumerate(channels):
+        # a topic of the description's replaces that of the sensor's main quantity, which comes first
+        given = device.description.topic if index == 0 else ''
+        topic = given or f'{topics.topic_name(device.name)}/{channel.suffix}'
+        topic = topic if topic.startswith('/') else prefix + topic
+        streams.append(Stream(node, topic, channel.message_type, *channel.make(False)))
+        if truth or device.description.truth:
+            twin = channel.make(True)
+            streams.append(Stream(node, f'{topic}/truth', channel.message_type, *twin))
+    return SensorStreams(device, tuple(streams))
+
+
+def _check_distinct(found: list[SensorStreams]) -> None:
+    owners: dict[str, str] = {}
+    for sensor in found:
+        name = sensor.device.name
+        for stream in sensor.streams:
+            if stream.topic in owners:
+                expected = f'a topic of its own; sensor {owners[stream.topic]!r} publishes there'
+                raise InvalidValueError(f'topic of sensor {name!r}', stream.topic, expected)
+            owners[stream.topic] = name
+
+
+def _wrench_channel(device: sb.ForceSensor) -> _Channel:
+    def make(is_truth):
+        message = WrenchMessage(device.frame_id)
+        reading = device.truth if is_truth else device
+
+        def fill() -> None:
+            message.force[:] = reading.f
+            message.torque[:] = reading.tau
+
+        return message, fill
+
+    return _Channel('wrench', WrenchStamped, make)
+
+
+def _imu_channel(imu: sb.ImuSensor) -> _Channel:
+    has_orientation = imu.description.enable_orientation
+
+    def make(is_truth):
+        message = ImuMessage(
+            imu.frame_id,
+            np.zeros(9) if has_orientation else None,
+            _covariance(imu, 'angular_velocity', is_truth),
+            _covariance(imu, 'linear_acceleration', is_truth),
+        )
+        gyro = imu.gyro.truth if is_truth else imu.gyro
+        accelerometer = imu.accelerometer.truth if is_truth else imu.accelerometer
+
+        def fill() -> None:
+            if has_orientation:
+                message.orientation[:] = imu.orientation
+            message.angular_velocity[:] = gyro.w
+            message.linear_acceleration[:] = accelerometer.dv
+
+        return message, fill
+
+    return _Channel('imu', Imu, make)
+
+
+def _gyro_channel(gyro: sb.RateGyroSensor) -> _Channel:
+    def make(is_truth):
+        covariance = _covariance(gyro, 'angular_velocity', is_truth)
+        message = ImuMessage(gyro.frame_id, None, covariance, None)
+        reading = gyro.truth if is_truth else gyro
+
+        def fill() -> None:
+            message.angular_velocity[:] = reading.w
+
+        return message, fill
+
+    return _Channel('gyro', Imu, make)
+
+
+def _accel_channel(accelerometer: sb.AccelerationSensor) -> _Channel:
+    def make(is_truth):
+        covariance = _covariance(accelerometer, 'linear_acceleration', is_truth)
+        message = ImuMessage(accelerometer.frame_id, None, None, covariance)
+        reading = accelerometer.truth if is_truth else accelerometer
+
+        def fill() -> None:
+            message.linear_acceleration[:] = reading.dv
+
+        return message, fill
+
+    return _Channel('accel', Imu, make)
+
+
+def _covariance(device: Device, quantity: str, is_truth: bool) -> np.ndarray:
+    """Give the covariance of a quantity's white noise; zeros, which ROS reads as unknown, if there is none."""
+    deviations = np.zeros(3) if is_truth else device.standard_deviations(quantity)
+    return diagonal_covariance(deviations)

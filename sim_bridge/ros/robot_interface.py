@@ -1,0 +1,140 @@
+"""One robot on the graph: the topics it publishes and the commands it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.ros import topics
+from sim_bridge.ros.commands import EffortCommands
+from sim_bridge.ros.publishers import joint_state_stream, Rate, sensor_streams
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+    import sim_bridge as sb
+    from sim_bridge.ros.parameters import SimulatorParameters
+
+
+class RobotInterface:
+    """Publishes a robot's state after every control step and hands it the commands before the next."""
+
+    def __init__(
+        self,
+        node: Node,
+        world: sb.World,
+        robot: sb.Robot,
+        parameters: SimulatorParameters,
+        namespace: str = '',
+    ) -> None:
+        """
+        Create all topics of the robot, and put it into its start pose.
+
+        namespace: comes before the names of its topics, within the node's namespace; '' for nothing.
+        """
+        self.robot = robot
+        self._world, self._node = world, node
+        prefix = f'{namespace}/' if namespace else ''
+        ordered = parameters.joints or _commandable_joints(robot)
+        self.commands = EffortCommands(
+            robot,
+            ordered,
+            timeout_ns=round(parameters.command_timeout * 1e9),
+            timeout_policy=parameters.command_timeout_policy,
+            hold_until_first=parameters.hold_until_first_command,
+        )
+        self._start_positions = _start_positions(robot, ordered, parameters.initial_positions)
+        self._joint_state_rate = Rate(parameters.joint_state_rate)
+        self._joint_states = joint_state_stream(node, prefix, robot)
+        self._sensors = sensor_streams(node, prefix, robot, parameters.publish_truth)
+        if parameters.publish_robot_description:
+            latched = node.create_publisher(String, f'{prefix}robot_description', topics.LATCHED_QOS)
+            latched.publish(String(data=robot.description.xml))
+        self._subscribe(f'{prefix}joint_commands', JointState, self._take_joint_state)
+        self._subscribe(f'{prefix}effort_controller/commands', Float64MultiArray, self._take_array)
+        self.restart()
+
+    @property
+    def topics(self) -> list[str]:
+        """Names of all topics that readings are published on."""
+        streams = [self._joint_states, *(s for sensor in self._sensors for s in sensor.streams)]
+        return [stream.topic for stream in streams]
+
+    def refresh(self) -> None:
+        """Look which topics somebody subscribes to."""
+        self._joint_states.refresh()
+        for sensor in self._sensors:
+            for stream in sensor.streams:
+                stream.refresh()
+
+    def publish(self, time_ns: int, stamp: bytes) -> None:
+        """Publish what is due at this simulated time [ns], which `stamp` holds packed."""
+        if self._joint_state_rate.is_due(time_ns):
+            self._joint_states.publish(stamp)
+        step, time_step_ns = self._world.step_count, self._world.time_step_ns
+        for sensor in self._sensors:
+            sensor.publish(step, time_step_ns, stamp)
+
+    def restart(self) -> None:
+        """Begin anew with the robot as the world has just reset it: start pose, no command yet."""
+        self.robot.q[:] = self._start_positions
+        self.commands.restart()
+        for sensor in self._sensors:
+            sensor.restart()
+
+    def _subscribe(self, topic: str, message_type: type, callback) -> None:
+        self._node.create_subscription(
+            message_type,
+            topic,
+            callback,
+            topics.COMMAND_QOS,
+            qos_overriding_options=topics.overridable(),
+        )
+
+    def _take_joint_state(self, message: JointState) -> None:
+        try:
+            self.commands.accept_named(message.name, message.effort)
+        except (UnknownNameError, InvalidValueError) as err:
+            self._complain('joint_commands', err)
+
+    def _take_array(self, message: Float64MultiArray) -> None:
+        try:
+            self.commands.accept_ordered(message.data)
+        except InvalidValueError as err:
+            self._complain('effort_controller/commands', err)
+
+    def _complain(self, topic: str, err: Exception) -> None:
+        count = self.commands.counts.rejected
+        self._node.get_logger().warning(
+            f'command on {topic} rejected ({count} so far): {err}', throttle_duration_sec=1.0
+        )
+
+
+def _commandable_joints(robot: sb.Robot) -> list[str]:
+    """Give the one-axis joints that do not follow another."""
+    return [name for name in robot.joint_names if robot.joint(name).mimic is None]
+
+
+def _start_positions(robot: sb.Robot, joints: Sequence[str], given: Sequence[float]) -> np.ndarray:
+    """Give the start position of every one-axis joint [rad or m]: the world's own where none is given."""
+    positions = dict(zip(robot.joint_names, robot.q))
+    if given and len(given) != len(joints):
+        expected = f'{len(joints)} values, one for each of {", ".join(joints)}'
+        raise InvalidValueError("parameter 'initial_positions'", given, expected)
+    limits = dict(zip(robot.joint_names, zip(robot.lower, robot.upper)))
+    for name, position in zip(joints, given):
+        lower, upper = limits[name]
+        if not lower <= position <= upper:
+            expected = f'{lower:g} to {upper:g}, its limits'
+            raise InvalidValueError("parameter 'initial_positions'", position, expected, f'joint {name!r}')
+        positions[name] = position
+    for name in robot.joint_names:
+        mimic = robot.joint(name).mimic
+        if given and mimic is not None and mimic.joint in positions:
+            positions[name] = mimic.multiplier * positions[mimic.joint] + mimic.offset
+    return np.array([positions[name] for name in robot.joint_names])

@@ -1,0 +1,1 @@
+"""Simulated devices: what they read from the engine, and the noise they add."""

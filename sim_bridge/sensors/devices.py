@@ -1,0 +1,242 @@
+"""
+Force sensors, rate gyros, accelerometers and IMUs.
+
+A device is a frame fixed to a body (a site of `engine.observe`) plus a noise model. It is sampled after those steps whose
+number is a multiple of its period, and keeps both what it measured and the truth of that instant.
+"""
+
+from __future__ import annotations
+
+import abc
+from typing import ClassVar
+
+import numpy as np
+
+from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.rotation import quaternion_from_matrix
+from sim_bridge.engine.observe import (
+    SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W,
+)
+from sim_bridge.sensors.noise import Noise, NoiseState
+
+_UNSAMPLED = -1
+
+
+class Reading:
+    """The values of one sample: a (3,) array for each quantity, nan before the first."""
+
+    def __init__(self, quantities: tuple[str, ...]):
+        """Make room for the quantities."""
+        self._values = {quantity: np.full(3, np.nan) for quantity in quantities}
+
+    def __getitem__(self, quantity: str) -> np.ndarray:
+        """Give the array of a quantity, to be read or written in place."""
+        return self._values[quantity]
+
+    @property
+    def f(self) -> np.ndarray:
+        """(3,) force [N], sensor frame."""
+        return self._values['force']
+
+    @property
+    def tau(self) -> np.ndarray:
+        """(3,) torque about the sensor's origin [N m], sensor frame."""
+        return self._values['torque']
+
+    @property
+    def w(self) -> np.ndarray:
+        """(3,) angular velocity [rad/s], sensor frame."""
+        return self._values['angular_velocity']
+
+    @property
+    def dv(self) -> np.ndarray:
+        """(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall."""
+        return self._values['linear_acceleration']
+
+
+class Device(Reading, abc.ABC):
+    """
+    What all devices share.
+
+    name: unique on its robot. link: the link that carries it. description: as declared. frame_id: the frame the values
+    are in, for ROS headers. truth: the same sample without noise. sample_step: the world's step count at the last sample,
+    -1 before the first.
+    """
+
+    quantities: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(self, description: SensorDescription, link: object, robot_name: str, seed: int, time_step: float):
+        """Set the device up; the world's seed and the names decide its noise."""
+        super().__init__(self.quantities)
+        self.description = description
+        self.name = description.name
+        self.link = link
+        self.truth = Reading(self.quantities)
+        self.sample_step = _UNSAMPLED
+        self.time_step = time_step
+        self.period = max(1, round(1.0 / (description.update_rate * time_step))) if description.update_rate > 0 else 1
+        self._noise = {
+            quantity: Noise(description.noise, quantity, seed=seed, names=(robot_name, self.name),
+                            sample_rate=self.update_rate)
+            for quantity in self.quantities}
+        self.is_silent = all(noise.is_silent for noise in self._noise.values())
+
+    @property
+    def update_rate(self) -> float:
+        """Hz, the rate really sampled at: the declared one rounded to a whole number of steps."""
+        return 1.0 / (self.period * self.time_step)
+
+    @property
+    def frame_id(self) -> str:
+        """The frame of the values: as declared, else the link's where the axes agree, else one named like the sensor."""
+        if self.description.frame_id:
+            return self.description.frame_id
+        return self.link.name if self.description.pose.is_identity else self.name
+
+    def standard_deviations(self, quantity: str) -> np.ndarray:
+        """Give the (3,) stddev of the white noise of a quantity, in its unit."""
+        return self._noise[quantity].stddev
+
+    def sample(self, site: np.ndarray, step: int) -> None:
+        """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
+        self.measure(site)
+        dt = 0.0 if self.sample_step == _UNSAMPLED else (step - self.sample_step) * self.time_step
+        for quantity, noise in self._noise.items():
+            if noise.is_silent:
+                self[quantity][:] = self.truth[quantity]
+            else:
+                noise.apply(self.truth[quantity], max(dt, 0.0), self[quantity])
+        self.sample_step = step
+
+    @abc.abstractmethod
+    def measure(self, site: np.ndarray) -> None:
+        """Write the truth of a site row."""
+
+    def reset(self, seed: int) -> None:
+        """Forget all samples and begin the noise again."""
+        self.sample_step = _UNSAMPLED
+        for quantity, noise in self._noise.items():
+            noise.reset(seed)
+            self[quantity][:] = np.nan
+            self.truth[quantity][:] = np.nan
+
+    def save(self) -> tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]:
+        """Give the samples and the noise's point in its stream."""
+        return self.sample_step, {
+            quantity: (self[quantity].copy(), self.truth[quantity].copy(), noise.state())
+            for quantity, noise in self._noise.items()}
+
+    def restore(self, saved: tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]) -> None:
+        """Go back to what `save` gave."""
+        self.sample_step, values = saved
+        for quantity, (measured, truth, state) in values.items():
+            self[quantity][:] = measured
+            self.truth[quantity][:] = truth
+            self._noise[quantity].restore(state)
+
+
+class ForceSensor(Device):
+    """
+    Force and torque through a joint: the child's on the parent, in the sensor frame about its origin.
+
+    The reaction of the whole joint, whatever causes it: applied effort, friction, stops and what the structure carries.
+    SDF's frame and measure_direction choose other axes and the opposite sign.
+    """
+
+    quantities = ('force', 'torque')
+
+    def measure(self, site: np.ndarray) -> None:
+        """Write the truth of a site row."""
+        sign = -1.0 if self.description.measure_direction == 'parent_to_child' else 1.0
+        force, torque = site[SITE_FORCE:SITE_FORCE + 3], site[SITE_TORQUE:SITE_TORQUE + 3]
+        if self.description.frame == 'parent':
+            turn = self.link.parent.R.T @ site[SITE_ROTATION:SITE_ROTATION + 9].reshape(3, 3)
+            force, torque = turn @ force, turn @ torque
+        np.multiply(force, sign, out=self.truth.f)
+        np.multiply(torque, sign, out=self.truth.tau)
+
+
+class RateGyroSensor(Device):
+    """Angular velocity of the sensor frame against the inertial world, in the sensor frame."""
+
+    quantities = ('angular_velocity',)
+
+    def measure(self, site: np.ndarray) -> None:
+        """Write the truth of a site row."""
+        np.dot(site[SITE_W:SITE_W + 3], _rotation(site), out=self.truth.w)
+
+
+class AccelerationSensor(Device):
+    """
+    Proper acceleration (specific force) of the sensor's origin, in the sensor frame.
+
+    Of the sensor's own place, lever arm included; +g upwards at rest, 0 in free fall.
+    """
+
+    quantities = ('linear_acceleration',)
+
+    def __init__(self, description: SensorDescription, link: object, robot_name: str, seed: int, time_step: float,
+                 gravity: np.ndarray):
+        """Set the device up; gravity: (3,) [m/s²], world axes."""
+        super().__init__(description, link, robot_name, seed, time_step)
+        self._gravity = gravity
+
+    def measure(self, site: np.ndarray) -> None:
+        """Write the truth of a site row."""
+        np.dot(site[SITE_DV:SITE_DV + 3] - self._gravity, _rotation(site), out=self.truth.dv)
+
+
+class ImuSensor(Device):
+    """A rate gyro and an accelerometer in one place, and the orientation of both."""
+
+    def __init__(self, description: SensorDescription, link: object, robot_name: str, seed: int, time_step: float,
+                 gravity: np.ndarray):
+        """Set the device up; gravity: (3,) [m/s²], world axes."""
+        super().__init__(description, link, robot_name, seed, time_step)
+        self.gyro = RateGyroSensor(description, link, robot_name, seed, time_step)
+        self.accelerometer = AccelerationSensor(description, link, robot_name, seed, time_step, gravity)
+        self._rotation = np.full((3, 3), np.nan)
+        self.is_silent = self.gyro.is_silent and self.accelerometer.is_silent
+
+    @property
+    def orientation(self) -> np.ndarray:
+        """(4,) unit quaternion x y z w of the sensor frame in the world (ENU); nan before the first sample."""
+        return quaternion_from_matrix(self._rotation)
+
+    def standard_deviations(self, quantity: str) -> np.ndarray:
+        """Give the (3,) stddev of the white noise of a quantity, in its unit."""
+        part = self.gyro if quantity in self.gyro.quantities else self.accelerometer
+        return part.standard_deviations(quantity)
+
+    def measure(self, site: np.ndarray) -> None:
+        """Write the truth of a site row."""
+        self._rotation[:] = _rotation(site)
+
+    def sample(self, site: np.ndarray, step: int) -> None:
+        """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
+        super().sample(site, step)
+        self.gyro.sample(site, step)
+        self.accelerometer.sample(site, step)
+
+    def reset(self, seed: int) -> None:
+        """Forget all samples and begin the noise again."""
+        self.sample_step = _UNSAMPLED
+        self._rotation[:] = np.nan
+        self.gyro.reset(seed)
+        self.accelerometer.reset(seed)
+
+    def save(self) -> tuple[int, dict]:
+        """Give the samples and the noise's point in its stream."""
+        return self.sample_step, {'rotation': self._rotation.copy(), 'gyro': self.gyro.save(),
+                                  'accelerometer': self.accelerometer.save()}
+
+    def restore(self, saved: tuple[int, dict]) -> None:
+        """Go back to what `save` gave."""
+        self.sample_step, values = saved
+        self._rotation[:] = values['rotation']
+        self.gyro.restore(values['gyro'])
+        self.accelerometer.restore(values['accelerometer'])
+
+
+def _rotation(site: np.ndarray) -> np.ndarray:
+    return site[SITE_ROTATION:SITE_ROTATION + 9].reshape(3, 3)

@@ -1,0 +1,207 @@
+"""
+SDF's sensor noise model, for one quantity of three channels.
+
+Gazebo's GaussianNoiseModel, key by key:
+
+    at the start    b = N(bias_mean, bias_stddev), its sign flipped in half of the cases
+    each sample     b = exp(-dt/tau) b + N(0, s_d),   if s > 0 and tau > 0, with
+                    s_d^2 = -s^2 tau/2 expm1(-2 dt/tau)
+                    out = in + b + N(mean, stddev)
+    quantised       out = round(out / precision) precision
+
+with s the dynamic bias's stddev and tau its correlation time. `density`, ours, is a white noise
+density in units per sqrt(Hz): with it the stddev of a sample is density * sqrt(sample rate),
+whatever the rate.
+
+Unlike in Gazebo every quantity of every sensor draws from a generator of its own, so that a
+sensor's noise depends on the world's seed and on its name alone: not on which other sensors there
+are, nor on when they are sampled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import hashlib
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.description.model import NoiseDescription
+from sim_bridge.errors import InvalidValueError
+
+AXES = ('x', 'y', 'z')
+
+_NO_NOISE = NoiseDescription()
+# samples drawn at once; the numbers do not depend on it, as the generator gives the same stream in
+# any portions
+_BLOCK = 256
+
+
+class NoiseState(NamedTuple):
+    """
+    Everything the next samples depend on.
+
+    generator: the bit generator's state before the current block. used: how many samples of the
+    block are gone, -1 before the first block. bias: (3,) the bias as it is now.
+    """
+
+    generator: dict[str, object]
+    used: int
+    bias: tuple[float, float, float]
+
+
+def noise_generator(seed: int, *names: str) -> np.random.Generator:
+    """
+    Give the generator of what has these names (robot, sensor, quantity) in a world of this seed.
+
+    The same on every machine and in every process: names go in by their SHA-256, not by Python's
+    salted hash. Raises InvalidValueError if the seed is negative or no integer.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidValueError('seed', seed, 'an integer of at least 0')
+    digest = hashlib.sha256('\0'.join(names).encode()).digest()
+    words = [int.from_bytes(digest[start : start + 4], 'little') for start in range(0, 16, 4)]
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(int(seed), spawn_key=words)))
+
+
+class Noise:
+    """
+    Noise of one quantity, such as a force: three channels x, y, z with models of their own.
+
+    `apply` turns a true value into a measured one. `reset` begins again as a new noise of that
+    seed does; `state` and `restore` save and bring back the exact point in the stream.
+    """
+
+    def __init__(
+        self,
+        channels: Mapping[str, NoiseDescription],
+        quantity: str,
+        *,
+        seed: int,
+        names: Sequence[str] = (),
+        sample_rate: float,
+    ):
+        """
+        Set up the noise.
+
+        channels: noise by channel as in `SensorDescription.noise`, of which those of `quantity`
+        ('force', 'angular_velocity' …) are used. seed: of the world. names: of the robot and the
+        sensor. sample_rate: Hz, turns a noise density into a stddev.
+        """
+        models = [channels.get(f'{quantity}.{axis}', _NO_NOISE) for axis in AXES]
+        models = [model if model.kind != 'none' else _NO_NOISE for model in models]
+        if any(model.density > 0.0 for model in models) and not 0.0 < sample_rate < math.inf:
+            raise InvalidValueError(
+                'sample_rate', sample_rate, 'above 0 Hz, to turn a density into a stddev'
+            )
+        self._names = (*names, quantity)
+        self._models = models
+        self._mean = [model.mean for model in models]
+        self._stddev = np.array([_sample_stddev(model, sample_rate) for model in models])
+        self._steps = [
+            model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models
+        ]
+        self._drifts = [
+            (axis, model.dynamic_bias_stddev, model.dynamic_bias_correlation_time)
+            for axis, model in enumerate(models)
+            if model.dynamic_bias_stddev > 0.0 and model.dynamic_bias_correlation_time > 0.0
+        ]
+        # what is added to the value does not depend on it, or on dt: a whole block of it is made
+        # at once
+        self._is_plain = not self._drifts and not any(self._steps)
+        self._added = np.zeros((_BLOCK, 3))
+        self._draws: list[list[float]] = []
+        self._decay: dict[float, list[tuple[int, float, float]]] = {}
+        self.reset(seed)
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether measured values are the true ones."""
+        return all(model is _NO_NOISE for model in self._models)
+
+    @property
+    def stddev(self) -> np.ndarray:
+        """(3,) the stddev of the white part of a sample, for the covariances of messages."""
+        return self._stddev.copy()
+
+    @property
+    def bias(self) -> np.ndarray:
+        """(3,) the present bias."""
+        return np.array(self._bias)
+
+    def reset(self, seed: int) -> None:
+        """Begin again from a seed: draw the initial bias."""
+        self._generator = noise_generator(seed, *self._names)
+        bias_mean = np.array([model.bias_mean for model in self._models])
+        bias_stddev = np.array([model.bias_stddev for model in self._models])
+        bias = bias_mean + bias_stddev * self._generator.standard_normal(3)
+        flipped = self._generator.random(3) < 0.5
+        self._bias = np.where(flipped, -bias, bias).tolist()
+        self._used = -1
+        self._block_start = self._generator.bit_generator.state
+
+    def apply(self, value: np.ndarray, dt: float, out: np.ndarray) -> None:
+        """
+        Write the measured value for a true one.
+
+        value, out: (3,), may be the same array. dt: seconds since the last sample, 0 for the
+        first.
+        """
+        if self._used < 0 or self._used == _BLOCK:
+            self._draw_block()
+        row = self._used
+        self._used = row + 1
+        if self._is_plain:
+            np.add(value, self._added[row], out=out)
+            return
+        draws, bias, mean = self._draws[row], self._bias, self._mean
+        if self._drifts and dt > 0.0:
+            for axis, decay, scale in self._decay.get(dt) or self._decay_over(dt):
+                bias[axis] = decay * bias[axis] + scale * draws[axis + 3]
+        true = value.tolist()
+        for axis, step in enumerate(self._steps):
+            measured = true[axis] + (draws[axis] + (mean[axis] + bias[axis]))
+            if step > 0.0:
+                # halves away from zero, as std::round
+                measured = math.copysign(math.floor(abs(measured / step) + 0.5), measured) * step
+            out[axis] = measured
+
+    def state(self) -> NoiseState:
+        """Give the point in the stream."""
+        return NoiseState(self._block_start, self._used, tuple(self._bias))
+
+    def restore(self, state: NoiseState) -> None:
+        """Go back to a point in the stream, of a noise with the same names and models."""
+        self._generator.bit_generator.state = state.generator
+        self._bias = list(state.bias)
+        if state.used >= 0:
+            self._draw_block()
+        self._block_start, self._used = state.generator, state.used
+
+    def _draw_block(self) -> None:
+        # a row of draws per sample, so that the order is that of samples drawn one by one
+        self._block_start = self._generator.bit_generator.state
+        drawn = self._generator.standard_normal((_BLOCK, 6 if self._drifts else 3))
+        drawn[:, :3] *= self._stddev
+        if self._is_plain:
+            np.add(drawn, np.add(self._mean, self._bias), out=self._added)
+        else:
+            self._draws = drawn.tolist()
+        self._used = 0
+
+    def _decay_over(self, dt: float) -> list[tuple[int, float, float]]:
+        """Give axis, decay and shock size of every drifting bias; few values of dt occur."""
+        self._decay[dt] = [
+            (
+                axis,
+                math.exp(-dt / tau),
+                math.sqrt(-stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau)),
+            )
+            for axis, stddev, tau in self._drifts
+        ]
+        return self._decay[dt]
+
+
+def _sample_stddev(model: NoiseDescription, sample_rate: float) -> float:
+    return model.density * math.sqrt(sample_rate) if model.density > 0.0 else model.stddev

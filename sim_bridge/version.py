@@ -1,0 +1,22 @@
+"""The version of this package, written down in `package.xml` and nowhere else."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from pathlib import Path
+import xml.etree.ElementTree as ElementTree
+
+
+def find_version(package: Path = Path(__file__).parent) -> str:
+    """
+    Tell the version of the code in the folder `package`.
+
+    In a checkout `package.xml` stands beside the package and is never out of date; an installed package has metadata.
+    """
+    manifest = package.parent / 'package.xml'
+    if manifest.is_file():
+        return ElementTree.parse(manifest).getroot().findtext('version')
+    return importlib.metadata.version(package.name)
+
+
+__version__ = find_version()

@@ -1,0 +1,376 @@
+"""The world: robots, time, and the step that moves both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+import hashlib
+import math
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_bridge.description import load_description
+from sim_bridge.description.compile import compile_robot
+from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.engine import step as stepper
+from sim_bridge.engine.energy import energy, momentum
+from sim_bridge.engine.handle import Handle
+from sim_bridge.engine.join import join_models, Offsets
+from sim_bridge.engine.model import body_count, Model, Options, velocity_count
+from sim_bridge.engine.observe import observe, SITE_SIZE
+from sim_bridge.engine.state import assign_state, copy_state, make_state, State
+from sim_bridge.engine.workspace import make_workspace
+from sim_bridge.errors import InvalidValueError, SimulationError
+from sim_bridge.robot import Robot
+
+_SOLVERS = ('direct',)
+
+
+class Energy(NamedTuple):
+    """Energy [J]: kinetic; and potential, of gravity (zero at the world's origin) and of joint springs."""
+
+    kinetic: float
+    potential: float
+
+    @property
+    def total(self) -> float:
+        """Their sum [J]."""
+        return self.kinetic + self.potential
+
+
+class Momentum(NamedTuple):
+    """Momentum, world axes: linear (3,) [kg m/s], angular (3,) about the world's origin [kg m²/s]."""
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+@dataclass(frozen=True)
+class StepReport:
+    """
+    How the last `step` call went.
+
+    steps: how many were taken. pivots: the most changes of the set of joints locked by stops and friction that one step
+    needed. converged: whether every stop and friction law holds in every step.
+    """
+
+    steps: int = 0
+    pivots: int = 0
+    converged: bool = True
+
+
+class Snapshot(NamedTuple):
+    """Everything that decides a world's future; made by `World.save`."""
+
+    step_count: int
+    state: State
+    devices: list[Any]
+
+
+class World:
+    """
+    A simulated world that advances in fixed steps.
+
+    SI units and radians throughout; z up under the default gravity.
+    """
+
+    def __init__(
+        self,
+        time_step: float = 1e-3,
+        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        solver: str = 'direct',
+        seed: int = 0,
+    ):
+        """
+        Make an empty world.
+
+        Parameters
+        ----------
+        time_step: s, a whole number of nanoseconds so that stamps do not drift.
+        gravity: (3,) [m/s²], world axes.
+        solver: 'direct': stops, friction and mimic joints solved exactly.
+        seed: of the sensors' noise.
+
+        Raises InvalidValueError for values outside these.
+
+        """
+        if not (isinstance(time_step, (int, float)) and math.isfinite(time_step) and 1e-9 <= time_step <= 1.0):
+            raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
+        self.time_step_ns = round(time_step * 1e9)
+        if abs(self.time_step_ns - time_step * 1e9) > 1e-6 * self.time_step_ns:
+            raise InvalidValueError('time_step', time_step, 'a whole number of nanoseconds [s]')
+        self.gravity = np.array(gravity, dtype=float)
+        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
+            raise InvalidValueError('gravity', gravity, 'three finite numbers [m/s²]')
+        if solver not in _SOLVERS:
+            raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
+        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
+            raise InvalidValueError('seed', seed, 'an integer of at least 0')
+        self.time_step = self.time_step_ns * 1e-9
+        self.seed = int(seed)
+        self.step_count = 0
+        self.report = StepReport()
+        self.robots: dict[str, Robot] = {}
+        self._options = Options(time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100)
+        self._join([])
+        self._initial = copy_state(self.state)
+
+    # --- robots -----------------------------------------------------------------------------------------------------
+
+    def load_urdf(
+        self,
+        path_or_xml: str | Path,
+        name: str | None = None,
+        fixed_base: bool | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        *,
+        sensors: Iterable[SensorDescription] = (),
+        xacro_args: Mapping[str, object] | None = None,
+        package_paths: Iterable[str | Path] = (),
+    ) -> Robot:
+        """
+        Read a URDF or xacro file, or XML text, and add the robot.
+
+        Parameters
+        ----------
+        path_or_xml: file, or the text itself.
+        name: unique in the world; the description's own, numbered where that is taken, if None.
+        fixed_base: weld the root link to the world; None: only where it is called 'world'.
+        position, orientation: of the root link's frame in the world [m; quaternion x y z w].
+        sensors: devices beyond those the file declares.
+        xacro_args: for a xacro file.
+        package_paths: folders to search for package:// files.
+
+        Raises DescriptionError, with the whole report, for a description that cannot be simulated.
+
+        """
+        description = load_description(
+            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors)
+        return self.add_robot(description, name, fixed_base, position, orientation)
+
+    def add_robot(
+        self,
+        description: RobotDescription,
+        name: str | None = None,
+        fixed_base: bool | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+    ) -> Robot:
+        """Add a robot of a checked description; as `load_urdf`. Its present pose becomes the one `reset` goes back to."""
+        if name is None:
+            name = description.name
+            number = 2
+            while name in self.robots:
+                name, number = f'{description.name}_{number}', number + 1
+        elif name in self.robots:
+            raise InvalidValueError('name', name, f'one that is not taken yet (taken: {", ".join(self.robots)})')
+        robot = Robot(self, name, description, compile_robot(description, fixed_base))
+        self._join([*self.robots.values(), robot])
+        try:
+            robot.set_base_pose(position, orientation)
+        except InvalidValueError:
+            self._join(list(self.robots.values()))
+            raise
+        self.robots[name] = robot
+        robot.initialize()
+        self._remember_initial(robot)
+        return robot
+
+    # --- time -------------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.step_count * self.time_step_ns * 1e-9
+
+    def step(self, n: int = 1) -> None:
+        """
+        Advance by n steps under the present efforts.
+
+        Pushes (`link.add_force`) act during the whole call and are gone after it. Raises SimulationError where a step
+        gives something that is not finite: the state before that step is kept, the message names the culprit.
+        """
+        if n == 1 and not self._sampled:
+            self._advance(1)
+        else:
+            if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+                raise InvalidValueError('n', n, 'an integer of at least 0')
+            end = self.step_count + int(n)
+            while self.step_count < end:
+                stop = min((self._next_sample(device, end) for device, _ in self._sampled), default=end)
+                self._advance(min(stop, end) - self.step_count)
+                self._sample_devices(end)
+        if self._pushed:
+            self.state.wrench[:] = 0.0
+            self._pushed = False
+
+    def warm_up(self) -> None:
+        """Compile or load every kernel a running simulation uses; nothing of the world changes."""
+        stepper.step(self._handle.table, 0)
+        self.observed_sites()
+        self.energy()
+        self.momentum()
+
+    def reset(self, time: bool = False) -> None:
+        """
+        Put every robot back to where it was added, at rest and without efforts, and begin the sensors' noise again.
+
+        time: also set the step count to 0.
+        """
+        assign_state(self.state, self._initial)
+        self._pushed = False
+        self.report = StepReport()
+        if time:
+            self.step_count = 0
+        for device, _ in self._sampled:
+            device.reset(self.seed)
+
+    # --- state ------------------------------------------------------------------------------------------------------
+
+    def save(self) -> Snapshot:
+        """Give a snapshot that `restore` goes back to, bit for bit."""
+        return Snapshot(self.step_count, copy_state(self.state), [device.save() for device, _ in self._sampled])
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to a snapshot of this world; raises InvalidValueError where robots were added since."""
+        if [a.shape for a in snapshot.state] != [a.shape for a in self.state]:
+            raise InvalidValueError('snapshot', f'of {len(snapshot.state.q)} positions',
+                                    f'one of this world, of {len(self.state.q)} positions')
+        self.step_count = snapshot.step_count
+        assign_state(self.state, snapshot.state)
+        for (device, _), saved in zip(self._sampled, snapshot.devices):
+            device.restore(saved)
+
+    def state_hash(self) -> str:
+        """Give a SHA-256 of everything that decides the future: equal hashes, equal futures."""
+        digest = hashlib.sha256(self.step_count.to_bytes(8, 'little', signed=True))
+        for array in self.state:
+            digest.update(array.tobytes())
+        for device, _ in self._sampled:
+            digest.update(repr(device.save()).encode())
+        return digest.hexdigest()
+
+    def energy(self) -> Energy:
+        """Give the energy of all robots."""
+        self.observed_sites()
+        return Energy(*energy(self._observer.table, 0, body_count(self.model), 0, velocity_count(self.model)))
+
+    def momentum(self) -> Momentum:
+        """Give the momentum of all robots."""
+        self.observed_sites()
+        total = np.zeros((1, 6))
+        momentum(self._observer.table, 0, body_count(self.model), total)
+        return Momentum(total[0, :3], total[0, 3:])
+
+    # --- for Robot --------------------------------------------------------------------------------------------------
+
+    def observed_sites(self) -> np.ndarray:
+        """Give (ns, 30) the sites of `engine.observe` at the present state."""
+        observe(self._observer.table, self._site_body, self._site_frame, self._sites)
+        return self._sites
+
+    def observed_accelerations(self) -> np.ndarray:
+        """Give (nv,) the accelerations of the coordinates at the present state."""
+        self.observed_sites()
+        return self._observed.ddq
+
+    def invalidate(self) -> None:
+        """Forget observations, since the model's parameters changed."""
+        self._observed.wrench.fill(np.nan)
+
+    def add_wrench(self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray) -> None:
+        """Add a force at a world point, and a torque, to a body."""
+        self.observed_sites()
+        arm = point - self._observed.pose[body, 9:12]
+        self.state.wrench[body, :3] += torque + np.cross(arm, force)
+        self.state.wrench[body, 3:] += force
+        self._pushed = True
+
+    # --- inside -----------------------------------------------------------------------------------------------------
+
+    def _advance(self, n: int) -> None:
+        status, done, pivots = stepper.step(self._handle.table, n)
+        self.step_count += done
+        self.report = StepReport(done, pivots, status == stepper.DONE)
+        if status == stepper.NOT_FINITE:
+            raise SimulationError(self._describe_not_finite())
+
+    def _next_sample(self, device: Any, end: int) -> int:
+        """Give the next step after which a device must be sampled; of a noiseless one the last before `end` is enough."""
+        now = self.step_count
+        due = (now // device.period + 1) * device.period
+        return max(due, end // device.period * device.period) if device.is_silent else due
+
+    def _sample_devices(self, end: int) -> None:
+        if not self._sampled:
+            return
+        step = self.step_count
+        due = [pair for pair in self._sampled if step % pair[0].period == 0]
+        if due:
+            sites = self.observed_sites()
+            for device, site in due:
+                device.sample(sites[site], step)
+
+    def _join(self, robots: list[Robot]) -> None:
+        """Compile the robots' models into one, carrying over the state they had."""
+        previous = {robot.name: (robot.offsets, self.state, self.model) for robot in self.robots.values()}
+        model, offsets = join_models([robot.blueprint.model for robot in robots], self.gravity)
+        state = make_state(model)
+        for robot, at in zip(robots, offsets):
+            if robot.name in previous:
+                _carry_over(robot, *previous[robot.name], at, state, model)
+        self.model: Model = model
+        self.state: State = state
+        self._handle = Handle(model, self._options, state, make_workspace(model))
+        self._observed = make_workspace(model)
+        self._observer = Handle(model, self._options, state, self._observed)
+        self._pushed = False
+        frames, first = [], 0
+        for robot, at in zip(robots, offsets):
+            robot.bind(at, first)
+            frames += [(at.body + body, rotation, position) for body, rotation, position in robot.site_frames()]
+            first = len(frames)
+        self._site_body = np.array([body for body, _, _ in frames], dtype=np.int64)
+        self._site_frame = np.array(
+            [np.concatenate([rotation.ravel(), position]) for _, rotation, position in frames]).reshape(-1, 12)
+        self._sites = np.zeros((len(frames), SITE_SIZE))
+        self._sampled = [pair for robot in robots for pair in robot.device_sites()]
+
+    def _remember_initial(self, robot: Robot) -> None:
+        """Keep the new robot's state as the one to reset to; the others' stay as they were remembered."""
+        initial = copy_state(self.state)
+        before = self._initial
+        nq, nv, nb = len(before.q), len(before.v), len(before.wrench)
+        for array, old, size in zip(initial, before, (nq, nv, nv, nb, nv, nv, nv, nv)):
+            array[:size] = old
+        initial.u[:] = 0.0
+        initial.wrench[:] = 0.0
+        self._initial = initial
+
+    def _describe_not_finite(self) -> str:
+        for robot in self.robots.values():
+            for name in robot.joint_names:
+                joint = robot.joint(name)
+                for what, value in (('effort u', joint.u), ('position q', joint.q), ('velocity dq', joint.dq)):
+                    if not math.isfinite(value):
+                        return (f'step {self.step_count + 1}: {what} = {value} at {joint.place}. '
+                                'Set it to a finite number; the state before the step is kept')
+        return (f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not finite; the state before '
+                'it is kept. Reduce the time step, or look for a link without inertia or an enormous effort')
+
+
+def _carry_over(robot: Robot, old: Offsets, state: State, model: Model, new: Offsets, into: State, into_model: Model,
+                ) -> None:
+    """Copy one robot's state and parameters to its new place."""
+    own = robot.blueprint.model
+    nb, nv = body_count(own), velocity_count(own)
+    nq = sum((0, 1, 1, 7, 7)[kind] for kind in own.kind)
+    for field in State._fields:
+        size, start, to = {'q': (nq, old.q, new.q), 'wrench': (nb, old.body, new.body)}.get(field, (nv, old.v, new.v))
+        getattr(into, field)[to:to + size] = getattr(state, field)[start:start + size]
+    for field in ('passive', 'limits'):
+        getattr(into_model, field)[new.v:new.v + nv] = getattr(model, field)[old.v:old.v + nv]
+    into_model.frame[new.body:new.body + nb] = model.frame[old.body:old.body + nb]

@@ -1,0 +1,150 @@
+"""
+What several test files share: the repository, robots nobody here wrote, and a ROS graph of one's own.
+
+Every pytest process (each xdist worker too) holds a ROS domain that no other pytest process of the machine holds, and
+`ros_environment` gives a single test a further one, so that no test ever hears another's topics.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import importlib.metadata
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+# Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
+DOMAINS = range(1, 102)
+
+# Read by rclpy and the message modules when they are first imported, so set before any test module is.
+os.environ.update({
+    'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+    'ROS_LOG_DIR': tempfile.mkdtemp(prefix='sim_bridge_test_log_'),
+    # a killed child must not leave shared memory behind
+    'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4',
+    # without it a value of the wrong type is published as garbage, silently
+    'ROS_PYTHON_CHECK_FIELDS': '1',
+    # children run this checkout, wherever they are started
+    'PYTHONPATH': os.pathsep.join(
+        filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
+    ),
+})
+
+
+@contextlib.contextmanager
+def reserved_domain():
+    """Give a ROS domain id that no other pytest process of this machine uses meanwhile."""
+    folder = Path(tempfile.gettempdir())
+    for domain in DOMAINS:
+        with open(folder / f'sim_bridge_test_domain_{domain}.lock', 'w') as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue
+            yield domain
+            return
+    raise RuntimeError(f'all ROS domains {DOMAINS.start} to {DOMAINS.stop - 1} are in use by other tests')
+
+
+_process_resources = contextlib.ExitStack()
+
+
+def pytest_configure(config):
+    """Move this pytest process to a ROS domain of its own."""
+    os.environ['ROS_DOMAIN_ID'] = str(_process_resources.enter_context(reserved_domain()))
+
+
+def pytest_unconfigure(config):
+    """Give the domain back."""
+    _process_resources.close()
+
+
+def example_urdfs() -> dict[str, Path]:
+    """
+    Find the URDFs of `example-robot-data`, robots of many makers, by name.
+
+    A name is the robot's folder and the file: 'ur/ur5_robot', 'panda/panda'.
+    """
+    files = importlib.metadata.files('example-robot-data') or []
+    found = {}
+    for file in files:
+        if file.suffix == '.urdf':
+            folder = file.parts[file.parts.index('robots') + 1].removesuffix('_description')
+            found[f'{folder}/{file.stem}'] = Path(file.locate())
+    return dict(sorted(found.items()))
+
+
+def pytest_generate_tests(metafunc):
+    """Run a test that takes `example_robot` once for every URDF of `example-robot-data`."""
+    if 'example_robot' in metafunc.fixturenames:
+        urdfs = example_urdfs()
+        metafunc.parametrize('example_robot', urdfs.values(), ids=urdfs.keys())
+
+
+@pytest.fixture(scope='session')
+def example_robots() -> dict[str, Path]:
+    """All URDFs of `example-robot-data` by name, such as 'panda/panda'."""
+    return example_urdfs()
+
+
+@pytest.fixture(scope='session')
+def repository() -> Path:
+    """Give the root of this checkout."""
+    return REPOSITORY
+
+
+@pytest.fixture
+def ros_environment(monkeypatch) -> dict[str, str]:
+    """
+    Give this test a ROS domain of its own.
+
+    The value is the environment for child processes; rclpy in the test's own process is in the same domain until the
+    test ends, provided that the test calls `rclpy.init` itself.
+    """
+    with reserved_domain() as domain:
+        monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
+        yield dict(os.environ)
+
+
+@pytest.fixture
+def start_process(ros_environment):
+    """
+    Give a function that starts a child process in a session and ROS domain of the test's own.
+
+    `start_process('-m', 'sim_bridge', 'version')` runs this interpreter with these arguments and returns the `Popen`;
+    its standard output is a text pipe and its standard error goes there too. Whatever is left at the end of the test,
+    with all it started, is killed. Keyword arguments go to `Popen`.
+    """
+    started = []
+
+    def start(*arguments, **options) -> subprocess.Popen:
+        process = subprocess.Popen(
+            [sys.executable, *map(str, arguments)],
+            **{
+                'env': ros_environment,
+                'stdin': subprocess.DEVNULL,
+                'stdout': subprocess.PIPE,
+                'stderr': subprocess.STDOUT,
+                'text': True,
+                'start_new_session': True,
+                **options,
+            },
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if process.stdout:
+            process.stdout.close()

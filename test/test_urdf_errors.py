@@ -1,0 +1,795 @@
+"""One malformed description per message: each names the element, its name, the attribute, the value and the line."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import pytest
+
+from sim_bridge.description import DescriptionError, check_description, load_description
+
+INERTIAL = (
+    '<inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+)
+LIMIT = '<limit lower="-1" upper="1" effort="10" velocity="2"/>'
+ENDS = '<parent link="base"/><child link="arm"/>'
+
+# the lines of a sound robot; a case replaces or inserts some of them
+SOUND = [
+    '<robot name="r">',  # 1
+    f'<link name="base">{INERTIAL}</link>',  # 2
+    f'<link name="arm">{INERTIAL}</link>',  # 3
+    '<joint name="elbow" type="revolute">',  # 4
+    ENDS,  # 5
+    LIMIT,  # 6
+    '<axis xyz="0 0 1"/>',  # 7
+    '</joint>',  # 8
+    '</robot>',  # 9
+]
+
+
+def robot(lines: dict[int, str]) -> str:
+    """Give the sound robot with some lines replaced, by number from 1."""
+    return '\n'.join(lines.get(number, line) for number, line in enumerate(SOUND, 1))
+
+
+def joint(
+    name: str, kind: str = 'revolute', parent: str = 'base', child: str = 'hand', more: str = LIMIT
+) -> str:
+    """Give a joint in one line."""
+    return f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{more}</joint>'
+
+
+def link(name: str, content: str = INERTIAL) -> str:
+    """Give a link in one line."""
+    return f'<link name="{name}">{content}</link>'
+
+
+def inertial(mass: str = '1', origin: str = '', **moments: str) -> str:
+    """Give an inertial element with some values changed."""
+    values = {'ixx': '1', 'iyy': '1', 'izz': '1', 'ixy': '0', 'ixz': '0', 'iyz': '0', **moments}
+    written = ' '.join(f'{key}="{value}"' for key, value in values.items() if value is not None)
+    return f'<inertial>{origin}<mass value="{mass}"/><inertia {written}/></inertial>'
+
+
+def gazebo(content: str, reference: str = 'elbow') -> str:
+    """Give a gazebo element in one line."""
+    return f'<gazebo reference="{reference}">{content}</gazebo></robot>'
+
+
+def sensor(content: str, kind: str = 'imu', reference: str = 'arm') -> str:
+    """Give a Gazebo sensor called s in one line."""
+    return gazebo(f'<sensor name="s" type="{kind}">{content}</sensor>', reference)
+
+
+# code: lines changed, then the finding: element, name, attribute, value, line
+ERRORS = {
+    'xml': [
+        ({8: '</join>'}, 'document', '', '', '', 8),
+    ],
+    'not-a-robot': [({1: '<sdf>', 9: '</sdf>'}, 'document', '', '', '', 1)],
+    'doctype': [
+        ({1: '<!DOCTYPE robot [<!ENTITY a "b">]>\n<robot name="r">'}, 'document', '', '', '', 1),
+        (
+            {1: '<!DOCTYPE r SYSTEM "file:///etc/hostname"><robot name="r">'},
+            'document',
+            '',
+            '',
+            '',
+            1,
+        ),
+    ],
+    'missing-attribute': [
+        ({3: f'<link name="arm">{INERTIAL}</link><link/>'}, 'link', '', 'name', '', 3),
+        ({4: '<joint type="revolute">'}, 'joint', '', 'name', '', 4),
+        ({4: '<joint name="elbow">'}, 'joint', 'elbow', 'type', '', 4),
+        ({5: '<parent/><child link="arm"/>'}, 'joint/parent', 'elbow', 'link', '', 5),
+        ({7: '<axis/>'}, 'joint/axis', 'elbow', 'xyz', '', 7),
+        ({7: '<mimic multiplier="2"/>'}, 'joint/mimic', 'elbow', 'joint', '', 7),
+        ({3: link('arm', inertial(iyy=None))}, 'link/inertial/inertia', 'arm', 'iyy', '', 3),
+        ({7: '<safety_controller/>'}, 'joint/safety_controller', 'elbow', 'k_velocity', '', 7),
+        (
+            {3: link('arm', INERTIAL + '<collision><geometry><box/></geometry></collision>')},
+            'link/collision/geometry/box',
+            'arm',
+            'size',
+            '',
+            3,
+        ),
+        ({9: gazebo('<sensor type="imu"/>', 'arm')}, 'sensor', '', 'name', '', 9),
+    ],
+    'empty': [({3: link('arm') + '<link name=" "/>'}, 'link', ' ', 'name', '', 3)],
+    'missing-tag': [
+        ({5: '<parent link="base"/>'}, 'joint/child', 'elbow', '', '', 4),
+        (
+            {3: link('arm', '<inertial><mass value="1"/></inertial>')},
+            'link/inertial/inertia',
+            'arm',
+            '',
+            '',
+            3,
+        ),
+        (
+            {3: link('arm', inertial().replace('<mass value="1"/>', ''))},
+            'link/inertial/mass',
+            'arm',
+            '',
+            '',
+            3,
+        ),
+        (
+            {3: link('arm', INERTIAL + '\n<collision/>')},
+            'link/collision/geometry',
+            'arm',
+            '',
+            '',
+            4,
+        ),
+    ],
+    'not-a-number': [
+        ({3: link('arm', inertial('heavy'))}, 'link/inertial/mass', 'arm', 'value', 'heavy', 3),
+        ({3: link('arm', inertial('1,5'))}, 'link/inertial/mass', 'arm', 'value', '1,5', 3),
+        ({3: link('arm', inertial('1_0'))}, 'link/inertial/mass', 'arm', 'value', '1_0', 3),
+        ({3: link('arm', inertial('nan'))}, 'link/inertial/mass', 'arm', 'value', 'nan', 3),
+        ({3: link('arm', inertial('inf'))}, 'link/inertial/mass', 'arm', 'value', 'inf', 3),
+        ({3: link('arm', inertial('1e999'))}, 'link/inertial/mass', 'arm', 'value', '1e999', 3),
+        ({3: link('arm', inertial(ixy='0x1'))}, 'link/inertial/inertia', 'arm', 'ixy', '0x1', 3),
+        ({7: '<axis xyz="0 0 z"/>'}, 'joint/axis', 'elbow', 'xyz', '0 0 z', 7),
+        ({7: '<origin rpy="0, 0, 0"/>'}, 'joint/origin', 'elbow', 'rpy', '0, 0, 0', 7),
+        ({6: LIMIT.replace('"-1"', '"nan"')}, 'joint/limit', 'elbow', 'lower', 'nan', 6),
+        ({7: '<dynamics damping="low"/>'}, 'joint/dynamics', 'elbow', 'damping', 'low', 7),
+        (
+            {9: gazebo('\n<springStiffness>stiff</springStiffness>')},
+            'gazebo/springStiffness',
+            'elbow',
+            '',
+            'stiff',
+            10,
+        ),
+        (
+            {9: sensor('\n<update_rate>fast</update_rate>')},
+            'sensor/update_rate',
+            's',
+            '',
+            'fast',
+            10,
+        ),
+        (
+            {
+                9: sensor(
+                    '<imu><angular_velocity><x>\n<noise type="gaussian">\n<stddev>big</stddev></noise>'
+                    '</x></angular_velocity></imu>'
+                )
+            },
+            'sensor/imu/angular_velocity/x/noise/stddev',
+            's',
+            '',
+            'big',
+            11,
+        ),
+    ],
+    'wrong-count': [
+        ({7: '<axis xyz="0 1"/>'}, 'joint/axis', 'elbow', 'xyz', '0 1', 7),
+        ({7: '<origin xyz="0 0 0 0"/>'}, 'joint/origin', 'elbow', 'xyz', '0 0 0 0', 7),
+        ({7: '<origin xyz=""/>'}, 'joint/origin', 'elbow', 'xyz', '', 7),
+        ({3: link('arm', inertial('1 2'))}, 'link/inertial/mass', 'arm', 'value', '1 2', 3),
+        ({9: sensor('<pose>0 0 0</pose>')}, 'sensor/pose', 's', '', '0 0 0', 9),
+    ],
+    'out-of-range': [
+        ({6: LIMIT.replace('"10"', '"-10"')}, 'joint/limit', 'elbow', 'effort', '-10', 6),
+        ({7: '<dynamics friction="-1"/>'}, 'joint/dynamics', 'elbow', 'friction', '-1', 7),
+        (
+            {
+                3: link(
+                    'arm',
+                    INERTIAL + '<collision><geometry><sphere radius="0"/></geometry></collision>',
+                )
+            },
+            'link/collision/geometry/sphere',
+            'arm',
+            'radius',
+            '0',
+            3,
+        ),
+        ({9: sensor('<update_rate>-5</update_rate>')}, 'sensor/update_rate', 's', '', '-5', 9),
+    ],
+    'one-of': [
+        (
+            {3: link('arm', INERTIAL + '<collision><geometry/></collision>')},
+            'link/collision/geometry',
+            'arm',
+            '',
+            '',
+            3,
+        ),
+        (
+            {3: link('arm', INERTIAL + '<collision><geometry><cone/></geometry></collision>')},
+            'link/collision/geometry',
+            'arm',
+            '',
+            '',
+            3,
+        ),
+    ],
+    'joint-type': [
+        ({4: '<joint name="elbow" type="hinge">'}, 'joint', 'elbow', 'type', 'hinge', 4)
+    ],
+    'duplicate-name': [
+        ({3: link('arm') + link('arm')}, 'link', 'arm', 'name', 'arm', 3),
+        ({8: f'</joint>{link("hand")}\n{joint("elbow")}'}, 'joint', 'elbow', 'name', 'elbow', 9),
+    ],
+    'unknown-link': [
+        (
+            {5: '<parent link="bas"/><child link="arm"/>'},
+            'joint/parent',
+            'elbow',
+            'link',
+            'bas',
+            5,
+        ),
+        (
+            {5: '<parent link="base"/>\n<child link="leg"/>'},
+            'joint/child',
+            'elbow',
+            'link',
+            'leg',
+            6,
+        ),
+    ],
+    'two-parents': [
+        (
+            {8: f'</joint>\n{joint("wrist", child="arm")}'},
+            'joint/child',
+            'wrist',
+            'link',
+            'arm',
+            9,
+        ),
+    ],
+    'cycle': [
+        (
+            {8: f'</joint>{joint("back", parent="arm", child="base")}'},
+            'joint',
+            'elbow',
+            'child',
+            'arm',
+            4,
+        ),
+        ({5: '<parent link="arm"/><child link="arm"/>'}, 'joint', 'elbow', 'child', 'arm', 4),
+    ],
+    'several-roots': [({8: f'</joint>\n{link("lost")}'}, 'link', 'lost', '', '', 9)],
+    'zero-axis': [({7: '<axis xyz="0 0 0"/>'}, 'joint/axis', 'elbow', 'xyz', '0 0 0', 7)],
+    'two-rotations': [
+        (
+            {7: '<origin rpy="0 0 1" quat_xyzw="0 0 0 1"/>'},
+            'joint/origin',
+            'elbow',
+            'quat_xyzw',
+            '0 0 0 1',
+            7,
+        ),
+    ],
+    'zero-quaternion': [
+        (
+            {7: '<origin quat_xyzw="0 0 0 0"/>'},
+            'joint/origin',
+            'elbow',
+            'quat_xyzw',
+            '0 0 0 0',
+            7,
+        ),
+    ],
+    'lower-above-upper': [
+        ({6: LIMIT.replace('"-1"', '"2"')}, 'joint/limit', 'elbow', 'lower', '2', 6),
+    ],
+    'mimic-type': [
+        (
+            {7: '<mimic joint="weld"/>', 8: f'</joint>{link("hand")}{joint("weld", "fixed")}'},
+            'joint/mimic',
+            'elbow',
+            'joint',
+            'weld',
+            4,
+        ),
+        (
+            {
+                4: '<joint name="elbow" type="floating">',
+                6: '<mimic joint="slide"/>',
+                8: f'</joint>{link("hand")}{joint("slide", "prismatic")}',
+            },
+            'joint/mimic',
+            'elbow',
+            'joint',
+            'slide',
+            6,
+        ),
+    ],
+    'mimic-cycle': [
+        ({7: '<mimic joint="elbow"/>'}, 'joint/mimic', 'elbow', 'joint', 'elbow', 4),
+        (
+            {
+                7: '<mimic joint="wrist"/>',
+                8: f'</joint>{link("hand")}{joint("wrist", more=LIMIT + "<mimic joint=" + chr(34) + "elbow" + chr(34) + "/>")}',
+            },
+            'joint/mimic',
+            'elbow',
+            'joint',
+            'wrist',
+            4,
+        ),
+    ],
+    'negative-mass': [({3: link('arm', inertial('-1'))}, 'link/inertial', 'arm', 'mass', '-1', 3)],
+    'negative-inertia': [({3: link('arm', inertial(izz='-1'))}, 'joint', 'elbow', '', '', 4)],
+    'no-inertia': [
+        (
+            {3: link('arm', ''), 4: '<joint name="elbow" type="planar">', 6: ''},
+            'joint',
+            'elbow',
+            '',
+            '',
+            4,
+        ),
+        (
+            {3: link('arm', ''), 4: '<joint name="elbow" type="floating">', 6: ''},
+            'joint',
+            'elbow',
+            '',
+            '',
+            4,
+        ),
+    ],
+    'unknown-reference': [
+        ({9: sensor('', reference='leg')}, 'sensor', 's', 'link', 'leg', 9),
+        ({9: sensor('', 'force_torque', 'ankle')}, 'sensor', 's', 'joint', 'ankle', 9),
+    ],
+    'unplaced-sensor': [({9: sensor('', 'force_torque', 'base')}, 'sensor', 's', '', '', 9)],
+    'bad-value': [
+        (
+            {
+                9: sensor(
+                    '<force_torque>\n<frame>world</frame></force_torque>', 'force_torque', 'elbow'
+                )
+            },
+            'sensor/force_torque/frame',
+            's',
+            '',
+            'world',
+            10,
+        ),
+        (
+            {9: sensor('<imu><enable_orientation>maybe</enable_orientation></imu>')},
+            'sensor/imu/enable_orientation',
+            's',
+            '',
+            'maybe',
+            9,
+        ),
+    ],
+    'duplicate-sensor': [
+        (
+            {
+                9: '<gazebo reference="arm">'
+                + '\n<sensor name="s" type="imu"/>' * 3
+                + '</gazebo></robot>'
+            },
+            'sensor',
+            's',
+            'name',
+            's',
+            12,
+        ),
+    ],
+}
+
+WARNINGS = {
+    'missing-attribute': [
+        ({1: '<robot>'}, 'robot', '', 'name', '', 1),
+        (
+            {3: link('arm', INERTIAL + '\n<visual><geometry><mesh/></geometry></visual>')},
+            'link/visual/geometry/mesh',
+            'arm',
+            'filename',
+            '',
+            4,
+        ),
+    ],
+    'no-links': [({number: '' for number in range(2, 9)}, 'robot', 'r', '', '', 1)],
+    'unknown-tag': [
+        ({7: '<friction/>'}, 'joint/friction', 'elbow', '', '', 7),
+        ({8: '</joint>\n<motor name="m"/>'}, 'robot/motor', 'm', '', '', 9),
+        ({9: sensor('<colour/>')}, 'sensor/colour', 's', '', '', 9),
+    ],
+    'duplicate-tag': [({7: LIMIT}, 'joint/limit', 'elbow', '', '', 7)],
+    'unknown-attribute': [
+        ({7: '<axis xyz="0 0 1" frame="base"/>'}, 'joint/axis', 'elbow', 'frame', 'base', 7),
+        ({1: '<robot name="r" colour="red">'}, 'robot', 'r', 'colour', 'red', 1),
+    ],
+    'missing-limit': [
+        ({6: ''}, 'joint/limit', 'elbow', '', '', 4),
+        (
+            {6: '<limit lower="-1" upper="1" effort="1"/>'},
+            'joint/limit',
+            'elbow',
+            'velocity',
+            '',
+            6,
+        ),
+    ],
+    'zero-limit': [({6: LIMIT.replace('"10"', '"0"')}, 'joint/limit', 'elbow', 'effort', '0', 6)],
+    'infinite-limit': [
+        ({6: LIMIT.replace('"10"', '"inf"')}, 'joint/limit', 'elbow', 'effort', 'inf', 6)
+    ],
+    'ignored-limit': [
+        (
+            {4: '<joint name="elbow" type="continuous">'},
+            'joint/limit',
+            'elbow',
+            'lower upper',
+            '-1 1',
+            6,
+        ),
+    ],
+    'no-range': [
+        ({6: '<limit effort="1" velocity="1"/>'}, 'joint/limit', 'elbow', 'lower', '0', 6),
+    ],
+    'not-normalised': [
+        ({7: '<axis xyz="0 0 2"/>'}, 'joint/axis', 'elbow', 'xyz', '0 0 2', 7),
+        (
+            {7: '<origin quat_xyzw="0 0 0 2"/>'},
+            'joint/origin',
+            'elbow',
+            'quat_xyzw',
+            '0 0 0 2',
+            7,
+        ),
+    ],
+    'ignored-tag': [
+        (
+            {4: '<joint name="elbow" type="fixed">', 6: '<mimic joint="other"/>'},
+            'joint/mimic',
+            'elbow',
+            '',
+            '',
+            6,
+        ),
+        ({4: '<joint name="elbow" type="planar">'}, 'joint/limit', 'elbow', '', '', 6),
+        (
+            {
+                4: '<joint name="elbow" type="fixed">',
+                9: gazebo('<springStiffness>1</springStiffness>'),
+            },
+            'gazebo/springStiffness',
+            'elbow',
+            '',
+            '',
+            9,
+        ),
+    ],
+    'mimic-unknown': [
+        ({7: '<mimic joint="elbwo"/>'}, 'joint/mimic', 'elbow', 'joint', 'elbwo', 4)
+    ],
+    'missing-inertial': [
+        (
+            {
+                2: link('base') + link('between', ''),
+                5: ENDS.replace('base', 'between'),
+                8: f'</joint>{joint("first", child="between")}',
+            },
+            'link/inertial',
+            'between',
+            '',
+            '',
+            2,
+        ),
+    ],
+    'zero-mass': [({3: link('arm', inertial('0'))}, 'link/inertial', 'arm', 'mass', '0', 3)],
+    'tiny-mass': [
+        ({3: link('arm', inertial('1e-7'))}, 'link/inertial', 'arm', 'mass', '1e-07', 3)
+    ],
+    'zero-inertia': [
+        (
+            {3: link('arm', inertial(origin='<origin xyz="1 0 0"/>', ixx='0', iyy='0', izz='0'))},
+            'link/inertial/inertia',
+            'arm',
+            '',
+            '',
+            3,
+        ),
+    ],
+    'inertia-not-positive': [
+        (
+            {3: link('arm', inertial(ixx='-1', iyy='2', izz='2'))},
+            'link/inertial/inertia',
+            'arm',
+            '',
+            '-1 2 2',
+            3,
+        ),
+    ],
+    'inertia-triangle': [
+        ({3: link('arm', inertial(ixx='3'))}, 'link/inertial/inertia', 'arm', '', '1 1 3', 3),
+    ],
+    'huge-inertia': [
+        (
+            {3: link('arm', inertial(ixx='200', iyy='200', izz='200'))},
+            'link/inertial/inertia',
+            'arm',
+            '',
+            '200 200 200',
+            3,
+        ),
+    ],
+    'no-inertia': [({3: link('arm', '')}, 'joint', 'elbow', '', '', 4)],
+    'mesh-not-found': [
+        (
+            {
+                3: link(
+                    'arm',
+                    INERTIAL
+                    + '<visual><geometry>\n<mesh filename="package://no/a.stl"/></geometry></visual>',
+                )
+            },
+            'link/visual/geometry/mesh',
+            'arm',
+            'filename',
+            'package://no/a.stl',
+            4,
+        ),
+        (
+            {
+                3: link(
+                    'arm',
+                    INERTIAL
+                    + '<visual><geometry><mesh filename="http://a/a.stl"/></geometry></visual>',
+                )
+            },
+            'link/visual/geometry/mesh',
+            'arm',
+            'filename',
+            'http://a/a.stl',
+            3,
+        ),
+    ],
+    'unknown-reference': [({9: gazebo('', 'elbo')}, 'gazebo', 'elbo', 'reference', 'elbo', 9)],
+    'not-simulated': [
+        (
+            {9: gazebo('<turnGravityOff>true</turnGravityOff>', 'arm')},
+            'gazebo/turnGravityOff',
+            'arm',
+            '',
+            'true',
+            9,
+        ),
+        (
+            {9: '<gazebo>\n<plugin filename="libx_mimic_joint.so"/></gazebo></robot>'},
+            'gazebo/plugin',
+            '',
+            'filename',
+            'libx_mimic_joint.so',
+            10,
+        ),
+    ],
+    'unsupported-sensor': [
+        ({9: sensor('', 'camera')}, 'sensor', 's', 'type', 'camera', 9),
+        (
+            {
+                9: '<gazebo>\n<plugin name="p" filename="libgazebo_ros_ft_sensor.so"/></gazebo></robot>'
+            },
+            'sensor/plugin',
+            'p',
+            'filename',
+            'libgazebo_ros_ft_sensor.so',
+            10,
+        ),
+        (
+            {
+                9: '<ros2_control>\n<sensor name="s"><state_interface name="voltage"/></sensor></ros2_control></robot>'
+            },
+            'sensor',
+            's',
+            '',
+            '',
+            10,
+        ),
+    ],
+    'unplaced-sensor': [
+        (
+            {
+                9: '<ros2_control>\n<sensor name="s"><state_interface name="force.x"/></sensor></ros2_control></robot>'
+            },
+            'sensor',
+            's',
+            '',
+            '',
+            10,
+        ),
+    ],
+    'duplicate-sensor': [
+        (
+            {
+                9: '<gazebo reference="arm"><sensor name="s" type="imu"/>\n<sensor name="s" type="imu"/></gazebo></robot>'
+            },
+            'sensor',
+            's',
+            'name',
+            's',
+            10,
+        ),
+    ],
+    'noise-type': [
+        (
+            {9: sensor('<imu><noise><type>pink</type><rate/></noise></imu>')},
+            'sensor/imu/noise/rate',
+            's',
+            'type',
+            'pink',
+            9,
+        ),
+    ],
+    'orientation-frame': [
+        (
+            {
+                9: sensor(
+                    '<imu><orientation_reference_frame><localization>NED</localization>'
+                    '</orientation_reference_frame></imu>'
+                )
+            },
+            'sensor/imu/orientation_reference_frame',
+            's',
+            '',
+            'NED',
+            9,
+        ),
+    ],
+    'frame-default': [
+        (
+            {9: sensor('<pose>0 0 1 0 0 0</pose>', 'force_torque', 'elbow')},
+            'sensor/pose',
+            's',
+            '',
+            '',
+            9,
+        ),
+    ],
+    'pose-reference': [
+        (
+            {9: sensor('<pose relative_to="base">0 0 1 0 0 0</pose>')},
+            'sensor/pose',
+            's',
+            'relative_to',
+            'base',
+            9,
+        ),
+    ],
+}
+
+
+def cases(table: dict[str, list[tuple]]) -> list:
+    """Flatten a table into test parameters."""
+    return [
+        pytest.param(code, *case, id=f'{code}-{number}')
+        for code, listed in table.items()
+        for number, case in enumerate(listed)
+    ]
+
+
+def find(findings, code):
+    """Give the findings of a code as tuples."""
+    return [
+        (found.element, found.name, found.attribute, found.value, found.line)
+        for found in findings
+        if found.code == code
+    ]
+
+
+def test_the_robot_the_cases_start_from_is_sound():
+    """Have no finding at all in the robot that the cases change."""
+    assert check_description(robot({})).findings == ()
+
+
+@pytest.mark.parametrize(
+    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(ERRORS)
+)
+def test_error(code, lines, element, name, attribute, value, line):
+    """Refuse a description with one error of this kind, reported once, where it is."""
+    with pytest.raises(DescriptionError) as caught:
+        load_description(robot(lines))
+    report = caught.value.report
+    assert [found.code for found in report.errors] == [code]
+    assert find(report.errors, code) == [(element, name, attribute, value, line)]
+    assert report.errors[0].message in str(caught.value)
+    assert check_description(robot(lines)) == report
+
+
+@pytest.mark.parametrize(
+    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(WARNINGS)
+)
+def test_warning(code, lines, element, name, attribute, value, line):
+    """Load a description with a defect one can live with, reported once, where it is."""
+    report = load_description(robot(lines)).report
+    assert find(report.warnings, code) == [(element, name, attribute, value, line)]
+
+
+def test_every_code_of_the_sources_is_tested(repository):
+    """Keep the tables complete: a code that appears in the sources appears in a test."""
+    noted = re.compile(r"findings\.(?:error|warning|add)\(\s*'([a-z0-9-]+)'")
+    codes = set()
+    for file in (repository / 'sim_bridge' / 'description').glob('*.py'):
+        codes.update(noted.findall(file.read_text()))
+    elsewhere = {'unreadable', 'xacro', 'xacro-missing', 'unknown-key', 'sensor-type'}
+    assert codes >= elsewhere
+    assert codes - elsewhere <= ERRORS.keys() | WARNINGS.keys()
+
+
+def test_all_defects_are_reported_in_one_go():
+    """Put many errors into one file and find each of them once, in the order of the lines."""
+    report = check_description(
+        robot(
+            {
+                2: link('base', inertial('x')),
+                3: link('arm', inertial(ixx='1 1')),
+                4: '<joint name="elbow" type="hinge">',
+                6: LIMIT.replace('"1"', '"one"'),
+                7: '<axis xyz="0 0 0 0"/>',
+                8: f'</joint>{joint("wrist", child="leg")}',
+            }
+        )
+    )
+    assert [(found.code, found.line) for found in report.errors] == [
+        ('not-a-number', 2),
+        ('wrong-count', 3),
+        ('joint-type', 4),
+        ('not-a-number', 6),
+        ('wrong-count', 7),
+        ('unknown-link', 8),
+    ]
+
+
+def test_a_joint_that_cannot_be_read_does_not_make_its_link_a_second_root():
+    """Report the cause and not what follows from it."""
+    report = check_description(robot({5: '<parent link="nowhere"/><child link="arm"/>'}))
+    assert [found.code for found in report.errors] == ['unknown-link']
+
+
+def test_lines_are_those_where_tags_start():
+    """Write a tag over several lines: its first one counts."""
+    report = check_description(robot({7: '<axis\n\n xyz="0 0 0"\n/>'}))
+    assert [found.line for found in report.errors] == [7]
+
+
+def test_names_close_to_the_wrong_one_are_suggested():
+    """Misspell a link."""
+    report = check_description(robot({5: '<parent link="bse"/><child link="arm"/>'}))
+    assert "did you mean 'base'?" in report.errors[0].message
+
+
+def test_two_rings_are_two_findings():
+    """Report each ring of links once, whatever hangs on it."""
+    names = ['a', 'b', 'c', 'd', 'tail']
+    joints = [('a', 'b'), ('b', 'a'), ('c', 'd'), ('d', 'c'), ('d', 'tail')]
+    text = ''.join(link(name) for name in names) + '\n'.join(
+        joint(f'{parent}{child}', parent=parent, child=child) for parent, child in joints
+    )
+    report = check_description(f'<robot name="r">{text}</robot>')
+    assert [(found.code, found.line) for found in report.errors] == [('cycle', 1), ('cycle', 3)]
+
+
+def test_an_entity_bomb_is_refused_at_once():
+    """Refuse nested entities before any of them is expanded."""
+    entities = ''.join(
+        f'<!ENTITY e{number} "{f"&e{number - 1};" * 10 if number else "x" * 10}">'
+        for number in range(12)
+    )
+    text = f'<!DOCTYPE robot [{entities}]><robot name="&e11;"/>'
+    assert [found.code for found in check_description(text).errors] == ['doctype']
+
+
+def test_nothing_reaches_the_terminal(capfd):
+    """Read files full of what urdf-parser-py warns of, and files it refuses, in silence."""
+    for lines in itertools.chain.from_iterable(
+        [case[0] for case in listed] for listed in WARNINGS.values()
+    ):
+        check_description(robot(lines))
+    assert capfd.readouterr() == ('', '')
