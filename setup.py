@@ -8,10 +8,10 @@ from setuptools import find_packages, setup
 
 ROOT = Path(__file__).resolve().parent
 
-# What of the ROS wheels on PyPI stands in for a sourced ROS 2. Never hard dependencies: with a sourced ROS 2 beside
-# them it would be chance which of the two sets of libraries is loaded.
+# What of the ROS wheels on PyPI stands in for a sourced ROS 2. Never hard dependencies: with a
+# sourced ROS 2 beside them it would be chance which of the two sets of libraries is loaded.
 ROS_WHEELS = (
-    'ament-index-python>=1.8,<2',
+    'builtin-interfaces>=2,<3',
     'diagnostic-msgs>=5.3,<6',
     'geometry-msgs>=5.3,<6',
     'rcl-interfaces>=2,<3',
@@ -62,10 +62,8 @@ setup(
     zip_safe=False,
     python_requires='>=3.10',
     install_requires=[
-        'lxml>=4.8',
         'numba>=0.59',
         'numpy>=1.24',
-        'PyYAML>=5.4',
         'urdf-parser-py>=0.0.4',
         'xacro>=2.0',
     ],

@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 from benchmarks.report import Report, Target
+from sim_bridge.engine.jit import source_digest
 
 _ROOT = Path(__file__).parent.parent
 ROBOT = 'arm'
@@ -34,8 +35,11 @@ print(json.dumps(marks))
 
 def run() -> Report:
     """Start twice with the same, at first empty, kernel cache."""
+    sources = source_digest()
     with tempfile.TemporaryDirectory() as cache:
         cold, warm = start(cache), start(cache)
+    if source_digest() != sources:
+        raise RuntimeError('a file of sim_bridge/engine changed between both starts: run it again')
     report = Report('cold_start', data={'unit': 's', 'cold': cold, 'warm': warm})
     report.add_table(f'Start of {ROBOT}.urdf in a fresh process: seconds until done',
                      ['', 'empty cache', 'warm cache'],

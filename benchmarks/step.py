@@ -60,7 +60,7 @@ def _measure(mechanism: Mechanism, engines: list[str], rounds: int) -> dict[str,
     state = random_state(mechanism, np.random.default_rng(1))
     peers = {name: build(name, mechanism, TIME_STEP, GRAVITY) for name in engines}
     steppers = {name: native(peer, state) for name, peer in peers.items()}
-    steppers[OURS_PER_CALL] = per_call(peers[OURS], state)
+    steppers[OURS_PER_CALL] = per_call(peers[OURS], state, peers[OURS].world.step)
     return measure(steppers, rounds)
 
 

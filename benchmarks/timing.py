@@ -47,11 +47,11 @@ def native(peer: Peer, state: State) -> Stepper:
     return Stepper(peer, state, peer.work)
 
 
-def per_call(peer: Peer, state: State) -> Stepper:
-    """Time one Python call per step."""
+def per_call(peer: Peer, state: State, step: Callable[[], None]) -> Stepper:
+    """Time one Python call of `step` per step of `peer`."""
     def work(n):
         for _ in range(n):
-            peer.step(1)
+            step()
 
     return Stepper(peer, state, work)
 

@@ -1,9 +1,10 @@
 """
-Write the pins of this folder anew: `make pins PYTHONS="python3.10 python3.11 python3.12 python3.13"`.
+Write the pins of this folder anew; `make pins` runs it.
 
-The ranges in `setup.py` say what works; the pins say what `make` installs. pip resolves the ranges once on each given
-interpreter, for everything together, so that the files fit each other; a version that differs between interpreters gets
-an environment marker. The pip that runs this must be a recent one: old resolvers get lost here.
+The ranges in `setup.py` say what works; the pins say what `make` installs. pip resolves the ranges
+once on each given interpreter, for everything together, so that the files fit each other; a
+version that differs between interpreters gets an environment marker. The pip that runs this must
+be a recent one: old resolvers get lost here.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from pip._vendor.packaging.utils import canonicalize_name
 
 FOLDER = Path(__file__).resolve().parent
 
-# Each file holds what its extra needs beyond the files before it; '' stands for the package itself.
+# Each file holds what its extra needs beyond the files before it; '' stands for the package
+# itself.
 FILES = {
     'run.txt': '',
     'build.txt': 'build',
@@ -37,9 +39,13 @@ class Resolution:
         """Let pip of `python` resolve the ranges of `setup.py`."""
         target = f'{FOLDER.parent}[{",".join(filter(None, FILES.values()))}]'
         output = subprocess.run(
-            [sys.executable, '-m', 'pip', '--python', python, 'install', '--quiet', '--dry-run', '--ignore-installed',
-             '--report', '-', target],
-            check=True, stdout=subprocess.PIPE, text=True,
+            [
+                *(sys.executable, '-m', 'pip', '--python', python, 'install'),
+                *('--quiet', '--dry-run', '--ignore-installed', '--report', '-', target),
+            ],
+            check=True,
+            stdout=subprocess.PIPE,
+            text=True,
         ).stdout
         report = json.loads(output)
         self.environment = report['environment']
@@ -74,7 +80,7 @@ def marker(pythons: list[str], all_pythons: list[str]) -> str:
     """Say for which neighbouring ones of `all_pythons` a pin holds."""
     first, last = all_pythons.index(pythons[0]), all_pythons.index(pythons[-1])
     if all_pythons[first:last + 1] != pythons:
-        raise ValueError(f'one pin for {pythons}, but not for those between: write the marker by hand')
+        raise ValueError(f'one pin for {pythons}, another one between')
     bounds = []
     if first > 0:
         bounds.append(f'python_version >= "{pythons[0]}"')
@@ -85,11 +91,11 @@ def marker(pythons: list[str], all_pythons: list[str]) -> str:
 
 def pins(name: str, version_on: dict[str, str], all_pythons: list[str]) -> list[str]:
     """Write the lines that pin `name` to its version on each Python."""
-    return [
-        f'{name}=={version}'
-        + marker([python for python in all_pythons if version_on.get(python) == version], all_pythons)
-        for version in sorted(set(version_on.values()), key=list(version_on.values()).index)
-    ]
+    lines = []
+    for version in dict.fromkeys(version_on.values()):
+        pythons = [python for python in all_pythons if version_on.get(python) == version]
+        lines.append(f'{name}=={version}{marker(pythons, all_pythons)}')
+    return lines
 
 
 def main(interpreters: list[str]) -> None:
@@ -101,9 +107,7 @@ def main(interpreters: list[str]) -> None:
         versions = {python: resolutions[python].versions(extra) for python in pythons}
         names = sorted(set().union(*versions.values()) - written)
         written.update(names)
-        lines = [
-            f'# Written by pin.py with Python {", ".join(pythons)}; edit the ranges in setup.py instead.',
-        ]
+        lines = [f'# Written by pin.py from the ranges in setup.py, for {", ".join(pythons)}.']
         for name in names:
             version_on = {p: versions[p][name] for p in pythons if name in versions[p]}
             lines += pins(name, version_on, pythons)

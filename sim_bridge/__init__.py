@@ -1,10 +1,17 @@
-"""A robot simulator for ROS 2: URDF in, an in-house ODE-like stepper, the topics of a real robot's drivers out."""
+"""
+A robot simulator for ROS 2: URDF in, an in-house ODE-like stepper, the topics of a real robot's
+drivers out.
+"""
 
 from sim_bridge import dynamics
 from sim_bridge.description import DescriptionError, load_description
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.errors import (
-    InvalidValueError, SimBridgeError, SimulationError, StateError, UnknownNameError,
+    InvalidValueError,
+    SimBridgeError,
+    SimulationError,
+    StateError,
+    UnknownNameError,
 )
 from sim_bridge.joint import Joint
 from sim_bridge.link import Link
@@ -13,7 +20,21 @@ from sim_bridge.sensors.devices import AccelerationSensor, ForceSensor, ImuSenso
 from sim_bridge.world import World
 
 __all__ = [
-    'AccelerationSensor', 'DescriptionError', 'ForceSensor', 'ImuSensor', 'InvalidValueError', 'Joint', 'Link',
-    'RateGyroSensor', 'Robot', 'RobotDescription', 'SimBridgeError', 'SimulationError', 'StateError',
-    'UnknownNameError', 'World', 'dynamics', 'load_description',
+    'AccelerationSensor',
+    'DescriptionError',
+    'ForceSensor',
+    'ImuSensor',
+    'InvalidValueError',
+    'Joint',
+    'Link',
+    'RateGyroSensor',
+    'Robot',
+    'RobotDescription',
+    'SimBridgeError',
+    'SimulationError',
+    'StateError',
+    'UnknownNameError',
+    'World',
+    'dynamics',
+    'load_description',
 ]

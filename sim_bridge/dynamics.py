@@ -1,9 +1,10 @@
 """
 The textbook dynamics of one robot at its present q and dq.
 
-Rigid bodies, gravity and rotor inertias only: no damping, friction, springs, stops, mimic rows or pushes. The order of
-coordinates is that of the robot's velocities: for a free base the linear velocity of the root link's origin and its
-angular velocity, both in world axes (6); then `robot.joint_names`; then planar (3) and floating (6) joints.
+Rigid bodies, gravity and rotor inertias only: no damping, friction, springs, stops, mimic rows or
+pushes. The order of coordinates is that of the robot's velocities: for a free base the linear
+velocity of the root link's origin and its angular velocity, both in world axes (6); then
+`robot.joint_names`; then planar (3) and floating (6) joints.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ def mass_matrix(robot: Robot) -> np.ndarray:
 
 
 def bias_forces(robot: Robot) -> np.ndarray:
-    """Give (nv,) the efforts that gravity and velocity demand at zero acceleration: C dq + g [N, N m]."""
+    """
+    Give (nv,) the efforts that gravity and velocity demand at zero acceleration: C dq + g [N,
+    N m].
+    """
     return inverse_dynamics(robot, np.zeros(_alone(robot)[1]))
 
 
@@ -52,24 +56,45 @@ def forward_dynamics(robot: Robot, u: np.ndarray) -> np.ndarray:
 
 
 def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
-    """Give the (6, nv) Jacobian of a link's frame: its origin's linear velocity, then angular velocity; world axes."""
+    """
+    Give the (6, nv) Jacobian of a link's frame: its origin's linear velocity, then angular
+    velocity; world axes.
+    """
     handle, nv = _alone(robot)
     placement = (robot.link(link) if isinstance(link, str) else link).placement
     matrix = np.zeros((6, nv))
-    rigid_body.jacobian(handle.table, placement.body, np.ascontiguousarray(placement.position), matrix)
+    rigid_body.jacobian(
+        handle.table, placement.body, np.ascontiguousarray(placement.position), matrix
+    )
     return matrix
 
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
     """Give the robot's own part of the world as a model of its own, at the present state."""
-    at, own, model, state = robot.offsets, robot.blueprint.model, robot.world.model, robot.world.state
+    at, own, model, state = (
+        robot.offsets,
+        robot.blueprint.model,
+        robot.world.model,
+        robot.world.state,
+    )
     nb, nv = len(own.parent), len(own.q_of_v)
     bodies, velocities = slice(at.body, at.body + nb), slice(at.v, at.v + nv)
     nq = sum((0, 1, 1, 7, 7)[kind] for kind in own.kind)
-    part: Model = own._replace(frame=model.frame[bodies], passive=model.passive[velocities],
-                               limits=model.limits[velocities], gravity=model.gravity)
-    present = State(q=state.q[at.q:at.q + nq].copy(), wrench=np.zeros((nb, 6)), **{
-        field: getattr(state, field)[velocities].copy() for field in State._fields if field not in ('q', 'wrench')})
+    part: Model = own._replace(
+        frame=model.frame[bodies],
+        passive=model.passive[velocities],
+        limits=model.limits[velocities],
+        gravity=model.gravity,
+    )
+    present = State(
+        q=state.q[at.q : at.q + nq].copy(),
+        wrench=np.zeros((nb, 6)),
+        **{
+            field: getattr(state, field)[velocities].copy()
+            for field in State._fields
+            if field not in ('q', 'wrench')
+        },
+    )
     return Handle(part, _OPTIONS, present, make_workspace(part)), nv
 
 

@@ -1,14 +1,14 @@
 """
 Every error `sim_bridge` raises on purpose.
 
-Each class builds its own message from the facts, so that all of them name the thing, the value, the place and what
-would have been accepted. Catch `SimBridgeError` to catch them all.
+Each class builds its own message from the facts, so that all of them name the thing, the value,
+the place and what would have been accepted. Catch `SimBridgeError` to catch them all.
 """
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+import difflib
 
 
 class SimBridgeError(Exception):

@@ -23,7 +23,14 @@ _COORDINATES = {JointType.FIXED: (0, 0), JointType.PLANAR: (3, 3), JointType.FLO
 class _Parameter:
     """A joint parameter kept in the model, checked when it is set."""
 
-    def __init__(self, array: str, column: int, expected: str, minimum: float = -math.inf, maximum: float = math.inf):
+    def __init__(
+        self,
+        array: str,
+        column: int,
+        expected: str,
+        minimum: float = -math.inf,
+        maximum: float = math.inf,
+    ):
         self._array, self._column, self._expected = array, column, expected
         self._minimum, self._maximum = minimum, maximum
 
@@ -48,19 +55,26 @@ class Joint:
     """
     A joint.
 
-    q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N]; for planar joints arrays (3,): along the
-    plane's x and y, about its normal; for floating ones q is (7,) position and quaternion x y z w of the child's frame in
-    the world, the others (6,) linear then angular, world axes.
+    q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N]; for planar joints
+    arrays (3,): along the plane's x and y, about its normal; for floating ones q is (7,) position
+    and quaternion x y z w of the child's frame in the world, the others (6,) linear then angular,
+    world axes.
     """
 
-    damping = _Parameter('passive', engine.DAMPING, 'a number of at least 0 [N m s/rad or N s/m]', 0.0)
+    damping = _Parameter(
+        'passive', engine.DAMPING, 'a number of at least 0 [N m s/rad or N s/m]', 0.0
+    )
     friction = _Parameter('passive', engine.FRICTION, 'a number of at least 0 [N m or N]', 0.0)
     armature = _Parameter('passive', engine.ARMATURE, 'a number of at least 0 [kg m² or kg]', 0.0)
-    stiffness = _Parameter('passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0)
+    stiffness = _Parameter(
+        'passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0
+    )
     reference = _Parameter('passive', engine.REFERENCE, 'a number [rad or m]')
     lower = _Parameter('limits', engine.LOWER, 'a number, or -inf for none [rad or m]')
     upper = _Parameter('limits', engine.UPPER, 'a number, or inf for none [rad or m]')
-    effort_limit = _Parameter('limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
+    effort_limit = _Parameter(
+        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0
+    )
 
     def __init__(self, robot: Robot, description: JointDescription, parent: Link, child: Link):
         """Belong to a robot; World makes joints."""
@@ -125,19 +139,26 @@ class Joint:
     @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
         """
-        Force [N] and torque [N m] of the parent on the child through the joint, about the joint's origin, world axes.
+        Force [N] and torque [N m] of the parent on the child through the joint, about the joint's
+        origin, world axes.
 
-        Everything that passes: the applied effort, friction, stops, and what the structure carries. Raises StateError
-        for a fixed joint without a force-torque sensor, which is part of its body.
+        Everything that passes: the applied effort, friction, stops, and what the structure
+        carries. Raises StateError for a fixed joint without a force-torque sensor, which is part
+        of its body.
         """
         body = self.robot.joint_body(self)
         if body is None:
-            raise StateError(f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not computed: '
-                             'its links are one body. Declare a force-torque sensor on it')
-        # the child link's frame is the joint's, and its site's reaction is that of the joint of its body
+            raise StateError(
+                f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not computed: '
+                'its links are one body. Declare a force-torque sensor on it'
+            )
+        # the child link's frame is the joint's, and its site's reaction is that of the joint of
+        # its body
         site = self.robot.site(self.child_link)
-        rotation = site[SITE_ROTATION:SITE_ROTATION + 9].reshape(3, 3)
-        return -rotation @ site[SITE_FORCE:SITE_FORCE + 3], -rotation @ site[SITE_TORQUE:SITE_TORQUE + 3]
+        rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
+        return -rotation @ site[SITE_FORCE : SITE_FORCE + 3], -rotation @ site[
+            SITE_TORQUE : SITE_TORQUE + 3
+        ]
 
     @property
     def coordinates(self) -> tuple[int, int]:
@@ -145,9 +166,14 @@ class Joint:
         return _COORDINATES.get(self.type, (1, 1))
 
     def parameter_row(self, array: str) -> np.ndarray:
-        """Give the joint's row of the model's array 'passive' or 'limits'; raise StateError if it is no one-axis joint."""
+        """
+        Give the joint's row of the model's array 'passive' or 'limits'; raise StateError
+        if it is no one-axis joint.
+        """
         if self.coordinates != (1, 1):
-            raise StateError(f'{self.place} is {self.type.value}: only one-axis joints have such parameters')
+            raise StateError(
+                f'{self.place} is {self.type.value}: only one-axis joints have such parameters'
+            )
         return self.robot.parameter_row(array, self)
 
     @staticmethod

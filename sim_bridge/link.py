@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.engine.observe import SITE_DV, SITE_DW, SITE_POSITION, SITE_ROTATION, SITE_V, SITE_W
+from sim_bridge.engine.observe import (
+    SITE_DV,
+    SITE_DW,
+    SITE_POSITION,
+    SITE_ROTATION,
+    SITE_V,
+    SITE_W,
+)
 from sim_bridge.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -20,8 +27,8 @@ class Link:
     """
     A link, after Choreonoid's.
 
-    Poses and motions are those of the link's frame in the world, at the present state of the robot: of its origin, in
-    world axes. They are computed when they are asked for.
+    Poses and motions are those of the link's frame in the world, at the present state of the
+    robot: of its origin, in world axes. They are computed when they are asked for.
     """
 
     def __init__(self, robot: Robot, description: LinkDescription, placement: Placement):
@@ -51,7 +58,7 @@ class Link:
     @property
     def R(self) -> np.ndarray:
         """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
-        return self.robot.site(self)[SITE_ROTATION:SITE_ROTATION + 9].reshape(3, 3).copy()
+        return self.robot.site(self)[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3).copy()
 
     @property
     def v(self) -> np.ndarray:
@@ -97,8 +104,8 @@ class Link:
         """
         Push the link during the next `world.step` call; pushes add up.
 
-        f: (3,) force [N], world axes. point: (3,) where it acts [m], world; the link's centre of mass if None.
-        Raises InvalidValueError where either is not three finite numbers.
+        f: (3,) force [N], world axes. point: (3,) where it acts [m], world; the link's centre of
+        mass if None. Raises InvalidValueError where either is not three finite numbers.
         """
         f = self._vector('force', f)
         point = self.wc if point is None else self._vector('point', point)
@@ -108,15 +115,23 @@ class Link:
         """
         Twist the link during the next `world.step` call.
 
-        tau: (3,) torque [N m], world axes. Raises InvalidValueError where it is not three finite numbers.
+        tau: (3,) torque [N m], world axes. Raises InvalidValueError where it is not three finite
+        numbers.
         """
-        self.robot.add_wrench(self.placement.body, np.zeros(3), self._vector('torque', tau), self.p)
+        self.robot.add_wrench(
+            self.placement.body, np.zeros(3), self._vector('torque', tau), self.p
+        )
 
     def _site(self, column: int) -> np.ndarray:
-        return self.robot.site(self)[column:column + 3].copy()
+        return self.robot.site(self)[column : column + 3].copy()
 
     def _vector(self, what: str, value: object) -> np.ndarray:
         vector = np.asarray(value, dtype=float)
         if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise InvalidValueError(what, value, 'three finite numbers', f'robot {self.robot.name!r}, link {self.name!r}')
+            raise InvalidValueError(
+                what,
+                value,
+                'three finite numbers',
+                f'robot {self.robot.name!r}, link {self.name!r}',
+            )
         return vector

@@ -14,7 +14,13 @@ from sim_bridge.engine.join import Offsets
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.joint import Joint
 from sim_bridge.link import Link
-from sim_bridge.sensors.devices import AccelerationSensor, Device, ForceSensor, ImuSensor, RateGyroSensor
+from sim_bridge.sensors.devices import (
+    AccelerationSensor,
+    Device,
+    ForceSensor,
+    ImuSensor,
+    RateGyroSensor,
+)
 
 if TYPE_CHECKING:
     from sim_bridge.description.compile import Blueprint
@@ -27,12 +33,14 @@ class Robot:
     """
     A body of links, after Choreonoid's Body.
 
-    q, dq, u and ddq are arrays over `joint_names`, the one-axis joints in the order of the description [rad or m; N m
-    or N]. q, dq and u are views of the simulation's own state: writing them changes it. They stay valid until another
-    robot is added to the world.
+    q, dq, u and ddq are arrays over `joint_names`, the one-axis joints in the order of the
+    description [rad or m; N m or N]. q, dq and u are views of the simulation's own state: writing
+    them changes it. They stay valid until another robot is added to the world.
     """
 
-    def __init__(self, world: World, name: str, description: RobotDescription, blueprint: Blueprint):
+    def __init__(
+        self, world: World, name: str, description: RobotDescription, blueprint: Blueprint
+    ):
         """Belong to a world; World makes robots."""
         self.world = world
         self.name = name
@@ -40,10 +48,15 @@ class Robot:
         self.blueprint = blueprint
         self.joint_names = list(blueprint.joint_names)
         self._offsets = Offsets(0, 0, 0)
-        self._links = {key: Link(self, link, blueprint.links[key]) for key, link in description.links.items()}
+        self._links = {
+            key: Link(self, link, blueprint.links[key]) for key, link in description.links.items()
+        }
         self._joints: dict[str, Joint] = {}
         for joint_description in description.joints.values():
-            parent, child = self._links[joint_description.parent], self._links[joint_description.child]
+            parent, child = (
+                self._links[joint_description.parent],
+                self._links[joint_description.child],
+            )
             joint = Joint(self, joint_description, parent, child)
             self._joints[joint.name] = joint
             child.parent, child.joint = parent, joint
@@ -58,7 +71,8 @@ class Robot:
         """Show the size."""
         return f'<Robot {self.name!r}: {len(self._links)} links, {len(self.joint_names)} one-axis joints>'
 
-    # --- coordinates ------------------------------------------------------------------------------------------------
+    # --- coordinates
+    # ------------------------------------------------------------------------------------------------
 
     @property
     def q(self) -> np.ndarray:
@@ -80,7 +94,10 @@ class Robot:
 
     @property
     def u(self) -> np.ndarray:
-        """Applied efforts; a view to read and write. They stay until changed; a step clamps them to the limits."""
+        """
+        Applied efforts; a view to read and write. They stay until changed; a step clamps
+        them to the limits.
+        """
         return self._u
 
     @u.setter
@@ -116,70 +133,105 @@ class Robot:
         """
         Set efforts after checking them; where anything is wrong nothing is set.
 
-        values: N m or N, one for each of `joints`, or of all `joint_names`. Raises UnknownNameError for a joint that is
-        not there, and InvalidValueError for a wrong number of values or one that is not finite.
+        values: N m or N, one for each of `joints`, or of all `joint_names`. Raises
+        UnknownNameError for a joint that is not there, and InvalidValueError for a wrong number of
+        values or one that is not finite.
         """
         names = self.joint_names if joints is None else list(joints)
         efforts = np.asarray(values, dtype=float)
         if efforts.shape != (len(names),):
-            raise InvalidValueError('number of efforts', efforts.size, f'{len(names)}, one for each of {", ".join(names)}',
-                                    f'robot {self.name!r}')
+            raise InvalidValueError(
+                'number of efforts',
+                efforts.size,
+                f'{len(names)}, one for each of {", ".join(names)}',
+                f'robot {self.name!r}',
+            )
         for joint, effort in zip(names, efforts):
             if joint not in self._index:
                 raise UnknownNameError('joint', joint, self.joint_names, f'robot {self.name!r}')
             if not np.isfinite(effort):
-                raise InvalidValueError('effort', float(effort), 'a finite number [N m or N]',
-                                        f'robot {self.name!r}, joint {joint!r}')
+                raise InvalidValueError(
+                    'effort',
+                    float(effort),
+                    'a finite number [N m or N]',
+                    f'robot {self.name!r}, joint {joint!r}',
+                )
         self._u[[self._index[joint] for joint in names]] = efforts
 
-    # --- base -------------------------------------------------------------------------------------------------------
+    # --- base
+    # -------------------------------------------------------------------------------------------------------
 
     @property
     def fixed_base(self) -> bool:
         """Whether the root link is welded to the world."""
         return self.blueprint.fixed_base
 
-    def set_base_pose(self, position: Sequence[float], orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0)) -> None:
+    def set_base_pose(
+        self, position: Sequence[float], orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0)
+    ) -> None:
         """
         Put the root link's frame somewhere in the world.
 
-        position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for anything else.
+        position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for
+        anything else.
         """
-        p, quat = self._finite('position', position, 3), self._finite('orientation', orientation, 4)
+        p, quat = (
+            self._finite('position', position, 3),
+            self._finite('orientation', orientation, 4),
+        )
         norm = float(np.linalg.norm(quat))
         if norm < 1e-6:
-            raise InvalidValueError('orientation', tuple(quat), 'a quaternion x y z w of non-zero length',
-                                    f'robot {self.name!r}')
+            raise InvalidValueError(
+                'orientation',
+                tuple(quat),
+                'a quaternion x y z w of non-zero length',
+                f'robot {self.name!r}',
+            )
         quat = quat / norm
         if self.fixed_base:
-            self.world.model.frame[self._offsets.body] = [*matrix_from_quaternion(quat).ravel(), *p]
+            self.world.model.frame[self._offsets.body] = [
+                *matrix_from_quaternion(quat).ravel(),
+                *p,
+            ]
             self.world.invalidate()
         else:
             at = self._offsets.q
-            self.world.state.q[at:at + 7] = [*p, *quat]
+            self.world.state.q[at : at + 7] = [*p, *quat]
 
-    def set_base_velocity(self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0)) -> None:
+    def set_base_velocity(
+        self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0)
+    ) -> None:
         """
-        Set the velocity of the root link's origin [m/s] and its angular velocity [rad/s], world axes.
+        Set the velocity of the root link's origin [m/s] and its angular velocity [rad/s], world
+        axes.
 
         Raises InvalidValueError for a fixed base or values that are not finite.
         """
-        v, w = self._finite('linear velocity', linear, 3), self._finite('angular velocity', angular, 3)
+        v, w = (
+            self._finite('linear velocity', linear, 3),
+            self._finite('angular velocity', angular, 3),
+        )
         if self.fixed_base:
-            raise InvalidValueError('base velocity', (*v, *w), 'a robot with a free base', f'robot {self.name!r}')
+            raise InvalidValueError(
+                'base velocity', (*v, *w), 'a robot with a free base', f'robot {self.name!r}'
+            )
         at = self._offsets.v
-        self.world.state.v[at:at + 6] = [*v, *w]
+        self.world.state.v[at : at + 6] = [*v, *w]
 
     @property
     def hold(self) -> bool:
-        """Whether all one-axis joints are locked in place, whatever effort it takes; set it to change that."""
+        """
+        Whether all one-axis joints are locked in place, whatever effort it takes; set it
+        to change that.
+        """
         return bool(self.world.state.hold[self._own_one_axis].any())
 
     @hold.setter
     def hold(self, value: bool) -> None:
         self.world.state.hold[self._own_one_axis] = int(bool(value))
 
-    # --- parts ------------------------------------------------------------------------------------------------------
+    # --- parts
+    # ------------------------------------------------------------------------------------------------------
 
     @property
     def links(self) -> list[Link]:
@@ -209,7 +261,10 @@ class Robot:
         return self._part('sensor', self._devices, name)
 
     def devices(self, kind: type[_Kind] = Device) -> list[_Kind]:
-        """Give the devices of a class, in the order of the description; an IMU's parts count as devices too."""
+        """
+        Give the devices of a class, in the order of the description; an IMU's parts count
+        as devices too.
+        """
         every: list[Device] = []
         for device in self._devices.values():
             every.append(device)
@@ -226,24 +281,34 @@ class Robot:
 
     @property
     def center_of_mass(self) -> np.ndarray:
-        """(3,) centre of mass of all links [m], world; the root link's origin for a massless robot."""
+        """
+        (3,) centre of mass of all links [m], world; the root link's origin for a massless
+        robot.
+        """
         total = self.mass
         if total <= 0.0:
             return self.root_link.p
         return sum(link.m * link.wc for link in self._links.values()) / total
 
-    # --- for Link, Joint, World and dynamics ------------------------------------------------------------------------
+    # --- for Link, Joint, World and dynamics
+    # ------------------------------------------------------------------------
 
     def bind(self, offsets: Offsets, first_site: int) -> None:
         """Take new places in the world's arrays."""
         self._offsets, self._first_site = offsets, first_site
         start = offsets.v + self.blueprint.first_v
         self._one_axis = slice(start, start + len(self.joint_names))
-        self._own_one_axis = np.array([start + k for k, name in enumerate(self.joint_names)
-                                       if self._joints[name].mimic is None], dtype=np.int64)
+        self._own_one_axis = np.array(
+            [
+                start + k
+                for k, name in enumerate(self.joint_names)
+                if self._joints[name].mimic is None
+            ],
+            dtype=np.int64,
+        )
         start_q = offsets.q + (0 if self.fixed_base else 7)
         state = self.world.state
-        self._q = state.q[start_q:start_q + len(self.joint_names)]
+        self._q = state.q[start_q : start_q + len(self.joint_names)]
         self._dq, self._u = state.v[self._one_axis], state.u[self._one_axis]
         self._index = {name: k for k, name in enumerate(self.joint_names)}
 
@@ -267,7 +332,10 @@ class Robot:
             if joint.type is JointType.FLOATING:
                 parent, origin = joint.parent_link, joint.description.origin
                 rotation = parent.R @ origin.rotation
-                joint.q = [*(parent.p + parent.R @ origin.position), *quaternion_from_matrix(rotation)]
+                joint.q = [
+                    *(parent.p + parent.R @ origin.position),
+                    *quaternion_from_matrix(rotation),
+                ]
 
     def invalidate(self) -> None:
         """Forget what was computed from the model's parameters."""
@@ -279,16 +347,26 @@ class Robot:
 
     def site_frames(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
         """List body, rotation and position of every site: the links', then the devices'."""
-        frames = [(link.placement.body, link.placement.rotation, link.placement.position)
-                  for link in self._links.values()]
+        frames = [
+            (link.placement.body, link.placement.rotation, link.placement.position)
+            for link in self._links.values()
+        ]
         for device in self._devices.values():
             place, pose = device.link.placement, device.description.pose
-            if device.description.kind is SensorKind.FORCE_TORQUE and device.description.frame != 'sensor':
+            if (
+                device.description.kind is SensorKind.FORCE_TORQUE
+                and device.description.frame != 'sensor'
+            ):
                 # SDF's frames 'child' and 'parent': about the joint's origin
                 frames.append((place.body, place.rotation, place.position))
             else:
-                frames.append((place.body, place.rotation @ pose.rotation,
-                               place.position + place.rotation @ pose.position))
+                frames.append(
+                    (
+                        place.body,
+                        place.rotation @ pose.rotation,
+                        place.position + place.rotation @ pose.position,
+                    )
+                )
         return frames
 
     def device_sites(self) -> list[tuple[Device, int]]:
@@ -296,14 +374,16 @@ class Robot:
         first = self._first_site + len(self._links)
         return [(device, first + k) for k, device in enumerate(self._devices.values())]
 
-    def add_wrench(self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray) -> None:
+    def add_wrench(
+        self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
+    ) -> None:
         """Add a force at a world point and a torque to a body, for the next step call."""
         self.world.add_wrench(self._offsets.body + body, force, torque, point)
 
     def joint_positions(self, joint: Joint) -> np.ndarray:
         """Give the view of a joint's position coordinates."""
         at = self._offsets.q + self.blueprint.joint_q.get(joint.name, 0)
-        return self.world.state.q[at:at + joint.coordinates[0]]
+        return self.world.state.q[at : at + joint.coordinates[0]]
 
     def joint_velocities(self, joint: Joint) -> np.ndarray:
         """Give the view of a joint's velocity coordinates."""
@@ -319,10 +399,15 @@ class Robot:
 
     def parameter_row(self, array: str, joint: Joint) -> np.ndarray:
         """Give a one-axis joint's row of a model array."""
-        return getattr(self.world.model, array)[self._offsets.v + self.blueprint.joint_v[joint.name]]
+        return getattr(self.world.model, array)[
+            self._offsets.v + self.blueprint.joint_v[joint.name]
+        ]
 
     def joint_body(self, joint: Joint) -> int | None:
-        """Give the number of the body that hangs on a joint, None where the joint is merged away."""
+        """
+        Give the number of the body that hangs on a joint, None where the joint is merged
+        away.
+        """
         body = self.blueprint.joint_body.get(joint.name)
         return None if body is None else self._offsets.body + body
 
@@ -338,8 +423,12 @@ class Robot:
     def _assign(self, what: str, view: np.ndarray, value: object) -> None:
         array = np.asarray(value, dtype=float)
         if array.shape not in ((), view.shape):
-            raise InvalidValueError(f'shape of {what}', array.shape, f'{view.shape}, one for each joint',
-                                    f'robot {self.name!r}')
+            raise InvalidValueError(
+                f'shape of {what}',
+                array.shape,
+                f'{view.shape}, one for each joint',
+                f'robot {self.name!r}',
+            )
         view[:] = array
 
     def _finite(self, what: str, value: object, size: int) -> np.ndarray:

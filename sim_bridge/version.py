@@ -11,7 +11,8 @@ def find_version(package: Path = Path(__file__).parent) -> str:
     """
     Tell the version of the code in the folder `package`.
 
-    In a checkout `package.xml` stands beside the package and is never out of date; an installed package has metadata.
+    In a checkout `package.xml` stands beside the package and is never out of date; an installed
+    package has metadata.
     """
     manifest = package.parent / 'package.xml'
     if manifest.is_file():

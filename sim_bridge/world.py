@@ -29,7 +29,10 @@ _SOLVERS = ('direct',)
 
 
 class Energy(NamedTuple):
-    """Energy [J]: kinetic; and potential, of gravity (zero at the world's origin) and of joint springs."""
+    """
+    Energy [J]: kinetic; and potential, of gravity (zero at the world's origin) and of joint
+    springs.
+    """
 
     kinetic: float
     potential: float
@@ -41,7 +44,10 @@ class Energy(NamedTuple):
 
 
 class Momentum(NamedTuple):
-    """Momentum, world axes: linear (3,) [kg m/s], angular (3,) about the world's origin [kg m²/s]."""
+    """
+    Momentum, world axes: linear (3,) [kg m/s], angular (3,) about the world's origin [kg
+    m²/s].
+    """
 
     linear: np.ndarray
     angular: np.ndarray
@@ -52,8 +58,9 @@ class StepReport:
     """
     How the last `step` call went.
 
-    steps: how many were taken. pivots: the most changes of the set of joints locked by stops and friction that one step
-    needed. converged: whether every stop and friction law holds in every step.
+    steps: how many were taken. pivots: the most changes of the set of joints locked by stops and
+    friction that one step needed. converged: whether every stop and friction law holds in every
+    step.
     """
 
     steps: int = 0
@@ -88,7 +95,7 @@ class World:
 
         Parameters
         ----------
-        time_step: s, a whole number of nanoseconds so that stamps do not drift.
+        time_step: s; rounded to a whole number of nanoseconds, so that stamps do not drift.
         gravity: (3,) [m/s²], world axes.
         solver: 'direct': stops, friction and mimic joints solved exactly.
         seed: of the sensors' noise.
@@ -96,11 +103,13 @@ class World:
         Raises InvalidValueError for values outside these.
 
         """
-        if not (isinstance(time_step, (int, float)) and math.isfinite(time_step) and 1e-9 <= time_step <= 1.0):
+        if not (
+            isinstance(time_step, (int, float))
+            and math.isfinite(time_step)
+            and 1e-9 <= time_step <= 1.0
+        ):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
         self.time_step_ns = round(time_step * 1e9)
-        if abs(self.time_step_ns - time_step * 1e9) > 1e-6 * self.time_step_ns:
-            raise InvalidValueError('time_step', time_step, 'a whole number of nanoseconds [s]')
         self.gravity = np.array(gravity, dtype=float)
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise InvalidValueError('gravity', gravity, 'three finite numbers [m/s²]')
@@ -113,11 +122,14 @@ class World:
         self.step_count = 0
         self.report = StepReport()
         self.robots: dict[str, Robot] = {}
-        self._options = Options(time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100)
+        self._options = Options(
+            time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100
+        )
         self._join([])
         self._initial = copy_state(self.state)
 
-    # --- robots -----------------------------------------------------------------------------------------------------
+    # --- robots
+    # -----------------------------------------------------------------------------------------------------
 
     def load_urdf(
         self,
@@ -148,7 +160,8 @@ class World:
 
         """
         description = load_description(
-            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors)
+            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors
+        )
         return self.add_robot(description, name, fixed_base, position, orientation)
 
     def add_robot(
@@ -159,14 +172,19 @@ class World:
         position: Sequence[float] = (0.0, 0.0, 0.0),
         orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
     ) -> Robot:
-        """Add a robot of a checked description; as `load_urdf`. Its present pose becomes the one `reset` goes back to."""
+        """
+        Add a robot of a checked description; as `load_urdf`. Its present pose becomes the
+        one `reset` goes back to.
+        """
         if name is None:
             name = description.name
             number = 2
             while name in self.robots:
                 name, number = f'{description.name}_{number}', number + 1
         elif name in self.robots:
-            raise InvalidValueError('name', name, f'one that is not taken yet (taken: {", ".join(self.robots)})')
+            raise InvalidValueError(
+                'name', name, f'one that is not taken yet (taken: {", ".join(self.robots)})'
+            )
         robot = Robot(self, name, description, compile_robot(description, fixed_base))
         self._join([*self.robots.values(), robot])
         try:
@@ -179,7 +197,8 @@ class World:
         self._remember_initial(robot)
         return robot
 
-    # --- time -------------------------------------------------------------------------------------------------------
+    # --- time
+    # -------------------------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
@@ -190,8 +209,9 @@ class World:
         """
         Advance by n steps under the present efforts.
 
-        Pushes (`link.add_force`) act during the whole call and are gone after it. Raises SimulationError where a step
-        gives something that is not finite: the state before that step is kept, the message names the culprit.
+        Pushes (`link.add_force`) act during the whole call and are gone after it. Raises
+        SimulationError where a step gives something that is not finite: the state before that step
+        is kept, the message names the culprit.
         """
         if n == 1 and not self._sampled:
             self._advance(1)
@@ -200,7 +220,9 @@ class World:
                 raise InvalidValueError('n', n, 'an integer of at least 0')
             end = self.step_count + int(n)
             while self.step_count < end:
-                stop = min((self._next_sample(device, end) for device, _ in self._sampled), default=end)
+                stop = min(
+                    (self._next_sample(device, end) for device, _ in self._sampled), default=end
+                )
                 self._advance(min(stop, end) - self.step_count)
                 self._sample_devices(end)
         if self._pushed:
@@ -216,7 +238,8 @@ class World:
 
     def reset(self, time: bool = False) -> None:
         """
-        Put every robot back to where it was added, at rest and without efforts, and begin the sensors' noise again.
+        Put every robot back to where it was added, at rest and without efforts, and begin the
+        sensors' noise again.
 
         time: also set the step count to 0.
         """
@@ -228,17 +251,26 @@ class World:
         for device, _ in self._sampled:
             device.reset(self.seed)
 
-    # --- state ------------------------------------------------------------------------------------------------------
+    # --- state
+    # ------------------------------------------------------------------------------------------------------
 
     def save(self) -> Snapshot:
         """Give a snapshot that `restore` goes back to, bit for bit."""
-        return Snapshot(self.step_count, copy_state(self.state), [device.save() for device, _ in self._sampled])
+        return Snapshot(
+            self.step_count, copy_state(self.state), [device.save() for device, _ in self._sampled]
+        )
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go back to a snapshot of this world; raises InvalidValueError where robots were added since."""
+        """
+        Go back to a snapshot of this world; raises InvalidValueError where robots were
+        added since.
+        """
         if [a.shape for a in snapshot.state] != [a.shape for a in self.state]:
-            raise InvalidValueError('snapshot', f'of {len(snapshot.state.q)} positions',
-                                    f'one of this world, of {len(self.state.q)} positions')
+            raise InvalidValueError(
+                'snapshot',
+                f'of {len(snapshot.state.q)} positions',
+                f'one of this world, of {len(self.state.q)} positions',
+            )
         self.step_count = snapshot.step_count
         assign_state(self.state, snapshot.state)
         for (device, _), saved in zip(self._sampled, snapshot.devices):
@@ -256,7 +288,9 @@ class World:
     def energy(self) -> Energy:
         """Give the energy of all robots."""
         self.observed_sites()
-        return Energy(*energy(self._observer.table, 0, body_count(self.model), 0, velocity_count(self.model)))
+        return Energy(
+            *energy(self._observer.table, 0, body_count(self.model), 0, velocity_count(self.model))
+        )
 
     def momentum(self) -> Momentum:
         """Give the momentum of all robots."""
@@ -265,7 +299,8 @@ class World:
         momentum(self._observer.table, 0, body_count(self.model), total)
         return Momentum(total[0, :3], total[0, 3:])
 
-    # --- for Robot --------------------------------------------------------------------------------------------------
+    # --- for Robot
+    # --------------------------------------------------------------------------------------------------
 
     def observed_sites(self) -> np.ndarray:
         """Give (ns, 30) the sites of `engine.observe` at the present state."""
@@ -281,7 +316,9 @@ class World:
         """Forget observations, since the model's parameters changed."""
         self._observed.wrench.fill(np.nan)
 
-    def add_wrench(self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray) -> None:
+    def add_wrench(
+        self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
+    ) -> None:
         """Add a force at a world point, and a torque, to a body."""
         self.observed_sites()
         arm = point - self._observed.pose[body, 9:12]
@@ -289,7 +326,8 @@ class World:
         self.state.wrench[body, 3:] += force
         self._pushed = True
 
-    # --- inside -----------------------------------------------------------------------------------------------------
+    # --- inside
+    # -----------------------------------------------------------------------------------------------------
 
     def _advance(self, n: int) -> None:
         status, done, pivots = stepper.step(self._handle.table, n)
@@ -299,7 +337,10 @@ class World:
             raise SimulationError(self._describe_not_finite())
 
     def _next_sample(self, device: Any, end: int) -> int:
-        """Give the next step after which a device must be sampled; of a noiseless one the last before `end` is enough."""
+        """
+        Give the next step after which a device must be sampled; of a noiseless one the
+        last before `end` is enough.
+        """
         now = self.step_count
         due = (now // device.period + 1) * device.period
         return max(due, end // device.period * device.period) if device.is_silent else due
@@ -316,7 +357,9 @@ class World:
 
     def _join(self, robots: list[Robot]) -> None:
         """Compile the robots' models into one, carrying over the state they had."""
-        previous = {robot.name: (robot.offsets, self.state, self.model) for robot in self.robots.values()}
+        previous = {
+            robot.name: (robot.offsets, self.state, self.model) for robot in self.robots.values()
+        }
         model, offsets = join_models([robot.blueprint.model for robot in robots], self.gravity)
         state = make_state(model)
         for robot, at in zip(robots, offsets):
@@ -331,16 +374,23 @@ class World:
         frames, first = [], 0
         for robot, at in zip(robots, offsets):
             robot.bind(at, first)
-            frames += [(at.body + body, rotation, position) for body, rotation, position in robot.site_frames()]
+            frames += [
+                (at.body + body, rotation, position)
+                for body, rotation, position in robot.site_frames()
+            ]
             first = len(frames)
         self._site_body = np.array([body for body, _, _ in frames], dtype=np.int64)
         self._site_frame = np.array(
-            [np.concatenate([rotation.ravel(), position]) for _, rotation, position in frames]).reshape(-1, 12)
+            [np.concatenate([rotation.ravel(), position]) for _, rotation, position in frames]
+        ).reshape(-1, 12)
         self._sites = np.zeros((len(frames), SITE_SIZE))
         self._sampled = [pair for robot in robots for pair in robot.device_sites()]
 
     def _remember_initial(self, robot: Robot) -> None:
-        """Keep the new robot's state as the one to reset to; the others' stay as they were remembered."""
+        """
+        Keep the new robot's state as the one to reset to; the others' stay as they were
+        remembered.
+        """
         initial = copy_state(self.state)
         before = self._initial
         nq, nv, nb = len(before.q), len(before.v), len(before.wrench)
@@ -354,23 +404,40 @@ class World:
         for robot in self.robots.values():
             for name in robot.joint_names:
                 joint = robot.joint(name)
-                for what, value in (('effort u', joint.u), ('position q', joint.q), ('velocity dq', joint.dq)):
+                for what, value in (
+                    ('effort u', joint.u),
+                    ('position q', joint.q),
+                    ('velocity dq', joint.dq),
+                ):
                     if not math.isfinite(value):
-                        return (f'step {self.step_count + 1}: {what} = {value} at {joint.place}. '
-                                'Set it to a finite number; the state before the step is kept')
-        return (f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not finite; the state before '
-                'it is kept. Reduce the time step, or look for a link without inertia or an enormous effort')
+                        return (
+                            f'step {self.step_count + 1}: {what} = {value} at {joint.place}. '
+                            'Set it to a finite number; the state before the step is kept'
+                        )
+        return (
+            f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not finite; the state before '
+            'it is kept. Reduce the time step, or look for a link without inertia or an enormous effort'
+        )
 
 
-def _carry_over(robot: Robot, old: Offsets, state: State, model: Model, new: Offsets, into: State, into_model: Model,
-                ) -> None:
+def _carry_over(
+    robot: Robot,
+    old: Offsets,
+    state: State,
+    model: Model,
+    new: Offsets,
+    into: State,
+    into_model: Model,
+) -> None:
     """Copy one robot's state and parameters to its new place."""
     own = robot.blueprint.model
     nb, nv = body_count(own), velocity_count(own)
     nq = sum((0, 1, 1, 7, 7)[kind] for kind in own.kind)
     for field in State._fields:
-        size, start, to = {'q': (nq, old.q, new.q), 'wrench': (nb, old.body, new.body)}.get(field, (nv, old.v, new.v))
-        getattr(into, field)[to:to + size] = getattr(state, field)[start:start + size]
+        size, start, to = {'q': (nq, old.q, new.q), 'wrench': (nb, old.body, new.body)}.get(
+            field, (nv, old.v, new.v)
+        )
+        getattr(into, field)[to : to + size] = getattr(state, field)[start : start + size]
     for field in ('passive', 'limits'):
-        getattr(into_model, field)[new.v:new.v + nv] = getattr(model, field)[old.v:old.v + nv]
-    into_model.frame[new.body:new.body + nb] = model.frame[old.body:old.body + nb]
+        getattr(into_model, field)[new.v : new.v + nv] = getattr(model, field)[old.v : old.v + nv]
+    into_model.frame[new.body : new.body + nb] = model.frame[old.body : old.body + nb]

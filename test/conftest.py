@@ -1,8 +1,9 @@
 """
-What several test files share: the repository, robots nobody here wrote, and a ROS graph of one's own.
+What tests share: the repository, robots nobody here wrote, a ROS graph of one's own.
 
-Every pytest process (each xdist worker too) holds a ROS domain that no other pytest process of the machine holds, and
-`ros_environment` gives a single test a further one, so that no test ever hears another's topics.
+Every pytest process (each xdist worker too) holds a ROS domain that no other pytest process of the
+machine holds, and `ros_environment` gives a single test a further one, so that no test ever hears
+another's topics.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import contextlib
 import fcntl
 import importlib.metadata
 import os
+from pathlib import Path
 import signal
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 
 import pytest
 
@@ -24,7 +25,8 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
 DOMAINS = range(1, 102)
 
-# Read by rclpy and the message modules when they are first imported, so set before any test module is.
+# Read by rclpy and the message modules when they are first imported, so set before any test module
+# is.
 os.environ.update({
     'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
     'ROS_LOG_DIR': tempfile.mkdtemp(prefix='sim_bridge_test_log_'),
@@ -51,7 +53,7 @@ def reserved_domain():
                 continue
             yield domain
             return
-    raise RuntimeError(f'all ROS domains {DOMAINS.start} to {DOMAINS.stop - 1} are in use by other tests')
+    raise RuntimeError(f'{DOMAINS} of ROS domains are all in use by other tests')
 
 
 _process_resources = contextlib.ExitStack()
@@ -106,8 +108,8 @@ def ros_environment(monkeypatch) -> dict[str, str]:
     """
     Give this test a ROS domain of its own.
 
-    The value is the environment for child processes; rclpy in the test's own process is in the same domain until the
-    test ends, provided that the test calls `rclpy.init` itself.
+    The value is the environment for child processes; rclpy in the test's own process is in the
+    same domain until the test ends, provided that the test calls `rclpy.init` itself.
     """
     with reserved_domain() as domain:
         monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
@@ -119,9 +121,10 @@ def start_process(ros_environment):
     """
     Give a function that starts a child process in a session and ROS domain of the test's own.
 
-    `start_process('-m', 'sim_bridge', 'version')` runs this interpreter with these arguments and returns the `Popen`;
-    its standard output is a text pipe and its standard error goes there too. Whatever is left at the end of the test,
-    with all it started, is killed. Keyword arguments go to `Popen`.
+    `start_process('-m', 'sim_bridge', 'version')` runs this interpreter with these arguments and
+    returns the `Popen`; its standard output is a text pipe and its standard error goes there too.
+    Whatever is left at the end of the test, with all it started, is killed. Keyword arguments go
+    to `Popen`.
     """
     started = []
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import warnings
 
+from conftest import example_urdfs
 import numpy as np
 import pinocchio as pin
 import pytest
 
 import sim_bridge as sb
-from conftest import example_urdfs
 
 TOLERANCE = 1e-9
 
@@ -51,7 +51,8 @@ class Twin:
             self.q[:7] = [*position, *quat]
             self.v[:6] = [*(R.T @ linear), *(R.T @ angular)]
             self.w_cross_v = np.cross(angular, linear)
-        # ours = free base in world axes, then joint_names; theirs = body axes, then their own order
+        # ours = free base in world axes, then joint_names; theirs = body axes, then their own
+        # order
         self.to_pin = np.zeros((self.nv, self.nv))
         if free:
             self.to_pin[:3, :3] = self.to_pin[3:6, 3:6] = R.T
@@ -61,8 +62,9 @@ class Twin:
             self.v[joint.idx_v] = robot.dq[k]
             # where a joint moves no inertia, loading gave it some
             self.model.armature[joint.idx_v] = robot.joint(name).armature
-            self.q[joint.idx_q:joint.idx_q + joint.nq] = (
-                robot.q[k] if joint.nq == 1 else [np.cos(robot.q[k]), np.sin(robot.q[k])])
+            self.q[joint.idx_q : joint.idx_q + joint.nq] = (
+                robot.q[k] if joint.nq == 1 else [np.cos(robot.q[k]), np.sin(robot.q[k])]
+            )
 
         self.data = self.model.createData()
 
@@ -72,7 +74,10 @@ class Twin:
         return self.model.getFrameId(link.name, pin.FrameType.BODY)
 
     def acceleration_to_pin(self, ddq):
-        """Turn our accelerations into Pinocchio's, whose free joint's are spatial and in body axes."""
+        """
+        Turn our accelerations into Pinocchio's, whose free joint's are spatial and in body
+        axes.
+        """
         ddq = ddq.copy()
         if self.first:
             ddq[:3] -= self.w_cross_v
@@ -94,8 +99,12 @@ def assert_same(ours, theirs):
 
 @pytest.fixture(
     scope='module',
-    params=[pytest.param((path, free), id=f'{name}-{"free" if free else "fixed"}')
-            for name, path in example_urdfs().items() for free in (False, True)])
+    params=[
+        pytest.param((path, free), id=f'{name}-{"free" if free else "fixed"}')
+        for name, path in example_urdfs().items()
+        for free in (False, True)
+    ],
+)
 def twin(request, tmp_path_factory):
     """Give every example robot, with its root welded and free."""
     path, free = request.param
@@ -115,7 +124,10 @@ def test_mass_matrix(twin):
 
 
 def test_bias_forces(twin):
-    """Match nonLinearEffects; a free joint's spatial acceleration is -w x v where that of its origin is zero."""
+    """
+    Match nonLinearEffects; a free joint's spatial acceleration is -w x v where that of its
+    origin is zero.
+    """
     zero = twin.acceleration_to_pin(np.zeros(twin.nv))
     theirs = pin.rnea(twin.model, twin.data, twin.q, twin.v, zero)
     assert_same(sb.dynamics.bias_forces(twin.robot), twin.to_pin.T @ theirs)
@@ -141,7 +153,9 @@ def test_jacobian_of_every_link(twin):
     pin.updateFramePlacements(twin.model, twin.data)
     for link in twin.robot.links:
         frame = twin.frame(link)
-        theirs = pin.getFrameJacobian(twin.model, twin.data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED)
+        theirs = pin.getFrameJacobian(
+            twin.model, twin.data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
         assert_same(sb.dynamics.jacobian(twin.robot, link), theirs @ twin.to_pin)
 
 
@@ -156,7 +170,7 @@ def test_links_move_as_frames(twin):
     robot.u = np.random.default_rng(3).normal(size=len(robot.joint_names))
     u = np.concatenate([np.zeros(twin.first), robot.u])
     a = pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u)).copy()
-    assert_same(robot.ddq, twin.acceleration_from_pin(a)[twin.first:])
+    assert_same(robot.ddq, twin.acceleration_from_pin(a)[twin.first :])
     pin.forwardKinematics(twin.model, twin.data, twin.q, twin.v, a)
     pin.updateFramePlacements(twin.model, twin.data)
     aligned = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -187,9 +201,12 @@ def test_reactions(twin):
     a = pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u)).copy()
     pin.rnea(twin.model, twin.data, twin.q, twin.v, a)
     pin.forwardKinematics(twin.model, twin.data, twin.q)
-    forces = [(joint, twin.data.oMi[k].rotation, twin.data.f[k])
-              for joint in robot.joints if joint.coordinates == (1, 1)
-              for k in [twin.model.getJointId(joint.name)]]
+    forces = [
+        (joint, twin.data.oMi[k].rotation, twin.data.f[k])
+        for joint in robot.joints
+        if joint.coordinates == (1, 1)
+        for k in [twin.model.getJointId(joint.name)]
+    ]
     scale = max((np.max(np.abs(f.vector)) for _, _, f in forces), default=0.0)
     for joint, R, wrench in forces:
         force, torque = joint.reaction

@@ -87,7 +87,8 @@ def test_dynamic_bias_is_the_ornstein_uhlenbeck_process(dt):
     """
     Compare stationary variance and autocorrelation with the closed forms.
 
-    dB = -B/tau dt + s dW has the variance s^2 tau / 2 and the autocorrelation exp(-lag/tau), whatever the step.
+    dB = -B/tau dt + s dW has the variance s^2 tau / 2 and the autocorrelation exp(-lag/tau),
+    whatever the step.
     """
     stddev, tau, count = 0.4, 2.0, 60_000
     noise = make(dynamic_bias_stddev=stddev, dynamic_bias_correlation_time=tau, rate=1 / dt)
@@ -102,7 +103,7 @@ def test_dynamic_bias_is_the_ornstein_uhlenbeck_process(dt):
 
 
 def test_dynamic_bias_starts_at_the_bias_and_spreads_as_the_closed_form_says():
-    """Look at many sensors after a while: mean b0 exp(-t/tau), variance s^2 tau/2 (1 - exp(-2t/tau))."""
+    """Look at many: mean b0 exp(-t/tau), variance s^2 tau/2 (1 - exp(-2t/tau))."""
     stddev, tau, steps, dt = 1.0, 0.05, 20, 1e-3
     ends = []
     for number in range(700):
@@ -205,16 +206,18 @@ def test_reset_begins_again(model):
 @pytest.mark.parametrize('model', MODELS.values(), ids=MODELS)
 @pytest.mark.parametrize('taken', [0, 1, 255, 256, 257, 700])
 def test_restore_goes_on_where_the_state_was_taken(model, taken):
-    """Save before, inside and at the end of a block; restore into the same and into another object."""
+    """Save before, in and at the end of a block; restore into the same and another object."""
     noise = make(**model)
     run(noise, taken)
     state = noise.state()
     following = run(noise, 600)
     noise.restore(state)
+    assert noise.state() == state
     assert (run(noise, 600) == following).all()
     other = make(seed=99, **model)
     run(other, 10)
     other.restore(state)
+    assert other.state() == state
     assert (run(other, 600) == following).all()
 
 

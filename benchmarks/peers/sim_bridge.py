@@ -7,12 +7,13 @@ import numpy as np
 from benchmarks.mechanism import Mechanism, Motion, motion_of, quaternion_from, State
 from benchmarks.urdf import write_urdf
 import sim_bridge as sb
+from sim_bridge.version import __version__
 
 
 class SimBridge:
     """`World.step(n)`: n steps in one call."""
 
-    version = sb.__version__
+    version = __version__
 
     def __init__(self, mechanism: Mechanism, time_step: float, gravity: np.ndarray):
         self._mechanism = mechanism

@@ -17,8 +17,9 @@ class Console:
     """
     Writes lines above a status to a text stream.
 
-    In a terminal the status is refreshed in place; elsewhere, such as in a log file, it is a plain line every
-    PLAIN_PERIOD_S. Once nobody reads any more, as after `| head`, `is_closed` is true and nothing is written.
+    In a terminal the status is refreshed in place; elsewhere, such as in a log file, it is a plain
+    line every PLAIN_PERIOD_S. Once nobody reads any more, as after `| head`, `is_closed` is true
+    and nothing is written.
     """
 
     def __init__(self, stream: TextIO) -> None:

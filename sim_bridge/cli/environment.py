@@ -24,10 +24,11 @@ def set_prefix() -> None:
     """
     Let the ament index of this process and its children find what is installed beside this Python.
 
-    A ROS 2 setup file sets AMENT_PREFIX_PATH; the wheels from PyPI do not. This Python comes last: what was sourced
-    goes before.
+    A ROS 2 setup file sets AMENT_PREFIX_PATH; the wheels from PyPI do not. This Python comes last:
+    what was sourced goes before.
     """
-    prefixes = [prefix for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep) if prefix]
+    known = os.environ.get('AMENT_PREFIX_PATH', '')
+    prefixes = [prefix for prefix in known.split(os.pathsep) if prefix]
     if (Path(sys.prefix) / 'share' / 'ament_index').is_dir() and sys.prefix not in prefixes:
         os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join([*prefixes, sys.prefix])
 
@@ -36,8 +37,8 @@ def discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
     """
     Say what to add to `environ` so that nodes of this machine alone find each other.
 
-    A simulator is started by many on one network, all in domain 0; nobody wants his arm moved by the neighbour's
-    controller. Nothing is added if the user has said anything about discovery.
+    A simulator is started by many on one network, all in domain 0; nobody wants his arm moved by
+    the neighbour's controller. Nothing is added if the user has said anything about discovery.
     """
     if any(name in environ for name in _DISCOVERY):
         return {}

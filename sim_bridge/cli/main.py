@@ -17,10 +17,12 @@ INTERRUPTED = 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """
-    Run the command with the arguments `argv`, those of the process by default; return its exit code.
+    Run the command with the arguments `argv` and return its exit code.
 
-    What follows a bare `--` reaches the verb as `args.forwarded`; a verb whose parser has the default
-    `forwards_unknown=True` gets the arguments it does not know in front of these.
+    argv: without the name of the program; those of the process if None.
+
+    What follows a bare `--` reaches the verb as `args.forwarded`; a verb whose parser has the
+    default `forwards_unknown=True` gets the arguments it does not know in front of these.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     forwarded: list[str] = []

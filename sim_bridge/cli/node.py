@@ -21,7 +21,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         'node',
         help='run the simulator node alone',
         usage='sim_bridge node [-h] [--ros-args ...]',
-        description='Run the simulator node alone. It takes ROS arguments, which begin with --ros-args.',
+        description='Run the simulator node alone. It takes ROS arguments, after --ros-args.',
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -30,7 +30,11 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the node until it is told to end; give its exit code. Raises MissingRosError, InvalidValueError."""
+    """
+    Run the node until it is told to end; give its exit code.
+
+    Raises MissingRosError without ROS 2, InvalidValueError for other arguments than ROS takes.
+    """
     require_ros('sim_bridge node')
     set_prefix()
     from rclpy.utilities import remove_ros_args

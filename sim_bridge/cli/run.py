@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import discovery_defaults, require_ros, set_prefix
-from sim_bridge.cli.supervisor import Supervisor, describe_exit, is_clean_exit
+from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
@@ -33,7 +33,8 @@ What follows a bare -- goes to the simulator node:
   sim_bridge run arm -- --ros-args -p publish_truth:=true
 
 Unless ROS_AUTOMATIC_DISCOVERY_RANGE or its like is set, only nodes on this machine are discovered.
-The exit code is 0 if both processes ended as they were told to; if one ended by itself it is that one's.
+The exit code is 0 if both processes ended as they were told to; if one ended by
+itself it is that one's.
 """
 
 
@@ -42,7 +43,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         'run',
         help='run the simulator with a controller in a second process',
-        description='Run the simulator node, with a controller in a second process; Ctrl-C ends both.',
+        description='Run the simulator with a controller in a second process; Ctrl-C ends both.',
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -54,10 +55,13 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         '--controller', choices=(*CONTROLLERS, 'none'), default='pd', help='default: %(default)s'
     )
     parser.add_argument('--params', metavar='FILE', help='YAML file with parameters of the nodes')
-    parser.add_argument('--rate', type=float, metavar='HZ', help='control steps per simulated second')
+    parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
     parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of both nodes')
     parser.add_argument(
-        '--real-time-factor', type=float, metavar='X', help='simulated seconds per second; 0: no limit'
+        '--real-time-factor',
+        type=float,
+        metavar='X',
+        help='simulated seconds per second; 0 for as fast as possible',
     )
     parser.add_argument('--paused', action='store_true', help='start paused')
     parser.add_argument(
@@ -109,22 +113,24 @@ def supervise(
     commands: dict[str, Sequence[str]], namespace: str, duration: float | None, console: Console
 ) -> int:
     """
-    Run `commands` until a child ends, a signal comes, or `duration` seconds after the first message; give the exit code.
+    Run `commands` until one ends, a signal comes or the time is over; give the exit code.
 
-    namespace: of the simulator node among the commands.
+    namespace: of the simulator node among the commands. duration: in real time, from the first
+    message [s]; None for no end.
     """
     environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
     if console.is_terminal:
         environment.setdefault('RCUTILS_COLORIZED_OUTPUT', '1')
     with Supervisor(commands, environment, console.line) as supervisor:
-        console.line(f'starting {" and ".join(commands)}; the first start compiles, which takes a while')
+        names = ' and '.join(commands)
+        console.line(f'starting {names}; the first start compiles, which takes a while')
         # imported while the children start
         from sim_bridge.cli.watch import Watch
 
         with Watch(namespace) as watch:
             reason, code = _follow(supervisor, watch, duration, console)
         console.end_status()
-        console.line(f'{reason}; ending {" and ".join(commands)}')
+        console.line(f'{reason}; ending {names}')
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
     for child in told_to_end:
         if not is_clean_exit(child.exit_code):
@@ -166,13 +172,13 @@ def _follow(
 def describe(progress: Progress) -> str:
     """Sum up in one line what has been seen of the simulator."""
     told = progress.pacing
+    missed, ticks = told.get('missed deadlines since start'), told.get('ticks since start')
     parts = [
         ', '.join(progress.robots) or 'simulator',
         f'{progress.time_s:.1f} s simulated',
         f'joint_states at {progress.rate_hz:.1f} Hz' if progress.rate_hz else None,
         f'real time factor {told["real time factor"]}' if told else None,
-        f'{told["missed deadlines since start"]} deadlines missed in {told["ticks since start"]} ticks'
-        if told else None,
+        f'{missed} deadlines missed in {ticks} ticks' if told else None,
         f'{progress.topic_count} topics',
         progress.condition if progress.condition != 'running' else None,
         f'{progress.publisher_count} publishers of joint_states: set another ROS_DOMAIN_ID'

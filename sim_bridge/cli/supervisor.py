@@ -21,7 +21,7 @@ class Child:
     """One supervised process: its name, its exit code and what it writes, by line."""
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
-        """Start `command`, out of reach of the terminal's Ctrl-C: what it is told, the supervisor tells it."""
+        """Start `command`, out of reach of the terminal's Ctrl-C."""
         self.name = name
         self.is_silent = False  # it has closed its output, as it does at its end
         self._partial = b''
@@ -54,7 +54,7 @@ class Child:
             self._process.send_signal(number)
 
     def read_lines(self) -> Iterator[str]:
-        """Give the lines written since the last call; at the end of the output the unfinished one, too."""
+        """Give the lines written since the last call; at the end the unfinished one, too."""
         while not self.is_silent:
             try:
                 data = os.read(self.output, _READ_SIZE)
@@ -77,9 +77,10 @@ class Supervisor:
     """
     Starts some processes, passes on what they write, and ends them all.
 
-    Use it as a context: inside, SIGINT, SIGTERM and SIGHUP no longer end this process but set `stop_signal`, however
-    often they come; at the end whatever still runs is told to end, by SIGINT first, then SIGTERM, then SIGKILL. Call
-    `wait` again and again; nothing happens in between.
+    Use it as a context. Inside, SIGINT, SIGTERM and SIGHUP no longer end this process but set
+    `stop_signal`, however often they come; call `wait` again and again, for nothing happens in
+    between. At the end whatever still runs is told to end, by SIGINT first, then SIGTERM, then
+    SIGKILL.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Supervisor:
         """
         self._commands, self._environment, self._show = commands, environment, show
         self.children: list[Child] = []
+        self.first_ended: Child | None = None
         self.stop_signal: signal.Signals | None = None
         self._cleanup = contextlib.ExitStack()
         self._selector = selectors.DefaultSelector()
@@ -118,24 +120,26 @@ class Supervisor:
         """End what still runs, and handle signals as before."""
         self._cleanup.close()
 
-    @property
-    def first_ended(self) -> Child | None:
-        """The first, in order of start, of the children that have ended; None while all run."""
-        return next((child for child in self.children if child.exit_code is not None), None)
-
     def wait(self, seconds: float) -> None:
         """
-        Pass on what the children write, for at most `seconds`.
+        Pass on what the children write, and note the first that ends, for at most `seconds`.
 
-        Returns early when a signal arrives, which the end of a child is too, or when a child writes.
+        Returns early when a signal arrives, which the end of a child is too, or when a child
+        writes.
         """
         for key, _ in self._selector.select(max(seconds, 0.0)):
             if key.data is None:
                 os.read(key.fd, _READ_SIZE)
             else:
                 self._pass_on(key.data)
+        for child in self.children:
+            if self.first_ended is None and child.exit_code is not None:
+                self._pass_on(child)  # its last words, before anything is said of its end
+                self.first_ended = child
 
     def _pass_on(self, child: Child) -> None:
+        if child.is_silent:
+            return
         for line in child.read_lines():
             self._show(f'[{child.name}] {line}')
         if child.is_silent:
@@ -173,8 +177,7 @@ class Supervisor:
             while time.monotonic() < deadline and any(c.exit_code is None for c in running):
                 self.wait(deadline - time.monotonic())
         for child in self.children:
-            if not child.is_silent:
-                self._pass_on(child)
+            self._pass_on(child)
             child.close()
 
 

@@ -1,4 +1,4 @@
-"""What a stranger on the ROS graph sees of a simulator: when it begins, how fast it goes, what it says of itself."""
+"""What a stranger on the ROS graph sees of a simulator: when it begins and how fast it goes."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-# Only the latest message of a topic is kept, and taken at leisure: watching 1000 messages a second costs next to
-# nothing, because DDS numbers and dates each of them.
+# Only the latest message of a topic is kept, and taken at leisure: watching 1000 messages a second
+# costs next to nothing, because DDS numbers and dates each of them.
 _LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 # of every node, and no part of what it simulates
@@ -39,8 +39,9 @@ class Watch:
     """
     Follows the simulator node of one namespace through topics alone.
 
-    The first message of `joint_states` proves that messages pass from process to process, which no line in a log does;
-    a paused simulator sends none, so `/clock` counts as well. Use it as a context.
+    The first message of `joint_states` proves that messages pass from process to process, which no
+    line in a log does; a paused simulator sends none, so `/clock` counts as well. Use it as a
+    context.
     """
 
     def __init__(self, namespace: str) -> None:
@@ -79,7 +80,7 @@ class Watch:
         self._context.try_shutdown()
 
     def look(self) -> Progress:
-        """Take in what has arrived since the last look, without waiting; give all that is known."""
+        """Take in what has arrived, without waiting; give all that is known."""
         for _ in self._node.subscriptions:
             self._executor.spin_once(timeout_sec=0.0)
         self.progress.topic_count = self._count_topics()

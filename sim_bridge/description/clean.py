@@ -15,6 +15,8 @@ from sim_bridge.description.report import ERROR, Findings, Place, WARNING
 from sim_bridge.description.schema import Child, Numbers, Schema, Text
 
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
+# of no robot in SI units; squares and products of it are still finite
+_LARGEST = 1e30
 _INFINITE = {
     word: sign * math.inf
     for name in ('inf', 'infinity')
@@ -63,6 +65,10 @@ def parse_numbers(
             return None
         if math.isinf(value) and not numbers.infinite:
             findings.error('not-a-number', place, 'must be finite', attribute, text)
+            return None
+        if abs(value) > _LARGEST and not numbers.infinite:
+            message = f'larger than {_LARGEST:g}, the largest that is computed with'
+            findings.error('out-of-range', place, message, attribute, text)
             return None
         values.append(value)
     if len(values) != numbers.count:

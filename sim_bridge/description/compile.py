@@ -1,9 +1,10 @@
 """
 From a robot description to the arrays of `engine.Model`.
 
-Links that are fixed to each other become one body, unless a force-torque sensor sits on the joint between them: such a
-joint stays, welded, so that its reaction can be measured. Every link keeps its place on its body. A planar joint becomes
-two prismatic joints and a revolute one; a floating joint starts a tree of its own, since nothing passes through it.
+Links that are fixed to each other become one body, unless a force-torque sensor sits on the joint
+between them: such a joint stays, welded, so that its reaction can be measured. Every link keeps
+its place on its body. A planar joint becomes two prismatic joints and a revolute one; a floating
+joint starts a tree of its own, since nothing passes through it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ _POSITIONS = {
 
 @dataclass(frozen=True)
 class Placement:
-    """Where a link is: its frame, `rotation` (3, 3) and `position` (3,) [m], in the frame of body number `body`."""
+    """
+    Where a link is: its frame, `rotation` (3, 3) and `position` (3,) [m], in the frame of body
+    number `body`.
+    """
 
     body: int
     rotation: np.ndarray
@@ -51,7 +55,8 @@ class Blueprint:
     model: its arrays, numbered from 0, without gravity.
     fixed_base: whether the root link is welded to the world.
     links: where each link is.
-    joint_names: the one-axis joints in the order of the description; their coordinates are consecutive, from `first_v`.
+    joint_names: the one-axis joints in the order of the description; their coordinates are
+    consecutive, from `first_v`.
     joint_v: first velocity index of every joint that moves; for planar ones of three.
     q_of_v: position index of each velocity index, the first of seven for a floating joint.
     joint_body: the body that hangs on each joint that is not merged away.
@@ -114,7 +119,10 @@ class _Compiler:
         self._joint_body: dict[str, int] = {}
 
     def _number_coordinates(self) -> None:
-        """Fix the order of coordinates: a free base, the one-axis joints as described, planar and floating ones."""
+        """
+        Fix the order of coordinates: a free base, the one-axis joints as described, planar
+        and floating ones.
+        """
         joints = self._description.joints.values()
         single = [
             j
@@ -185,11 +193,7 @@ class _Compiler:
             self._masses[body].append((inertial, rotation, position))
 
     def _attach(
-        self,
-        joint: JointDescription,
-        body: int,
-        rotation: np.ndarray,
-        position: np.ndarray,
+        self, joint: JointDescription, body: int, rotation: np.ndarray, position: np.ndarray
     ) -> tuple[int, np.ndarray, np.ndarray]:
         """Add what a joint needs; give the child link's body and its frame there."""
         rotation, position = (
@@ -209,7 +213,8 @@ class _Compiler:
             return child, np.eye(3), np.zeros(3)
         to_axis = axis_frame(joint.axis)
         if joint.type is JointType.PLANAR:
-            # slide along the plane's x, then along its y (each the z of its own body), then turn about the normal
+            # slide along the plane's x, then along its y (each the z of its own body), then turn
+            # about the normal
             x_to_z, y_to_z = (
                 axis_frame(np.array([1.0, 0.0, 0.0])),
                 axis_frame(np.array([0.0, 1.0, 0.0])),
@@ -284,7 +289,10 @@ def _set_limits(row: np.ndarray, joint: JointDescription) -> None:
 def _move_to_master(
     passive: np.ndarray, limits: np.ndarray, v: int, master: int, ratio: float, offset: float
 ) -> None:
-    """Let a mimic joint's stops and friction act on the joint it follows, where they are the same constraint."""
+    """
+    Let a mimic joint's stops and friction act on the joint it follows, where they are the same
+    constraint.
+    """
     if ratio != 0.0:
         ends = sorted(
             (
@@ -304,7 +312,10 @@ def _move_to_master(
 
 
 def _combine(masses: list[tuple[Inertial, np.ndarray, np.ndarray]]) -> np.ndarray:
-    """Give mass, centre of mass and inertia about it of several inertials, each with its link's frame in the body's."""
+    """
+    Give mass, centre of mass and inertia about it of several inertials, each with its link's
+    frame in the body's.
+    """
     total, moment = 0.0, np.zeros(3)
     parts = []
     for inertial, rotation, position in masses:

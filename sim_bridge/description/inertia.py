@@ -134,7 +134,7 @@ def _judge(
         why = (
             'moves nothing that has inertia'
             if scale <= _NO_INERTIA
-            else 'the joints after it take all it could push against'
+            else 'what it moves yields along it, by the joints after it'
         )
         message = f'{why}; it is given an armature of {STAND_IN_ARMATURE:g}'
         findings.warning('no-inertia', place, message)

@@ -7,7 +7,7 @@ then in the folders above the description, so that a source checkout works witho
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 import os
 from pathlib import Path
 import sys
@@ -55,10 +55,11 @@ def find_robot(name_or_path: str | Path) -> Path:
     Raises UnknownNameError, with the shipped names, for a name that is neither; InvalidValueError
     for a path of no file.
     """
-    path = Path(name_or_path).expanduser()
-    if path.is_file():
+    text = os.path.expanduser(name_or_path)
+    path = Path(text)
+    if _is(Path.is_file, path):
         return path
-    if path.suffix or len(path.parts) > 1:
+    if path.suffix or os.sep in text:
         raise InvalidValueError(
             'robot',
             str(name_or_path),
@@ -83,7 +84,9 @@ def resolve_uri(
     base: the folder of the description, from which relative paths count; the working directory if
     None. package_paths: folders that hold packages, or are packages themselves; they come first.
     """
-    return next((path for path in _candidates(uri, base, package_paths) if path.is_file()), None)
+    return next(
+        (path for path in _candidates(uri, base, package_paths) if _is(Path.is_file, path)), None
+    )
 
 
 def explain_unresolved(
@@ -98,11 +101,24 @@ def explain_unresolved(
         return 'no such file'
     package, _ = split
     found = next(
-        (path for path in _package_folders(package, base, package_paths) if path.is_dir()), None
+        (
+            path
+            for path in _package_folders(package, base, package_paths)
+            if _is(Path.is_dir, path)
+        ),
+        None,
     )
     if found is None:
         return f'package {package!r} is not found; name its folder with a package path'
     return f'package {package!r} has no such file'
+
+
+def _is(kind: Callable[[Path], bool], path: Path) -> bool:
+    """Tell whether there is such a file or folder; a path no file system takes is neither."""
+    try:
+        return kind(path)
+    except (OSError, ValueError):
+        return False
 
 
 def _candidates(
@@ -115,8 +131,8 @@ def _candidates(
             yield folder / rest
     elif uri.startswith('file://'):
         yield (base or Path()) / unquote(uri.removeprefix('file://'))
-    elif '://' not in uri and '\0' not in uri:
-        yield (base or Path()) / Path(uri).expanduser()
+    elif '://' not in uri:
+        yield (base or Path()) / uri
 
 
 def _split_package(uri: str) -> tuple[str, str] | None:

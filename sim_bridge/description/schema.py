@@ -61,6 +61,7 @@ class Schema:
     silent: frozenset[str] = frozenset()
 
 
+KNOWN_VERSIONS = ('1.0', '1.1', '1.2')
 JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar')
 
 _ZERO3 = '0 0 0'

@@ -35,6 +35,7 @@ from sim_bridge.description.report import (
 from sim_bridge.description.schema import (
     JOINT,
     JOINT_TYPES,
+    KNOWN_VERSIONS,
     LINK,
     ROBOT_ATTRIBUTES,
     ROBOT_TAGS,
@@ -87,17 +88,20 @@ def _read(
 ) -> tuple[RobotDescription | None, Report]:
     findings = Findings()
     name, data = read_source(source, findings)
+    label = name
     document = None if data is None else parse_document(data, findings)
     if document is not None and xacro_file.is_xacro(name, document):
         document = xacro_file.expand(name, document, xacro_args or {}, findings)
+        # the lines from here on are not those of the file
+        label = f'{name} (expanded)'
     if document is None:
-        return None, findings.report(name)
+        return None, findings.report(label)
     description = _robot(document, name, findings)
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
         meshes.check_meshes(description, base, package_paths, findings)
         description = sensors.with_sensors(description, extra_sensors, findings)
-    return description, findings.report(name)
+    return description, findings.report(label)
 
 
 def _robot(document: Document, source: str, findings: Findings) -> RobotDescription | None:
@@ -153,9 +157,13 @@ def _check_robot(root: Element, place: Place, findings: Findings) -> None:
             findings.warning(
                 'unknown-attribute', place, 'unknown attribute, ignored', attribute, value
             )
+    version = root.get('version', KNOWN_VERSIONS[0])
+    if version not in KNOWN_VERSIONS:
+        message = f'unknown; read as {KNOWN_VERSIONS[-1]}'
+        findings.warning('unknown-version', place, message, 'version', version)
     for node in root:
         if node.tag not in ROBOT_TAGS:
-            inner = Place(f'robot/{node.tag}', node.get('name', ''), node.line)
+            inner = Place(node.tag, node.get('name', ''), node.line)
             findings.warning('unknown-tag', inner, 'unknown tag, ignored')
 
 

@@ -1,20 +1,32 @@
 """
 Linear-time solution of M ddq = rhs by eliminating the tree from its leaves to its roots.
 
-Articulated-body elimination (Featherstone 2008, section 7.3) in world axes about one point per tree, split into a
-factorization, which depends on the configuration and the set of locked joints, and a solve, which can be repeated for
-other right-hand sides. A locked joint has a prescribed acceleration instead of an effort (hybrid dynamics, section 9.2):
-the elimination lets its body's whole inertia through, and the solve yields the effort that keeps it.
+Articulated-body elimination (Featherstone 2008, section 7.3) in world axes about one point per
+tree, split into a factorization, which depends on the configuration and the set of locked joints,
+and a solve, which can be repeated for other right-hand sides. A locked joint has a prescribed
+acceleration instead of an effort (hybrid dynamics, section 9.2): the elimination lets its body's
+whole inertia through, and the solve yields the effort that keeps it.
 """
 
 from __future__ import annotations
 
 from sim_bridge.engine.inertia import (
-    add_articulated, factor_free, mul_articulated, solve_free, start_articulated,
+    add_articulated,
+    factor_free,
+    mul_articulated,
+    solve_free,
+    start_articulated,
 )
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.model import (
-    ARMATURE, DAMPING, FREE, FREE_SINGLE, PRISMATIC, REVOLUTE, STIFFNESS, WELD,
+    ARMATURE,
+    DAMPING,
+    FREE,
+    FREE_SINGLE,
+    PRISMATIC,
+    REVOLUTE,
+    STIFFNESS,
+    WELD,
 )
 from sim_bridge.engine.state import STUCK
 from sim_bridge.engine.vec3 import add, dot, load3, scale, store3
@@ -27,11 +39,13 @@ def factorize(
     articulated_out, hinge_out,
 ):
     """
-    Eliminate the tree: articulated inertias and each joint's U = IA S, D = Sᵀ U + implicit terms, 1 / D.
+    Eliminate the tree: articulated inertias and each joint's U = IA S, D = Sᵀ U + implicit terms,
+    1 / D.
 
-    The implicit terms make the velocity after a step of h seconds solve the damped, sprung equation: the spring acts at
-    the middle of the position change (h² k / 4) and the damper with the weight of the (1, 2) Padé approximant of
-    exp(-h d / D), which is third order and does not ring however large the damping. With h = 0 there are none.
+    The implicit terms make the velocity after a step of h seconds solve the damped, sprung
+    equation: the spring acts at the middle of the position change (h² k / 4) and the damper with
+    the weight of the (1, 2) Padé approximant of exp(-h d / D), which is third order and does not
+    ring however large the damping. With h = 0 there are none.
     """
     for body in range(parent.shape[0]):
         start_articulated(articulated_out, body, rigid)
@@ -69,9 +83,10 @@ def solve(
     """
     Solve for the joint accelerations.
 
-    rhs: effort of a loose joint, prescribed acceleration of a locked one. force_inout: (nb, 6) the force each body needs
-    at zero joint accelerations; on return each joint's accumulated one. constraint_out: effort that a locked joint needs
-    to keep its acceleration, 0 for a loose one. The linear part of a free joint's result is the spatial
+    rhs: effort of a loose joint, prescribed acceleration of a locked one. force_inout: (nb, 6) the
+    force each body needs at zero joint accelerations; on return each joint's accumulated one.
+    constraint_out: effort that a locked joint needs to keep its acceleration, 0 for a loose one.
+    The linear part of a free joint's result is the spatial
     acceleration: the acceleration of its origin less w x v.
     """
     for body in range(parent.shape[0] - 1, -1, -1):

@@ -12,9 +12,11 @@ from sim_bridge.engine.vec3 import add, cross, dot, load3, store3
 @kernel
 def energy(table, first_body, last_body, first_v, last_v):
     """
-    Give (kinetic, potential) energy [J] of the bodies first_body <= i < last_body and their joints.
+    Give (kinetic, potential) energy [J] of the bodies first_body <= i < last_body and their
+    joints.
 
-    Kinetic with the rotors' (armature) share; potential of gravity, zero at the world's origin, and of joint springs.
+    Kinetic with the rotors' (armature) share; potential of gravity, zero at the world's origin,
+    and of joint springs.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     kinetic, potential = 0.0, 0.0
@@ -38,7 +40,10 @@ def energy(table, first_body, last_body, first_v, last_v):
 
 @kernel
 def momentum(table, first_body, last_body, total_out):
-    """Write linear, then angular momentum about the world's origin, of some bodies into the (1, 6) `total_out`."""
+    """
+    Write linear, then angular momentum about the world's origin, of some bodies into the (1,
+    6) `total_out`.
+    """
     model, ws = open_model(table), open_workspace(table)
     linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for body in range(first_body, last_body):

@@ -1,11 +1,12 @@
 """
 The integrator of a single free rigid body.
 
-Forces kick half before and half after a free rotation. The rotation is the implicit midpoint rule of Euler's equations
-with the Cayley map, which conserves the kinetic energy and the spatial angular momentum of a torque-free body exactly
-(Simo and Wong, 1991; Austin, Krishnaprasad and Wang, 1993). Its step is stretched to (2 / |w|) tan(h |w| / 2), which
-keeps both properties and makes rotation about a fixed axis exact too. The centre of mass moves by p += h (v + v⁺) / 2,
-exact under a constant force.
+Forces kick half before and half after a free rotation. The rotation is the implicit midpoint rule
+of Euler's equations with the Cayley map, which conserves the kinetic energy and the spatial
+angular momentum of a torque-free body exactly (Simo and Wong, 1991; Austin, Krishnaprasad and
+Wang, 1993). Its step is stretched to (2 / |w|) tan(h |w| / 2), which keeps both properties and
+makes rotation about a fixed axis exact too. The centre of mass moves by p += h (v + v⁺) / 2, exact
+under a constant force.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def solve3(m, b):
 @kernel
 def mean_velocity(I, w, h):
     """
-    Solve 2 I (x - w) + h' x × I x = 0 for the mean angular velocity x of a free rotation, body frame.
+    Solve 2 I (x - w) + h' x × I x = 0 for the mean angular velocity x of a free rotation, body
+    frame.
 
     h' = (2 / |x|) tan(h |x| / 2); Newton's method with h' taken from the last iterate.
     """
@@ -65,7 +67,10 @@ def mean_velocity(I, w, h):
 
 @kernel
 def advance_free_body(inertia, body, gravity, q, at_q, v, at_v, torque, force, h, q_out, v_out):
-    """Step one free body under a torque and a force about its frame's origin, world axes; q_out may be q."""
+    """
+    Step one free body under a torque and a force about its frame's origin, world axes; q_out
+    may be q.
+    """
     i = inertia[body]
     mass, c_B = i[0], (i[1], i[2], i[3])
     I = ((i[4], i[5], i[6]), (i[5], i[7], i[8]), (i[6], i[8], i[9]))

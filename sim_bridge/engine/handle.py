@@ -1,9 +1,10 @@
 """
 All arrays of one world as one kernel argument.
 
-Passing a NamedTuple of fifty arrays to a compiled function costs several microseconds a call, more than a step of a small
-robot. A `Handle` is a table of their addresses and shapes, made once; inside the kernels the NamedTuples are rebuilt from
-it for nothing. The Python object that made the handle keeps the arrays alive.
+Passing a NamedTuple of fifty arrays to a compiled function costs several microseconds a call, more
+than a step of a small robot. A `Handle` is a table of their addresses and shapes, made once;
+inside the kernels the NamedTuples are rebuilt from it for nothing. The Python object that made the
+handle keeps the arrays alive.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """
 Spatial inertias in world axes about one reference point O, so that they simply add.
 
-A rigid body's is ten numbers: mass m, first moment h = m c (3), and the inertia about O (6: xx xy xz yy yz zz).
-An articulated one is the lower triangle, by rows, of the symmetric 6 x 6 matrix that takes (angular acceleration, linear
-acceleration at O) to (torque about O, force).
+A rigid body's is ten numbers: mass m, first moment h = m c (3), and the inertia about O (6: xx xy
+xz yy yz zz). An articulated one is the lower triangle, by rows, of the symmetric 6 x 6 matrix that
+takes (angular acceleration, linear acceleration at O) to (torque about O, force).
 
 Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13 and 7.1.
 """
@@ -19,7 +19,10 @@ ARTICULATED_SIZE = 21
 
 @kernel
 def mul_rigid(rigid, body, w, v):
-    """Give the (torque, force) pair of a rigid inertia times the motion (w, v): I_O w + h x v and m v - h x w."""
+    """
+    Give the (torque, force) pair of a rigid inertia times the motion (w, v): I_O w + h x v and
+    m v - h x w.
+    """
     i = rigid[body]
     h = (i[1], i[2], i[3])
     angular = (i[4] * w[0] + i[5] * w[1] + i[6] * w[2],
@@ -32,12 +35,12 @@ def mul_rigid(rigid, body, w, v):
 def mul_articulated(articulated, body, w, v):
     """Give the (torque, force) pair of an articulated inertia times the motion (w, v)."""
     a = articulated[body]
-    return ((a[0] * w[0] + a[1] * w[1] + a[3] * w[2] + a[6] * v[0] + a[10] * v[1] + a[15] * v[2],
-             a[1] * w[0] + a[2] * w[1] + a[4] * w[2] + a[7] * v[0] + a[11] * v[1] + a[16] * v[2],
-             a[3] * w[0] + a[4] * w[1] + a[5] * w[2] + a[8] * v[0] + a[12] * v[1] + a[17] * v[2]),
-            (a[6] * w[0] + a[7] * w[1] + a[8] * w[2] + a[9] * v[0] + a[13] * v[1] + a[18] * v[2],
-             a[10] * w[0] + a[11] * w[1] + a[12] * w[2] + a[13] * v[0] + a[14] * v[1] + a[19] * v[2],
-             a[15] * w[0] + a[16] * w[1] + a[17] * w[2] + a[18] * v[0] + a[19] * v[1] + a[20] * v[2]))
+    return ((((a[0] * w[0] + a[1] * w[1]) + (a[3] * w[2] + a[6] * v[0])) + (a[10] * v[1] + a[15] * v[2]),
+             ((a[1] * w[0] + a[2] * w[1]) + (a[4] * w[2] + a[7] * v[0])) + (a[11] * v[1] + a[16] * v[2]),
+             ((a[3] * w[0] + a[4] * w[1]) + (a[5] * w[2] + a[8] * v[0])) + (a[12] * v[1] + a[17] * v[2])),
+            (((a[6] * w[0] + a[7] * w[1]) + (a[8] * w[2] + a[9] * v[0])) + (a[13] * v[1] + a[18] * v[2]),
+             ((a[10] * w[0] + a[11] * w[1]) + (a[12] * w[2] + a[13] * v[0])) + (a[14] * v[1] + a[19] * v[2]),
+             ((a[15] * w[0] + a[16] * w[1]) + (a[17] * w[2] + a[18] * v[0])) + (a[19] * v[1] + a[20] * v[2])))
 
 
 @kernel
@@ -86,7 +89,10 @@ def factor_free(articulated, body):
 
 @kernel
 def solve_free(articulated, body, x_out, row):
-    """Overwrite the (torque, force) in row `row` of `x_out` by the acceleration it gives the free body."""
+    """
+    Overwrite the (torque, force) in row `row` of `x_out` by the acceleration it gives the free
+    body.
+    """
     a, x = articulated[body], x_out[row]
     for i in range(6):
         ii = i * (i + 1) // 2

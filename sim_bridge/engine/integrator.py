@@ -1,8 +1,9 @@
 """
 Positions from velocities, and the middle of a step.
 
-A step drifts half its length with the old velocity, changes the velocity there, and drifts on with the new one. That is
-second order and reversible, exact under constant forces (no ballistic drift), and needs one evaluation of the dynamics.
+A step drifts half its length with the old velocity, changes the velocity there, and drifts on with
+the new one. That is second order and reversible, exact under constant forces (no ballistic drift),
+and needs one evaluation of the dynamics.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.model import FREE, LOWER, UPPER, WELD
 from sim_bridge.engine.rotation import quat_advance
-from sim_bridge.engine.state import AT_LOWER, AT_UPPER
 
 
 @kernel
@@ -35,21 +35,21 @@ def drift(
 @kernel
 def keep_within_stops(
     q_of_v, limits,  # model
-    q_start, mode,  # state (read)
+    q_start,  # state (read)
     erp, q_inout,
 ):
     """
-    Put joints that are at a stop onto it, to the last bit.
+    Put joints that drifted past a stop onto it, to the last bit.
 
-    One that began the step beyond its stop comes back by the share `erp` of its excess, without gaining velocity.
+    One that began the step beyond its stop comes back by the share `erp` of its excess, without
+    gaining velocity.
     """
     for joint in range(q_of_v.shape[0]):
         at = q_of_v[joint]
         if at < 0:
             continue
-        if mode[joint] == AT_UPPER:
-            excess = max(q_start[at] - limits[joint, UPPER], 0.0)
-            q_inout[at] = min(q_inout[at], limits[joint, UPPER] + (1.0 - erp) * excess)
-        elif mode[joint] == AT_LOWER:
-            excess = min(q_start[at] - limits[joint, LOWER], 0.0)
-            q_inout[at] = max(q_inout[at], limits[joint, LOWER] + (1.0 - erp) * excess)
+        upper, lower = limits[joint, UPPER], limits[joint, LOWER]
+        if q_inout[at] > upper:
+            q_inout[at] = min(q_inout[at], upper + (1.0 - erp) * max(q_start[at] - upper, 0.0))
+        if q_inout[at] < lower:
+            q_inout[at] = max(q_inout[at], lower + (1.0 - erp) * min(q_start[at] - lower, 0.0))

@@ -1,9 +1,9 @@
 """
 The one decorator of every kernel, and the rule that keeps its cache honest.
 
-Numba caches compiled code per file and does not notice an edit in a file that a kernel calls into. All kernels therefore
-share one cache folder named after the contents of every file of the engine: an edit of any of them changes the folder,
-and stale code is never run.
+Numba caches compiled code per file and does not notice an edit in a file that a kernel calls into.
+All kernels therefore share one cache folder named after the contents of every file of the engine:
+an edit of any of them changes the folder, and stale code is never run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ def source_digest(folder: Path = Path(__file__).parent) -> str:
 
 
 def _cache_root() -> Path:
-    """Choose where compiled kernels live: NUMBA_CACHE_DIR, else the user's cache, else a private temporary folder."""
+    """
+    Choose where compiled kernels live: NUMBA_CACHE_DIR, else the user's cache, else a private
+    temporary folder.
+    """
     if os.environ.get('NUMBA_CACHE_DIR'):
         return Path(os.environ['NUMBA_CACHE_DIR']) / 'sim_bridge'
     home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
@@ -63,12 +66,13 @@ CACHE_FOLDER = _open_cache()
 
 def kernel(function: Any = None, **options: Any) -> Any:
     """
-    Compile a function with Numba: cached, without the GIL, without allocation, with IEEE semantics.
+    Compile a function with Numba: cached, without the GIL, without allocation, with IEEE
+    semantics.
 
-    Without Numba's run-time (`_nrt`) a kernel that would allocate does not compile, and arrays cost no reference
-    counting, which would cost more than the dynamics of a small robot. Kernels are inlined into their callers.
-    Multiply-adds may be fused, nothing else is relaxed: equal inputs give equal bits. Division by zero gives inf or nan
-    as in C, never an exception.
+    Without Numba's run-time (`_nrt`) a kernel that would allocate does not compile, and arrays
+    cost no reference counting, which would cost more than the dynamics of a small robot. Kernels
+    are inlined into their callers. Multiply-adds may be fused, nothing else is relaxed: equal
+    inputs give equal bits. Division by zero gives inf or nan as in C, never an exception.
     """
     if function is None:
         return lambda decorated: kernel(decorated, **options)

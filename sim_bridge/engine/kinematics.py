@@ -9,7 +9,16 @@ from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.model import FREE, FREE_SINGLE, PRISMATIC, REVOLUTE
 from sim_bridge.engine.rotation import quat_to_matrix
 from sim_bridge.engine.vec3 import (
-    add, cross, load3, load_m, mul_mm, mul_mv, scale, store3, store_m, sub,
+    add,
+    cross,
+    load3,
+    load_m,
+    mul_mm,
+    mul_mv,
+    scale,
+    store3,
+    store_m,
+    sub,
 )
 
 
@@ -19,7 +28,10 @@ def place_bodies(
     q,  # state (read)
     pose_out, axis_out, rigid_out,
 ):
-    """Compute poses in the world, joint axes and rigid inertias about each tree's reference point."""
+    """
+    Compute poses in the world, joint axes and rigid inertias about each tree's reference
+    point.
+    """
     for body in range(parent.shape[0]):
         joint = kind[body]
         at = q_index[body]
@@ -30,7 +42,7 @@ def place_bodies(
             R_PB = load_m(frame, body, 0)
             p_PB = load3(frame, body, 9)
             if joint == REVOLUTE:
-                c, s = math.cos(q[at]), math.sin(q[at])
+                s, c = math.sin(q[at]), math.cos(q[at])
                 R_PB = (_turn_about_z(R_PB[0], c, s), _turn_about_z(R_PB[1], c, s), _turn_about_z(R_PB[2], c, s))
             elif joint == PRISMATIC:
                 p_PB = add(p_PB, (q[at] * R_PB[0][2], q[at] * R_PB[1][2], q[at] * R_PB[2][2]))
@@ -63,7 +75,9 @@ def _turn_about_z(row, c, s):
 
 @kernel
 def _store_rigid(inertia, body, R, p_OB, rigid_out):
-    """Rotate a body's inertia to world axes and shift it to the reference point (parallel axes)."""
+    """
+    Rotate a body's inertia to world axes and shift it to the reference point (parallel axes).
+    """
     i = inertia[body]
     m = i[0]
     c = add(p_OB, mul_mv(R, (i[1], i[2], i[3])))
@@ -95,8 +109,9 @@ def move_bodies(
     """
     Compute spatial velocities, and the forces that would keep every joint acceleration at zero.
 
-    The recursive Newton-Euler pass of Featherstone (2008), section 5.3, in world axes: gravity enters as an upward
-    acceleration of the world, the velocity product v x S dq gives the drift, and v x* I v the gyroscopic force.
+    The recursive Newton-Euler pass of Featherstone (2008), section 5.3, in world axes: gravity
+    enters as an upward acceleration of the world, the velocity product v x S dq gives the drift,
+    and v x* I v the gyroscopic force.
     """
     for body in range(parent.shape[0]):
         joint = kind[body]

@@ -1,8 +1,10 @@
 """
-Mimic joints as exact constraints: v[following] = multiplier v[followed], with equal and opposite efforts.
+Mimic joints as exact constraints: v[following] = multiplier v[followed], with equal and opposite
+efforts.
 
-The rows' forces follow from the responses of the tree to one unit of each, computed with the same factors as everything
-else; positions are then set from the followed joint's, so that the law holds to the last bit.
+The rows' forces follow from the responses of the tree to one unit of each, computed with the same
+factors as everything else; positions are then set from the followed joint's, so that the law holds
+to the last bit.
 """
 
 from __future__ import annotations
@@ -59,7 +61,10 @@ def apply_rows(
     v, response, rate,  # state (read)
     delassus_inout, ddq_inout, constraint_inout,
 ):
-    """Add the rows' forces that cancel `rate` J v + J ddq; rate is 1 / h in a step, 0 for accelerations alone."""
+    """
+    Add the rows' forces that cancel `rate` J v + J ddq; rate is 1 / h in a step, 0 for
+    accelerations alone.
+    """
     rows = mimic.shape[0]
     for row in range(rows):
         following, followed, ratio = mimic[row, 0], mimic[row, 1], mimic_law[row, 0]

@@ -1,13 +1,15 @@
 """
 The compiled, constant part of a simulation: bodies in trees, their joints and mass properties.
 
-A *body* is what moves as one: a link with everything fixed to it. Bodies are numbered so that parents come before their
-children, and every body has exactly one joint to its parent (or to the world, parent -1). A body's frame sits at its
-joint with the joint's axis along z, so that the kernels need no axis vectors.
+A *body* is what moves as one: a link with everything fixed to it. Bodies are numbered so that
+parents come before their children, and every body has exactly one joint to its parent (or to the
+world, parent -1). A body's frame sits at its joint with the joint's axis along z, so that the
+kernels need no axis vectors.
 
-Coordinates: a one-axis joint has one number in q and one in v. A free joint has seven in q (position of the body frame
-in the world [m], unit quaternion x y z w) and six in v (linear velocity of the body frame's origin [m/s], angular
-velocity [rad/s], both in world axes). A welded joint has none.
+Coordinates: a one-axis joint has one number in q and one in v. A free joint has seven in q
+(position of the body frame in the world [m], unit quaternion x y z w) and six in v (linear
+velocity of the body frame's origin [m/s], angular velocity [rad/s], both in world axes). A welded
+joint has none.
 """
 
 from __future__ import annotations
@@ -43,19 +45,34 @@ class Model(NamedTuple):
     v_index: np.ndarray
     """(nb,) first velocity coordinate of the body's joint."""
     frame: np.ndarray
-    """(nb, 12) joint frame at position 0 in the parent body's frame: rotation by rows, then origin [m]."""
+    """
+    (nb, 12) joint frame at position 0 in the parent body's frame: rotation by rows, then
+    origin [m].
+    """
     inertia: np.ndarray
-    """(nb, 10) mass [kg], centre of mass [m], inertia about it (xx xy xz yy yz zz) [kg m²]; body frame."""
+    """
+    (nb, 10) mass [kg], centre of mass [m], inertia about it (xx xy xz yy yz zz) [kg m²]; body
+    frame.
+    """
     passive: np.ndarray
-    """(nv, 5) armature, damping, stiffness, reference position of the spring, Coulomb friction; SI."""
+    """
+    (nv, 5) armature, damping, stiffness, reference position of the spring, Coulomb friction;
+    SI.
+    """
     limits: np.ndarray
-    """(nv, 4) lower and upper position, effort, velocity that is enforced; infinite where there is none."""
+    """
+    (nv, 4) lower and upper position, effort, velocity that is enforced; infinite where there
+    is none.
+    """
     mimic: np.ndarray
     """(nm, 2) velocity index of the following joint and of the one it follows."""
     mimic_law: np.ndarray
     """(nm, 2) multiplier and offset: q[following] = multiplier q[followed] + offset."""
     q_of_v: np.ndarray
-    """(nv,) position index of a one-axis joint's velocity index, -1 for the coordinates of a free joint."""
+    """
+    (nv,) position index of a one-axis joint's velocity index, -1 for the coordinates of a free
+    joint.
+    """
     gravity: np.ndarray
     """(3,) [m/s²], world axes."""
 

@@ -1,15 +1,17 @@
 """
-Stops, Coulomb friction and holds of single joints, solved exactly by locking joints inside the elimination.
+Stops, Coulomb friction and holds of single joints, solved exactly by locking joints inside the
+elimination.
 
 At the end of a step each joint's velocity v⁺ and the effort λ of its stop and friction satisfy
 
-    lo <= v⁺ <= hi,   λ = -friction sign(v⁺) where lo < v⁺ < hi and v⁺ ≠ 0,   |λ| <= friction where v⁺ = 0,
-    λ additionally <= 0 where v⁺ = hi and >= 0 where v⁺ = lo,
+    lo <= v⁺ <= hi,   λ = -friction sign(v⁺) where lo < v⁺ < hi and v⁺ ≠ 0,   |λ| <= friction where
+    v⁺ = 0, λ additionally <= 0 where v⁺ = hi and >= 0 where v⁺ = lo,
 
-a mixed linear complementarity problem with the tree's inverse inertia as its matrix. A joint is either loose or locked at
-a velocity (lo, 0 or hi); given that choice one linear-time elimination yields every v⁺ and λ, and the choice is changed
-where a sign is wrong: all wrong joints at once (block pivoting, Júdice and Pires 1994), then, should that cycle, only the
-first wrong one (Murty 1974), which ends because the matrix is positive definite. A choice that was right in one step
+a mixed linear complementarity problem with the tree's inverse inertia as its matrix. A joint is
+either loose or locked at a velocity (lo, 0 or hi); given that choice one linear-time elimination
+yields every v⁺ and λ, and the choice is changed where a sign is wrong: all wrong joints at once
+(block pivoting, Júdice and Pires 1994), then, should that cycle, only the first wrong one (Murty
+1974), which ends because the matrix is positive definite. A choice that was right in one step
 mostly is in the next, which then costs no more than a step without stops.
 """
 
@@ -17,18 +19,32 @@ from __future__ import annotations
 
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.model import DAMPING, FRICTION, LOWER, REFERENCE, STIFFNESS, UPPER, VELOCITY
-from sim_bridge.engine.state import AT_LOWER, AT_UPPER, HELD, LOOSE, SLIDING_BACK, SLIDING_FORTH, STUCK
+from sim_bridge.engine.state import (
+    AT_LOWER,
+    AT_UPPER,
+    HELD,
+    LOOSE,
+    SLIDING_BACK,
+    SLIDING_FORTH,
+    STUCK,
+)
 
 
 @kernel
 def highest_velocity(limits, joint, q, h):
-    """Give the velocity at which the joint, at q after half a step's drift, just reaches its upper stop."""
+    """
+    Give the velocity at which the joint, at q after half a step's drift, just reaches its
+    upper stop.
+    """
     return min(max(limits[joint, UPPER] - q, 0.0) * 2.0 / h, limits[joint, VELOCITY])
 
 
 @kernel
 def lowest_velocity(limits, joint, q, h):
-    """Give the velocity at which the joint, at q after half a step's drift, just reaches its lower stop."""
+    """
+    Give the velocity at which the joint, at q after half a step's drift, just reaches its
+    lower stop.
+    """
     return max(min(limits[joint, LOWER] - q, 0.0) * 2.0 / h, -limits[joint, VELOCITY])
 
 
@@ -61,6 +77,16 @@ def explicit_effort(passive, joint, u, q, v):
 
 
 @kernel
+def _locked_velocity(limits, joint, mode, q, h):
+    """Give the velocity at the end of the step of a joint that is locked."""
+    if mode == AT_UPPER:
+        return highest_velocity(limits, joint, q, h)
+    if mode == AT_LOWER:
+        return lowest_velocity(limits, joint, q, h)
+    return 0.0
+
+
+@kernel
 def set_right_hand_side(
     q_of_v, passive, limits,  # model
     q, v, u, mode,  # state (read)
@@ -75,17 +101,15 @@ def set_right_hand_side(
             rhs_out[joint] = (explicit_effort(passive, joint, u[joint], q[at], v[joint])
                               - passive[joint, FRICTION] * mode[joint])
         else:
-            target = 0.0
-            if mode[joint] == AT_UPPER:
-                target = highest_velocity(limits, joint, q[at], h)
-            elif mode[joint] == AT_LOWER:
-                target = lowest_velocity(limits, joint, q[at], h)
-            rhs_out[joint] = (target - v[joint]) / h
+            rhs_out[joint] = (_locked_velocity(limits, joint, mode[joint], q[at], h) - v[joint]) / h
 
 
 @kernel
 def _next_mode(mode, v, effort, friction, lo, hi):
-    """Give the mode a joint should have, from its velocity (where loose) or its constraint effort (where locked)."""
+    """
+    Give the mode a joint should have, from its velocity (where loose) or its constraint effort
+    (where locked).
+    """
     sliding_forth = SLIDING_FORTH if friction > 0.0 else LOOSE
     sliding_back = SLIDING_BACK if friction > 0.0 else LOOSE
     slack = 1e-12 * (friction + abs(effort))
@@ -110,15 +134,21 @@ def _next_mode(mode, v, effort, friction, lo, hi):
 
 
 @kernel
-def net_constraint(
-    q_of_v, passive,  # model
+def settle_locked(
+    q_of_v, passive, limits,  # model
     q, v, u, mode,  # state (read)
-    constraint_inout,
+    h, v_next_inout, constraint_inout,
 ):
-    """Reduce the whole effort on each locked joint to what its stop, friction or hold gives."""
+    """
+    Give locked joints their velocity to the last bit, without the rounding of v + h (v⁺ - v) / h.
+
+    And reduce the whole effort on each to what its stop, friction or hold gives.
+    """
     for joint in range(q_of_v.shape[0]):
         if mode[joint] >= STUCK:
-            constraint_inout[joint] -= explicit_effort(passive, joint, u[joint], q[q_of_v[joint]], v[joint])
+            at = q_of_v[joint]
+            v_next_inout[joint] = _locked_velocity(limits, joint, mode[joint], q[at], h)
+            constraint_inout[joint] -= explicit_effort(passive, joint, u[joint], q[at], v[joint])
         else:
             constraint_inout[joint] = 0.0
 

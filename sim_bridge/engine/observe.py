@@ -1,10 +1,12 @@
 """
-What the present state means: poses, velocities, accelerations and joint reactions at this very instant.
+What the present state means: poses, velocities, accelerations and joint reactions at this very
+instant.
 
-`step` works in the middle of each step; what is read between steps is computed here, from scratch, for the state as it is:
-the forward dynamics at (q, v, u), so that every quantity with one stamp belongs to one instant. Efforts of stops, friction
-and holds are those that keep resting joints at rest; where one just changed a velocity it is its mean over the last step,
-so that an impact is read as the impulse it was.
+`step` works in the middle of each step; what is read between steps is computed here, from scratch,
+for the state as it is: the forward dynamics at (q, v, u), so that every quantity with one stamp
+belongs to one instant. Efforts of stops, friction and holds are those that keep resting joints at
+rest; where one just changed a velocity it is its mean over the last step, so that an impact is
+read as the impulse it was.
 """
 
 from __future__ import annotations
@@ -19,7 +21,19 @@ from sim_bridge.engine.model import FREE, FRICTION, LOWER, PRISMATIC, REVOLUTE, 
 from sim_bridge.engine.modes import explicit_effort
 from sim_bridge.engine.state import AT_LOWER, AT_UPPER, HELD, LOOSE, STUCK
 from sim_bridge.engine.step import to_origin_acceleration
-from sim_bridge.engine.vec3 import add, cross, load3, load_m, mul_mm, mul_mv, mul_tv, scale, store3, store_m, sub
+from sim_bridge.engine.vec3 import (
+    add,
+    cross,
+    load3,
+    load_m,
+    mul_mm,
+    mul_mv,
+    mul_tv,
+    scale,
+    store3,
+    store_m,
+    sub,
+)
 
 # columns of the sites' array
 SITE_ROTATION = 0
@@ -38,14 +52,16 @@ def observe(table, site_body, site_frame, site_out):
     """
     Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
 
-    Nothing of the state changes, and nothing is done where it is as it was at the last call; then False is returned.
-    Afterwards, of the workspace, `pose`, `velocity` and `ddq` are the present ones, `acceleration` holds the spatial
-    accelerations less gravity and `force` the reaction of each body's joint, parent on child; about each tree's O.
+    Nothing of the state changes, and nothing is done where it is as it was at the last call; then
+    False is returned. Afterwards, of the workspace, `pose`, `velocity` and `ddq` are the present
+    ones, `acceleration` holds the spatial accelerations less gravity and `force` the reaction of
+    each body's joint, parent on child; about each tree's O.
 
-    A site is a frame fixed to a body, site_frame: (ns, 12) rotation by rows, then origin, in the body's frame.
-    site_out: (ns, 30) rotation by rows and origin in the world; angular and linear velocity, angular and linear
-    acceleration of the site in world axes; torque about the site and force through the body's joint, child on parent,
-    in the site's axes.
+    A site is a frame fixed to a body, site_frame: (ns, 12) rotation by rows, then origin, in the
+    body's frame.
+    site_out: (ns, 30) rotation by rows and origin in the world; angular and linear velocity,
+    angular and linear acceleration of the site in world axes; torque about the site and force
+    through the body's joint, child on parent, in the site's axes.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     changed = copy_changed(state.q, ws.q)
@@ -92,7 +108,8 @@ def copy_changed(source, into_out):
 @kernel
 def set_present_efforts(model, state, mode_inout, rhs_inout):
     """
-    Write each joint's effort now, and lock, at no acceleration, those that friction, stop or hold keep at rest.
+    Write each joint's effort now, and lock, at no acceleration, those that friction, stop or hold
+    keep at rest.
 
     Tells whether anything differs from what was there.
     """
@@ -158,7 +175,10 @@ def accumulate_reactions(
     wrench, pose, rigid, velocity, acceleration,  # state (read)
     force_out,
 ):
-    """Compute the force through each body's joint, parent on child, about O: Newton and Euler for all it carries."""
+    """
+    Compute the force through each body's joint, parent on child, about O: Newton and Euler for
+    all it carries.
+    """
     for body in range(parent.shape[0]):
         w, v = load3(velocity, body, 0), load3(velocity, body, 3)
         momentum_n, momentum_f = mul_rigid(rigid, body, w, v)
@@ -187,7 +207,8 @@ def observe_sites(root, gravity, pose, velocity, acceleration, force, site_body,
         w = load3(velocity, body, 0)
         v = add(load3(velocity, body, 3), cross(w, p_OS))
         dw = load3(acceleration, body, 0)
-        # of the point, not the spatial one: add w x v; and gravity, which the bodies' accelerations lack
+        # of the point, not the spatial one: add w x v; and gravity, which the bodies'
+        # accelerations lack
         dv = add(add(load3(acceleration, body, 3), cross(dw, p_OS)), cross(w, v))
         dv = add(dv, (gravity[0], gravity[1], gravity[2]))
         f = load3(force, body, 3)

@@ -1,9 +1,10 @@
 """
-The textbook quantities of the trees alone: mass matrix, bias forces, inverse and forward dynamics, Jacobians.
+The textbook quantities of the trees alone: mass matrix, bias forces, inverse and forward dynamics,
+Jacobians.
 
-Rigid bodies, gravity and rotor inertias (armature) only; no damping, friction, springs, stops, mimic rows or external
-forces. The configuration and velocity are the state's. A free joint's coordinates are those of `model`: linear then
-angular, world axes, at the body frame's origin.
+Rigid bodies, gravity and rotor inertias (armature) only; no damping, friction, springs, stops,
+mimic rows or external forces. The configuration and velocity are the state's. A free joint's
+coordinates are those of `model`: linear then angular, world axes, at the body frame's origin.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ def mass_matrix(table, matrix_out):
 @kernel
 def jacobian(table, body, point, jacobian_out):
     """
-    Compute the (6, nv) Jacobian of a point of a body: its linear velocity, then the body's angular, in world axes.
+    Compute the (6, nv) Jacobian of a point of a body: its linear velocity, then the body's
+    angular, in world axes.
 
     point: (3,) in the body's frame [m].
     """
@@ -140,7 +142,9 @@ def _motion(kind, axis, body, column):
 
 @kernel
 def _to_spatial_acceleration(kind, v_index, v, ddq_inout):
-    """Turn a free joint's acceleration of its body's origin into the spatial one: subtract w x v."""
+    """
+    Turn a free joint's acceleration of its body's origin into the spatial one: subtract w x v.
+    """
     for body in range(kind.shape[0]):
         if kind[body] >= FREE:
             at = v_index[body]

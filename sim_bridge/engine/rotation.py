@@ -1,4 +1,7 @@
-"""Rotations: unit quaternions in the order x y z w (as in ROS), rotation matrices, and the exponential map."""
+"""
+Rotations: unit quaternions in the order x y z w (as in ROS), rotation matrices, and the
+exponential map.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The mutable part of a simulation: everything that decides the future of a world, and nothing else."""
+"""
+The mutable part of a simulation: everything that decides the future of a world, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.engine.model import (
-    body_count, FREE, FREE_SINGLE, Model, position_count, velocity_count,
+    body_count,
+    FREE,
+    FREE_SINGLE,
+    Model,
+    position_count,
+    velocity_count,
 )
 
-# joint modes, State.mode; SLIDING_* carry the sign of the velocity that the Coulomb friction opposes
+# joint modes, State.mode; SLIDING_* carry the sign of the velocity that the Coulomb friction
+# opposes
 SLIDING_BACK = -1
 LOOSE = 0
 SLIDING_FORTH = 1
@@ -28,17 +36,26 @@ class State(NamedTuple):
     v: np.ndarray
     """(nv,) velocities [m/s, rad/s]."""
     u: np.ndarray
-    """(nv,) applied efforts [N, N m]; for a free joint the force and torque on its body at its frame's origin."""
+    """
+    (nv,) applied efforts [N, N m]; for a free joint the force and torque on its body at its
+    frame's origin.
+    """
     wrench: np.ndarray
     """(nb, 6) external torque about the body frame's origin [N m], then force [N]; world axes."""
     hold: np.ndarray
     """(nv,) 1 where the joint is to be held in place whatever it takes."""
     mode: np.ndarray
-    """(nv,) what the joint's friction and stops did in the last step: LOOSE, SLIDING_*, STUCK, AT_*, HELD."""
+    """
+    (nv,) what the joint's friction and stops did in the last step: LOOSE, SLIDING_*, STUCK,
+    AT_*, HELD.
+    """
     acceleration: np.ndarray
     """(nv,) change of v in the last step over its length [m/s², rad/s²]."""
     force: np.ndarray
-    """(nv,) effort of a stop, of sticking friction or of the hold in the last step [N, N m]; 0 where loose."""
+    """
+    (nv,) effort of a stop, of sticking friction or of the hold in the last step [N, N m]; 0
+    where loose.
+    """
 
 
 def make_state(model: Model) -> State:

@@ -12,9 +12,7 @@ from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.kinematics import move_bodies, place_bodies
 from sim_bridge.engine.mimic import apply_rows, compute_responses, follow
 from sim_bridge.engine.model import EFFORT, FREE, FREE_SINGLE
-from sim_bridge.engine.modes import (
-    net_constraint, set_right_hand_side, start_modes, update_modes,
-)
+from sim_bridge.engine.modes import set_right_hand_side, settle_locked, start_modes, update_modes
 
 # what `step` returns first
 DONE = 0
@@ -27,8 +25,9 @@ def step(table, n):
     """
     Advance the world behind a handle's table by n steps of options.time_step.
 
-    Returns (status, steps completed, most pivots in one step). With NOT_FINITE the state is that before the failing
-    step; with NOT_CONVERGED some joint's stop or friction was left with a wrong sign in at least one step.
+    Returns (status, steps completed, most pivots in one step). With NOT_FINITE the state is that
+    before the failing step; with NOT_CONVERGED some joint's stop or friction was left with a wrong
+    sign in at least one step.
     """
     model, options = open_model(table), open_options(table)
     state, ws = open_state(table), open_workspace(table)
@@ -61,7 +60,10 @@ def limit_efforts(limits, u_inout):
 
 @kernel
 def choose_velocities(model, options, state, ws):
-    """Find the velocities and joint modes at the end of the step; give the number of pivots it took."""
+    """
+    Find the velocities and joint modes at the end of the step; give the number of pivots it
+    took.
+    """
     pivots = 0
     while True:
         factorize(model.parent, model.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid,
@@ -71,7 +73,8 @@ def choose_velocities(model, options, state, ws):
                               ws.articulated, ws.hinge, ws.axis, ws.mode, ws.rhs, ws.force, ws.acceleration,
                               ws.response, ws.delassus)
         advance_velocities(model, options, state, ws)
-        net_constraint(model.q_of_v, model.passive, ws.q, state.v, state.u, ws.mode, ws.constraint)
+        settle_locked(model.q_of_v, model.passive, model.limits, ws.q, state.v, state.u, ws.mode,
+                      options.time_step, ws.v_next, ws.constraint)
         changed = update_modes(model.q_of_v, model.passive, model.limits, ws.q, ws.v_next, ws.constraint,
                                options.time_step, 2 * pivots > options.max_pivots, ws.mode)
         if changed == 0 or pivots > options.max_pivots:
@@ -84,8 +87,9 @@ def advance_velocities(model, options, state, ws):
     """
     Compute the velocities at the end of the step for the present joint modes.
 
-    The velocity-dependent forces belong to the middle of the step: the first pass extrapolates there from the last
-    step's acceleration, each further pass takes the mean of the old velocity and the one just found.
+    The velocity-dependent forces belong to the middle of the step: the first pass extrapolates
+    there from the last step's acceleration, each further pass takes the mean of the old velocity
+    and the one just found.
     """
     h = options.time_step
     for joint in range(ws.v.shape[0]):
@@ -122,7 +126,7 @@ def advance_positions(model, options, state, ws):
     """Drift on from the middle of the step with the new velocities, into ws.q and ws.v_next."""
     h = options.time_step
     drift(model.kind, model.q_index, model.v_index, ws.q, ws.v_next, 0.5 * h, ws.q)
-    keep_within_stops(model.q_of_v, model.limits, state.q, ws.mode, options.stop_erp, ws.q)
+    keep_within_stops(model.q_of_v, model.limits, state.q, options.stop_erp, ws.q)
     follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
     for body in range(model.kind.shape[0]):
         if model.kind[body] == FREE_SINGLE:

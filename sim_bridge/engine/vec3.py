@@ -1,5 +1,6 @@
 """
-Vectors as 3-tuples, matrices as 3-tuples of rows: no allocation, and the compiler keeps them in registers.
+Vectors as 3-tuples, matrices as 3-tuples of rows: no allocation, and the compiler keeps them in
+registers.
 
 Operand kinds stand in the names: v a vector, m a matrix, s a scalar.
 """

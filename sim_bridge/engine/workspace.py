@@ -14,8 +14,9 @@ class Workspace(NamedTuple):
     """
     Arrays that one evaluation of the dynamics fills.
 
-    Spatial quantities are in world axes about the tree's reference point O, the origin of its first body: motions as
-    angular then linear (of the body's point at O), forces as torque about O then force.
+    Spatial quantities are in world axes about the tree's reference point O, the origin of its
+    first body: motions as angular then linear (of the body's point at O), forces as torque about O
+    then force.
     """
 
     pose: np.ndarray
@@ -27,7 +28,10 @@ class Workspace(NamedTuple):
     articulated: np.ndarray
     """(nb, 21) articulated inertia about O; for a free body its factor."""
     hinge: np.ndarray
-    """(nb, 8) U = IA S (6), the joint's effective inertia D, and 1 / D, or 0 where the joint is locked."""
+    """
+    (nb, 8) U = IA S (6), the joint's effective inertia D, and 1 / D, or 0 where the joint is
+    locked.
+    """
     velocity: np.ndarray
     """(nb, 6) spatial velocity."""
     drift: np.ndarray
@@ -53,7 +57,10 @@ class Workspace(NamedTuple):
     mode: np.ndarray
     """(nv,) joint modes of the evaluation."""
     response: np.ndarray
-    """(nm, 2, nv) per unit of each mimic row's force: accelerations, and efforts of the locked joints."""
+    """
+    (nm, 2, nv) per unit of each mimic row's force: accelerations, and efforts of the locked
+    joints.
+    """
     delassus: np.ndarray
     """(nm, nm + 1) the mimic rows' inverse inertia, and their right-hand side."""
 

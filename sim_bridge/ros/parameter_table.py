@@ -9,6 +9,7 @@ taken where floats are meant (`rate: 1000`), which ROS itself refuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+import array
 import dataclasses
 import difflib
 import math
@@ -156,7 +157,8 @@ class Specification:
         if self.kind == 'tuple[str, ...]':
             return list(value) or ['']
         if self.kind == 'tuple[float, ...]':
-            return [float(v) for v in value]
+            # an array, since ROS cannot tell the type of an empty list
+            return array.array('d', value)
         return value
 
 
@@ -209,36 +211,42 @@ def declare(
     """
     Declare every parameter of the table on the node and return the values it was started with.
 
-    The node must have been made with `automatically_declare_parameters_from_overrides=True`: only so can names that
-    nobody declares be seen. They are warned of, once each. When parameters that are not read-only are set later,
-    `on_change` gets the new table; it may still refuse it by raising a SimBridgeError. Raises InvalidValueError.
+    Names given to the node that nobody declares are warned of, once each. When parameters that are not read-only are
+    set later, `on_change` gets the new table; it may still refuse it by raising InvalidValueError. Raises
+    InvalidValueError.
     """
     known = specifications(table)
+    # rclpy has no public way to list what the node was given; all of it is here since ROS 2 Dashing
     given = {
         name: parameter.value
-        for name, parameter in node.get_parameters_by_prefix('').items()
+        for name, parameter in node._parameter_overrides.items()
         if name not in _FOREIGN and not name.startswith(_FOREIGN_PREFIXES)
     }
-    blocks = [name for name, spec in known.items() if spec.kind == 'dict']
-    own = {name: value for name, value in given.items() if name in known and name not in blocks}
-    for block in blocks:
-        own[block] = _nested({n: v for n, v in given.items() if n.startswith(f'{block}.')}, block)
-    values = checked(table, own)
-
-    for name in given:
-        in_block = any(name.startswith(f'{block}.') for block in blocks)
-        if name not in known and not in_block:
+    blocks = {name: {} for name, spec in known.items() if spec.kind == 'dict'}
+    own = {}
+    for name, value in given.items():
+        block = name.split('.')[0]
+        if block in blocks and name != block:
+            blocks[block][name] = value
+        elif name in known:
+            own[name] = value
+        else:
             close = difflib.get_close_matches(name, known, n=1)
             hint = f' Did you mean {close[0]!r}?' if close else ''
             node.get_logger().warning(f'unknown parameter {name!r} is ignored.{hint}')
+    nested = {block: _nested(members, block) for block, members in blocks.items()}
+    values = checked(table, {**own, **nested})
+
     for name, spec in known.items():
         if name in blocks:
-            _describe_block(node, name, spec, given)
-            continue
-        if node.has_parameter(name):
-            node.undeclare_parameter(name)
-        value = spec.to_ros(getattr(values, name))
-        node.declare_parameter(name, value, spec.descriptor, ignore_override=True)
+            for member, value in blocks[name].items():
+                descriptor = ParameterDescriptor(
+                    description=spec.description, read_only=True, dynamic_typing=True
+                )
+                node.declare_parameter(member, value, descriptor, ignore_override=True)
+        else:
+            value = spec.to_ros(getattr(values, name))
+            node.declare_parameter(name, value, spec.descriptor, ignore_override=True)
     _Watcher(node, values, known, on_change)
     return values
 
@@ -255,15 +263,6 @@ def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
                 raise InvalidValueError(f'parameter {name!r}', value, f'{key!r} to be a block', block)
         branch[leaf] = value
     return tree
-
-
-def _describe_block(node: Node, block: str, spec: Specification, given: Mapping[str, Any]) -> None:
-    for name in given:
-        if name.startswith(f'{block}.'):
-            value = node.get_parameter(name).value
-            node.undeclare_parameter(name)
-            descriptor = ParameterDescriptor(description=spec.description, read_only=True)
-            node.declare_parameter(name, value, descriptor, ignore_override=True)
 
 
 class _Watcher:
@@ -324,4 +323,4 @@ def _yaml_value(spec: Specification) -> str:
     value = spec.to_ros(spec.default)
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value)
+    return repr(value.tolist() if isinstance(value, array.array) else value)

@@ -71,7 +71,7 @@ def _make_node(name: str, args: Sequence[str] | None) -> Node:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        return Node(name, automatically_declare_parameters_from_overrides=True)
+        return Node(name)
     except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError
         raise _GraphError(str(err)) from err
 

@@ -1,8 +1,9 @@
 """
 Force sensors, rate gyros, accelerometers and IMUs.
 
-A device is a frame fixed to a body (a site of `engine.observe`) plus a noise model. It is sampled after those steps whose
-number is a multiple of its period, and keeps both what it measured and the truth of that instant.
+A device is a frame fixed to a body (a site of `engine.observe`) plus a noise model. It is sampled
+after those steps whose number is a multiple of its period, and keeps both what it measured and the
+truth of that instant.
 """
 
 from __future__ import annotations
@@ -14,9 +15,7 @@ import numpy as np
 
 from sim_bridge.description.model import SensorDescription
 from sim_bridge.description.rotation import quaternion_from_matrix
-from sim_bridge.engine.observe import (
-    SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W,
-)
+from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
 from sim_bridge.sensors.noise import Noise, NoiseState
 
 _UNSAMPLED = -1
@@ -58,14 +57,21 @@ class Device(Reading, abc.ABC):
     """
     What all devices share.
 
-    name: unique on its robot. link: the link that carries it. description: as declared. frame_id: the frame the values
-    are in, for ROS headers. truth: the same sample without noise. sample_step: the world's step count at the last sample,
-    -1 before the first.
+    name: unique on its robot. link: the link that carries it. description: as declared. frame_id:
+    the frame the values are in, for ROS headers. truth: the same sample without noise.
+    sample_step: the world's step count at the last sample, -1 before the first.
     """
 
     quantities: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, description: SensorDescription, link: object, robot_name: str, seed: int, time_step: float):
+    def __init__(
+        self,
+        description: SensorDescription,
+        link: object,
+        robot_name: str,
+        seed: int,
+        time_step: float,
+    ):
         """Set the device up; the world's seed and the names decide its noise."""
         super().__init__(self.quantities)
         self.description = description
@@ -74,11 +80,21 @@ class Device(Reading, abc.ABC):
         self.truth = Reading(self.quantities)
         self.sample_step = _UNSAMPLED
         self.time_step = time_step
-        self.period = max(1, round(1.0 / (description.update_rate * time_step))) if description.update_rate > 0 else 1
+        self.period = (
+            max(1, round(1.0 / (description.update_rate * time_step)))
+            if description.update_rate > 0
+            else 1
+        )
         self._noise = {
-            quantity: Noise(description.noise, quantity, seed=seed, names=(robot_name, self.name),
-                            sample_rate=self.update_rate)
-            for quantity in self.quantities}
+            quantity: Noise(
+                description.noise,
+                quantity,
+                seed=seed,
+                names=(robot_name, self.name),
+                sample_rate=self.update_rate,
+            )
+            for quantity in self.quantities
+        }
         self.is_silent = all(noise.is_silent for noise in self._noise.values())
 
     @property
@@ -88,7 +104,10 @@ class Device(Reading, abc.ABC):
 
     @property
     def frame_id(self) -> str:
-        """The frame of the values: as declared, else the link's where the axes agree, else one named like the sensor."""
+        """
+        The frame of the values: as declared, else the link's where the axes agree, else
+        one named like the sensor.
+        """
         if self.description.frame_id:
             return self.description.frame_id
         return self.link.name if self.description.pose.is_identity else self.name
@@ -124,9 +143,12 @@ class Device(Reading, abc.ABC):
         """Give the samples and the noise's point in its stream."""
         return self.sample_step, {
             quantity: (self[quantity].copy(), self.truth[quantity].copy(), noise.state())
-            for quantity, noise in self._noise.items()}
+            for quantity, noise in self._noise.items()
+        }
 
-    def restore(self, saved: tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]) -> None:
+    def restore(
+        self, saved: tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
+    ) -> None:
         """Go back to what `save` gave."""
         self.sample_step, values = saved
         for quantity, (measured, truth, state) in values.items():
@@ -137,10 +159,12 @@ class Device(Reading, abc.ABC):
 
 class ForceSensor(Device):
     """
-    Force and torque through a joint: the child's on the parent, in the sensor frame about its origin.
+    Force and torque through a joint: the child's on the parent, in the sensor frame about its
+    origin.
 
-    The reaction of the whole joint, whatever causes it: applied effort, friction, stops and what the structure carries.
-    SDF's frame and measure_direction choose other axes and the opposite sign.
+    The reaction of the whole joint, whatever causes it: applied effort, friction, stops and what
+    the structure carries. SDF's frame and measure_direction choose other axes and the opposite
+    sign.
     """
 
     quantities = ('force', 'torque')
@@ -148,9 +172,9 @@ class ForceSensor(Device):
     def measure(self, site: np.ndarray) -> None:
         """Write the truth of a site row."""
         sign = -1.0 if self.description.measure_direction == 'parent_to_child' else 1.0
-        force, torque = site[SITE_FORCE:SITE_FORCE + 3], site[SITE_TORQUE:SITE_TORQUE + 3]
+        force, torque = site[SITE_FORCE : SITE_FORCE + 3], site[SITE_TORQUE : SITE_TORQUE + 3]
         if self.description.frame == 'parent':
-            turn = self.link.parent.R.T @ site[SITE_ROTATION:SITE_ROTATION + 9].reshape(3, 3)
+            turn = self.link.parent.R.T @ site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
             force, torque = turn @ force, turn @ torque
         np.multiply(force, sign, out=self.truth.f)
         np.multiply(torque, sign, out=self.truth.tau)
@@ -163,7 +187,7 @@ class RateGyroSensor(Device):
 
     def measure(self, site: np.ndarray) -> None:
         """Write the truth of a site row."""
-        np.dot(site[SITE_W:SITE_W + 3], _rotation(site), out=self.truth.w)
+        np.dot(site[SITE_W : SITE_W + 3], _rotation(site), out=self.truth.w)
 
 
 class AccelerationSensor(Device):
@@ -175,32 +199,51 @@ class AccelerationSensor(Device):
 
     quantities = ('linear_acceleration',)
 
-    def __init__(self, description: SensorDescription, link: object, robot_name: str, seed: int, time_step: float,
-                 gravity: np.ndarray):
+    def __init__(
+        self,
+        description: SensorDescription,
+        link: object,
+        robot_name: str,
+        seed: int,
+        time_step: float,
+        gravity: np.ndarray,
+    ):
         """Set the device up; gravity: (3,) [m/s²], world axes."""
         super().__init__(description, link, robot_name, seed, time_step)
         self._gravity = gravity
 
     def measure(self, site: np.ndarray) -> None:
         """Write the truth of a site row."""
-        np.dot(site[SITE_DV:SITE_DV + 3] - self._gravity, _rotation(site), out=self.truth.dv)
+        np.dot(site[SITE_DV : SITE_DV + 3] - self._gravity, _rotation(site), out=self.truth.dv)
 
 
 class ImuSensor(Device):
     """A rate gyro and an accelerometer in one place, and the orientation of both."""
 
-    def __init__(self, description: SensorDescription, link: object, robot_name: str, seed: int, time_step: float,
-                 gravity: np.ndarray):
+    def __init__(
+        self,
+        description: SensorDescription,
+        link: object,
+        robot_name: str,
+        seed: int,
+        time_step: float,
+        gravity: np.ndarray,
+    ):
         """Set the device up; gravity: (3,) [m/s²], world axes."""
         super().__init__(description, link, robot_name, seed, time_step)
         self.gyro = RateGyroSensor(description, link, robot_name, seed, time_step)
-        self.accelerometer = AccelerationSensor(description, link, robot_name, seed, time_step, gravity)
+        self.accelerometer = AccelerationSensor(
+            description, link, robot_name, seed, time_step, gravity
+        )
         self._rotation = np.full((3, 3), np.nan)
         self.is_silent = self.gyro.is_silent and self.accelerometer.is_silent
 
     @property
     def orientation(self) -> np.ndarray:
-        """(4,) unit quaternion x y z w of the sensor frame in the world (ENU); nan before the first sample."""
+        """
+        (4,) unit quaternion x y z w of the sensor frame in the world (ENU); nan before the
+        first sample.
+        """
         return quaternion_from_matrix(self._rotation)
 
     def standard_deviations(self, quantity: str) -> np.ndarray:
@@ -227,8 +270,11 @@ class ImuSensor(Device):
 
     def save(self) -> tuple[int, dict]:
         """Give the samples and the noise's point in its stream."""
-        return self.sample_step, {'rotation': self._rotation.copy(), 'gyro': self.gyro.save(),
-                                  'accelerometer': self.accelerometer.save()}
+        return self.sample_step, {
+            'rotation': self._rotation.copy(),
+            'gyro': self.gyro.save(),
+            'accelerometer': self.accelerometer.save(),
+        }
 
     def restore(self, saved: tuple[int, dict]) -> None:
         """Go back to what `save` gave."""
@@ -239,4 +285,4 @@ class ImuSensor(Device):
 
 
 def _rotation(site: np.ndarray) -> np.ndarray:
-    return site[SITE_ROTATION:SITE_ROTATION + 9].reshape(3, 3)
+    return site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)

@@ -1,0 +1,34 @@
+"""
+The parameter file of all nodes of this package, made from their parameter tables.
+
+    python -m sim_bridge.control.parameter_file > config/sim_bridge.yaml
+"""
+
+from __future__ import annotations
+
+from sim_bridge.control.computed_torque_controller import ComputedTorqueParameters
+from sim_bridge.control.pd_controller import PdParameters
+from sim_bridge.ros.parameter_table import to_yaml
+from sim_bridge.ros.parameters import SimulatorParameters
+
+TABLES = {
+    'sim_bridge': SimulatorParameters,
+    'pd_controller': PdParameters,
+    'computed_torque_controller': ComputedTorqueParameters,
+}
+
+_HEAD = """\
+# Every parameter of the nodes of sim_bridge at its default, for whatever namespace they are in. SI units throughout.
+# Made from the tables in sim_bridge/ros/parameters.py and sim_bridge/control by
+#   python -m sim_bridge.control.parameter_file > config/sim_bridge.yaml
+# Copy it, keep the lines you change, and pass it with --params-file, or params:=<file> to the launch file.
+"""
+
+
+def parameter_file() -> str:
+    """Give the text of config/sim_bridge.yaml."""
+    return f'{_HEAD}\n{to_yaml(TABLES)}'
+
+
+if __name__ == '__main__':
+    print(parameter_file(), end='')

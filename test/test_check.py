@@ -1,0 +1,151 @@
+"""`sim_bridge check`: what it prints and its exit status."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from sim_bridge.cli import check
+
+WARNED = '<robot name="r"><link name="l">\n<part/></link></robot>'
+BROKEN = (
+    '<robot name="r"><link name="l"/>\n'
+    '<joint name="j" type="hinge"><parent link="l"/><child link="x"/></joint></robot>'
+)
+
+
+def run(*arguments: str) -> int:
+    """Run the verb as the command line would."""
+    parser = argparse.ArgumentParser(prog='sim_bridge')
+    check.add_parser(parser.add_subparsers())
+    args = parser.parse_args(['check', *map(str, arguments)])
+    return args.run(args)
+
+
+@pytest.fixture
+def write(tmp_path):
+    """Give a function that writes a robot file."""
+
+    def write(text: str, name: str = 'robot.urdf'):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write
+
+
+def test_a_shipped_robot_has_no_defects(capsys):
+    """Check a robot by its name."""
+    assert run('pendulum') == 0
+    assert capsys.readouterr().out.endswith('pendulum.urdf: no defects found\n')
+
+
+def test_warnings_leave_the_status_alone(write, capsys):
+    """Print a warning in the form editors jump to."""
+    path = write(WARNED)
+    assert run(path) == 0
+    assert capsys.readouterr().out == (
+        f"{path}:2: warning: link 'l' <part>: unknown tag, ignored [unknown-tag]\n"
+        f'{path}: 1 warning\n'
+    )
+
+
+def test_errors_set_the_status(write, capsys):
+    """Print every error, with line, names and value, and count them."""
+    path = write(BROKEN)
+    assert run(path) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(
+        f"""{path}:2: error: joint 'j' type="hinge": unknown; the types are revolute"""
+    )
+    assert (
+        lines[1]
+        == f"""{path}:2: error: joint 'j' <child link="x">: no link has this name [unknown-link]"""
+    )
+    assert lines[2:] == [f'{path}: 2 errors']
+
+
+def test_like_defects_are_grouped(write, capsys):
+    """Print a defect that many elements share once, with the lines of the others."""
+    path = write('<robot name="r"><link name="l">' + '\n<part/>' * 12 + '</link></robot>')
+    assert run(path) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.endswith('[unknown-tag] (and 11 more: lines 3, 4, 5, 6, 7, 8, 9, 10, …)')
+    assert last == f'{path}: 12 warnings'
+
+
+def test_json_holds_every_finding(write, capsys):
+    """Print the whole report for programs."""
+    path = write(BROKEN)
+    assert run(path, '--json') == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report['source'], report['ok'], report['errors'], report['warnings']) == (
+        str(path),
+        False,
+        2,
+        0,
+    )
+    assert report['findings'][1] == {
+        'severity': 'error',
+        'code': 'unknown-link',
+        'element': 'joint/child',
+        'name': 'j',
+        'attribute': 'link',
+        'value': 'x',
+        'line': 2,
+        'message': 'no link has this name',
+    }
+
+
+def test_package_paths_and_xacro_arguments(write, tmp_path, capsys):
+    """Pass both on, more than once."""
+    pytest.importorskip('xacro')
+    (tmp_path / 'bot').mkdir()
+    (tmp_path / 'bot' / 'a.stl').touch()
+    path = write(
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:arg name="file" default=""/><xacro:arg name="tag" default=""/>'
+        '<link name="l"><visual><geometry>'
+        '<mesh filename="package://bot/$(arg file)"/></geometry></visual>'
+        '</link></robot>',
+        'robot.xacro',
+    )
+    arguments = [path, '--xacro-arg', 'file:=a.stl', '--xacro-arg', 'tag:=b:=c']
+    outside = tmp_path / 'elsewhere'
+    assert run(*arguments, '--package-path', outside, '--package-path', tmp_path) == 0
+    assert capsys.readouterr().out == f'{path} (expanded): no defects found\n'
+
+
+@pytest.mark.parametrize(
+    'arguments', [['no_such_robot'], ['no/such/file.urdf'], ['pendulum', '--xacro-arg', 'mass=1']]
+)
+def test_wrong_usage(arguments, capsys):
+    """Say what is wrong on stderr, with a status of its own."""
+    assert run(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ''
+    assert captured.err.startswith('sim_bridge check: ')
+
+
+def test_an_unreadable_file(write, capsys, monkeypatch):
+    """Tell a file that cannot be read from one that is wrong."""
+    path = write(WARNED)
+
+    def refuse(self):
+        raise PermissionError(13, 'Permission denied')
+
+    monkeypatch.setattr(type(path), 'read_bytes', refuse)
+    assert run(path) == 2
+    assert (
+        capsys.readouterr().err == f'sim_bridge check: {path}: cannot be read: Permission denied\n'
+    )
+
+
+def test_no_robot_is_wrong_usage(capsys):
+    """Leave usage errors to argparse, which exits with 2."""
+    with pytest.raises(SystemExit) as caught:
+        run()
+    assert caught.value.code == 2
+    assert 'robot' in capsys.readouterr().err

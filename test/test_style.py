@@ -1,0 +1,223 @@
+"""What a machine can check of the way this code is written, a machine checks."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+import re
+import subprocess
+import sys
+
+import pytest
+
+LINE_LIMIT = 450
+
+# Which of our own layers each layer may import, beside itself; imports point one way.
+LAYERS = {
+    'errors': set(),
+    'version': set(),
+    'engine': {'errors'},
+    'description': {'engine', 'errors'},
+    'sensors': {'description', 'engine', 'errors'},
+    'library': {'description', 'engine', 'errors', 'sensors', 'version'},
+    'control': {'description', 'engine', 'errors', 'library', 'ros', 'sensors', 'version'},
+    'ros': {'description', 'engine', 'errors', 'library', 'sensors', 'version'},
+    'cli': {'control', 'description', 'errors', 'library', 'ros', 'version'},
+    '__main__': {'cli'},
+}
+
+# modules right in the package that are no layer of their own: the library's face
+LIBRARY = 'library'
+
+ROS_LAYERS = {'cli', 'control', 'ros'}
+ROS_PACKAGES = {
+    'ament_index_python', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch',
+    'launch_ros', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs',
+    'std_srvs',
+}
+
+# numba compiles through llvmlite, which is a part of it in all but name
+ENGINE_PACKAGES = {'llvmlite', 'numba', 'numpy'}
+ENGINE_FORBIDDEN = {'logging', 'xml'}
+
+
+def tracked_files(repository: Path) -> list[Path]:
+    """List the files of the checkout that git knows or would add."""
+    listing = subprocess.run(
+        ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'],
+        cwd=repository, stdout=subprocess.PIPE, text=True, check=True,
+    ).stdout
+    paths = [repository / name for name in listing.split('\0') if name]
+    return [path for path in paths if path.is_file()]
+
+
+def python_files(repository: Path) -> list[Path]:
+    """List the Python files of the checkout."""
+    return [path for path in tracked_files(repository) if path.suffix == '.py']
+
+
+def layer_of(module: str) -> str:
+    """Give the layer of a module of this package by its full name."""
+    parts = module.split('.')
+    name = parts[1] if len(parts) > 1 else LIBRARY
+    return name if name in LAYERS else LIBRARY
+
+
+def imports_of(path: Path) -> set[str]:
+    """List the full names of all modules that a file imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f'{path}: relative import'
+            found.add(node.module)
+            if node.module == 'sim_bridge':
+                found.update(f'sim_bridge.{alias.name}' for alias in node.names)
+                found.discard('sim_bridge')
+    return found
+
+
+def package_modules(repository: Path) -> dict[str, Path]:
+    """Give every module of the package with its file."""
+    found = {}
+    for path in python_files(repository):
+        parts = path.relative_to(repository).with_suffix('').parts
+        if parts[0] == 'sim_bridge':
+            found['.'.join(parts).removesuffix('.__init__')] = path
+    return found
+
+
+def test_ruff_finds_nothing(repository):
+    """Pass the linter, which says what ament_flake8 and ament_pep257 would, and more."""
+    result = subprocess.run(
+        [sys.executable, '-m', 'ruff', 'check', '--no-cache', '--output-format', 'concise'],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+
+
+def test_layers_import_one_way(repository):
+    """Import along ros -> world -> description, sensors -> engine, and never back."""
+    wrong = [
+        f'{module} imports {imported}'
+        for module, path in package_modules(repository).items()
+        for imported in imports_of(path)
+        if imported.split('.')[0] == 'sim_bridge'
+        and layer_of(imported) not in LAYERS[layer_of(module)] | {layer_of(module)}
+    ]
+    assert not wrong, '\n'.join(sorted(wrong))
+
+
+def test_ros_stays_in_its_layers(repository):
+    """Import rclpy and messages in ros, control and cli only."""
+    wrong = [
+        f'{module} imports {imported}'
+        for module, path in package_modules(repository).items()
+        if layer_of(module) not in ROS_LAYERS
+        for imported in imports_of(path)
+        if imported.split('.')[0] in ROS_PACKAGES
+    ]
+    assert not wrong, '\n'.join(sorted(wrong))
+
+
+def test_library_works_without_ros():
+    """Import the library without importing rclpy."""
+    code = 'import sys, sim_bridge; assert sim_bridge.World and "rclpy" not in sys.modules'
+    subprocess.run([sys.executable, '-c', code], check=True)
+
+
+def test_engine_knows_numpy_and_numba_only(repository):
+    """Import in the engine numpy, numba and the standard library without XML and logging."""
+    allowed = (set(sys.stdlib_module_names) - ENGINE_FORBIDDEN) | ENGINE_PACKAGES | {'sim_bridge'}
+    wrong = [
+        f'{module} imports {imported}'
+        for module, path in package_modules(repository).items()
+        if layer_of(module) == 'engine'
+        for imported in imports_of(path)
+        if imported.split('.')[0] not in allowed
+    ]
+    assert not wrong, '\n'.join(sorted(wrong))
+
+
+def test_kernels_are_compiled_in_one_place(repository):
+    """Name numba's compilers in engine/jit.py only, which keeps the cache honest."""
+    compilers = {'njit', 'jit', 'vectorize', 'guvectorize', 'jitclass', 'cfunc', 'stencil'}
+    wrong = []
+    for module, path in package_modules(repository).items():
+        if module == 'sim_bridge.engine.jit':
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            from_numba = isinstance(node, ast.ImportFrom) and node.module.split('.')[0] == 'numba'
+            names = {alias.name for alias in node.names} if from_numba else set()
+            of_numba = isinstance(node, ast.Attribute) and getattr(node.value, 'id', '') == 'numba'
+            if names & compilers or (of_numba and node.attr in compilers):
+                wrong.append(f'{module}:{node.lineno}')
+    assert not wrong, '\n'.join(wrong)
+
+
+def test_every_folder_with_code_is_a_package(repository):
+    """Have an __init__.py in every folder of the package, or it would not be installed."""
+    folders = {path.parent for path in package_modules(repository).values()}
+    assert not [folder for folder in folders if not (folder / '__init__.py').is_file()]
+
+
+def test_files_fit_in_a_head(repository):
+    """Keep Python files short."""
+    lengths = {
+        str(path.relative_to(repository)): len(path.read_text().splitlines())
+        for path in python_files(repository)
+    }
+    assert not {name: length for name, length in lengths.items() if length > LINE_LIMIT}
+
+
+def test_tests_are_functions_that_say_what_they_demand(repository):
+    """Write tests as functions with a docstring, without classes around them."""
+    wrong = []
+    for path in (repository / 'test').glob('test_*.py'):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.name.startswith('Test'):
+                wrong.append(f'{path.name}:{node.lineno}: class {node.name}')
+            is_test = isinstance(node, ast.FunctionDef) and node.name.startswith('test_')
+            if is_test and not ast.get_docstring(node):
+                wrong.append(f'{path.name}:{node.lineno}: {node.name} has no docstring')
+    assert not wrong, '\n'.join(wrong)
+
+
+@pytest.mark.parametrize('document', ['ARCHITECTURE.md', 'README.md'])
+def test_paths_named_in_documents_exist(repository, document):
+    """Name in the documents, in backticks, no path that is not there."""
+    text = (repository / document).read_text()
+    named = re.findall(r'`([\w./-]+)`', text)
+    roots = {path.name for path in repository.iterdir()} | {
+        path.name for path in (repository / 'sim_bridge').iterdir()
+    }
+    paths = [name for name in named if name.split('/')[0] in roots]
+    assert paths, f'{document} names no path'
+    missing = [
+        name for name in paths
+        if not (repository / name).exists() and not (repository / 'sim_bridge' / name).exists()
+    ]
+    assert not missing, f'{document} names what is not there: {missing}'
+
+
+def test_nothing_names_this_machine(repository):
+    """Commit no absolute path of a developer's machine and no host packages are fetched from."""
+    # built from parts, so that this file does not match itself
+    homes = '|'.join(['ro' 'ot', 'ho' 'me/[a-z]', 'wo' 'rk', 'Us' 'ers/[A-Z]', 'opt/py' 'pi'])
+    registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index' '-url', 'find' '-links'])
+    pattern = re.compile(rf'(?<![\w.}}])/(?:{homes})(?:/|\b)|{registries}')
+    wrong = []
+    for path in tracked_files(repository):
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue  # a picture
+        wrong += [
+            f'{path.relative_to(repository)}:{number}: {line.strip()[:120]}'
+            for number, line in enumerate(text.splitlines(), 1)
+            if pattern.search(line)
+        ]
+    assert not wrong, '\n'.join(wrong)

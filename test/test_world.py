@@ -1,0 +1,236 @@
+"""
+The world: several robots, reproducibility, saving, resetting, and errors that say what to do.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from robots import joint, link, pendulum, robot, rotor
+
+import sim_bridge as sb
+
+
+def swinging(seed=0):
+    """Give a world with two pendulums and a sensor that has noise."""
+    world = sb.World(seed=seed)
+    noisy = (
+        '<gazebo reference="bob"><sensor name="imu" type="imu"><imu><linear_acceleration><x>'
+        '<noise type="gaussian"><stddev>0.1</stddev></noise></x></linear_acceleration></imu></sensor></gazebo>'
+    )
+    for k, angle in enumerate((0.5, 1.5)):
+        bob = world.load_urdf(
+            pendulum(length=0.4 + k, gazebo=noisy, inside='<dynamics friction="0.01"/>')
+        )
+        bob.q = [angle]
+    return world
+
+
+def test_same_inputs_give_the_same_hash():
+    """Reach the same hash in two worlds, another one with another command, step or seed."""
+
+    def run(seed=0, effort=0.1, steps=300):
+        world = swinging(seed)
+        for k in range(steps):
+            for body in world.robots.values():
+                body.u = [effort * np.sin(0.01 * k)]
+            world.step()
+        return world.state_hash()
+
+    assert run() == run()
+    assert len({run(), run(seed=1), run(effort=0.2), run(steps=301)}) == 4
+
+
+def test_restore_goes_back_bit_for_bit():
+    """Repeat the same future from a snapshot."""
+    world = swinging()
+    world.step(100)
+    snapshot = world.save()
+    at_save = world.state_hash()
+    world.step(100)
+    future = world.state_hash()
+    world.restore(snapshot)
+    assert world.state_hash() == at_save
+    world.step(100)
+    assert world.state_hash() == future
+
+
+def test_robots_do_not_disturb_each_other():
+    """Move two robots in one world as each moves alone."""
+    both, alone = swinging(), sb.World()
+    only = alone.load_urdf(pendulum(length=1.4, inside='<dynamics friction="0.01"/>'))
+    only.q = [1.5]
+    both.step(500)
+    alone.step(500)
+    np.testing.assert_allclose(list(both.robots.values())[1].q, only.q, rtol=1e-12)
+
+
+def test_second_robot_keeps_the_first_ones_state():
+    """Carry state and changed parameters over when a robot joins a running world."""
+    world = sb.World()
+    first = world.load_urdf(rotor())
+    first.dq = [2.0]
+    first.joint('joint').damping = 0.25
+    world.step(10)
+    q = first.q[0]
+    second = world.load_urdf(rotor())
+    assert list(world.robots) == ['robot', 'robot_2']
+    assert first.q[0] == q
+    assert first.joint('joint').damping == 0.25
+    second.dq = [1.0]
+    world.step()
+    assert first.q[0] > q
+    assert second.q[0] == pytest.approx(1e-3)
+
+
+def test_reset_goes_back_to_the_start_and_keeps_the_clock():
+    """Put poses back, drop efforts; zero the time only when asked."""
+    world = swinging()
+    bob = world.robots['robot']
+    bob.u = [1.0]
+    world.step(50)
+    world.reset()
+    assert bob.q[0] == bob.dq[0] == bob.u[0] == 0.0
+    assert world.step_count == 50
+    world.reset(time=True)
+    assert world.step_count == 0 and world.time == 0.0
+
+
+def test_base_pose_and_orientation():
+    """Load robots somewhere else, fixed and free."""
+    world = sb.World()
+    quarter = (0, 0, np.sqrt(0.5), np.sqrt(0.5))
+    fixed = world.load_urdf(
+        robot(link('a'), link('b'), joint('j', 'a', 'b', xyz=(1, 0, 0))),
+        fixed_base=True,
+        position=(5, 0, 0),
+        orientation=quarter,
+    )
+    np.testing.assert_allclose(fixed.link('b').p, (5, 1, 0), atol=1e-15)
+    free = world.load_urdf(
+        robot(link('a'), link('b'), joint('j', 'a', 'b', xyz=(1, 0, 0))),
+        position=(0, 0, 3),
+        orientation=quarter,
+    )
+    np.testing.assert_allclose(free.link('b').p, (0, 1, 3), atol=1e-15)
+    assert fixed.fixed_base and not free.fixed_base
+
+
+def test_tree_of_links():
+    """Walk from links to joints and back."""
+    world = sb.World()
+    body = world.load_urdf(
+        robot(
+            link('a', 1.0, (0, 0, 0.1)),
+            link('b', 3.0),
+            link('c', 0.0),
+            joint('j', 'a', 'b', xyz=(1, 0, 0)),
+            joint('f', 'b', 'c', 'fixed'),
+        )
+    )
+    assert body.root_link.name == 'a'
+    assert [x.name for x in body.links] == ['a', 'b', 'c']
+    assert [x.name for x in body.root_link.children] == ['b']
+    assert body.link('c').parent.name == 'b' and body.link('c').joint.name == 'f'
+    assert body.joint('j').parent_link.name == 'a' and body.joint('j').child_link.name == 'b'
+    assert body.joint_names == ['j']
+    assert body.mass == 4.0
+    np.testing.assert_allclose(body.center_of_mass, (0.75, 0, 0.025))
+    np.testing.assert_allclose(body.link('a').wc, (0, 0, 0.1))
+
+
+def test_time_is_exact():
+    """Count steps, not floating-point sums."""
+    world = sb.World(time_step=1e-4)
+    world.load_urdf(rotor())
+    world.step(123_457)
+    assert world.step_count == 123_457
+    assert world.time == 12.3457
+    assert world.time_step_ns == 100_000
+
+
+@pytest.mark.parametrize(
+    ('options', 'words'),
+    [
+        ({'time_step': 0.0}, ['time_step = 0.0', '[s]']),
+        ({'time_step': float('nan')}, ['time_step = nan']),
+        ({'gravity': (0, 0)}, ['gravity = (0, 0)', 'three']),
+        ({'solver': 'magic'}, ["solver = 'magic'", "'direct'"]),
+        ({'seed': -1}, ['seed = -1']),
+    ],
+)
+def test_wrong_world_options(options, words):
+    """Name the option, its value and what is accepted."""
+    with pytest.raises(sb.InvalidValueError) as caught:
+        sb.World(**options)
+    assert all(word in str(caught.value) for word in words)
+
+
+def test_unknown_names_list_the_known_ones():
+    """Say what there is, and what was probably meant."""
+    body = sb.World().load_urdf(pendulum())
+    for call, words in (
+        (lambda: body.joint('jiont'), ["'jiont'", "'joint'?", "robot 'robot'"]),
+        (lambda: body.link('bop'), ["'bop'", "'bob'?", 'world, bob']),
+        (lambda: body.device('imu'), ["'imu'", 'no sensor at all']),
+    ):
+        with pytest.raises(sb.UnknownNameError) as caught:
+            call()
+        assert all(word in str(caught.value) for word in words)
+
+
+def test_wrong_commands_change_nothing():
+    """Refuse wrong sizes, unknown names and values that are not finite, whole."""
+    body = sb.World().load_urdf(pendulum())
+    body.u = [0.5]
+    for values, joints, error in (
+        ([1.0, 2.0], None, sb.InvalidValueError),
+        ([1.0], ['nope'], sb.UnknownNameError),
+        ([float('inf')], ['joint'], sb.InvalidValueError),
+    ):
+        with pytest.raises(error):
+            body.command_effort(values, joints)
+    assert body.u[0] == 0.5
+
+
+def test_effort_that_is_not_finite_stops_the_step_and_keeps_the_state():
+    """Name joint and value; go on once it is mended."""
+    world = sb.World()
+    body = world.load_urdf(pendulum())
+    body.q = [0.3]
+    world.step(10)
+    q, steps = body.q[0], world.step_count
+    body.u[0] = np.nan
+    with pytest.raises(
+        sb.SimulationError, match=r"effort u = nan at robot 'robot', joint 'joint'"
+    ):
+        world.step(5)
+    assert (body.q[0], world.step_count) == (q, steps)
+    body.u[0] = 0.0
+    world.step(5)
+    assert world.step_count == steps + 5
+
+
+def test_free_base_without_mass_is_refused():
+    """Say what to add."""
+    with pytest.raises(sb.SimBridgeError, match='root link'):
+        sb.World().load_urdf(robot(link('nothing', 0.0)), fixed_base=False)
+
+
+def test_joint_parameters_are_checked():
+    """Refuse a negative damping by name."""
+    body = sb.World().load_urdf(pendulum())
+    with pytest.raises(
+        sb.InvalidValueError, match=r"damping = -1 \(robot 'robot', joint 'joint'\)"
+    ):
+        body.joint('joint').damping = -1
+
+
+def test_writing_the_state_is_seen_at_once():
+    """Compute poses from what was just written, without a step."""
+    body = sb.World().load_urdf(pendulum(length=2.0))
+    np.testing.assert_allclose(body.center_of_mass, (0, 0, -2))
+    body.q[0] = np.pi / 2
+    np.testing.assert_allclose(body.center_of_mass, (-2, 0, 0), atol=1e-12)
+    body.dq[0] = 1.0
+    np.testing.assert_allclose(body.link('bob').w, (0, 1, 0))
