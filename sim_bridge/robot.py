@@ -188,6 +188,8 @@ class Robot:
                 f'robot {self.name!r}',
             )
         quat = quat / norm
+        if not self._links:
+            return
         if self.fixed_base:
             self.world.model.frame[self._offsets.body] = [
                 *matrix_from_quaternion(quat).ravel(),
@@ -245,8 +247,8 @@ class Robot:
 
     @property
     def root_link(self) -> Link:
-        """The link that is no joint's child."""
-        return self._links[self.description.root]
+        """The link that is no joint's child; UnknownNameError for a robot without links."""
+        return self.link(self.description.root)
 
     def link(self, name: str) -> Link:
         """Give a link by name; raises UnknownNameError."""

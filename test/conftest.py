@@ -25,47 +25,49 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
 DOMAINS = range(1, 102)
 
-# Read by rclpy and the message modules when they are first imported, so set before any test module
-# is.
-os.environ.update({
-    'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-    'ROS_LOG_DIR': tempfile.mkdtemp(prefix='sim_bridge_test_log_'),
-    # a killed child must not leave shared memory behind
-    'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4',
-    # without it a value of the wrong type is published as garbage, silently
-    'ROS_PYTHON_CHECK_FIELDS': '1',
-    # children run this checkout, wherever they are started
-    'PYTHONPATH': os.pathsep.join(
-        filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
-    ),
-})
-
-
 @contextlib.contextmanager
 def reserved_domain():
     """Give a ROS domain id that no other pytest process of this machine uses meanwhile."""
-    folder = Path(tempfile.gettempdir())
     for domain in DOMAINS:
-        with open(folder / f'sim_bridge_test_domain_{domain}.lock', 'w') as lock:
+        path = Path(tempfile.gettempdir()) / f'sim_bridge_test_domain_{domain}.lock'
+        with contextlib.ExitStack() as stack:
             try:
+                lock = stack.enter_context(open(path, 'w'))
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                continue
+            except OSError:
+                continue  # held by another process, or made by another user
             yield domain
             return
-    raise RuntimeError(f'{DOMAINS} of ROS domains are all in use by other tests')
+    raise RuntimeError(f'no ROS domain left: all of {DOMAINS} are in use by tests')
 
 
 _process_resources = contextlib.ExitStack()
 
 
 def pytest_configure(config):
-    """Move this pytest process to a ROS domain of its own."""
-    os.environ['ROS_DOMAIN_ID'] = str(_process_resources.enter_context(reserved_domain()))
+    """
+    Set up what this pytest process and its children need to be alone on a ROS graph.
+
+    rclpy and the message modules read this when they are first imported: before any test module is.
+    """
+    enter = _process_resources.enter_context
+    os.environ.update({
+        'ROS_DOMAIN_ID': str(enter(reserved_domain())),
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+        'ROS_LOG_DIR': enter(tempfile.TemporaryDirectory(prefix='sim_bridge_test_')),
+        # a killed child must not leave shared memory behind
+        'FASTDDS_BUILTIN_TRANSPORTS': 'UDPv4',
+        # without it a value of the wrong type is published as garbage, silently
+        'ROS_PYTHON_CHECK_FIELDS': '1',
+        # children run this checkout, wherever they are started
+        'PYTHONPATH': os.pathsep.join(
+            filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
+        ),
+    })
 
 
 def pytest_unconfigure(config):
-    """Give the domain back."""
+    """Give the domain back and delete the logs."""
     _process_resources.close()
 
 

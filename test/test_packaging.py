@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import os
 from pathlib import Path
 import runpy
@@ -175,7 +176,8 @@ def test_pins_satisfy_the_ranges(repository, setup_arguments, python):
                 name = canonicalize_name(pin.name)
                 assert name not in pins, f'{name} is pinned twice'
                 pins[name] = str(pin.specifier).removeprefix('==')
-    ranges = [*setup_arguments['install_requires'], *sum(setup_arguments['extras_require'].values(), [])]
+    extras = setup_arguments['extras_require'].values()
+    ranges = [*setup_arguments['install_requires'], *itertools.chain(*extras)]
     for requirement in map(Requirement, ranges):
         name = canonicalize_name(requirement.name)
         pin = pins[name]

@@ -213,8 +213,27 @@ def test_effort_that_is_not_finite_stops_the_step_and_keeps_the_state():
 
 def test_free_base_without_mass_is_refused():
     """Say what to add."""
-    with pytest.raises(sb.SimBridgeError, match='root link'):
+    with pytest.raises(sb.SimBridgeError, match="mass of the free body = 0.0 .*link 'nothing'"):
         sb.World().load_urdf(robot(link('nothing', 0.0)), fixed_base=False)
+
+
+def test_point_mass_is_refused_where_it_could_spin_without_bound():
+    """Name the link and its inertia; fixed to the world it is welcome."""
+    point = robot(link('point', 1.0, inertia=(0, 0, 0)))
+    with pytest.raises(sb.InvalidValueError, match=r"inertia of the free body.*link 'point'"):
+        sb.World().load_urdf(point)
+    assert sb.World().load_urdf(point, fixed_base=True).mass == 1.0
+
+
+def test_robot_without_links_is_loaded_and_does_nothing():
+    """Step a world with an empty robot beside a real one."""
+    world = sb.World()
+    empty = world.load_urdf('<robot name="empty"/>')
+    bob = world.load_urdf(pendulum())
+    bob.q = [0.5]
+    world.step(10)
+    assert empty.joint_names == []
+    assert bob.dq[0] < 0.0
 
 
 def test_joint_parameters_are_checked():

@@ -75,7 +75,9 @@ def _compile(mechanism, time_step, gravity, integrator):
     spec.option.timestep = time_step
     spec.option.gravity = gravity
     spec.option.integrator = getattr(mujoco.mjtIntegrator, f'mjINT_{integrator}')
-    spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
+    # without autoreset: a motion that blows up is to be seen, not started again in silence
+    off = mujoco.mjtDisableBit
+    spec.option.disableflags = int(off.mjDSBL_CONTACT) | int(off.mjDSBL_AUTORESET)
     made = []
     for body in mechanism.bodies:
         parent = spec.worldbody if body.parent < 0 else made[body.parent]

@@ -79,16 +79,17 @@ def compile_robot(description: RobotDescription, fixed_base: bool | None = None)
     fixed_base: weld the root link to the world; None: only where the root link is called 'world'.
     Raises InvalidValueError where the base is free but nothing fixed to it has mass.
     """
-    return _Compiler(
-        description, description.root == _WORLD if fixed_base is None else fixed_base
-    ).compile()
+    if fixed_base is None:
+        fixed_base = description.root == _WORLD
+    return _Compiler(description, fixed_base or not description.links).compile()
 
 
 def axis_frame(axis: np.ndarray) -> np.ndarray:
-    """Give the smallest rotation (3, 3) that takes z to the unit vector `axis`."""
+    """Give a rotation (3, 3) that takes z to the unit vector `axis`."""
     x, y, z = axis
-    if z < -1.0 + 1e-12:
-        return np.diag([1.0, -1.0, -1.0])
+    if z < 0.0:
+        # half a turn first: the formula below loses all precision towards z = -1
+        return axis_frame(-axis) @ np.diag([1.0, -1.0, -1.0])
     v = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
     return np.eye(3) + v + v @ v / (1.0 + z)
 
@@ -142,26 +143,18 @@ class _Compiler:
 
     def compile(self) -> Blueprint:
         kind = engine.WELD if self._fixed_base else engine.FREE
-        base = self._add_body(-1, kind, np.eye(3), np.zeros(3), 0, 0)
         # depth first without recursion: real chains are deeper than Python's stack likes
-        pending = [(self._description.root, base, np.eye(3), np.zeros(3))]
+        pending = []
+        if self._description.root:
+            base = self._add_body(-1, kind, np.eye(3), np.zeros(3), 0, 0)
+            pending.append((self._description.root, base, np.eye(3), np.zeros(3)))
         while pending:
             link, body, rotation, position = pending.pop()
             self._place(link, body, rotation, position)
             for joint in reversed(self._children[link]):
                 pending.append((joint.child, *self._attach(joint, body, rotation, position)))
         model = self._model()
-        if (
-            not self._fixed_base
-            and model.inertia[base, 0] <= 0.0
-            and not np.any(model.parent == base)
-        ):
-            raise InvalidValueError(
-                'mass of the free base',
-                0.0,
-                'a positive mass on the root link or on a link fixed to it, or fixed_base=True',
-                f'robot {self._description.name!r}, link {self._description.root!r}',
-            )
+        self._check_free_bodies(model)
         return Blueprint(
             model,
             self._fixed_base,
@@ -172,6 +165,37 @@ class _Compiler:
             self._joint_q,
             self._joint_body,
         )
+
+    def _check_free_bodies(self, model: engine.Model) -> None:
+        """Refuse free bodies that a force would accelerate without bound."""
+        for body in np.flatnonzero(model.kind >= engine.FREE):
+            # welded bodies move with it
+            moving, masses = [body], list(self._masses[body])
+            for other in range(body + 1, len(model.parent)):
+                if model.parent[other] in moving and model.kind[other] == engine.WELD:
+                    moving.append(other)
+                    masses += self._masses[other]
+            mass, inertia = _combine(masses)[0], _combine(masses)[4:]
+            link = next(name for name, place in self._links.items() if place.body == body)
+            place = f'robot {self._description.name!r}, link {link!r}'
+            if mass <= 0.0:
+                raise InvalidValueError(
+                    'mass of the free body',
+                    float(mass),
+                    'a positive mass on this link or on a link fixed to it, or fixed_base=True',
+                    place,
+                )
+            alone = not np.any(np.isin(model.parent, moving) & (model.kind != engine.WELD))
+            matrix = np.zeros((3, 3))
+            matrix[np.triu_indices(3)] = inertia
+            if alone and np.linalg.eigvalsh(matrix, UPLO='U')[0] <= 0.0:
+                raise InvalidValueError(
+                    'inertia of the free body',
+                    tuple(inertia.tolist()),
+                    'a positive definite one (ixx ixy ixz iyy iyz izz, kg m²) on this link or on a '
+                    'link fixed to it, or fixed_base=True',
+                    place,
+                )
 
     def _add_body(
         self, parent: int, kind: int, rotation: np.ndarray, position: np.ndarray, q: int, v: int
@@ -262,8 +286,8 @@ class _Compiler:
             kind=np.array(kinds, np.int64),
             q_index=np.array(self._q_index, np.int64),
             v_index=np.array(self._v_index, np.int64),
-            frame=np.array(self._frame),
-            inertia=np.array([_combine(masses) for masses in self._masses]),
+            frame=np.array(self._frame).reshape(-1, 12),
+            inertia=np.array([_combine(masses) for masses in self._masses]).reshape(-1, 10),
             passive=passive,
             limits=limits,
             mimic=np.array(mimic, np.int64).reshape(-1, 2),

@@ -18,7 +18,9 @@ mostly is in the next, which then costs no more than a step without stops.
 from __future__ import annotations
 
 from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.model import DAMPING, FRICTION, LOWER, REFERENCE, STIFFNESS, UPPER, VELOCITY
+from sim_bridge.engine.model import (
+    DAMPING, FRICTION, LOWER, PRISMATIC, REFERENCE, REVOLUTE, STIFFNESS, UPPER, VELOCITY,
+)
 from sim_bridge.engine.state import (
     AT_LOWER,
     AT_UPPER,
@@ -28,6 +30,8 @@ from sim_bridge.engine.state import (
     SLIDING_FORTH,
     STUCK,
 )
+
+_VELOCITY_SLACK = 1e-11  # rad/s or m/s
 
 
 @kernel
@@ -105,22 +109,22 @@ def set_right_hand_side(
 
 
 @kernel
-def _next_mode(mode, v, effort, friction, lo, hi):
+def _next_mode(mode, v, effort, friction, lo, hi, v_slack, effort_slack):
     """
     Give the mode a joint should have, from its velocity (where loose) or its constraint effort
     (where locked).
     """
     sliding_forth = SLIDING_FORTH if friction > 0.0 else LOOSE
     sliding_back = SLIDING_BACK if friction > 0.0 else LOOSE
-    slack = 1e-12 * (friction + abs(effort))
+    slack = effort_slack + 1e-12 * (friction + abs(effort))
     if mode == HELD:
         return mode
     if mode < STUCK:
-        if v > hi:
+        if v > hi + v_slack:
             return AT_UPPER
-        if v < lo:
+        if v < lo - v_slack:
             return AT_LOWER
-        return STUCK if mode * v < 0.0 else mode
+        return STUCK if mode * v < -v_slack else mode
     # the interval of efforts that the friction and the stop can give at the locked velocity
     if mode == AT_UPPER and hi > 0.0:
         return sliding_forth if effort > -friction + slack else mode
@@ -155,22 +159,30 @@ def settle_locked(
 
 @kernel
 def update_modes(
-    q_of_v, passive, limits,  # model
-    q, v_next, constraint,  # state (read)
-    h, only_first, mode_inout,
+    kind, q_index, v_index, passive, limits,  # model
+    q, hinge, v_next, constraint,  # state (read)
+    h, pivots, max_pivots, mode_inout,
 ):
-    """Change the modes whose signs are wrong; give how many were changed."""
+    """
+    Change the modes whose signs are wrong; give how many were changed.
+
+    A sign counts as wrong by a velocity of `v_slack` or more, or by the effort that gives it to the
+    joint within the step: where a stop just touches, rounding alone decides the sign. The slack
+    grows with the pivots; in their second half only the first wrong joint is changed.
+    """
+    v_slack = _VELOCITY_SLACK * 10.0 ** (pivots // 10)
     changed = 0
-    for joint in range(q_of_v.shape[0]):
-        at = q_of_v[joint]
-        if at < 0:
+    for body in range(kind.shape[0]):
+        if kind[body] != REVOLUTE and kind[body] != PRISMATIC:
             continue
+        joint, at = v_index[body], q_index[body]
         mode = _next_mode(
             mode_inout[joint], v_next[joint], constraint[joint], passive[joint, FRICTION],
-            lowest_velocity(limits, joint, q[at], h), highest_velocity(limits, joint, q[at], h))
+            lowest_velocity(limits, joint, q[at], h), highest_velocity(limits, joint, q[at], h),
+            v_slack, hinge[body, 6] * v_slack / h)
         if mode != mode_inout[joint]:
             mode_inout[joint] = mode
             changed += 1
-            if only_first:
+            if 2 * pivots > max_pivots:
                 break
     return changed

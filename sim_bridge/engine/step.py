@@ -75,8 +75,9 @@ def choose_velocities(model, options, state, ws):
         advance_velocities(model, options, state, ws)
         settle_locked(model.q_of_v, model.passive, model.limits, ws.q, state.v, state.u, ws.mode,
                       options.time_step, ws.v_next, ws.constraint)
-        changed = update_modes(model.q_of_v, model.passive, model.limits, ws.q, ws.v_next, ws.constraint,
-                               options.time_step, 2 * pivots > options.max_pivots, ws.mode)
+        changed = update_modes(model.kind, model.q_index, model.v_index, model.passive, model.limits,
+                               ws.q, ws.hinge, ws.v_next, ws.constraint,
+                               options.time_step, pivots, options.max_pivots, ws.mode)
         if changed == 0 or pivots > options.max_pivots:
             return pivots
         pivots += 1
