@@ -62,10 +62,10 @@ setup(
     zip_safe=False,
     python_requires='>=3.10',
     install_requires=[
-        'numba>=0.59',
+        'numba>=0.58',
         'numpy>=1.24',
         'urdf-parser-py>=0.0.4',
-        'xacro>=2.0',
+        'xacro>=2.1',
     ],
     extras_require={
         # colcon-core refuses later ones; earlier ones need the wheel package beside them

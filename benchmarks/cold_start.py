@@ -55,5 +55,5 @@ def start(cache: str | None = None) -> dict[str, float]:
     if cache is not None:
         environment['NUMBA_CACHE_DIR'] = cache
     done = subprocess.run([sys.executable, '-c', _CHILD, str(_ROOT / 'urdf' / f'{ROBOT}.urdf')],
-                          env=environment, check=True, capture_output=True, text=True)
+                          env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(done.stdout)

@@ -23,13 +23,14 @@ class Target:
     @property
     def verdict(self) -> str:
         """Say 'met', 'MISSED' or, where an engine is missing, 'not measured'."""
-        if math.isnan(self.measured):
+        if math.isnan(self.measured) or math.isnan(self.limit):
             return 'not measured'
         return 'met' if self.measured <= self.limit else 'MISSED'
 
     def row(self) -> list[str]:
         """Return the cells of the targets' table."""
-        return [self.claim, f'{self.measured:.3g}', f'<= {self.limit:.3g}', self.verdict]
+        return [self.claim, _number(self.measured, '{:.3g}'), _number(self.limit, '<= {:.3g}'),
+                self.verdict]
 
 
 @dataclass
@@ -46,7 +47,9 @@ class Report:
 
     def add_table(self, title: str, header: Sequence[str], rows: Sequence[Sequence[str]],
                   notes: str = '') -> None:
-        """Append a table as text."""
+        """Append a table as text, unless it has no rows."""
+        if not rows:
+            return
         self.sections.append(format_table(title, header, rows, notes))
 
     def add_targets(self, targets: Sequence[Target]) -> None:
@@ -54,8 +57,10 @@ class Report:
         self.add_table('Targets', ['claim', 'measured', 'target', ''],
                        [target.row() for target in targets])
         self.data['targets'] = [
-            {'claim': target.claim, 'measured': target.measured, 'limit': target.limit,
-             'verdict': target.verdict} for target in targets]
+            {'claim': target.claim, 'verdict': target.verdict,
+             # JSON knows no nan
+             'measured': None if math.isnan(target.measured) else target.measured,
+             'limit': None if math.isnan(target.limit) else target.limit} for target in targets]
 
     def add_missing(self, missing: dict[str, str]) -> None:
         """Say what is not here and how to install it."""
@@ -95,6 +100,10 @@ def format_table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]
     rule = '-' * (sum(widths) + 2 * (len(widths) - 1))
     body = [title, rule, line(header), rule, *map(line, rows), rule]
     return '\n'.join([*body, notes] if notes else body)
+
+
+def _number(value: float, form: str) -> str:
+    return '-' if math.isnan(value) else form.format(value)
 
 
 def describe_machine() -> dict[str, str]:

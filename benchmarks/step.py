@@ -19,10 +19,10 @@ ENGINES = (OURS, MUJOCO, 'MuJoCo implicitfast', ODE, 'ODE dWorldQuickStep', 'Pin
 TIME_STEP = 1e-3
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
-_NOTES = """Medians of {rounds} rounds in which the engines take turns; 1 ms steps, no contacts,
-limits or friction; processor time of the thread. Loops: MuJoCo's nstep, in C; ODE's C function
-called by a compiled loop; Pinocchio's aba by abaInParallel on one thread, without integration;
-sim_bridge's step(n) in one call, and step() once per step."""
+_NOTES = """Medians of {rounds} rounds in which the engines take turns; processor time of the
+thread; 1 ms steps without contacts, limits or friction. Loops: MuJoCo's nstep, in C; ODE's C
+function called by a compiled loop; Pinocchio's aba by abaInParallel on one thread, without
+integration; sim_bridge's step(n) in one call, and step() once per step."""
 
 
 def run(rounds: int = 15, lengths: tuple[int, ...] = CHAIN_LENGTHS) -> Report:
@@ -36,17 +36,17 @@ def run(rounds: int = 15, lengths: tuple[int, ...] = CHAIN_LENGTHS) -> Report:
         robots[f'{name} ({mechanism.dof})'] = _measure(mechanism, engines, rounds)
 
     report = Report('step')
-    notes = _NOTES.format(rounds=rounds)
     columns = [OURS, OURS_PER_CALL, *[name for name in ENGINES if name != OURS]]
     for title, first, times in (('Revolute chains', 'links', chains),
                                 ('Real robots', 'robot (dof)', robots)):
         report.add_table(f'{title}: microseconds per step', [first, *columns],
-                         [[str(key), *[_cell(row, name, 1e6) for name in columns]]
-                          for key, row in times.items()], notes)
+                         [[str(key), *[_cell(row, name) for name in columns]]
+                          for key, row in times.items()])
         report.add_table(f'{title}: time of sim_bridge relative to the others',
                          [first, *columns[2:]],
                          [[str(key), *[_ratio_cell(row, name) for name in columns[2:]]]
                           for key, row in times.items()])
+    report.sections.append(_NOTES.format(rounds=rounds))
     report.add_targets(_targets(chains, robots))
     report.add_versions(versions())
     report.add_missing({**missing, **missing_robots})
@@ -88,8 +88,8 @@ def _exponent(chains, name):
                             np.log([row[name] for row in chains.values()]), 1)[0])
 
 
-def _cell(row, name, factor):
-    return f'{row[name] * factor:.2f}' if name in row else 'missing'
+def _cell(row, name):
+    return f'{row[name] * 1e6:.2f}' if name in row else 'missing'
 
 
 def _ratio_cell(row, name):

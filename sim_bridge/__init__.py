@@ -1,6 +1,7 @@
 """
-A robot simulator for ROS 2: URDF in, an in-house ODE-like stepper, the topics of a real robot's
-drivers out.
+A robot simulator for ROS 2.
+
+URDF in, an in-house ODE-like stepper, the topics of a real robot's drivers out.
 """
 
 from sim_bridge import dynamics

@@ -13,7 +13,7 @@ import numpy as np
 
 from sim_bridge.engine import rigid_body
 from sim_bridge.engine.handle import Handle
-from sim_bridge.engine.model import Model, Options
+from sim_bridge.engine.model import body_count, Model, Options, position_count, velocity_count
 from sim_bridge.engine.state import State
 from sim_bridge.engine.workspace import make_workspace
 from sim_bridge.errors import InvalidValueError
@@ -32,10 +32,7 @@ def mass_matrix(robot: Robot) -> np.ndarray:
 
 
 def bias_forces(robot: Robot) -> np.ndarray:
-    """
-    Give (nv,) the efforts that gravity and velocity demand at zero acceleration: C dq + g [N,
-    N m].
-    """
+    """Give (nv,) the efforts [N, N m] that hold the accelerations at zero: C dq + g."""
     return inverse_dynamics(robot, np.zeros(_alone(robot)[1]))
 
 
@@ -57,43 +54,36 @@ def forward_dynamics(robot: Robot, u: np.ndarray) -> np.ndarray:
 
 def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     """
-    Give the (6, nv) Jacobian of a link's frame: its origin's linear velocity, then angular
-    velocity; world axes.
+    Give the (6, nv) Jacobian of a link's frame.
+
+    Rows: linear velocity of the frame's origin (3), angular velocity (3); world axes.
     """
     handle, nv = _alone(robot)
     placement = (robot.link(link) if isinstance(link, str) else link).placement
     matrix = np.zeros((6, nv))
-    rigid_body.jacobian(
-        handle.table, placement.body, np.ascontiguousarray(placement.position), matrix
-    )
+    point = np.ascontiguousarray(placement.position)
+    rigid_body.jacobian(handle.table, placement.body, point, matrix)
     return matrix
 
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
     """Give the robot's own part of the world as a model of its own, at the present state."""
-    at, own, model, state = (
-        robot.offsets,
-        robot.blueprint.model,
-        robot.world.model,
-        robot.world.state,
-    )
-    nb, nv = len(own.parent), len(own.q_of_v)
+    at, own = robot.offsets, robot.blueprint.model
+    model, state = robot.world.model, robot.world.state
+    nb, nv = body_count(own), velocity_count(own)
     bodies, velocities = slice(at.body, at.body + nb), slice(at.v, at.v + nv)
-    nq = sum((0, 1, 1, 7, 7)[kind] for kind in own.kind)
+    nq = position_count(own)
     part: Model = own._replace(
         frame=model.frame[bodies],
         passive=model.passive[velocities],
         limits=model.limits[velocities],
         gravity=model.gravity,
     )
+    by_velocity = set(State._fields) - {'q', 'wrench'}
     present = State(
         q=state.q[at.q : at.q + nq].copy(),
         wrench=np.zeros((nb, 6)),
-        **{
-            field: getattr(state, field)[velocities].copy()
-            for field in State._fields
-            if field not in ('q', 'wrench')
-        },
+        **{field: getattr(state, field)[velocities].copy() for field in by_velocity},
     )
     return Handle(part, _OPTIONS, present, make_workspace(part)), nv
 

@@ -22,13 +22,10 @@ class UnknownNameError(SimBridgeError, KeyError):
         """
         Build the message.
 
-        Parameters
-        ----------
         kind: what was looked for, in the singular: 'joint', 'link', 'sensor' …
         name: the name as it was given.
         known: the names that would have been accepted.
         place: where it was looked for, such as "robot 'arm'".
-
         """
         self.kind, self.name, self.known = kind, name, list(known)
         where = f' in {place}' if place else ''
@@ -54,13 +51,10 @@ class InvalidValueError(SimBridgeError, ValueError):
         """
         Build the message.
 
-        Parameters
-        ----------
         what: the name of the quantity, as the user wrote it.
         value: the value given.
         expected: what would have been accepted, with its unit.
         place: where the value was given, such as "robot 'arm', joint 'elbow'".
-
         """
         self.what, self.value, self.expected = what, value, expected
         where = f' ({place})' if place else ''
@@ -79,16 +73,10 @@ class MissingRosError(SimBridgeError, ImportError):
     """ROS 2 is asked for where there is none."""
 
     def __init__(self, what: str):
-        """
-        Build the message.
-
-        Parameters
-        ----------
-        what: what needs ROS 2.
-
-        """
+        """Build the message; `what` is the command that needs ROS 2."""
         super().__init__(
-            f'{what} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS 2 installation; or '
-            "install the wheels on Linux x86_64, by `pip install 'sim_bridge[ros]'`; or use `make run` in the "
-            'source folder, which installs them into .venv'
+            f'{what} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS 2 '
+            'installation; or install the wheels on Linux x86_64, by '
+            "`pip install 'sim_bridge[ros]'`; or use `make run` in the source folder, which "
+            'installs them into .venv'
         )

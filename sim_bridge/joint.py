@@ -62,19 +62,16 @@ class Joint:
     """
 
     damping = _Parameter(
-        'passive', engine.DAMPING, 'a number of at least 0 [N m s/rad or N s/m]', 0.0
-    )
+        'passive', engine.DAMPING, 'a number of at least 0 [N m s/rad or N s/m]', 0.0)
     friction = _Parameter('passive', engine.FRICTION, 'a number of at least 0 [N m or N]', 0.0)
     armature = _Parameter('passive', engine.ARMATURE, 'a number of at least 0 [kg m² or kg]', 0.0)
     stiffness = _Parameter(
-        'passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0
-    )
+        'passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0)
     reference = _Parameter('passive', engine.REFERENCE, 'a number [rad or m]')
     lower = _Parameter('limits', engine.LOWER, 'a number, or -inf for none [rad or m]')
     upper = _Parameter('limits', engine.UPPER, 'a number, or inf for none [rad or m]')
     effort_limit = _Parameter(
-        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0
-    )
+        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
 
     def __init__(self, robot: Robot, description: JointDescription, parent: Link, child: Link):
         """Belong to a robot; World makes joints."""
@@ -139,26 +136,23 @@ class Joint:
     @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
         """
-        Force [N] and torque [N m] of the parent on the child through the joint, about the joint's
-        origin, world axes.
+        Force [N] and torque [N m] of the parent on the child through the joint.
 
-        Everything that passes: the applied effort, friction, stops, and what the structure
-        carries. Raises StateError for a fixed joint without a force-torque sensor, which is part
-        of its body.
+        About the joint's origin, world axes. Everything that passes: the applied effort, friction,
+        stops, and what the structure carries. Raises StateError for a fixed joint without a
+        force-torque sensor, which is part of its body.
         """
         body = self.robot.joint_body(self)
         if body is None:
             raise StateError(
-                f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not computed: '
-                'its links are one body. Declare a force-torque sensor on it'
+                f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not '
+                'computed: its links are one body. Declare a force-torque sensor on it'
             )
-        # the child link's frame is the joint's, and its site's reaction is that of the joint of
-        # its body
+        # the child link's frame is the joint's, and its site's reaction that of its body's joint
         site = self.robot.site(self.child_link)
         rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
-        return -rotation @ site[SITE_FORCE : SITE_FORCE + 3], -rotation @ site[
-            SITE_TORQUE : SITE_TORQUE + 3
-        ]
+        force, torque = site[SITE_FORCE : SITE_FORCE + 3], site[SITE_TORQUE : SITE_TORQUE + 3]
+        return -rotation @ force, -rotation @ torque
 
     @property
     def coordinates(self) -> tuple[int, int]:
@@ -167,8 +161,9 @@ class Joint:
 
     def parameter_row(self, array: str) -> np.ndarray:
         """
-        Give the joint's row of the model's array 'passive' or 'limits'; raise StateError
-        if it is no one-axis joint.
+        Give the joint's row of the model's array 'passive' or 'limits'.
+
+        Raises StateError for a joint that is not a one-axis one.
         """
         if self.coordinates != (1, 1):
             raise StateError(

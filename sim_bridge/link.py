@@ -118,9 +118,8 @@ class Link:
         tau: (3,) torque [N m], world axes. Raises InvalidValueError where it is not three finite
         numbers.
         """
-        self.robot.add_wrench(
-            self.placement.body, np.zeros(3), self._vector('torque', tau), self.p
-        )
+        tau = self._vector('torque', tau)
+        self.robot.add_wrench(self.placement.body, np.zeros(3), tau, self.p)
 
     def _site(self, column: int) -> np.ndarray:
         return self.robot.site(self)[column : column + 3].copy()
@@ -128,10 +127,6 @@ class Link:
     def _vector(self, what: str, value: object) -> np.ndarray:
         vector = np.asarray(value, dtype=float)
         if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise InvalidValueError(
-                what,
-                value,
-                'three finite numbers',
-                f'robot {self.robot.name!r}, link {self.name!r}',
-            )
+            place = f'robot {self.robot.name!r}, link {self.name!r}'
+            raise InvalidValueError(what, value, 'three finite numbers', place)
         return vector

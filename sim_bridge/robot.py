@@ -53,10 +53,8 @@ class Robot:
         }
         self._joints: dict[str, Joint] = {}
         for joint_description in description.joints.values():
-            parent, child = (
-                self._links[joint_description.parent],
-                self._links[joint_description.child],
-            )
+            parent = self._links[joint_description.parent]
+            child = self._links[joint_description.child]
             joint = Joint(self, joint_description, parent, child)
             self._joints[joint.name] = joint
             child.parent, child.joint = parent, joint
@@ -69,10 +67,10 @@ class Robot:
 
     def __repr__(self) -> str:
         """Show the size."""
-        return f'<Robot {self.name!r}: {len(self._links)} links, {len(self.joint_names)} one-axis joints>'
+        links, joints = len(self._links), len(self.joint_names)
+        return f'<Robot {self.name!r}: {links} links, {joints} one-axis joints>'
 
-    # --- coordinates
-    # ------------------------------------------------------------------------------------------------
+    # --- coordinates -----------------------------------------------------------------------------
 
     @property
     def q(self) -> np.ndarray:
@@ -94,10 +92,7 @@ class Robot:
 
     @property
     def u(self) -> np.ndarray:
-        """
-        Applied efforts; a view to read and write. They stay until changed; a step clamps
-        them to the limits.
-        """
+        """Applied efforts, kept until changed and clamped by steps; a view to read and write."""
         return self._u
 
     @u.setter
@@ -141,25 +136,18 @@ class Robot:
         efforts = np.asarray(values, dtype=float)
         if efforts.shape != (len(names),):
             raise InvalidValueError(
-                'number of efforts',
-                efforts.size,
-                f'{len(names)}, one for each of {", ".join(names)}',
-                f'robot {self.name!r}',
-            )
-        for joint, effort in zip(names, efforts):
+                'number of efforts', efforts.size,
+                f'{len(names)}, one for each of {", ".join(names)}', f'robot {self.name!r}')
+        for joint, effort in zip(names, efforts, strict=True):
             if joint not in self._index:
                 raise UnknownNameError('joint', joint, self.joint_names, f'robot {self.name!r}')
             if not np.isfinite(effort):
                 raise InvalidValueError(
-                    'effort',
-                    float(effort),
-                    'a finite number [N m or N]',
-                    f'robot {self.name!r}, joint {joint!r}',
-                )
+                    'effort', float(effort),
+                    'a finite number [N m or N]', f'robot {self.name!r}, joint {joint!r}')
         self._u[[self._index[joint] for joint in names]] = efforts
 
-    # --- base
-    # -------------------------------------------------------------------------------------------------------
+    # --- base ------------------------------------------------------------------------------------
 
     @property
     def fixed_base(self) -> bool:
@@ -175,26 +163,19 @@ class Robot:
         position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for
         anything else.
         """
-        p, quat = (
-            self._finite('position', position, 3),
-            self._finite('orientation', orientation, 4),
-        )
+        p = self._finite('position', position, 3)
+        quat = self._finite('orientation', orientation, 4)
         norm = float(np.linalg.norm(quat))
         if norm < 1e-6:
             raise InvalidValueError(
-                'orientation',
-                tuple(quat),
-                'a quaternion x y z w of non-zero length',
-                f'robot {self.name!r}',
-            )
+                'orientation', tuple(quat),
+                'a quaternion x y z w of non-zero length', f'robot {self.name!r}')
         quat = quat / norm
         if not self._links:
             return
         if self.fixed_base:
-            self.world.model.frame[self._offsets.body] = [
-                *matrix_from_quaternion(quat).ravel(),
-                *p,
-            ]
+            rotation = matrix_from_quaternion(quat)
+            self.world.model.frame[self._offsets.body] = [*rotation.ravel(), *p]
             self.world.invalidate()
         else:
             at = self._offsets.q
@@ -204,36 +185,29 @@ class Robot:
         self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0)
     ) -> None:
         """
-        Set the velocity of the root link's origin [m/s] and its angular velocity [rad/s], world
-        axes.
+        Set the velocity of the root link.
 
-        Raises InvalidValueError for a fixed base or values that are not finite.
+        linear: of its origin [m/s]. angular: [rad/s]. Both in world axes. Raises InvalidValueError
+        for a fixed base or values that are not finite.
         """
-        v, w = (
-            self._finite('linear velocity', linear, 3),
-            self._finite('angular velocity', angular, 3),
-        )
+        v = self._finite('linear velocity', linear, 3)
+        w = self._finite('angular velocity', angular, 3)
         if self.fixed_base:
             raise InvalidValueError(
-                'base velocity', (*v, *w), 'a robot with a free base', f'robot {self.name!r}'
-            )
+                'base velocity', (*v, *w), 'a robot with a free base', f'robot {self.name!r}')
         at = self._offsets.v
         self.world.state.v[at : at + 6] = [*v, *w]
 
     @property
     def hold(self) -> bool:
-        """
-        Whether all one-axis joints are locked in place, whatever effort it takes; set it
-        to change that.
-        """
+        """Whether all one-axis joints are locked in place, whatever it takes; to be set."""
         return bool(self.world.state.hold[self._own_one_axis].any())
 
     @hold.setter
     def hold(self, value: bool) -> None:
         self.world.state.hold[self._own_one_axis] = int(bool(value))
 
-    # --- parts
-    # ------------------------------------------------------------------------------------------------------
+    # --- parts -----------------------------------------------------------------------------------
 
     @property
     def links(self) -> list[Link]:
@@ -264,8 +238,9 @@ class Robot:
 
     def devices(self, kind: type[_Kind] = Device) -> list[_Kind]:
         """
-        Give the devices of a class, in the order of the description; an IMU's parts count
-        as devices too.
+        Give the devices of a class, in the order of the description.
+
+        Where a class is given, an IMU's gyro and accelerometer count as devices too.
         """
         every: list[Device] = []
         for device in self._devices.values():
@@ -283,17 +258,13 @@ class Robot:
 
     @property
     def center_of_mass(self) -> np.ndarray:
-        """
-        (3,) centre of mass of all links [m], world; the root link's origin for a massless
-        robot.
-        """
+        """(3,) centre of mass of all links [m], world; the root's origin if there is no mass."""
         total = self.mass
         if total <= 0.0:
             return self.root_link.p
         return sum(link.m * link.wc for link in self._links.values()) / total
 
-    # --- for Link, Joint, World and dynamics
-    # ------------------------------------------------------------------------
+    # --- for Link, Joint, World and dynamics -----------------------------------------------------
 
     def bind(self, offsets: Offsets, first_site: int) -> None:
         """Take new places in the world's arrays."""
@@ -301,13 +272,8 @@ class Robot:
         start = offsets.v + self.blueprint.first_v
         self._one_axis = slice(start, start + len(self.joint_names))
         self._own_one_axis = np.array(
-            [
-                start + k
-                for k, name in enumerate(self.joint_names)
-                if self._joints[name].mimic is None
-            ],
-            dtype=np.int64,
-        )
+            [start + k for k, name in enumerate(self.joint_names)
+             if self._joints[name].mimic is None], dtype=np.int64)
         start_q = offsets.q + (0 if self.fixed_base else 7)
         state = self.world.state
         self._q = state.q[start_q : start_q + len(self.joint_names)]
@@ -333,11 +299,9 @@ class Robot:
         for joint in self._joints.values():
             if joint.type is JointType.FLOATING:
                 parent, origin = joint.parent_link, joint.description.origin
+                position = parent.p + parent.R @ origin.position
                 rotation = parent.R @ origin.rotation
-                joint.q = [
-                    *(parent.p + parent.R @ origin.position),
-                    *quaternion_from_matrix(rotation),
-                ]
+                joint.q = [*position, *quaternion_from_matrix(rotation)]
 
     def invalidate(self) -> None:
         """Forget what was computed from the model's parameters."""
@@ -354,21 +318,13 @@ class Robot:
             for link in self._links.values()
         ]
         for device in self._devices.values():
-            place, pose = device.link.placement, device.description.pose
-            if (
-                device.description.kind is SensorKind.FORCE_TORQUE
-                and device.description.frame != 'sensor'
-            ):
-                # SDF's frames 'child' and 'parent': about the joint's origin
-                frames.append((place.body, place.rotation, place.position))
-            else:
-                frames.append(
-                    (
-                        place.body,
-                        place.rotation @ pose.rotation,
-                        place.position + place.rotation @ pose.position,
-                    )
-                )
+            sensor, place = device.description, device.link.placement
+            rotation, position = place.rotation, place.position
+            # SDF's frames 'child' and 'parent' are about the joint's origin wherever the sensor is
+            if sensor.kind is not SensorKind.FORCE_TORQUE or sensor.frame == 'sensor':
+                position = position + rotation @ sensor.pose.position
+                rotation = rotation @ sensor.pose.rotation
+            frames.append((place.body, rotation, position))
         return frames
 
     def device_sites(self) -> list[tuple[Device, int]]:
@@ -401,15 +357,11 @@ class Robot:
 
     def parameter_row(self, array: str, joint: Joint) -> np.ndarray:
         """Give a one-axis joint's row of a model array."""
-        return getattr(self.world.model, array)[
-            self._offsets.v + self.blueprint.joint_v[joint.name]
-        ]
+        rows = getattr(self.world.model, array)
+        return rows[self._offsets.v + self.blueprint.joint_v[joint.name]]
 
     def joint_body(self, joint: Joint) -> int | None:
-        """
-        Give the number of the body that hangs on a joint, None where the joint is merged
-        away.
-        """
+        """Give the number of the body that hangs on a joint, None if the joint is merged away."""
         body = self.blueprint.joint_body.get(joint.name)
         return None if body is None else self._offsets.body + body
 
@@ -426,11 +378,8 @@ class Robot:
         array = np.asarray(value, dtype=float)
         if array.shape not in ((), view.shape):
             raise InvalidValueError(
-                f'shape of {what}',
-                array.shape,
-                f'{view.shape}, one for each joint',
-                f'robot {self.name!r}',
-            )
+                f'shape of {what}', array.shape,
+                f'{view.shape}, one for each joint', f'robot {self.name!r}')
         view[:] = array
 
     def _finite(self, what: str, value: object, size: int) -> np.ndarray:

@@ -18,7 +18,7 @@ from sim_bridge.engine import step as stepper
 from sim_bridge.engine.energy import energy, momentum
 from sim_bridge.engine.handle import Handle
 from sim_bridge.engine.join import join_models, Offsets
-from sim_bridge.engine.model import body_count, Model, Options, velocity_count
+from sim_bridge.engine.model import body_count, Model, Options, position_count, velocity_count
 from sim_bridge.engine.observe import observe, SITE_SIZE
 from sim_bridge.engine.state import assign_state, copy_state, make_state, State
 from sim_bridge.engine.workspace import make_workspace
@@ -30,8 +30,9 @@ _SOLVERS = ('direct',)
 
 class Energy(NamedTuple):
     """
-    Energy [J]: kinetic; and potential, of gravity (zero at the world's origin) and of joint
-    springs.
+    Energy [J].
+
+    Potential: of gravity, zero at the world's origin, and of joint springs.
     """
 
     kinetic: float
@@ -45,8 +46,9 @@ class Energy(NamedTuple):
 
 class Momentum(NamedTuple):
     """
-    Momentum, world axes: linear (3,) [kg m/s], angular (3,) about the world's origin [kg
-    m²/s].
+    Momentum, world axes.
+
+    linear: (3,) [kg m/s]. angular: (3,) [kg m²/s], about the world's origin.
     """
 
     linear: np.ndarray
@@ -93,21 +95,14 @@ class World:
         """
         Make an empty world.
 
-        Parameters
-        ----------
         time_step: s; rounded to a whole number of nanoseconds, so that stamps do not drift.
         gravity: (3,) [m/s²], world axes.
         solver: 'direct': stops, friction and mimic joints solved exactly.
         seed: of the sensors' noise.
 
         Raises InvalidValueError for values outside these.
-
         """
-        if not (
-            isinstance(time_step, (int, float))
-            and math.isfinite(time_step)
-            and 1e-9 <= time_step <= 1.0
-        ):
+        if not (isinstance(time_step, (int, float)) and 1e-9 <= time_step <= 1.0):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
         self.time_step_ns = round(time_step * 1e9)
         self.gravity = np.array(gravity, dtype=float)
@@ -123,13 +118,11 @@ class World:
         self.report = StepReport()
         self.robots: dict[str, Robot] = {}
         self._options = Options(
-            time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100
-        )
+            time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100)
         self._join([])
         self._initial = copy_state(self.state)
 
-    # --- robots
-    # -----------------------------------------------------------------------------------------------------
+    # --- robots ----------------------------------------------------------------------------------
 
     def load_urdf(
         self,
@@ -146,8 +139,6 @@ class World:
         """
         Read a URDF or xacro file, or XML text, and add the robot.
 
-        Parameters
-        ----------
         path_or_xml: file, or the text itself.
         name: unique in the world; the description's own, numbered where that is taken, if None.
         fixed_base: weld the root link to the world; None: only where it is called 'world'.
@@ -157,11 +148,9 @@ class World:
         package_paths: folders to search for package:// files.
 
         Raises DescriptionError, with the whole report, for a description that cannot be simulated.
-
         """
         description = load_description(
-            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors
-        )
+            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors)
         return self.add_robot(description, name, fixed_base, position, orientation)
 
     def add_robot(
@@ -173,8 +162,9 @@ class World:
         orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
     ) -> Robot:
         """
-        Add a robot of a checked description; as `load_urdf`. Its present pose becomes the
-        one `reset` goes back to.
+        Add a robot of a checked description; as `load_urdf`.
+
+        The state it is added in is the one `reset` goes back to.
         """
         if name is None:
             name = description.name
@@ -183,8 +173,7 @@ class World:
                 name, number = f'{description.name}_{number}', number + 1
         elif name in self.robots:
             raise InvalidValueError(
-                'name', name, f'one that is not taken yet (taken: {", ".join(self.robots)})'
-            )
+                'name', name, f'one that is not taken yet (taken: {", ".join(self.robots)})')
         robot = Robot(self, name, description, compile_robot(description, fixed_base))
         self._join([*self.robots.values(), robot])
         try:
@@ -197,8 +186,7 @@ class World:
         self._remember_initial(robot)
         return robot
 
-    # --- time
-    # -------------------------------------------------------------------------------------------------------
+    # --- time ------------------------------------------------------------------------------------
 
     @property
     def time(self) -> float:
@@ -213,6 +201,7 @@ class World:
         SimulationError where a step gives something that is not finite: the state before that step
         is kept, the message names the culprit.
         """
+        self.report = StepReport()
         if n == 1 and not self._sampled:
             self._advance(1)
         else:
@@ -220,10 +209,8 @@ class World:
                 raise InvalidValueError('n', n, 'an integer of at least 0')
             end = self.step_count + int(n)
             while self.step_count < end:
-                stop = min(
-                    (self._next_sample(device, end) for device, _ in self._sampled), default=end
-                )
-                self._advance(min(stop, end) - self.step_count)
+                stops = [self._next_sample(device, end) for device, _ in self._sampled]
+                self._advance(min([end, *stops]) - self.step_count)
                 self._sample_devices(end)
         if self._pushed:
             self.state.wrench[:] = 0.0
@@ -238,10 +225,9 @@ class World:
 
     def reset(self, time: bool = False) -> None:
         """
-        Put every robot back to where it was added, at rest and without efforts, and begin the
-        sensors' noise again.
+        Put every robot back to where it was added, at rest and without efforts.
 
-        time: also set the step count to 0.
+        The sensors' noise begins again. time: also set the step count to 0.
         """
         assign_state(self.state, self._initial)
         self._pushed = False
@@ -251,46 +237,40 @@ class World:
         for device, _ in self._sampled:
             device.reset(self.seed)
 
-    # --- state
-    # ------------------------------------------------------------------------------------------------------
+    # --- state -----------------------------------------------------------------------------------
 
     def save(self) -> Snapshot:
         """Give a snapshot that `restore` goes back to, bit for bit."""
-        return Snapshot(
-            self.step_count, copy_state(self.state), [device.save() for device, _ in self._sampled]
-        )
+        devices = [device.save() for device, _ in self._sampled]
+        return Snapshot(self.step_count, copy_state(self.state), devices)
 
     def restore(self, snapshot: Snapshot) -> None:
         """
-        Go back to a snapshot of this world; raises InvalidValueError where robots were
-        added since.
+        Go back to a snapshot of this world.
+
+        Raises InvalidValueError where robots were added since.
         """
         if [a.shape for a in snapshot.state] != [a.shape for a in self.state]:
             raise InvalidValueError(
-                'snapshot',
-                f'of {len(snapshot.state.q)} positions',
-                f'one of this world, of {len(self.state.q)} positions',
-            )
+                'snapshot', f'of {len(snapshot.state.q)} positions',
+                f'one of this world, of {len(self.state.q)} positions')
         self.step_count = snapshot.step_count
         assign_state(self.state, snapshot.state)
-        for (device, _), saved in zip(self._sampled, snapshot.devices):
+        for (device, _), saved in zip(self._sampled, snapshot.devices, strict=True):
             device.restore(saved)
 
     def state_hash(self) -> str:
         """Give a SHA-256 of everything that decides the future: equal hashes, equal futures."""
-        digest = hashlib.sha256(self.step_count.to_bytes(8, 'little', signed=True))
-        for array in self.state:
-            digest.update(array.tobytes())
-        for device, _ in self._sampled:
-            digest.update(repr(device.save()).encode())
+        digest = hashlib.sha256()
+        devices = [device.save() for device, _ in self._sampled]
+        _digest([self.step_count, *self.state, devices], digest)
         return digest.hexdigest()
 
     def energy(self) -> Energy:
         """Give the energy of all robots."""
         self.observed_sites()
-        return Energy(
-            *energy(self._observer.table, 0, body_count(self.model), 0, velocity_count(self.model))
-        )
+        bodies, velocities = body_count(self.model), velocity_count(self.model)
+        return Energy(*energy(self._observer.table, 0, bodies, 0, velocities))
 
     def momentum(self) -> Momentum:
         """Give the momentum of all robots."""
@@ -299,8 +279,7 @@ class World:
         momentum(self._observer.table, 0, body_count(self.model), total)
         return Momentum(total[0, :3], total[0, 3:])
 
-    # --- for Robot
-    # --------------------------------------------------------------------------------------------------
+    # --- for Robot -------------------------------------------------------------------------------
 
     def observed_sites(self) -> np.ndarray:
         """Give (ns, 30) the sites of `engine.observe` at the present state."""
@@ -326,20 +305,25 @@ class World:
         self.state.wrench[body, 3:] += force
         self._pushed = True
 
-    # --- inside
-    # -----------------------------------------------------------------------------------------------------
+    # --- inside ----------------------------------------------------------------------------------
 
     def _advance(self, n: int) -> None:
         status, done, pivots = stepper.step(self._handle.table, n)
         self.step_count += done
-        self.report = StepReport(done, pivots, status == stepper.DONE)
+        so_far = self.report
+        self.report = StepReport(
+            so_far.steps + done,
+            max(so_far.pivots, pivots),
+            so_far.converged and status != stepper.NOT_CONVERGED,
+        )
         if status == stepper.NOT_FINITE:
             raise SimulationError(self._describe_not_finite())
 
     def _next_sample(self, device: Any, end: int) -> int:
         """
-        Give the next step after which a device must be sampled; of a noiseless one the
-        last before `end` is enough.
+        Give the next step after which a device must be sampled.
+
+        Of a noiseless one the last sample before `end` is enough.
         """
         now = self.step_count
         due = (now // device.period + 1) * device.period
@@ -358,11 +342,10 @@ class World:
     def _join(self, robots: list[Robot]) -> None:
         """Compile the robots' models into one, carrying over the state they had."""
         previous = {
-            robot.name: (robot.offsets, self.state, self.model) for robot in self.robots.values()
-        }
+            robot.name: (robot.offsets, self.state, self.model) for robot in self.robots.values()}
         model, offsets = join_models([robot.blueprint.model for robot in robots], self.gravity)
         state = make_state(model)
-        for robot, at in zip(robots, offsets):
+        for robot, at in zip(robots, offsets, strict=True):
             if robot.name in previous:
                 _carry_over(robot, *previous[robot.name], at, state, model)
         self.model: Model = model
@@ -372,30 +355,23 @@ class World:
         self._observer = Handle(model, self._options, state, self._observed)
         self._pushed = False
         frames, first = [], 0
-        for robot, at in zip(robots, offsets):
+        for robot, at in zip(robots, offsets, strict=True):
             robot.bind(at, first)
-            frames += [
-                (at.body + body, rotation, position)
-                for body, rotation, position in robot.site_frames()
-            ]
+            frames += [(at.body + body, rotation, position)
+                       for body, rotation, position in robot.site_frames()]
             first = len(frames)
         self._site_body = np.array([body for body, _, _ in frames], dtype=np.int64)
         self._site_frame = np.array(
-            [np.concatenate([rotation.ravel(), position]) for _, rotation, position in frames]
-        ).reshape(-1, 12)
+            [[*rotation.ravel(), *position] for _, rotation, position in frames]).reshape(-1, 12)
         self._sites = np.zeros((len(frames), SITE_SIZE))
         self._sampled = [pair for robot in robots for pair in robot.device_sites()]
 
     def _remember_initial(self, robot: Robot) -> None:
-        """
-        Keep the new robot's state as the one to reset to; the others' stay as they were
-        remembered.
-        """
+        """Keep the new robot's state as the one to reset to; the others' stay as remembered."""
         initial = copy_state(self.state)
         before = self._initial
-        nq, nv, nb = len(before.q), len(before.v), len(before.wrench)
-        for array, old, size in zip(initial, before, (nq, nv, nv, nb, nv, nv, nv, nv)):
-            array[:size] = old
+        for array, old in zip(initial, before, strict=True):
+            array[: len(old)] = old
         initial.u[:] = 0.0
         initial.wrench[:] = 0.0
         self._initial = initial
@@ -404,40 +380,48 @@ class World:
         for robot in self.robots.values():
             for name in robot.joint_names:
                 joint = robot.joint(name)
-                for what, value in (
-                    ('effort u', joint.u),
-                    ('position q', joint.q),
-                    ('velocity dq', joint.dq),
-                ):
+                values = {'effort u': joint.u, 'position q': joint.q, 'velocity dq': joint.dq}
+                for what, value in values.items():
                     if not math.isfinite(value):
                         return (
                             f'step {self.step_count + 1}: {what} = {value} at {joint.place}. '
-                            'Set it to a finite number; the state before the step is kept'
-                        )
+                            'Set it to a finite number; the state before the step is kept')
         return (
-            f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not finite; the state before '
-            'it is kept. Reduce the time step, or look for a link without inertia or an enormous effort'
-        )
+            f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not '
+            'finite; the state before it is kept. Reduce the time step, or look for a link '
+            'without inertia or an enormous effort')
 
 
 def _carry_over(
     robot: Robot,
-    old: Offsets,
-    state: State,
-    model: Model,
-    new: Offsets,
-    into: State,
-    into_model: Model,
+    old: Offsets, state: State, model: Model,
+    new: Offsets, into: State, into_model: Model,
 ) -> None:
     """Copy one robot's state and parameters to its new place."""
     own = robot.blueprint.model
     nb, nv = body_count(own), velocity_count(own)
-    nq = sum((0, 1, 1, 7, 7)[kind] for kind in own.kind)
+    nq = position_count(own)
     for field in State._fields:
-        size, start, to = {'q': (nq, old.q, new.q), 'wrench': (nb, old.body, new.body)}.get(
-            field, (nv, old.v, new.v)
-        )
+        size, start, to = nv, old.v, new.v
+        if field == 'q':
+            size, start, to = nq, old.q, new.q
+        elif field == 'wrench':
+            size, start, to = nb, old.body, new.body
         getattr(into, field)[to : to + size] = getattr(state, field)[start : start + size]
     for field in ('passive', 'limits'):
         getattr(into_model, field)[new.v : new.v + nv] = getattr(model, field)[old.v : old.v + nv]
     into_model.frame[new.body : new.body + nb] = model.frame[old.body : old.body + nb]
+
+
+def _digest(value: Any, digest: Any) -> None:
+    """Feed a nested value to a hash, arrays by all their bits."""
+    if isinstance(value, np.ndarray):
+        digest.update(value.tobytes())
+    elif isinstance(value, dict):
+        _digest([item for key in sorted(value) for item in (key, value[key])], digest)
+    elif isinstance(value, (list, tuple)):
+        digest.update(str(len(value)).encode())
+        for item in value:
+            _digest(item, digest)
+    else:
+        digest.update(repr(value).encode())

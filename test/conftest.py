@@ -48,7 +48,7 @@ def pytest_configure(config):
     """
     Set up what this pytest process and its children need to be alone on a ROS graph.
 
-    rclpy and the message modules read this when they are first imported: before any test module is.
+    Before any test module is imported, because rclpy and the message modules read this once.
     """
     enter = _process_resources.enter_context
     os.environ.update({

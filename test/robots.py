@@ -4,15 +4,13 @@ from __future__ import annotations
 
 
 def link(name, mass=1.0, com=(0, 0, 0), inertia=(0.01, 0.01, 0.01)):
-    """
-    Give a link with a diagonal inertia about its centre of mass; no inertial at all for mass
-    0.
-    """
+    """Give a link with a diagonal inertia about its centre of mass; no inertial for mass 0."""
     if mass == 0.0:
         return f'<link name="{name}"/>'
     ixx, iyy, izz = inertia
     return (
-        f'<link name="{name}"><inertial><origin xyz="{com[0]} {com[1]} {com[2]}"/><mass value="{mass}"/>'
+        f'<link name="{name}"><inertial><mass value="{mass}"/>'
+        f'<origin xyz="{com[0]} {com[1]} {com[2]}"/>'
         f'<inertia ixx="{ixx}" ixy="0" ixz="0" iyy="{iyy}" iyz="0" izz="{izz}"/></inertial></link>'
     )
 
@@ -35,8 +33,9 @@ def robot(*elements, name='robot'):
 
 def rotor(inertia=0.5, kind='continuous', inside=''):
     """
-    Give one wheel on a vertical axle (or one cart on a rail along x), fixed to the world;
-    gravity does no work.
+    Give one wheel on a vertical axle, or one cart on a rail along x, fixed to the world.
+
+    Gravity does no work.
     """
     axis = (1, 0, 0) if kind == 'prismatic' else (0, 0, 1)
     return robot(

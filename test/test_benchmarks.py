@@ -300,6 +300,7 @@ def test_targets_say_what_was_not_measured():
     assert Target('', 1.0, 1.0).verdict == 'met'
     assert Target('', 1.1, 1.0).verdict == 'MISSED'
     assert Target('', float('nan'), 1.0).verdict == 'not measured'
+    assert Target('', 1.0, float('nan')).verdict == 'not measured'
 
 
 def test_report_is_saved_as_text_and_data(tmp_path):
@@ -336,6 +337,7 @@ def test_step_benchmark_fills_its_tables():
         assert all(0.0 < seconds < 1.0 for seconds in row.values())
     verdicts = [target['verdict'] for target in report.data['targets']]
     assert verdicts[:3] == ['not measured'] * 3  # 7 and 128 links were left out
+    json.dumps(report.data, allow_nan=False)
 
 
 def test_energy_benchmark_fills_its_tables():

@@ -142,14 +142,13 @@ def test_status_tells_what_is_known():
         pacing={
             'real time factor': '1.0000',
             'missed deadlines since start': '3',
-            'ticks since start': '2000',
         },
         topic_count=4,
         publisher_count=2,
     )
     assert run_verb.describe(progress) == (
-        'arm | 2.0 s simulated | joint_states at 1000.0 Hz | real time factor 1.0000 | '
-        '3 deadlines missed in 2000 ticks | 4 topics | paused | '
+        'arm | paused | 2.0 s simulated | joint_states at 1000.0 Hz | real time factor 1.0000 | '
+        '3 deadlines missed since start | 4 topics | '
         '2 publishers of joint_states: set another ROS_DOMAIN_ID'
     )
 

@@ -13,21 +13,13 @@ BOX = robot(link('box', 10.0, inertia=(0.80833333, 0.68333333, 0.14166667)))
 
 def chain(n, free=False):
     """Give a chain of n links with axes in turn, fixed to the world or flying."""
-    parts, parent = (
-        [link('base', 2.0) if free else link('world', 0.0)],
-        'base' if free else 'world',
-    )
+    parent = 'base' if free else 'world'
+    parts = [link(parent, 2.0 if free else 0.0)]
     for k in range(n):
+        axis = (0, 1, 0) if k % 2 else (1, 0, 0)
         parts += [
             link(f'l{k}', 1.0, (0, 0, -0.1), (0.01, 0.01, 0.005)),
-            joint(
-                f'j{k}',
-                parent,
-                f'l{k}',
-                'continuous',
-                (0, 1, 0) if k % 2 else (1, 0, 0),
-                (0, 0, -0.2),
-            ),
+            joint(f'j{k}', parent, f'l{k}', 'continuous', axis, (0, 0, -0.2)),
         ]
         parent = f'l{k}'
     return robot(*parts)
@@ -35,8 +27,9 @@ def chain(n, free=False):
 
 def test_free_flight_is_exact():
     """
-    Follow p + v t + g t²/2 for ten seconds without the drift of semi-implicit Euler (0.049 m
-    at this step).
+    Follow p + v t + g t²/2 for ten seconds.
+
+    Semi-implicit Euler would drift by 0.049 m at this step.
     """
     world = sb.World(gravity=(0, 0, -9.8))
     box = world.load_urdf(BOX)
@@ -48,8 +41,9 @@ def test_free_flight_is_exact():
 
 def test_tumbling_body_keeps_energy_and_momentum_exactly():
     """
-    Keep both of scpeters' complex box to rounding, over ten seconds of tumbling about an
-    unstable axis.
+    Keep both to rounding, over ten seconds of tumbling about an unstable axis.
+
+    The body is scpeters' complex box.
     """
     world = sb.World(gravity=(0, 0, 0))
     box = world.load_urdf(BOX)
@@ -67,10 +61,8 @@ def test_rotation_about_a_principal_axis_is_exact():
     box = world.load_urdf(BOX)
     box.set_base_velocity((0, 0, 0), (0.5, 0, 0))
     world.step(10_000)
-    angle = 5.0
-    np.testing.assert_allclose(
-        box.root_link.R @ (0, 1, 0), (0, np.cos(angle), np.sin(angle)), atol=1e-11
-    )
+    turned = (0, np.cos(5.0), np.sin(5.0))
+    np.testing.assert_allclose(box.root_link.R @ (0, 1, 0), turned, atol=1e-11)
 
 
 def energy_error(time_step, free=False):
@@ -125,10 +117,7 @@ def test_flying_chain_keeps_its_momentum():
 
 
 def test_push_changes_the_momentum_by_force_times_time():
-    """
-    Push a resting body off its centre: both momenta grow by the impulse, and the push ends
-    with the call.
-    """
+    """Give both momenta of a body pushed off its centre the impulse, and nothing after it."""
     world = sb.World(gravity=(0, 0, 0))
     box = world.load_urdf(BOX)
     link_ = box.link('box')

@@ -51,8 +51,7 @@ class Twin:
             self.q[:7] = [*position, *quat]
             self.v[:6] = [*(R.T @ linear), *(R.T @ angular)]
             self.w_cross_v = np.cross(angular, linear)
-        # ours = free base in world axes, then joint_names; theirs = body axes, then their own
-        # order
+        # ours: free base in world axes, then joint_names; theirs: body axes, then their own order
         self.to_pin = np.zeros((self.nv, self.nv))
         if free:
             self.to_pin[:3, :3] = self.to_pin[3:6, 3:6] = R.T
@@ -74,17 +73,14 @@ class Twin:
         return self.model.getFrameId(link.name, pin.FrameType.BODY)
 
     def acceleration_to_pin(self, ddq):
-        """
-        Turn our accelerations into Pinocchio's, whose free joint's are spatial and in body
-        axes.
-        """
+        """Turn our accelerations into Pinocchio's: a free joint's are spatial, in body axes."""
         ddq = ddq.copy()
         if self.first:
             ddq[:3] -= self.w_cross_v
         return self.to_pin @ ddq
 
     def acceleration_from_pin(self, ddq):
-        """The inverse."""
+        """Turn Pinocchio's accelerations into ours."""
         ddq = np.linalg.solve(self.to_pin, ddq)
         if self.first:
             ddq[:3] += self.w_cross_v
@@ -125,8 +121,9 @@ def test_mass_matrix(twin):
 
 def test_bias_forces(twin):
     """
-    Match nonLinearEffects; a free joint's spatial acceleration is -w x v where that of its
-    origin is zero.
+    Match rnea where no coordinate accelerates.
+
+    A free joint's spatial acceleration is -w x v where that of its origin is zero.
     """
     zero = twin.acceleration_to_pin(np.zeros(twin.nv))
     theirs = pin.rnea(twin.model, twin.data, twin.q, twin.v, zero)

@@ -37,6 +37,8 @@ LAUNCH_PACKAGES = {'launch', 'launch_ros'}
 
 PIP = (sys.executable, '-m', 'pip', '--disable-pip-version-check')
 
+PRINT_SHARE = 'from sim_bridge.description.resources import share_directory as s; print(s())'
+
 PYTHONS = ('3.10', '3.11', '3.12', '3.13')
 
 
@@ -198,8 +200,7 @@ def test_wheel_installs_everything(source, environment, tmp_path, manifest):
     assert version.startswith(f'sim_bridge {manifest.findtext("version")} in {prefix}')
     for controller in ('pd_controller', 'computed_torque_controller'):
         assert os.access(prefix / 'bin' / controller, os.X_OK)
-    code = 'from sim_bridge.description.resources import share_directory as s; print(s())'
-    share = run(prefix / 'bin/python', '-c', code, env=environment, cwd=tmp_path)
+    share = run(prefix / 'bin/python', '-c', PRINT_SHARE, env=environment, cwd=tmp_path)
     assert share.strip() == str(prefix / 'share/sim_bridge')
 
 
@@ -211,8 +212,11 @@ def test_editable_install_uses_the_checkout(source, environment, tmp_path):
     pip = (*PIP, '--python', prefix / 'bin/python')
     run(*pip, 'install', *options, '--editable', source, env=environment)
     assert not (prefix / 'share/sim_bridge').exists()
-    code = 'from sim_bridge.description.resources import share_directory as s; print(s())'
-    share = run(prefix / 'bin/python', '-c', code, env=environment, cwd=tmp_path)
+    # after the prefix's own packages: this interpreter may have an editable install as well
+    others = environment['PYTHONPATH'].split(os.pathsep)
+    code = f'import sys; sys.path += {others}; {PRINT_SHARE}'
+    alone = {name: value for name, value in environment.items() if name != 'PYTHONPATH'}
+    share = run(prefix / 'bin/python', '-c', code, env=alone, cwd=tmp_path)
     assert share.strip() == str(source)
 
 

@@ -1,6 +1,7 @@
 """
-The sensor contract: signs, frames, reference points and lever arms, each against numbers computed
-by hand.
+The sensor contract, against numbers computed by hand.
+
+Signs, frames, reference points and lever arms.
 """
 
 from __future__ import annotations
@@ -24,11 +25,10 @@ def ft(reference, inside='', extra=''):
     )
 
 
-def imu(reference, pose=''):
+def imu(reference, inside=''):
     """Declare an IMU on a link, Gazebo's way."""
-    return (
-        f'<gazebo reference="{reference}"><sensor name="imu" type="imu">{pose}</sensor></gazebo>'
-    )
+    sensor = f'<sensor name="imu" type="imu">{inside}</sensor>'
+    return f'<gazebo reference="{reference}">{sensor}</gazebo>'
 
 
 def load(xml):
@@ -43,10 +43,7 @@ def close(actual, expected, atol=1e-9):
 
 
 def hanging(sensor):
-    """
-    Give 3 kg fixed below the world, its centre of mass 0.2 m below and 0.1 m beside the fixed
-    joint.
-    """
+    """Give 3 kg on a fixed joint, the centre of mass 0.2 m below it and 0.1 m beside it."""
     return robot(
         link('world', 0.0),
         link('mass', 3.0, (0.1, 0, -0.2)),
@@ -67,9 +64,8 @@ def test_hanging_mass_pulls_down():
 
 def test_parent_to_child_is_the_opposite():
     """Read the reaction with the other sign on SDF's measure_direction."""
-    world, body = load(
-        hanging(ft('mount', '<measure_direction>parent_to_child</measure_direction>'))
-    )
+    opposite = '<measure_direction>parent_to_child</measure_direction>'
+    world, body = load(hanging(ft('mount', opposite)))
     world.step()
     close(body.device('ft').f, (0, 0, 3 * G))
 
@@ -79,8 +75,7 @@ def test_sensor_pose_turns_and_shifts_the_wrench():
     world, body = load(hanging(ft('mount', extra='<pose>0 0 -0.5 1.5707963267948966 0 0</pose>')))
     world.step()
     sensor = body.device('ft')
-    # in sensor axes world -z is -y; the centre of mass is (0.1, 0, 0.3) from the sensor in link
-    # axes
+    # in sensor axes world -z is -y; the centre of mass is (0.1, 0, 0.3) away, in link axes
     close(sensor.f, (0, -3 * G, 0))
     torque = np.cross((0.1, 0, 0.3), (0, 0, -3 * G))
     close(sensor.tau, (torque[0], torque[2], -torque[1]))
@@ -91,10 +86,7 @@ def test_sensor_pose_turns_and_shifts_the_wrench():
     ('frame', 'expected'), [('child', (0, -3 * G, 0)), ('parent', (0, 0, -3 * G))]
 )
 def test_sdf_frames(frame, expected):
-    """
-    Choose the axes of the child or of the parent, about the joint's origin whatever the
-    sensor's pose.
-    """
+    """Choose the child's or the parent's axes, about the joint's origin whatever the pose."""
     xml = robot(
         link('world', 0.0),
         link('mass', 3.0),
@@ -118,14 +110,12 @@ def test_parent_frame_of_a_moving_joint():
 
 def test_applied_torque_is_part_of_the_wrench():
     """Carry -tau about the axis: the motor pushes the parent back."""
-    world, body = load(
-        robot(
-            link('world', 0.0),
-            link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
-            joint('axle', 'world', 'wheel', 'continuous', (0, 0, 1)),
-            ft('axle'),
-        )
-    )
+    world, body = load(robot(
+        link('world', 0.0),
+        link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
+        joint('axle', 'world', 'wheel', 'continuous', (0, 0, 1)),
+        ft('axle'),
+    ))
     body.u = [4.0]
     world.step(10)
     close(body.device('ft').tau, (0, 0, -4.0))
@@ -135,14 +125,12 @@ def test_applied_torque_is_part_of_the_wrench():
 def test_stop_torque_is_part_of_the_wrench():
     """Carry what the stop gives: held against it, the wheel passes no net torque."""
     limit = '<limit lower="-1" upper="0" effort="100" velocity="10"/>'
-    world, body = load(
-        robot(
-            link('world', 0.0),
-            link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
-            joint('axle', 'world', 'wheel', 'revolute', (0, 0, 1), inside=limit),
-            ft('axle'),
-        )
-    )
+    world, body = load(robot(
+        link('world', 0.0),
+        link('wheel', 2.0, inertia=(0.5, 0.5, 0.5)),
+        joint('axle', 'world', 'wheel', 'revolute', (0, 0, 1), inside=limit),
+        ft('axle'),
+    ))
     body.u = [4.0]
     world.step(10)
     close(body.device('ft').tau, (0, 0, 0))
@@ -168,18 +156,14 @@ def test_spinning_arm_pulls_outwards():
 
 
 def test_accelerating_arm_pushes_back():
-    """
-    Read -m r alpha across and the centrifugal force along, at the very state the joint
-    reports.
-    """
+    """Read -m r alpha across and the centrifugal force along, at the state of the joint."""
     world, body = load(spinning_arm(ft('axle')))
     body.u = [1.5]
     world.step(400)
     alpha = 1.5 / (2.0 * 0.7**2 + 1e-9)
     close(body.ddq, [alpha])
-    close(
-        body.device('ft').f, (2.0 * 0.7 * body.dq[0] ** 2, -2.0 * 0.7 * alpha, -2 * G), atol=1e-7
-    )
+    expected = (2.0 * 0.7 * body.dq[0] ** 2, -2.0 * 0.7 * alpha, -2 * G)
+    close(body.device('ft').f, expected, atol=1e-7)
 
 
 def test_pendulum_rod_carries_the_textbook_tension():
@@ -193,10 +177,7 @@ def test_pendulum_rod_carries_the_textbook_tension():
 
 
 def test_sensor_on_a_fixed_joint_inside_a_moving_arm():
-    """
-    Read only what hangs beyond the sensor: a tool of 0.4 kg at the end of an arm that is held
-    out.
-    """
+    """Read only what is beyond the sensor: a tool of 0.4 kg on an arm that is held out."""
     xml = robot(
         link('world', 0.0),
         link('arm', 5.0, (0.5, 0, 0)),
@@ -229,19 +210,17 @@ def test_free_fall_reads_nothing():
 
 def test_rest_reads_g_upwards():
     """Read +g along z at rest, and along -y when rolled by -90°."""
-    xml = robot(
-        link('world', 0.0), link('box', 1.0), joint('mount', 'world', 'box', 'fixed'), imu('box')
-    )
-    world, body = load(xml)
+    def mounted(roll):
+        return robot(
+            link('world', 0.0), link('box', 1.0),
+            joint('mount', 'world', 'box', 'fixed', rpy=(roll, 0, 0)), imu('box'))
+
+    world, body = load(mounted(0.0))
     world.step()
     close(body.device('imu').accelerometer.dv, (0, 0, G))
     close(body.device('imu').gyro.w, (0, 0, 0))
     close(body.device('imu').orientation, (0, 0, 0, 1))
-    world, body = load(
-        xml.replace(
-            '<origin xyz="0 0 0" rpy="0 0 0"/>', '<origin rpy="-1.5707963267948966 0 0"/>', 1
-        )
-    )
+    world, body = load(mounted(-math.pi / 2))
     world.step()
     close(body.device('imu').accelerometer.dv, (0, -G, 0))
     close(body.device('imu').orientation, (-math.sqrt(0.5), 0, 0, math.sqrt(0.5)))
@@ -265,10 +244,7 @@ def test_lever_arm_of_the_accelerometer():
 
 
 def test_gyro_reads_in_its_own_axes():
-    """
-    Turn the world's z rate into the -y of a sensor rolled by -90°, whatever angle the disc is
-    at.
-    """
+    """Read a turn about z as one about -y of a sensor rolled by -90°, at any angle."""
     xml = robot(
         link('world', 0.0),
         link('disc', 1.0, inertia=(1, 1, 0.5)),
@@ -292,12 +268,7 @@ def test_every_device_is_listed_by_its_kind():
 
 def test_update_rate_is_the_sensors_own():
     """Sample at 250 Hz in a 1 kHz world: every fourth step, however the steps are asked for."""
-    world, body = load(
-        box(
-            '<gazebo reference="box"><sensor name="imu" type="imu"><update_rate>250</update_rate>'
-            '</sensor></gazebo>'
-        )
-    )
+    world, body = load(box(imu('box', '<update_rate>250</update_rate>')))
     sensor = body.device('imu')
     assert sensor.sample_step == -1
     assert np.isnan(sensor.gyro.w).all()
@@ -311,11 +282,12 @@ def test_update_rate_is_the_sensors_own():
     assert sensor.update_rate == pytest.approx(250.0)
 
 
-NOISY = (
-    '<gazebo reference="box"><sensor name="imu" type="imu"><imu><angular_velocity><x><noise type="gaussian">'
-    '<stddev>0.1</stddev><dynamic_bias_stddev>0.05</dynamic_bias_stddev>'
-    '<dynamic_bias_correlation_time>1</dynamic_bias_correlation_time></noise></x></angular_velocity></imu>'
-    '</sensor></gazebo>'
+NOISY = imu(
+    'box',
+    '<imu><angular_velocity><x><noise type="gaussian"><stddev>0.1</stddev>'
+    '<dynamic_bias_stddev>0.05</dynamic_bias_stddev>'
+    '<dynamic_bias_correlation_time>1</dynamic_bias_correlation_time>'
+    '</noise></x></angular_velocity></imu>',
 )
 
 

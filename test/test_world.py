@@ -1,6 +1,4 @@
-"""
-The world: several robots, reproducibility, saving, resetting, and errors that say what to do.
-"""
+"""The world: several robots, reproducibility, saving, resetting, and errors that help."""
 
 from __future__ import annotations
 
@@ -16,12 +14,12 @@ def swinging(seed=0):
     world = sb.World(seed=seed)
     noisy = (
         '<gazebo reference="bob"><sensor name="imu" type="imu"><imu><linear_acceleration><x>'
-        '<noise type="gaussian"><stddev>0.1</stddev></noise></x></linear_acceleration></imu></sensor></gazebo>'
+        '<noise type="gaussian"><stddev>0.1</stddev></noise>'
+        '</x></linear_acceleration></imu></sensor></gazebo>'
     )
+    rubbing = '<dynamics friction="0.01"/>'
     for k, angle in enumerate((0.5, 1.5)):
-        bob = world.load_urdf(
-            pendulum(length=0.4 + k, gazebo=noisy, inside='<dynamics friction="0.01"/>')
-        )
+        bob = world.load_urdf(pendulum(length=0.4 + k, gazebo=noisy, inside=rubbing))
         bob.q = [angle]
     return world
 
@@ -93,46 +91,39 @@ def test_reset_goes_back_to_the_start_and_keeps_the_clock():
     assert bob.q[0] == bob.dq[0] == bob.u[0] == 0.0
     assert world.step_count == 50
     world.reset(time=True)
-    assert world.step_count == 0 and world.time == 0.0
+    assert world.step_count == 0
+    assert world.time == 0.0
 
 
 def test_base_pose_and_orientation():
     """Load robots somewhere else, fixed and free."""
     world = sb.World()
     quarter = (0, 0, np.sqrt(0.5), np.sqrt(0.5))
-    fixed = world.load_urdf(
-        robot(link('a'), link('b'), joint('j', 'a', 'b', xyz=(1, 0, 0))),
-        fixed_base=True,
-        position=(5, 0, 0),
-        orientation=quarter,
-    )
+    pair = robot(link('a'), link('b'), joint('j', 'a', 'b', xyz=(1, 0, 0)))
+    fixed = world.load_urdf(pair, fixed_base=True, position=(5, 0, 0), orientation=quarter)
     np.testing.assert_allclose(fixed.link('b').p, (5, 1, 0), atol=1e-15)
-    free = world.load_urdf(
-        robot(link('a'), link('b'), joint('j', 'a', 'b', xyz=(1, 0, 0))),
-        position=(0, 0, 3),
-        orientation=quarter,
-    )
+    free = world.load_urdf(pair, position=(0, 0, 3), orientation=quarter)
     np.testing.assert_allclose(free.link('b').p, (0, 1, 3), atol=1e-15)
-    assert fixed.fixed_base and not free.fixed_base
+    assert fixed.fixed_base
+    assert not free.fixed_base
 
 
 def test_tree_of_links():
     """Walk from links to joints and back."""
-    world = sb.World()
-    body = world.load_urdf(
-        robot(
-            link('a', 1.0, (0, 0, 0.1)),
-            link('b', 3.0),
-            link('c', 0.0),
-            joint('j', 'a', 'b', xyz=(1, 0, 0)),
-            joint('f', 'b', 'c', 'fixed'),
-        )
-    )
+    body = sb.World().load_urdf(robot(
+        link('a', 1.0, (0, 0, 0.1)),
+        link('b', 3.0),
+        link('c', 0.0),
+        joint('j', 'a', 'b', xyz=(1, 0, 0)),
+        joint('f', 'b', 'c', 'fixed'),
+    ))
     assert body.root_link.name == 'a'
     assert [x.name for x in body.links] == ['a', 'b', 'c']
     assert [x.name for x in body.root_link.children] == ['b']
-    assert body.link('c').parent.name == 'b' and body.link('c').joint.name == 'f'
-    assert body.joint('j').parent_link.name == 'a' and body.joint('j').child_link.name == 'b'
+    assert body.link('c').parent.name == 'b'
+    assert body.link('c').joint.name == 'f'
+    assert body.joint('j').parent_link.name == 'a'
+    assert body.joint('j').child_link.name == 'b'
     assert body.joint_names == ['j']
     assert body.mass == 4.0
     np.testing.assert_allclose(body.center_of_mass, (0.75, 0, 0.025))
@@ -201,9 +192,8 @@ def test_effort_that_is_not_finite_stops_the_step_and_keeps_the_state():
     world.step(10)
     q, steps = body.q[0], world.step_count
     body.u[0] = np.nan
-    with pytest.raises(
-        sb.SimulationError, match=r"effort u = nan at robot 'robot', joint 'joint'"
-    ):
+    culprit = r"effort u = nan at robot 'robot', joint 'joint'"
+    with pytest.raises(sb.SimulationError, match=culprit):
         world.step(5)
     assert (body.q[0], world.step_count) == (q, steps)
     body.u[0] = 0.0
@@ -239,9 +229,8 @@ def test_robot_without_links_is_loaded_and_does_nothing():
 def test_joint_parameters_are_checked():
     """Refuse a negative damping by name."""
     body = sb.World().load_urdf(pendulum())
-    with pytest.raises(
-        sb.InvalidValueError, match=r"damping = -1 \(robot 'robot', joint 'joint'\)"
-    ):
+    culprit = r"damping = -1 \(robot 'robot', joint 'joint'\)"
+    with pytest.raises(sb.InvalidValueError, match=culprit):
         body.joint('joint').damping = -1
 
 

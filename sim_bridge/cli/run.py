@@ -172,15 +172,14 @@ def _follow(
 def describe(progress: Progress) -> str:
     """Sum up in one line what has been seen of the simulator."""
     told = progress.pacing
-    missed, ticks = told.get('missed deadlines since start'), told.get('ticks since start')
     parts = [
         ', '.join(progress.robots) or 'simulator',
+        progress.condition,
         f'{progress.time_s:.1f} s simulated',
         f'joint_states at {progress.rate_hz:.1f} Hz' if progress.rate_hz else None,
         f'real time factor {told["real time factor"]}' if told else None,
-        f'{missed} deadlines missed in {ticks} ticks' if told else None,
+        f'{told["missed deadlines since start"]} deadlines missed since start' if told else None,
         f'{progress.topic_count} topics',
-        progress.condition if progress.condition != 'running' else None,
         f'{progress.publisher_count} publishers of joint_states: set another ROS_DOMAIN_ID'
         if progress.publisher_count > 1 else None,
     ]

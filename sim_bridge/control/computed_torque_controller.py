@@ -14,6 +14,9 @@ from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import process
 from sim_bridge.ros.parameter_table import parameter
 
+# wanted velocity [rad/s or m/s] from which on friction is overcome in full
+_FRICTION_VELOCITY = 0.02
+
 
 @dataclass(frozen=True)
 class ComputedTorqueParameters(ControllerParameters):
@@ -36,11 +39,16 @@ class ComputedTorqueController(JointController):
     parameter_table = ComputedTorqueParameters
 
     def set_up(self) -> None:
-        """Check that the robot's joint efforts determine its motion. Raises InvalidValueError."""
+        """Read what resists in the joints. Raises InvalidValueError for a free base."""
         robot = self.model.robot
         if not robot.fixed_base:
             expected = 'a robot with a fixed base; pd_controller controls others'
             raise InvalidValueError('base', 'free', expected, f'robot {robot.name!r}')
+        joints = [robot.joint(name) for name in self.model.joints]
+        self._damping = np.array([joint.damping for joint in joints])
+        self._friction = np.array([joint.friction for joint in joints])
+        self._stiffness = np.array([joint.stiffness for joint in joints])
+        self._spring_rest = np.array([joint.reference for joint in joints])
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Give the effort of every controlled joint (n,) [N m or N]."""
@@ -53,7 +61,18 @@ class ComputedTorqueController(JointController):
             + 2.0 * z * w * (motion.reference_dq - motion.dq)
             + w**2 * (motion.reference_q - motion.q)
         )
-        return sb.dynamics.inverse_dynamics(robot, acceleration)[indices]
+        rigid = sb.dynamics.inverse_dynamics(robot, acceleration)[indices]
+        return rigid + self._resistance(motion)
+
+    def _resistance(self, motion: Motion) -> np.ndarray:
+        """
+        Give what it takes to overcome damping, springs and friction (n,) [N m or N].
+
+        Friction goes by the wanted velocity, since the measured one changes its sign with every disturbance.
+        """
+        friction = self._friction * np.clip(motion.reference_dq / _FRICTION_VELOCITY, -1.0, 1.0)
+        spring = self._stiffness * (motion.q - self._spring_rest)
+        return self._damping * motion.dq + spring + friction
 
 
 def main(args: Sequence[str] | None = None) -> int:

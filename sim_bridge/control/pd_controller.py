@@ -27,7 +27,7 @@ class PdParameters(ControllerParameters):
         unit='N m s/rad or N s/m', low=0.0,
     )
     natural_frequency: float = parameter(
-        50.0, 'Natural frequency where stiffness is not given', unit='rad/s', low=0.0, above=True
+        80.0, 'Natural frequency where stiffness is not given', unit='rad/s', low=0.0, above=True
     )
     damping_ratio: float = parameter(1.0, 'Damping ratio where damping is not given', low=0.0)
 

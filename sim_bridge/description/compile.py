@@ -26,20 +26,14 @@ from sim_bridge.engine import model as engine
 from sim_bridge.errors import InvalidValueError
 
 _WORLD = 'world'
-_POSITIONS = {
-    engine.WELD: 0,
-    engine.REVOLUTE: 1,
-    engine.PRISMATIC: 1,
-    engine.FREE: 7,
-    engine.FREE_SINGLE: 7,
-}
 
 
 @dataclass(frozen=True)
 class Placement:
     """
-    Where a link is: its frame, `rotation` (3, 3) and `position` (3,) [m], in the frame of body
-    number `body`.
+    Where a link is.
+
+    rotation, position: its frame, (3, 3) and (3,) [m], in the frame of body number `body`.
     """
 
     body: int
@@ -56,9 +50,8 @@ class Blueprint:
     fixed_base: whether the root link is welded to the world.
     links: where each link is.
     joint_names: the one-axis joints in the order of the description; their coordinates are
-    consecutive, from `first_v`.
-    joint_v: first velocity index of every joint that moves; for planar ones of three.
-    q_of_v: position index of each velocity index, the first of seven for a floating joint.
+        consecutive, from velocity `first_v`.
+    joint_v, joint_q: first velocity and position index of every joint that moves.
     joint_body: the body that hangs on each joint that is not merged away.
     """
 
@@ -101,13 +94,12 @@ class _Compiler:
         self._description = description
         self._fixed_base = fixed_base
         self._children: dict[str, list[JointDescription]] = {
-            name: [] for name in description.links
-        }
+            name: [] for name in description.links}
         for joint in description.joints.values():
             self._children[joint.parent].append(joint)
         self._measured = {
-            s.joint for s in description.sensors if s.kind is SensorKind.FORCE_TORQUE
-        }
+            sensor.joint for sensor in description.sensors
+            if sensor.kind is SensorKind.FORCE_TORQUE}
         self._number_coordinates()
         self._parent: list[int] = []
         self._root: list[int] = []
@@ -121,28 +113,26 @@ class _Compiler:
 
     def _number_coordinates(self) -> None:
         """
-        Fix the order of coordinates: a free base, the one-axis joints as described, planar
-        and floating ones.
+        Fix the order of coordinates.
+
+        A free base, the one-axis joints as described, then planar and floating ones.
         """
         joints = self._description.joints.values()
-        single = [
-            j
-            for j in joints
-            if j.type in (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
-        ]
+        one_axis = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
+        single = [joint for joint in joints if joint.type in one_axis]
         self._joint_names = tuple(joint.name for joint in single)
         self._first_v = v = 0 if self._fixed_base else 6
         q = 0 if self._fixed_base else 7
         self._joint_v, self._joint_q = {}, {}
         sizes = {JointType.PLANAR: (3, 3), JointType.FLOATING: (7, 6)}
-        for joint in [*single, *(j for j in joints if j.type in sizes)]:
+        for joint in [*single, *(joint for joint in joints if joint.type in sizes)]:
             self._joint_v[joint.name], self._joint_q[joint.name] = v, q
             nq, nv = sizes.get(joint.type, (1, 1))
             q, v = q + nq, v + nv
         self._nv = v
 
     def compile(self) -> Blueprint:
-        kind = engine.WELD if self._fixed_base else engine.FREE
+        kind = engine.GROUND if self._fixed_base else engine.FREE
         # depth first without recursion: real chains are deeper than Python's stack likes
         pending = []
         if self._description.root:
@@ -155,16 +145,8 @@ class _Compiler:
                 pending.append((joint.child, *self._attach(joint, body, rotation, position)))
         model = self._model()
         self._check_free_bodies(model)
-        return Blueprint(
-            model,
-            self._fixed_base,
-            self._links,
-            self._joint_names,
-            self._first_v,
-            self._joint_v,
-            self._joint_q,
-            self._joint_body,
-        )
+        return Blueprint(model, self._fixed_base, self._links, self._joint_names, self._first_v,
+                         self._joint_v, self._joint_q, self._joint_body)
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Refuse free bodies that a force would accelerate without bound."""
@@ -180,22 +162,18 @@ class _Compiler:
             place = f'robot {self._description.name!r}, link {link!r}'
             if mass <= 0.0:
                 raise InvalidValueError(
-                    'mass of the free body',
-                    float(mass),
+                    'mass of the free body', float(mass),
                     'a positive mass on this link or on a link fixed to it, or fixed_base=True',
-                    place,
-                )
+                    place)
             alone = not np.any(np.isin(model.parent, moving) & (model.kind != engine.WELD))
             matrix = np.zeros((3, 3))
             matrix[np.triu_indices(3)] = inertia
             if alone and np.linalg.eigvalsh(matrix, UPLO='U')[0] <= 0.0:
                 raise InvalidValueError(
-                    'inertia of the free body',
-                    tuple(inertia.tolist()),
-                    'a positive definite one (ixx ixy ixz iyy iyz izz, kg m²) on this link or on a '
-                    'link fixed to it, or fixed_base=True',
-                    place,
-                )
+                    'inertia of the free body', tuple(inertia.tolist()),
+                    'a positive definite one (ixx ixy ixz iyy iyz izz, kg m²) on this link or on '
+                    'a link fixed to it, or fixed_base=True',
+                    place)
 
     def _add_body(
         self, parent: int, kind: int, rotation: np.ndarray, position: np.ndarray, q: int, v: int
@@ -220,10 +198,8 @@ class _Compiler:
         self, joint: JointDescription, body: int, rotation: np.ndarray, position: np.ndarray
     ) -> tuple[int, np.ndarray, np.ndarray]:
         """Add what a joint needs; give the child link's body and its frame there."""
-        rotation, position = (
-            rotation @ joint.origin.rotation,
-            position + rotation @ joint.origin.position,
-        )
+        position = position + rotation @ joint.origin.position
+        rotation = rotation @ joint.origin.rotation
         if joint.type is JointType.FIXED:
             if joint.name not in self._measured:
                 return body, rotation, position
@@ -237,18 +213,12 @@ class _Compiler:
             return child, np.eye(3), np.zeros(3)
         to_axis = axis_frame(joint.axis)
         if joint.type is JointType.PLANAR:
-            # slide along the plane's x, then along its y (each the z of its own body), then turn
-            # about the normal
-            x_to_z, y_to_z = (
-                axis_frame(np.array([1.0, 0.0, 0.0])),
-                axis_frame(np.array([0.0, 1.0, 0.0])),
-            )
-            body = self._add_body(
-                body, engine.PRISMATIC, rotation @ to_axis @ x_to_z, position, q, v
-            )
-            body = self._add_body(
-                body, engine.PRISMATIC, x_to_z.T @ y_to_z, np.zeros(3), q + 1, v + 1
-            )
+            # along the plane's x, along its y (each the z of its own body), about its normal
+            x_to_z = axis_frame(np.array([1.0, 0.0, 0.0]))
+            y_to_z = axis_frame(np.array([0.0, 1.0, 0.0]))
+            along_x, along_y = rotation @ to_axis @ x_to_z, x_to_z.T @ y_to_z
+            body = self._add_body(body, engine.PRISMATIC, along_x, position, q, v)
+            body = self._add_body(body, engine.PRISMATIC, along_y, np.zeros(3), q + 1, v + 1)
             child = self._add_body(body, engine.REVOLUTE, y_to_z.T, np.zeros(3), q + 2, v + 2)
         else:
             kind = engine.PRISMATIC if joint.type is JointType.PRISMATIC else engine.REVOLUTE
@@ -268,11 +238,10 @@ class _Compiler:
             joint = self._description.joints[name]
             if joint.mimic is not None:
                 v, master = self._joint_v[name], self._joint_v[joint.mimic.joint]
+                law = joint.mimic.multiplier, joint.mimic.offset
                 mimic.append((v, master))
-                mimic_law.append((joint.mimic.multiplier, joint.mimic.offset))
-                _move_to_master(
-                    passive, limits, v, master, joint.mimic.multiplier, joint.mimic.offset
-                )
+                mimic_law.append(law)
+                _move_to_master(passive, limits, v, master, *law)
         q_of_v = np.full(self._nv, -1, np.int64)
         kinds = list(self._kind)
         for body, kind in enumerate(kinds):
@@ -313,21 +282,11 @@ def _set_limits(row: np.ndarray, joint: JointDescription) -> None:
 def _move_to_master(
     passive: np.ndarray, limits: np.ndarray, v: int, master: int, ratio: float, offset: float
 ) -> None:
-    """
-    Let a mimic joint's stops and friction act on the joint it follows, where they are the same
-    constraint.
-    """
+    """Let a mimic joint's stops and friction act on the joint it follows, where they are one."""
     if ratio != 0.0:
-        ends = sorted(
-            (
-                (limits[v, engine.LOWER] - offset) / ratio,
-                (limits[v, engine.UPPER] - offset) / ratio,
-            )
-        )
-        lower, upper = (
-            max(limits[master, engine.LOWER], ends[0]),
-            min(limits[master, engine.UPPER], ends[1]),
-        )
+        ends = sorted((limits[v, end] - offset) / ratio for end in (engine.LOWER, engine.UPPER))
+        lower = max(limits[master, engine.LOWER], ends[0])
+        upper = min(limits[master, engine.UPPER], ends[1])
         if lower <= upper:
             limits[master, engine.LOWER], limits[master, engine.UPPER] = lower, upper
         passive[master, engine.FRICTION] += abs(ratio) * passive[v, engine.FRICTION]
@@ -337,8 +296,9 @@ def _move_to_master(
 
 def _combine(masses: list[tuple[Inertial, np.ndarray, np.ndarray]]) -> np.ndarray:
     """
-    Give mass, centre of mass and inertia about it of several inertials, each with its link's
-    frame in the body's.
+    Give mass, centre of mass and inertia about it of several inertials.
+
+    masses: each with its link's rotation and position in the body's frame.
     """
     total, moment = 0.0, np.zeros(3)
     parts = []

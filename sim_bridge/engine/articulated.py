@@ -23,13 +23,21 @@ from sim_bridge.engine.model import (
     DAMPING,
     FREE,
     FREE_SINGLE,
+    GROUND,
     PRISMATIC,
     REVOLUTE,
     STIFFNESS,
     WELD,
 )
 from sim_bridge.engine.state import STUCK
-from sim_bridge.engine.vec3 import add, dot, load3, scale, store3
+from sim_bridge.engine.vec3 import add, dot, load3, load_v, scale, store3, sub
+
+
+@kernel
+def carrier(parent, kind, body):
+    """Give the body that carries another and can move, or -1."""
+    above = parent[body]
+    return -1 if above >= 0 and kind[above] == GROUND else above
 
 
 @kernel
@@ -39,8 +47,10 @@ def factorize(
     articulated_out, hinge_out,
 ):
     """
-    Eliminate the tree: articulated inertias and each joint's U = IA S, D = Sᵀ U + implicit terms,
-    1 / D.
+    Eliminate the tree.
+
+    articulated_out: the articulated inertias. hinge_out: each joint's U = IA S, its effective
+    inertia D = Sᵀ U + armature + implicit terms, and 1 / D, or 0 where it is locked.
 
     The implicit terms make the velocity after a step of h seconds solve the damped, sprung
     equation: the spring acts at the middle of the position change (h² k / 4) and the damper with
@@ -48,9 +58,12 @@ def factorize(
     ring however large the damping. With h = 0 there are none.
     """
     for body in range(parent.shape[0]):
-        start_articulated(articulated_out, body, rigid)
+        if kind[body] != GROUND:
+            start_articulated(rigid, body, articulated_out)
     for body in range(parent.shape[0] - 1, -1, -1):
         joint = kind[body]
+        if joint == GROUND:
+            continue
         hinge = hinge_out[body]
         if joint == REVOLUTE or joint == PRISMATIC:
             at = v_index[body]
@@ -68,10 +81,11 @@ def factorize(
         elif joint == WELD:
             hinge[7] = 0.0
         else:
-            factor_free(articulated_out, body)
+            factor_free(body, articulated_out)
             continue
-        if parent[body] >= 0:
-            add_articulated(articulated_out, parent[body], body, hinge_out)
+        above = carrier(parent, kind, body)
+        if above >= 0:
+            add_articulated(hinge_out, above, body, articulated_out)
 
 
 @kernel
@@ -86,18 +100,21 @@ def solve(
     rhs: effort of a loose joint, prescribed acceleration of a locked one. force_inout: (nb, 6) the
     force each body needs at zero joint accelerations; on return each joint's accumulated one.
     constraint_out: effort that a locked joint needs to keep its acceleration, 0 for a loose one.
-    The linear part of a free joint's result is the spatial
-    acceleration: the acceleration of its origin less w x v.
+    ddq_out: the linear part of a free joint's result is the spatial acceleration, that of its
+    origin less w x v.
     """
     for body in range(parent.shape[0] - 1, -1, -1):
         joint = kind[body]
-        above = parent[body]
+        if joint == GROUND:
+            continue
+        above = carrier(parent, kind, body)
         n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
         if joint == REVOLUTE or joint == PRISMATIC:
             at = v_index[body]
             w = rhs[at]
             if hinge[body, 7] != 0.0:
-                w = hinge[body, 7] * (w - dot(load3(axis, body, 0), n) - dot(load3(axis, body, 3), f))
+                s, t = load3(axis, body, 0), load3(axis, body, 3)
+                w = hinge[body, 7] * (w - dot(s, n) - dot(t, f))
             ddq_out[at] = w
             if above >= 0:
                 n = add(n, scale(w, load3(hinge, body, 0)))
@@ -108,19 +125,24 @@ def solve(
 
     for body in range(parent.shape[0]):
         joint = kind[body]
+        if joint == GROUND:
+            continue
         at = v_index[body]
         if joint == FREE or joint == FREE_SINGLE:
             n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
-            store3(acceleration_out, body, 0, (rhs[at + 3] - n[0], rhs[at + 4] - n[1], rhs[at + 5] - n[2]))
-            store3(acceleration_out, body, 3, (rhs[at] - f[0], rhs[at + 1] - f[1], rhs[at + 2] - f[2]))
-            solve_free(articulated, body, acceleration_out, body)
+            force, torque = load_v(rhs, at), load_v(rhs, at + 3)
+            store3(acceleration_out, body, 0, sub(torque, n))
+            store3(acceleration_out, body, 3, sub(force, f))
+            solve_free(articulated, body, acceleration_out)
             for k in range(3):
                 ddq_out[at + k] = acceleration_out[body, 3 + k]
                 ddq_out[at + 3 + k] = acceleration_out[body, k]
             continue
         dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        if parent[body] >= 0:
-            dw, dv = load3(acceleration_out, parent[body], 0), load3(acceleration_out, parent[body], 3)
+        above = carrier(parent, kind, body)
+        if above >= 0:
+            dw = load3(acceleration_out, above, 0)
+            dv = load3(acceleration_out, above, 3)
         if joint != WELD:
             slip = dot(load3(hinge, body, 0), dw) + dot(load3(hinge, body, 3), dv)
             s, t = load3(axis, body, 0), load3(axis, body, 3)

@@ -12,11 +12,11 @@ from sim_bridge.engine.vec3 import add, cross, dot, load3, store3
 @kernel
 def energy(table, first_body, last_body, first_v, last_v):
     """
-    Give (kinetic, potential) energy [J] of the bodies first_body <= i < last_body and their
-    joints.
+    Give the (kinetic, potential) energy [J] of some bodies and joints.
 
-    Kinetic with the rotors' (armature) share; potential of gravity, zero at the world's origin,
-    and of joint springs.
+    Those are the bodies first_body <= i < last_body and the joints of the velocity coordinates
+    first_v <= i < last_v. Kinetic with the rotors' (armature) share; potential of gravity, zero at
+    the world's origin, and of joint springs.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     kinetic, potential = 0.0, 0.0
@@ -41,8 +41,9 @@ def energy(table, first_body, last_body, first_v, last_v):
 @kernel
 def momentum(table, first_body, last_body, total_out):
     """
-    Write linear, then angular momentum about the world's origin, of some bodies into the (1,
-    6) `total_out`.
+    Sum the momentum of the bodies first_body <= i < last_body.
+
+    total_out: (1, 6) linear [kg m/s], then angular about the world's origin [kg m²/s], world axes.
     """
     model, ws = open_model(table), open_workspace(table)
     linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

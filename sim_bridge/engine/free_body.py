@@ -15,7 +15,7 @@ import math
 
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.rotation import quat_exp, quat_mul, quat_normalize, quat_to_matrix
-from sim_bridge.engine.vec3 import add, cross, dot, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.vec3 import add, cross, dot, load_v, mul_mv, mul_tv, scale, sub
 
 _MAX_NEWTON = 30
 _MAX_HALF_ANGLE = 1.5  # of one step [rad]; tan grows without bound at pi / 2
@@ -35,29 +35,32 @@ def solve3(m, b):
 
 
 @kernel
-def mean_velocity(I, w, h):
+def mean_velocity(inertia_B, w, h):
     """
-    Solve 2 I (x - w) + h' x × I x = 0 for the mean angular velocity x of a free rotation, body
-    frame.
+    Give the mean angular velocity x of a free rotation that starts with w, body frame.
 
-    h' = (2 / |x|) tan(h |x| / 2); Newton's method with h' taken from the last iterate.
+    It solves 2 I (x - w) + h' x × I x = 0 with h' = (2 / |x|) tan(h |x| / 2), by Newton's method
+    with h' taken from the last iterate.
     """
-    x = sub(w, scale(0.5 * h, solve3(I, cross(w, mul_mv(I, w)))))
+    L_w = mul_mv(inertia_B, w)
+    x = sub(w, scale(0.5 * h, solve3(inertia_B, cross(w, L_w))))
     for _ in range(_MAX_NEWTON):
         rate = math.sqrt(dot(x, x))
         half = min(0.5 * h * rate, _MAX_HALF_ANGLE)
         e = h if half < 1e-8 else 2.0 * math.tan(half) / rate
-        L = mul_mv(I, x)
-        residual = add(scale(2.0, sub(L, mul_mv(I, w))), scale(e, cross(x, L)))
+        L = mul_mv(inertia_B, x)
+        residual = add(scale(2.0, sub(L, L_w)), scale(e, cross(x, L)))
         # d(x × I x) = [x]× I - [I x]×
-        r0, r1, r2 = I
-        jacobian = (
-            (2.0 * r0[0] + e * (x[1] * r2[0] - x[2] * r1[0]), 2.0 * r0[1] + e * (x[1] * r2[1] - x[2] * r1[1] + L[2]),
-             2.0 * r0[2] + e * (x[1] * r2[2] - x[2] * r1[2] - L[1])),
-            (2.0 * r1[0] + e * (x[2] * r0[0] - x[0] * r2[0] - L[2]), 2.0 * r1[1] + e * (x[2] * r0[1] - x[0] * r2[1]),
-             2.0 * r1[2] + e * (x[2] * r0[2] - x[0] * r2[2] + L[0])),
-            (2.0 * r2[0] + e * (x[0] * r1[0] - x[1] * r0[0] + L[1]),
-             2.0 * r2[1] + e * (x[0] * r1[1] - x[1] * r0[1] - L[0]), 2.0 * r2[2] + e * (x[0] * r1[2] - x[1] * r0[2])))
+        r0, r1, r2 = inertia_B
+        jacobian = ((2.0 * r0[0] + e * (x[1] * r2[0] - x[2] * r1[0]),
+                     2.0 * r0[1] + e * (x[1] * r2[1] - x[2] * r1[1] + L[2]),
+                     2.0 * r0[2] + e * (x[1] * r2[2] - x[2] * r1[2] - L[1])),
+                    (2.0 * r1[0] + e * (x[2] * r0[0] - x[0] * r2[0] - L[2]),
+                     2.0 * r1[1] + e * (x[2] * r0[1] - x[0] * r2[1]),
+                     2.0 * r1[2] + e * (x[2] * r0[2] - x[0] * r2[2] + L[0])),
+                    (2.0 * r2[0] + e * (x[0] * r1[0] - x[1] * r0[0] + L[1]),
+                     2.0 * r2[1] + e * (x[0] * r1[1] - x[1] * r0[1] - L[0]),
+                     2.0 * r2[2] + e * (x[0] * r1[2] - x[1] * r0[2])))
         dx = solve3(jacobian, residual)
         x = sub(x, dx)
         if dot(dx, dx) <= 1e-31 * dot(x, x):
@@ -66,34 +69,41 @@ def mean_velocity(I, w, h):
 
 
 @kernel
-def advance_free_body(inertia, body, gravity, q, at_q, v, at_v, torque, force, h, q_out, v_out):
+def advance_free_body(
+    inertia, body, gravity, at_q, at_v,  # model
+    q, v, torque, force,  # state (read)
+    h, q_out, v_out,
+):
     """
-    Step one free body under a torque and a force about its frame's origin, world axes; q_out
-    may be q.
+    Step one free body under a torque and a force about its frame's origin, world axes.
+
+    at_q, at_v: its first coordinates. q_out may be q.
     """
     i = inertia[body]
     mass, c_B = i[0], (i[1], i[2], i[3])
-    I = ((i[4], i[5], i[6]), (i[5], i[7], i[8]), (i[6], i[8], i[9]))
-    p = (q[at_q], q[at_q + 1], q[at_q + 2])
+    inertia_B = ((i[4], i[5], i[6]), (i[5], i[7], i[8]), (i[6], i[8], i[9]))
+    p = load_v(q, at_q)
     quat = (q[at_q + 3], q[at_q + 4], q[at_q + 5], q[at_q + 6])
     R = quat_to_matrix(quat)
-    vel, w = (v[at_v], v[at_v + 1], v[at_v + 2]), (v[at_v + 3], v[at_v + 4], v[at_v + 5])
+    vel, w = load_v(v, at_v), load_v(v, at_v + 3)
     c = mul_mv(R, c_B)
     p_com, v_com = add(p, c), add(vel, cross(w, c))
     torque_com = sub(torque, cross(c, force))
 
     # half kick, in the body frame
-    L_B = add(mul_mv(I, mul_tv(R, w)), mul_tv(R, scale(0.5 * h, torque_com)))
+    L_B = add(mul_mv(inertia_B, mul_tv(R, w)), mul_tv(R, scale(0.5 * h, torque_com)))
     # free rotation
-    mean = mean_velocity(I, solve3(I, L_B), h)
+    mean = mean_velocity(inertia_B, solve3(inertia_B, L_B), h)
     turn = quat_exp(scale(h, mean))
     quat = quat_normalize(quat_mul(quat, turn))
     R = quat_to_matrix(quat)
     L_B = mul_tv(quat_to_matrix(turn), L_B)
     # half kick
-    w = mul_mv(R, solve3(I, add(L_B, mul_tv(R, scale(0.5 * h, torque_com)))))
+    L_B = add(L_B, mul_tv(R, scale(0.5 * h, torque_com)))
+    w = mul_mv(R, solve3(inertia_B, L_B))
 
-    v_com_next = add(v_com, scale(h, add(scale(1.0 / mass, force), (gravity[0], gravity[1], gravity[2]))))
+    acceleration = add(scale(1.0 / mass, force), load_v(gravity, 0))
+    v_com_next = add(v_com, scale(h, acceleration))
     p_com = add(p_com, scale(0.5 * h, add(v_com, v_com_next)))
     c = mul_mv(R, c_B)
     p, vel = sub(p_com, c), sub(v_com_next, cross(w, c))

@@ -5,102 +5,121 @@ Passing a NamedTuple of fifty arrays to a compiled function costs several micros
 than a step of a small robot. A `Handle` is a table of their addresses and shapes, made once;
 inside the kernels the NamedTuples are rebuilt from it for nothing. The Python object that made the
 handle keeps the arrays alive.
+
+Both sides follow the NamedTuples' annotations, one row of the table for each field: an array's
+address and shape, a number's bits.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from functools import cache
+from itertools import accumulate
+from typing import Any, get_type_hints
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 from numba.np import arrayobj
+from numba.np.numpy_support import from_dtype
 import numpy as np
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.arrays import Layout, MAX_DIMENSIONS
 from sim_bridge.engine.model import Model, Options
 from sim_bridge.engine.state import State
 from sim_bridge.engine.workspace import Workspace
 
-_MAX_DIMENSIONS = 3
+_COLUMNS = 1 + MAX_DIMENSIONS
+_NUMBERS = {float: types.float64, int: types.int64}
+_TABLE = types.Array(types.int64, 2, 'C')
 
 
 class Handle:
     """The addresses of a world's arrays, and the arrays themselves so that they live as long."""
 
     def __init__(self, model: Model, options: Options, state: State, workspace: Workspace):
-        """Pack the arrays; those of `model`, `state` and `workspace` are used in place."""
-        self._alive = [*model, np.array(options, dtype=np.float64), *state, *workspace]
-        self.table = np.array([_entry(array) for array in self._alive], dtype=np.int64)
+        """
+        Tabulate the fields; the arrays are used in place.
+
+        Raises TypeError for an array of another kind than its field's annotation says.
+        """
+        self._alive = (model, options, state, workspace)
+        rows = [row for part in self._alive for row in _rows(part)]
+        self.table = np.array(rows, dtype=np.int64)
 
 
-def _entry(array: np.ndarray) -> list[int]:
-    """Describe one array: address, then its shape padded with ones."""
-    if not array.flags.c_contiguous or array.dtype not in (np.float64, np.int64) or array.ndim > _MAX_DIMENSIONS:
-        raise TypeError(f'a kernel array must be C-contiguous float64 or int64 of at most {_MAX_DIMENSIONS} '
-                        f'dimensions, not {array.dtype} {array.shape}')
-    return [array.ctypes.data, *array.shape, *[1] * (_MAX_DIMENSIONS - array.ndim)]
+def _rows(part: Model | Options | State | Workspace) -> Iterator[list[int]]:
+    """Describe the fields, one row each."""
+    for name, kind in _fields(type(part)).items():
+        value = getattr(part, name)
+        if isinstance(kind, Layout):
+            if (value.dtype, value.ndim) != kind or not value.flags.c_contiguous:
+                raise TypeError(
+                    f'{type(part).__name__}.{name} must be a C-contiguous {kind.dtype} '
+                    f'array of {kind.dimensions} dimensions, not {value.dtype} {value.shape}')
+            row = [value.ctypes.data, *value.shape]
+        else:
+            row = [int(np.array(kind(value)).view(np.int64))]
+        yield row + [0] * (_COLUMNS - len(row))
 
 
-def _array_at(dtype: types.Number, dimensions: int) -> Any:
-    """Make an intrinsic that gives entry k of a handle's table as an array of the given type."""
-    array_type = types.Array(dtype, dimensions, 'C')
+@cache
+def _fields(part: type) -> dict[str, Layout | type]:
+    """Give each field's layout or, for a number, its type."""
+    hints = get_type_hints(part, include_extras=True)
+    kinds = {name: getattr(hint, '__metadata__', (hint,))[0] for name, hint in hints.items()}
+    for name, kind in kinds.items():
+        if not isinstance(kind, Layout) and kind not in _NUMBERS:
+            raise TypeError(f'no row of a table can hold {part.__name__}.{name}, a {kind}')
+    return kinds
+
+
+def _numba_type(kind: Layout | type) -> types.Type:
+    """Give the compiler's name for the kind of a field."""
+    if isinstance(kind, Layout):
+        return types.Array(from_dtype(kind.dtype), kind.dimensions, 'C')
+    return _NUMBERS[kind]
+
+
+def _opener(part: type, first_row: int) -> Any:
+    """Make the function for kernels that rebuilds a NamedTuple from the rows at `first_row`."""
+    kinds = [_numba_type(kind) for kind in _fields(part).values()]
+    rebuilt = types.BaseTuple.from_types(kinds, part)
 
     @intrinsic
-    def array_at(typing_context: Any, table: Any, k: Any) -> Any:
+    def open_part(typing_context: Any, table: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            table_type = signature.args[0]
-            entries = context.make_array(table_type)(context, builder, arguments[0])
-            row = builder.mul(arguments[1], ir.Constant(ir.IntType(64), 1 + _MAX_DIMENSIONS))
-            address, *shape = (
-                builder.load(builder.gep(entries.data, [builder.add(row, ir.Constant(ir.IntType(64), column))]))
-                for column in range(1 + dimensions))
-            itemsize = context.get_constant(types.intp, dtype.bitwidth // 8)
-            strides = [itemsize]
-            for extent in reversed(shape[1:]):
-                strides.insert(0, builder.mul(strides[0], extent))
-            array = context.make_array(array_type)(context, builder)
-            arrayobj.populate_array(
-                array, data=builder.inttoptr(address, array.data.type), shape=shape, strides=strides,
-                itemsize=itemsize, meminfo=None)
-            return array._getvalue()
-        return array_type(table, types.int64), generate
-    return array_at
+            entries = context.make_array(_TABLE)(context, builder, arguments[0]).data
+            fields = [
+                _generate_field(context, builder, kind, entries, row)
+                for row, kind in enumerate(kinds, first_row)
+            ]
+            return context.make_tuple(builder, rebuilt, fields)
+        return (rebuilt(_TABLE), generate) if table == _TABLE else None
+    return open_part
 
 
-_f1 = _array_at(types.float64, 1)
-_f2 = _array_at(types.float64, 2)
-_f3 = _array_at(types.float64, 3)
-_i1 = _array_at(types.int64, 1)
-_i2 = _array_at(types.int64, 2)
+def _generate_field(context: Any, builder: Any, kind: types.Type, entries: Any, row: int) -> Any:
+    """Generate the code that reads one row of the table."""
+    def load(column: int) -> Any:
+        place = ir.Constant(ir.IntType(64), row * _COLUMNS + column)
+        return builder.load(builder.gep(entries, [place]))
+
+    if not isinstance(kind, types.Array):
+        return builder.bitcast(load(0), context.get_value_type(kind))
+    shape = [load(1 + axis) for axis in range(kind.ndim)]
+    itemsize = context.get_constant(types.intp, kind.dtype.bitwidth // 8)
+    strides = [itemsize]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], extent))
+    array = context.make_array(kind)(context, builder)
+    arrayobj.populate_array(
+        array, data=builder.inttoptr(load(0), array.data.type), shape=shape, strides=strides,
+        itemsize=itemsize, meminfo=None)
+    return array._getvalue()
 
 
-@kernel(inline='always')
-def open_model(table):
-    """Rebuild the Model; the order is that of its fields."""
-    t = table
-    return Model(_i1(t, 0), _i1(t, 1), _i1(t, 2), _i1(t, 3), _i1(t, 4), _f2(t, 5), _f2(t, 6), _f2(t, 7), _f2(t, 8),
-                 _i2(t, 9), _f2(t, 10), _i1(t, 11), _f1(t, 12))
+_PARTS = (Model, Options, State, Workspace)
+_FIRST_ROWS = accumulate((len(part._fields) for part in _PARTS), initial=0)
 
-
-@kernel(inline='always')
-def open_options(table):
-    """Rebuild the Options."""
-    o = _f1(table, 13)
-    return Options(o[0], o[1], int(o[2]), int(o[3]))
-
-
-@kernel(inline='always')
-def open_state(table):
-    """Rebuild the State; the order is that of its fields."""
-    t = table
-    return State(_f1(t, 14), _f1(t, 15), _f1(t, 16), _f2(t, 17), _i1(t, 18), _i1(t, 19), _f1(t, 20), _f1(t, 21))
-
-
-@kernel(inline='always')
-def open_workspace(table):
-    """Rebuild the Workspace; the order is that of its fields."""
-    t = table
-    return Workspace(_f2(t, 22), _f2(t, 23), _f2(t, 24), _f2(t, 25), _f2(t, 26), _f2(t, 27), _f2(t, 28), _f2(t, 29),
-                     _f2(t, 30), _f2(t, 31), _f1(t, 32), _f1(t, 33), _f1(t, 34), _f1(t, 35), _f1(t, 36), _f1(t, 37),
-                     _i1(t, 38), _f3(t, 39), _f2(t, 40))
+open_model, open_options, open_state, open_workspace = map(_opener, _PARTS, _FIRST_ROWS)

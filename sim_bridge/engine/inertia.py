@@ -20,8 +20,9 @@ ARTICULATED_SIZE = 21
 @kernel
 def mul_rigid(rigid, body, w, v):
     """
-    Give the (torque, force) pair of a rigid inertia times the motion (w, v): I_O w + h x v and
-    m v - h x w.
+    Give the (torque, force) pair of a rigid inertia times the motion (w, v).
+
+    It is I_O w + h x v and m v - h x w.
     """
     i = rigid[body]
     h = (i[1], i[2], i[3])
@@ -35,18 +36,24 @@ def mul_rigid(rigid, body, w, v):
 def mul_articulated(articulated, body, w, v):
     """Give the (torque, force) pair of an articulated inertia times the motion (w, v)."""
     a = articulated[body]
-    return ((((a[0] * w[0] + a[1] * w[1]) + (a[3] * w[2] + a[6] * v[0])) + (a[10] * v[1] + a[15] * v[2]),
-             ((a[1] * w[0] + a[2] * w[1]) + (a[4] * w[2] + a[7] * v[0])) + (a[11] * v[1] + a[16] * v[2]),
-             ((a[3] * w[0] + a[4] * w[1]) + (a[5] * w[2] + a[8] * v[0])) + (a[12] * v[1] + a[17] * v[2])),
-            (((a[6] * w[0] + a[7] * w[1]) + (a[8] * w[2] + a[9] * v[0])) + (a[13] * v[1] + a[18] * v[2]),
-             ((a[10] * w[0] + a[11] * w[1]) + (a[12] * w[2] + a[13] * v[0])) + (a[14] * v[1] + a[19] * v[2]),
-             ((a[15] * w[0] + a[16] * w[1]) + (a[17] * w[2] + a[18] * v[0])) + (a[19] * v[1] + a[20] * v[2])))
+    return ((_mul6(a[0], a[1], a[3], a[6], a[10], a[15], w, v),
+             _mul6(a[1], a[2], a[4], a[7], a[11], a[16], w, v),
+             _mul6(a[3], a[4], a[5], a[8], a[12], a[17], w, v)),
+            (_mul6(a[6], a[7], a[8], a[9], a[13], a[18], w, v),
+             _mul6(a[10], a[11], a[12], a[13], a[14], a[19], w, v),
+             _mul6(a[15], a[16], a[17], a[18], a[19], a[20], w, v)))
 
 
 @kernel
-def start_articulated(articulated, body, rigid):
+def _mul6(a0, a1, a2, a3, a4, a5, w, v):
+    """Give a row times (w, v), summed in pairs: a shorter chain of additions to wait for."""
+    return (a0 * w[0] + a1 * w[1]) + (a2 * w[2] + a3 * v[0]) + (a4 * v[1] + a5 * v[2])
+
+
+@kernel
+def start_articulated(rigid, body, articulated_out):
     """Start an articulated inertia from the body's own rigid one."""
-    i, a = rigid[body], articulated[body]
+    i, a = rigid[body], articulated_out[body]
     m, hx, hy, hz = i[0], i[1], i[2], i[3]
     a[0] = i[4]
     a[1], a[2] = i[5], i[7]
@@ -57,9 +64,9 @@ def start_articulated(articulated, body, rigid):
 
 
 @kernel
-def add_articulated(articulated, parent, body, hinge):
+def add_articulated(hinge, parent, body, articulated_inout):
     """Add to the parent's inertia the body's, less the part U Uᵀ / D that its joint lets slip."""
-    p, a, u = articulated[parent], articulated[body], hinge[body]
+    p, a, u = articulated_inout[parent], articulated_inout[body], hinge[body]
     d_inv = u[7]
     k = 0
     for i in range(6):
@@ -70,9 +77,9 @@ def add_articulated(articulated, parent, body, hinge):
 
 
 @kernel
-def factor_free(articulated, body):
+def factor_free(body, articulated_inout):
     """Replace a free body's inertia by its factors L and D, K = L D Lᵀ, packed in its place."""
-    a = articulated[body]
+    a = articulated_inout[body]
     for j in range(6):
         jj = j * (j + 1) // 2
         d = a[jj + j]
@@ -88,12 +95,9 @@ def factor_free(articulated, body):
 
 
 @kernel
-def solve_free(articulated, body, x_out, row):
-    """
-    Overwrite the (torque, force) in row `row` of `x_out` by the acceleration it gives the free
-    body.
-    """
-    a, x = articulated[body], x_out[row]
+def solve_free(articulated, body, x_inout):
+    """Turn the (torque, force) in a free body's row of x into the acceleration it gives it."""
+    a, x = articulated[body], x_inout[body]
     for i in range(6):
         ii = i * (i + 1) // 2
         for k in range(i):

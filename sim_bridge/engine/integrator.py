@@ -11,6 +11,7 @@ from __future__ import annotations
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.model import FREE, LOWER, UPPER, WELD
 from sim_bridge.engine.rotation import quat_advance
+from sim_bridge.engine.vec3 import load_v
 
 
 @kernel
@@ -22,14 +23,15 @@ def drift(
     """Move every position at its velocity for h seconds; q_out may be q."""
     for body in range(kind.shape[0]):
         joint, at, at_v = kind[body], q_index[body], v_index[body]
-        if joint == WELD:
+        if joint <= WELD:
             continue
         q_out[at] = q[at] + h * v[at_v]
         if joint >= FREE:
             q_out[at + 1] = q[at + 1] + h * v[at_v + 1]
             q_out[at + 2] = q[at + 2] + h * v[at_v + 2]
-            q_out[at + 3], q_out[at + 4], q_out[at + 5], q_out[at + 6] = quat_advance(
-                (q[at + 3], q[at + 4], q[at + 5], q[at + 6]), (v[at_v + 3], v[at_v + 4], v[at_v + 5]), h)
+            quat = (q[at + 3], q[at + 4], q[at + 5], q[at + 6])
+            quat = quat_advance(quat, load_v(v, at_v + 3), h)
+            q_out[at + 3], q_out[at + 4], q_out[at + 5], q_out[at + 6] = quat
 
 
 @kernel

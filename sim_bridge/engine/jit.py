@@ -8,6 +8,7 @@ an edit of any of them changes the folder, and stale code is never run.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import hashlib
 import os
 from pathlib import Path
@@ -25,13 +26,16 @@ def source_digest(folder: Path = Path(__file__).parent) -> str:
     """Digest the names and contents of all Python files below `folder`."""
     digest = hashlib.sha256()
     for path in sorted(folder.rglob('*.py')):
-        digest.update(path.relative_to(folder).as_posix().encode() + b'\0' + path.read_bytes() + b'\0')
+        name = path.relative_to(folder).as_posix().encode()
+        digest.update(name + b'\0' + path.read_bytes() + b'\0')
     return digest.hexdigest()[:16]
 
 
 def _cache_root() -> Path:
     """
-    Choose where compiled kernels live: NUMBA_CACHE_DIR, else the user's cache, else a private
+    Choose where compiled kernels live.
+
+    That is NUMBA_CACHE_DIR, else the user's cache, else, where that cannot be written, a private
     temporary folder.
     """
     if os.environ.get('NUMBA_CACHE_DIR'):
@@ -40,9 +44,11 @@ def _cache_root() -> Path:
     root = Path(home) / 'sim_bridge' / 'kernels'
     try:
         root.mkdir(parents=True, exist_ok=True)
+        is_writable = os.access(root, os.W_OK)
     except OSError:
-        return Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
-    return root if os.access(root, os.W_OK) else Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
+        is_writable = False
+    private = Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
+    return root if is_writable else private
 
 
 def _prune(root: Path, current: Path) -> None:
@@ -64,22 +70,21 @@ def _open_cache() -> Path:
 CACHE_FOLDER = _open_cache()
 
 
-def kernel(function: Any = None, **options: Any) -> Any:
+def kernel(function: Callable[..., Any]) -> Any:
     """
-    Compile a function with Numba: cached, without the GIL, without allocation, with IEEE
-    semantics.
+    Compile a function with Numba.
 
-    Without Numba's run-time (`_nrt`) a kernel that would allocate does not compile, and arrays
-    cost no reference counting, which would cost more than the dynamics of a small robot. Kernels
-    are inlined into their callers. Multiply-adds may be fused, nothing else is relaxed: equal
-    inputs give equal bits. Division by zero gives inf or nan as in C, never an exception.
+    It is cached, and runs without the GIL, without allocation and with IEEE semantics. Without
+    Numba's run-time (`_nrt`) a kernel that would allocate does not compile, and arrays cost no
+    reference counting, which would cost more than the dynamics of a small robot. Kernels are
+    inlined into their callers. Multiply-adds may be fused, nothing else is relaxed: equal inputs
+    give equal bits. Division by zero gives inf or nan as in C, never an exception.
     """
-    if function is None:
-        return lambda decorated: kernel(decorated, **options)
     previous = numba.config.CACHE_DIR
     numba.config.CACHE_DIR = str(CACHE_FOLDER)
     try:
-        return numba.njit(cache=True, nogil=True, error_model='numpy', fastmath={'contract'}, forceinline=True,
-                          _nrt=False, **options)(function)
+        return numba.njit(
+            cache=True, nogil=True, error_model='numpy', fastmath={'contract'}, forceinline=True,
+            _nrt=False)(function)
     finally:
         numba.config.CACHE_DIR = previous

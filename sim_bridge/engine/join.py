@@ -23,20 +23,26 @@ def join_models(models: Sequence[Model], gravity: Sequence[float]) -> tuple[Mode
     offsets, at = [], Offsets(0, 0, 0)
     for model in models:
         offsets.append(at)
-        at = Offsets(at.body + body_count(model), at.q + position_count(model), at.v + velocity_count(model))
+        at = Offsets(at.body + body_count(model),
+                     at.q + position_count(model),
+                     at.v + velocity_count(model))
 
     def joined(field: str, shift: str = '', width: int = 0) -> np.ndarray:
         parts = [np.asarray(getattr(model, field)) for model in models]
         if shift:
             # a negative index means none and stays as it is
-            parts = [np.where(part >= 0, part + getattr(offset, shift), part) for part, offset in zip(parts, offsets)]
+            shifts = [getattr(offset, shift) for offset in offsets]
+            parts = [np.where(part >= 0, part + by, part)
+                     for part, by in zip(parts, shifts, strict=True)]
         if not parts:
-            return np.zeros((0, width) if width else 0, np.int64 if shift or field == 'kind' else np.float64)
+            dtype = np.int64 if shift or field == 'kind' else np.float64
+            return np.zeros((0, width) if width else 0, dtype)
         return np.ascontiguousarray(np.concatenate(parts))
 
     return Model(
         parent=joined('parent', 'body'), root=joined('root', 'body'), kind=joined('kind'),
-        q_index=joined('q_index', 'q'), v_index=joined('v_index', 'v'), frame=joined('frame', width=12),
-        inertia=joined('inertia', width=10), passive=joined('passive', width=5), limits=joined('limits', width=4),
-        mimic=joined('mimic', 'v', 2), mimic_law=joined('mimic_law', width=2), q_of_v=joined('q_of_v', 'q'),
-        gravity=np.array(gravity, dtype=np.float64)), offsets
+        q_index=joined('q_index', 'q'), v_index=joined('v_index', 'v'),
+        frame=joined('frame', width=12), inertia=joined('inertia', width=10),
+        passive=joined('passive', width=5), limits=joined('limits', width=4),
+        mimic=joined('mimic', 'v', 2), mimic_law=joined('mimic_law', width=2),
+        q_of_v=joined('q_of_v', 'q'), gravity=np.array(gravity, dtype=np.float64)), offsets

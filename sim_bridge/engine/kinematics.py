@@ -6,13 +6,14 @@ import math
 
 from sim_bridge.engine.inertia import mul_rigid
 from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.model import FREE, FREE_SINGLE, PRISMATIC, REVOLUTE
+from sim_bridge.engine.model import FREE, FREE_SINGLE, GROUND, PRISMATIC, REVOLUTE
 from sim_bridge.engine.rotation import quat_to_matrix
 from sim_bridge.engine.vec3 import (
     add,
     cross,
     load3,
     load_m,
+    load_v,
     mul_mm,
     mul_mv,
     scale,
@@ -28,22 +29,21 @@ def place_bodies(
     q,  # state (read)
     pose_out, axis_out, rigid_out,
 ):
-    """
-    Compute poses in the world, joint axes and rigid inertias about each tree's reference
-    point.
-    """
+    """Compute poses in the world, and joint axes and rigid inertias about each tree's O."""
     for body in range(parent.shape[0]):
         joint = kind[body]
         at = q_index[body]
         if joint == FREE or joint == FREE_SINGLE:
             R_WB = quat_to_matrix((q[at + 3], q[at + 4], q[at + 5], q[at + 6]))
-            p_WB = (q[at], q[at + 1], q[at + 2])
+            p_WB = load_v(q, at)
         else:
             R_PB = load_m(frame, body, 0)
             p_PB = load3(frame, body, 9)
             if joint == REVOLUTE:
                 s, c = math.sin(q[at]), math.cos(q[at])
-                R_PB = (_turn_about_z(R_PB[0], c, s), _turn_about_z(R_PB[1], c, s), _turn_about_z(R_PB[2], c, s))
+                R_PB = (_turn_about_z(R_PB[0], c, s),
+                        _turn_about_z(R_PB[1], c, s),
+                        _turn_about_z(R_PB[2], c, s))
             elif joint == PRISMATIC:
                 p_PB = add(p_PB, (q[at] * R_PB[0][2], q[at] * R_PB[1][2], q[at] * R_PB[2][2]))
             if parent[body] >= 0:
@@ -75,9 +75,7 @@ def _turn_about_z(row, c, s):
 
 @kernel
 def _store_rigid(inertia, body, R, p_OB, rigid_out):
-    """
-    Rotate a body's inertia to world axes and shift it to the reference point (parallel axes).
-    """
+    """Rotate a body's inertia to world axes and shift it to O (parallel axes)."""
     i = inertia[body]
     m = i[0]
     c = add(p_OB, mul_mv(R, (i[1], i[2], i[3])))
@@ -115,6 +113,9 @@ def move_bodies(
     """
     for body in range(parent.shape[0]):
         joint = kind[body]
+        if joint == GROUND:
+            store3(drift_out, body, 3, (-gravity[0], -gravity[1], -gravity[2]))
+            continue
         at = v_index[body]
         above = parent[body]
         if above >= 0:
@@ -129,7 +130,7 @@ def move_bodies(
             dvel = add(dvel, add(cross(w, t), cross(vel, s)))
             w, vel = add(w, s), add(vel, t)
         elif joint == FREE or joint == FREE_SINGLE:
-            vel, w = (v[at], v[at + 1], v[at + 2]), (v[at + 3], v[at + 4], v[at + 5])
+            vel, w = load_v(v, at), load_v(v, at + 3)
         store3(velocity_out, body, 0, w)
         store3(velocity_out, body, 3, vel)
         store3(drift_out, body, 0, dw)

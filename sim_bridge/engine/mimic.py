@@ -1,10 +1,10 @@
 """
-Mimic joints as exact constraints: v[following] = multiplier v[followed], with equal and opposite
-efforts.
+Mimic joints as exact constraints.
 
-The rows' forces follow from the responses of the tree to one unit of each, computed with the same
-factors as everything else; positions are then set from the followed joint's, so that the law holds
-to the last bit.
+A row demands v[following] = multiplier v[followed]: by an effort on the following joint, and
+-multiplier times that on the followed one, which together do no work. The rows' forces follow from
+the responses of the tree to one unit of each, computed with the same factors as everything else;
+positions are then set from the followed joint's, so that the law holds to the last bit.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ def compute_responses(
             response_out[row, 1, following] -= 1.0
         if mode[followed] >= STUCK:
             response_out[row, 1, followed] += ratio
+        gained = response_out[row, 0]
         for other in range(rows):
-            delassus_out[other, row] = (response_out[row, 0, mimic[other, 0]]
-                                        - mimic_law[other, 0] * response_out[row, 0, mimic[other, 1]])
+            delassus_out[other, row] = (
+                gained[mimic[other, 0]] - mimic_law[other, 0] * gained[mimic[other, 1]])
     for j in range(rows):
         scale = delassus_out[j, j]
         for k in range(j):
@@ -52,7 +53,8 @@ def compute_responses(
         for i in range(j + 1, rows):
             for k in range(j):
                 delassus_out[i, j] -= delassus_out[i, k] * delassus_out[j, k] * delassus_out[k, k]
-            delassus_out[i, j] = delassus_out[i, j] / delassus_out[j, j] if delassus_out[j, j] > 0.0 else 0.0
+            pivot = delassus_out[j, j]
+            delassus_out[i, j] = delassus_out[i, j] / pivot if pivot > 0.0 else 0.0
 
 
 @kernel
@@ -62,13 +64,15 @@ def apply_rows(
     delassus_inout, ddq_inout, constraint_inout,
 ):
     """
-    Add the rows' forces that cancel `rate` J v + J ddq; rate is 1 / h in a step, 0 for
-    accelerations alone.
+    Add the rows' forces that cancel `rate` J v + J ddq.
+
+    rate: 1 / h in a step, 0 for accelerations alone.
     """
     rows = mimic.shape[0]
     for row in range(rows):
         following, followed, ratio = mimic[row, 0], mimic[row, 1], mimic_law[row, 0]
-        b = -rate * (v[following] - ratio * v[followed]) - (ddq_inout[following] - ratio * ddq_inout[followed])
+        b = (-rate * (v[following] - ratio * v[followed])
+             - (ddq_inout[following] - ratio * ddq_inout[followed]))
         for k in range(row):
             b -= delassus_inout[row, k] * delassus_inout[k, rows]
         delassus_inout[row, rows] = b

@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
+from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 
 # joint kinds; plain integers, because kernels freeze them as constants
-WELD = 0
+GROUND = -1  # welded to the world: nothing of it has to be solved for
+WELD = 0  # welded to another body, so that what passes between them can be measured
 REVOLUTE = 1
 PRISMATIC = 2
 FREE = 3
-FREE_SINGLE = 4  # a free body that carries no other: stepped with its own, exactly conserving integrator
+FREE_SINGLE = 4  # a free body that carries no other: has an exactly conserving integrator
 
 # columns of Model.passive
 ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
@@ -34,46 +35,39 @@ LOWER, UPPER, EFFORT, VELOCITY = range(4)
 class Model(NamedTuple):
     """Constant arrays, C-contiguous; nb bodies, nq positions, nv velocities, nm mimic joints."""
 
-    parent: np.ndarray
+    parent: IntVector
     """(nb,) index of the parent body, -1 for the world."""
-    root: np.ndarray
+    root: IntVector
     """(nb,) index of the first body of the same tree."""
-    kind: np.ndarray
-    """(nb,) joint kind: WELD, REVOLUTE, PRISMATIC, FREE or FREE_SINGLE."""
-    q_index: np.ndarray
+    kind: IntVector
+    """(nb,) joint kind: GROUND, WELD, REVOLUTE, PRISMATIC, FREE or FREE_SINGLE."""
+    q_index: IntVector
     """(nb,) first position coordinate of the body's joint."""
-    v_index: np.ndarray
+    v_index: IntVector
     """(nb,) first velocity coordinate of the body's joint."""
-    frame: np.ndarray
+    frame: FloatMatrix
+    """(nb, 12) joint frame at position 0 in the parent body: rotation by rows, origin [m]."""
+    inertia: FloatMatrix
     """
-    (nb, 12) joint frame at position 0 in the parent body's frame: rotation by rows, then
-    origin [m].
+    (nb, 10) mass properties in the body's frame.
+
+    Mass [kg], centre of mass [m], inertia about it (xx xy xz yy yz zz) [kg m²].
     """
-    inertia: np.ndarray
+    passive: FloatMatrix
+    """(nv, 5) armature, damping, stiffness, reference of the spring, Coulomb friction; SI."""
+    limits: FloatMatrix
     """
-    (nb, 10) mass [kg], centre of mass [m], inertia about it (xx xy xz yy yz zz) [kg m²]; body
-    frame.
+    (nv, 4) limits that are enforced, infinite where there is none.
+
+    Lower and upper position [m, rad], effort [N, N m], velocity [m/s, rad/s].
     """
-    passive: np.ndarray
-    """
-    (nv, 5) armature, damping, stiffness, reference position of the spring, Coulomb friction;
-    SI.
-    """
-    limits: np.ndarray
-    """
-    (nv, 4) lower and upper position, effort, velocity that is enforced; infinite where there
-    is none.
-    """
-    mimic: np.ndarray
+    mimic: IntMatrix
     """(nm, 2) velocity index of the following joint and of the one it follows."""
-    mimic_law: np.ndarray
+    mimic_law: FloatMatrix
     """(nm, 2) multiplier and offset: q[following] = multiplier q[followed] + offset."""
-    q_of_v: np.ndarray
-    """
-    (nv,) position index of a one-axis joint's velocity index, -1 for the coordinates of a free
-    joint.
-    """
-    gravity: np.ndarray
+    q_of_v: IntVector
+    """(nv,) position index of a one-axis joint, -1 for the coordinates of a free joint."""
+    gravity: FloatVector
     """(3,) [m/s²], world axes."""
 
 
@@ -81,13 +75,13 @@ class Options(NamedTuple):
     """Numbers that steer the stepper."""
 
     time_step: float
-    """s"""
+    """[s]"""
     stop_erp: float
-    """share of a joint's excess beyond its stop that one step takes back"""
+    """Share of a joint's excess beyond its stop that one step takes back."""
     velocity_passes: int
-    """evaluations of the velocity-dependent forces per step; two make the step second order"""
+    """Evaluations of the velocity-dependent forces per step; two make it second order."""
     max_pivots: int
-    """changes of the set of locked joints per step before the step gives up"""
+    """Changes of the set of locked joints per step before the step gives up."""
 
 
 def body_count(model: Model) -> int:
@@ -97,7 +91,8 @@ def body_count(model: Model) -> int:
 
 def position_count(model: Model) -> int:
     """Give the number of position coordinates."""
-    return sum({WELD: 0, REVOLUTE: 1, PRISMATIC: 1, FREE: 7, FREE_SINGLE: 7}[int(k)] for k in model.kind)
+    sizes = {GROUND: 0, WELD: 0, REVOLUTE: 1, PRISMATIC: 1, FREE: 7, FREE_SINGLE: 7}
+    return sum(sizes[int(kind)] for kind in model.kind)
 
 
 def velocity_count(model: Model) -> int:

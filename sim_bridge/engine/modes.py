@@ -1,11 +1,13 @@
 """
-Stops, Coulomb friction and holds of single joints, solved exactly by locking joints inside the
-elimination.
+Stops, Coulomb friction and holds of single joints, solved exactly.
 
-At the end of a step each joint's velocity v⁺ and the effort λ of its stop and friction satisfy
+They lock joints inside the elimination. At the end of a step each joint's velocity v⁺ and the
+effort λ of its stop and friction satisfy
 
-    lo <= v⁺ <= hi,   λ = -friction sign(v⁺) where lo < v⁺ < hi and v⁺ ≠ 0,   |λ| <= friction where
-    v⁺ = 0, λ additionally <= 0 where v⁺ = hi and >= 0 where v⁺ = lo,
+    lo <= v⁺ <= hi,
+    λ = -friction sign(v⁺) where lo < v⁺ < hi and v⁺ ≠ 0,
+    |λ| <= friction where v⁺ = 0,
+    λ additionally <= 0 where v⁺ = hi and >= 0 where v⁺ = lo,
 
 a mixed linear complementarity problem with the tree's inverse inertia as its matrix. A joint is
 either loose or locked at a velocity (lo, 0 or hi); given that choice one linear-time elimination
@@ -19,7 +21,15 @@ from __future__ import annotations
 
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.model import (
-    DAMPING, FRICTION, LOWER, PRISMATIC, REFERENCE, REVOLUTE, STIFFNESS, UPPER, VELOCITY,
+    DAMPING,
+    FRICTION,
+    LOWER,
+    PRISMATIC,
+    REFERENCE,
+    REVOLUTE,
+    STIFFNESS,
+    UPPER,
+    VELOCITY,
 )
 from sim_bridge.engine.state import (
     AT_LOWER,
@@ -31,25 +41,19 @@ from sim_bridge.engine.state import (
     STUCK,
 )
 
-_VELOCITY_SLACK = 1e-11  # rad/s or m/s
+VELOCITY_SLACK = 1e-11  # rad/s or m/s
 
 
 @kernel
 def highest_velocity(limits, joint, q, h):
-    """
-    Give the velocity at which the joint, at q after half a step's drift, just reaches its
-    upper stop.
-    """
-    return min(max(limits[joint, UPPER] - q, 0.0) * 2.0 / h, limits[joint, VELOCITY])
+    """Give the velocity that just reaches the upper stop; q after half a step's drift."""
+    return min(max(limits[joint, UPPER] - q, 0.0) * (2.0 / h), limits[joint, VELOCITY])
 
 
 @kernel
 def lowest_velocity(limits, joint, q, h):
-    """
-    Give the velocity at which the joint, at q after half a step's drift, just reaches its
-    lower stop.
-    """
-    return max(min(limits[joint, LOWER] - q, 0.0) * 2.0 / h, -limits[joint, VELOCITY])
+    """Give the velocity that just reaches the lower stop; q after half a step's drift."""
+    return max(min(limits[joint, LOWER] - q, 0.0) * (2.0 / h), -limits[joint, VELOCITY])
 
 
 @kernel
@@ -63,21 +67,26 @@ def start_modes(
         at = q_of_v[joint]
         guess = LOOSE
         if at >= 0:
-            guess = mode[joint]
+            hi = highest_velocity(limits, joint, q[at], h)
+            lo = lowest_velocity(limits, joint, q[at], h)
+            rests_at_stop = (mode[joint] == AT_UPPER and hi <= max(v[joint], 0.0)
+                             or mode[joint] == AT_LOWER and lo >= min(v[joint], 0.0))
             if hold[joint] != 0:
                 guess = HELD
-            elif not (guess == AT_UPPER and highest_velocity(limits, joint, q[at], h) <= max(v[joint], 0.0)
-                      or guess == AT_LOWER and lowest_velocity(limits, joint, q[at], h) >= min(v[joint], 0.0)):
-                guess = LOOSE
-                if passive[joint, FRICTION] > 0.0:
-                    guess = SLIDING_FORTH if v[joint] > 0.0 else SLIDING_BACK if v[joint] < 0.0 else STUCK
+            elif rests_at_stop:
+                guess = mode[joint]
+            elif passive[joint, FRICTION] > 0.0:
+                guess = STUCK
+                if v[joint] != 0.0:
+                    guess = SLIDING_FORTH if v[joint] > 0.0 else SLIDING_BACK
         mode_out[joint] = guess
 
 
 @kernel
 def explicit_effort(passive, joint, u, q, v):
     """Give the effort on a joint at the start of the step: command, damper and spring."""
-    return u - passive[joint, DAMPING] * v - passive[joint, STIFFNESS] * (q - passive[joint, REFERENCE])
+    stretch = q - passive[joint, REFERENCE]
+    return u - passive[joint, DAMPING] * v - passive[joint, STIFFNESS] * stretch
 
 
 @kernel
@@ -105,14 +114,16 @@ def set_right_hand_side(
             rhs_out[joint] = (explicit_effort(passive, joint, u[joint], q[at], v[joint])
                               - passive[joint, FRICTION] * mode[joint])
         else:
-            rhs_out[joint] = (_locked_velocity(limits, joint, mode[joint], q[at], h) - v[joint]) / h
+            v_next = _locked_velocity(limits, joint, mode[joint], q[at], h)
+            rhs_out[joint] = (v_next - v[joint]) / h
 
 
 @kernel
 def _next_mode(mode, v, effort, friction, lo, hi, v_slack, effort_slack):
     """
-    Give the mode a joint should have, from its velocity (where loose) or its constraint effort
-    (where locked).
+    Give the mode a joint should have.
+
+    A loose joint's is decided by its velocity, a locked one's by its constraint effort.
     """
     sliding_forth = SLIDING_FORTH if friction > 0.0 else LOOSE
     sliding_back = SLIDING_BACK if friction > 0.0 else LOOSE
@@ -146,7 +157,8 @@ def settle_locked(
     """
     Give locked joints their velocity to the last bit, without the rounding of v + h (v⁺ - v) / h.
 
-    And reduce the whole effort on each to what its stop, friction or hold gives.
+    constraint_inout: reduced from the whole effort on each joint to what its stop, friction or
+    hold gives.
     """
     for joint in range(q_of_v.shape[0]):
         if mode[joint] >= STUCK:
@@ -161,28 +173,28 @@ def settle_locked(
 def update_modes(
     kind, q_index, v_index, passive, limits,  # model
     q, hinge, v_next, constraint,  # state (read)
-    h, pivots, max_pivots, mode_inout,
+    h, v_slack, only_first, mode_inout,
 ):
     """
     Change the modes whose signs are wrong; give how many were changed.
 
-    A sign counts as wrong by a velocity of `v_slack` or more, or by the effort that gives it to the
-    joint within the step: where a stop just touches, rounding alone decides the sign. The slack
-    grows with the pivots; in their second half only the first wrong joint is changed.
+    A sign counts as wrong by a velocity of `v_slack` or more, or by the effort that gives it to
+    the joint within the step: where a stop just touches, rounding alone decides the sign.
+    only_first: change no more than the first wrong joint.
     """
-    v_slack = _VELOCITY_SLACK * 10.0 ** (pivots // 10)
     changed = 0
     for body in range(kind.shape[0]):
         if kind[body] != REVOLUTE and kind[body] != PRISMATIC:
             continue
         joint, at = v_index[body], q_index[body]
-        mode = _next_mode(
-            mode_inout[joint], v_next[joint], constraint[joint], passive[joint, FRICTION],
-            lowest_velocity(limits, joint, q[at], h), highest_velocity(limits, joint, q[at], h),
-            v_slack, hinge[body, 6] * v_slack / h)
+        lo = lowest_velocity(limits, joint, q[at], h)
+        hi = highest_velocity(limits, joint, q[at], h)
+        mode = _next_mode(mode_inout[joint], v_next[joint], constraint[joint],
+                          passive[joint, FRICTION], lo, hi,
+                          v_slack, hinge[body, 6] * (v_slack / h))
         if mode != mode_inout[joint]:
             mode_inout[joint] = mode
             changed += 1
-            if 2 * pivots > max_pivots:
+            if only_first:
                 break
     return changed

@@ -1,6 +1,5 @@
 """
-What the present state means: poses, velocities, accelerations and joint reactions at this very
-instant.
+What the present state means: poses, motions and joint reactions at this very instant.
 
 `step` works in the middle of each step; what is read between steps is computed here, from scratch,
 for the state as it is: the forward dynamics at (q, v, u), so that every quantity with one stamp
@@ -26,6 +25,7 @@ from sim_bridge.engine.vec3 import (
     cross,
     load3,
     load_m,
+    load_v,
     mul_mm,
     mul_mv,
     mul_tv,
@@ -57,11 +57,11 @@ def observe(table, site_body, site_frame, site_out):
     ones, `acceleration` holds the spatial accelerations less gravity and `force` the reaction of
     each body's joint, parent on child; about each tree's O.
 
-    A site is a frame fixed to a body, site_frame: (ns, 12) rotation by rows, then origin, in the
-    body's frame.
-    site_out: (ns, 30) rotation by rows and origin in the world; angular and linear velocity,
-    angular and linear acceleration of the site in world axes; torque about the site and force
-    through the body's joint, child on parent, in the site's axes.
+    A site is a frame fixed to a body. site_body: (ns,) the body. site_frame: (ns, 12) rotation by
+    rows, then origin [m], in the body's frame. site_out: (ns, 30) rotation by rows and origin in
+    the world; angular and linear velocity, angular and linear acceleration of the site in world
+    axes; torque about the site and force through the body's joint, child on parent, in the site's
+    axes.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     changed = copy_changed(state.q, ws.q)
@@ -72,24 +72,35 @@ def observe(table, site_body, site_frame, site_out):
     if not changed:
         return False
     place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
-                 ws.q, ws.pose, ws.axis, ws.rigid)
-    factorize(model.parent, model.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid, 0.0,
+                 ws.q,
+                 ws.pose, ws.axis, ws.rigid)
+    factorize(model.parent, model.kind, model.v_index, model.passive,
+              ws.mode, ws.axis, ws.rigid, 0.0,
               ws.articulated, ws.hinge)
     if model.mimic.shape[0] > 0:
         compute_responses(model.parent, model.kind, model.v_index, model.mimic, model.mimic_law,
-                          ws.articulated, ws.hinge, ws.axis, ws.mode, ws.v_next, ws.force, ws.acceleration,
+                          ws.articulated, ws.hinge, ws.axis, ws.mode,
+                          ws.v_next, ws.force, ws.acceleration,
                           ws.response, ws.delassus)
-    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity, ws.v, state.wrench,
-                ws.pose, ws.axis, ws.rigid, ws.velocity, ws.drift, ws.force)
-    solve(model.parent, model.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, ws.rhs,
+    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
+                ws.v, state.wrench, ws.pose, ws.axis, ws.rigid,
+                ws.velocity, ws.drift, ws.force)
+    solve(model.parent, model.kind, model.v_index,
+          ws.articulated, ws.hinge, ws.axis, ws.rhs,
           ws.force, ws.acceleration, ws.ddq, ws.constraint)
     if model.mimic.shape[0] > 0:
-        apply_rows(model.mimic, model.mimic_law, ws.v, ws.response, 0.0, ws.delassus, ws.ddq, ws.constraint)
-    accelerate_bodies(model.parent, model.kind, model.v_index, ws.axis, ws.drift, ws.ddq, ws.acceleration)
-    accumulate_reactions(model.parent, model.root, state.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+        apply_rows(model.mimic, model.mimic_law,
+                   ws.v, ws.response, 0.0,
+                   ws.delassus, ws.ddq, ws.constraint)
+    accelerate_bodies(model.parent, model.kind, model.v_index,
+                      ws.axis, ws.drift, ws.ddq,
+                      ws.acceleration)
+    accumulate_reactions(model.parent, model.root,
+                         state.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
                          ws.force)
     to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
-    observe_sites(model.root, model.gravity, ws.pose, ws.velocity, ws.acceleration, ws.force, site_body, site_frame,
+    observe_sites(model.root, model.gravity,
+                  ws.pose, ws.velocity, ws.acceleration, ws.force, site_body, site_frame,
                   site_out)
     return True
 
@@ -108,10 +119,10 @@ def copy_changed(source, into_out):
 @kernel
 def set_present_efforts(model, state, mode_inout, rhs_inout):
     """
-    Write each joint's effort now, and lock, at no acceleration, those that friction, stop or hold
-    keep at rest.
+    Write each joint's effort now, and the mode that keeps it at rest or lets it go.
 
-    Tells whether anything differs from what was there.
+    Locked, at no acceleration, are those that friction, stop or hold keep at rest. Tells whether
+    anything differs from what was there.
     """
     changed = False
     for joint in range(model.q_of_v.shape[0]):
@@ -155,7 +166,7 @@ def accelerate_bodies(
         at, above = v_index[body], parent[body]
         dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if kind[body] >= FREE:
-            dv, dw = (ddq[at], ddq[at + 1], ddq[at + 2]), (ddq[at + 3], ddq[at + 4], ddq[at + 5])
+            dv, dw = load_v(ddq, at), load_v(ddq, at + 3)
         else:
             if above >= 0:
                 dw, dv = load3(acceleration_out, above, 0), load3(acceleration_out, above, 3)
@@ -176,8 +187,9 @@ def accumulate_reactions(
     force_out,
 ):
     """
-    Compute the force through each body's joint, parent on child, about O: Newton and Euler for
-    all it carries.
+    Compute the force through each body's joint, parent on child, about O.
+
+    Newton's and Euler's equations for all that the joint carries.
     """
     for body in range(parent.shape[0]):
         w, v = load3(velocity, body, 0), load3(velocity, body, 3)
@@ -196,7 +208,11 @@ def accumulate_reactions(
 
 
 @kernel
-def observe_sites(root, gravity, pose, velocity, acceleration, force, site_body, site_frame, site_out):
+def observe_sites(
+    root, gravity,  # model
+    pose, velocity, acceleration, force, site_body, site_frame,  # state (read)
+    site_out,
+):
     """Carry the bodies' motion and their joints' reactions over to the sites."""
     for site in range(site_body.shape[0]):
         body = site_body[site]
@@ -207,10 +223,9 @@ def observe_sites(root, gravity, pose, velocity, acceleration, force, site_body,
         w = load3(velocity, body, 0)
         v = add(load3(velocity, body, 3), cross(w, p_OS))
         dw = load3(acceleration, body, 0)
-        # of the point, not the spatial one: add w x v; and gravity, which the bodies'
-        # accelerations lack
+        # of the point, not the spatial one: add w x v; and gravity, which the bodies' lack
         dv = add(add(load3(acceleration, body, 3), cross(dw, p_OS)), cross(w, v))
-        dv = add(dv, (gravity[0], gravity[1], gravity[2]))
+        dv = add(dv, load_v(gravity, 0))
         f = load3(force, body, 3)
         n = sub(load3(force, body, 0), cross(p_OS, f))
         store_m(site_out, site, SITE_ROTATION, R_WS)

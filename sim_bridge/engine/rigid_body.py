@@ -1,10 +1,10 @@
 """
-The textbook quantities of the trees alone: mass matrix, bias forces, inverse and forward dynamics,
-Jacobians.
+The textbook quantities of the trees alone.
 
-Rigid bodies, gravity and rotor inertias (armature) only; no damping, friction, springs, stops,
-mimic rows or external forces. The configuration and velocity are the state's. A free joint's
-coordinates are those of `model`: linear then angular, world axes, at the body frame's origin.
+Mass matrix, inverse and forward dynamics, Jacobians: of rigid bodies, gravity and rotor inertias
+(armature) only; no damping, friction, springs, stops, mimic rows or external forces. The
+configuration and velocity are the state's. A free joint's coordinates are those of `model`: linear
+then angular, world axes, at the body frame's origin.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sim_bridge.engine.kinematics import move_bodies, place_bodies
 from sim_bridge.engine.model import ARMATURE, FREE, PRISMATIC, REVOLUTE, WELD
 from sim_bridge.engine.observe import accelerate_bodies, accumulate_reactions
 from sim_bridge.engine.step import to_origin_acceleration
-from sim_bridge.engine.vec3 import add, cross, dot, load3, sub
+from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, sub
 
 
 @kernel
@@ -29,10 +29,14 @@ def inverse_dynamics(table, ddq, effort_out):
         ws.ddq[joint] = ddq[joint]
     _to_spatial_acceleration(model.kind, model.v_index, state.v, ws.ddq)
     ws.wrench[:, :] = 0.0
-    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity, state.v, ws.wrench,
-                ws.pose, ws.axis, ws.rigid, ws.velocity, ws.drift, ws.force)
-    accelerate_bodies(model.parent, model.kind, model.v_index, ws.axis, ws.drift, ws.ddq, ws.acceleration)
-    accumulate_reactions(model.parent, model.root, ws.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
+                state.v, ws.wrench, ws.pose, ws.axis, ws.rigid,
+                ws.velocity, ws.drift, ws.force)
+    accelerate_bodies(model.parent, model.kind, model.v_index,
+                      ws.axis, ws.drift, ws.ddq,
+                      ws.acceleration)
+    accumulate_reactions(model.parent, model.root,
+                         ws.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
                          ws.force)
     for body in range(model.parent.shape[0]):
         at = model.v_index[body]
@@ -41,7 +45,7 @@ def inverse_dynamics(table, ddq, effort_out):
             for k in range(3):
                 effort_out[at + k] = f[k]
                 effort_out[at + 3 + k] = n[k]
-        elif model.kind[body] != WELD:
+        elif model.kind[body] > WELD:
             effort_out[at] = (dot(load3(ws.axis, body, 0), n) + dot(load3(ws.axis, body, 3), f)
                               + model.passive[at, ARMATURE] * ddq[at])
 
@@ -54,11 +58,14 @@ def forward_dynamics(table, effort, ddq_out):
     ws.wrench[:, :] = 0.0
     for joint in range(effort.shape[0]):
         ws.mode[joint] = 0
-    factorize(model.parent, model.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid, 0.0,
+    factorize(model.parent, model.kind, model.v_index, model.passive,
+              ws.mode, ws.axis, ws.rigid, 0.0,
               ws.articulated, ws.hinge)
-    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity, state.v, ws.wrench,
-                ws.pose, ws.axis, ws.rigid, ws.velocity, ws.drift, ws.force)
-    solve(model.parent, model.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, effort,
+    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
+                state.v, ws.wrench, ws.pose, ws.axis, ws.rigid,
+                ws.velocity, ws.drift, ws.force)
+    solve(model.parent, model.kind, model.v_index,
+          ws.articulated, ws.hinge, ws.axis, effort,
           ws.force, ws.acceleration, ddq_out, ws.constraint)
     to_origin_acceleration(model.kind, model.v_index, state.v, ddq_out)
 
@@ -94,10 +101,10 @@ def mass_matrix(table, matrix_out):
 @kernel
 def jacobian(table, body, point, jacobian_out):
     """
-    Compute the (6, nv) Jacobian of a point of a body: its linear velocity, then the body's
-    angular, in world axes.
+    Compute the Jacobian of a point of a body.
 
-    point: (3,) in the body's frame [m].
+    point: (3,) in the body's frame [m]. jacobian_out: (6, nv) for the point's linear velocity,
+    then the body's angular velocity, world axes.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     _place(model, state, ws)
@@ -121,7 +128,8 @@ def jacobian(table, body, point, jacobian_out):
 @kernel
 def _place(model, state, ws):
     place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
-                 state.q, ws.pose, ws.axis, ws.rigid)
+                 state.q,
+                 ws.pose, ws.axis, ws.rigid)
 
 
 @kernel
@@ -134,21 +142,19 @@ def _freedom(kind):
 def _motion(kind, axis, body, column):
     """Give the motion (angular, linear at O) of one unit of a joint's velocity coordinate."""
     if kind[body] >= FREE:
-        x = (1.0 if column % 3 == 0 else 0.0, 1.0 if column % 3 == 1 else 0.0, 1.0 if column % 3 == 2 else 0.0)
+        axle = column % 3
+        unit = (1.0 if axle == 0 else 0.0, 1.0 if axle == 1 else 0.0, 1.0 if axle == 2 else 0.0)
         zero = (0.0, 0.0, 0.0)
-        return (zero, x) if column < 3 else (x, zero)
+        return (zero, unit) if column < 3 else (unit, zero)
     return load3(axis, body, 0), load3(axis, body, 3)
 
 
 @kernel
 def _to_spatial_acceleration(kind, v_index, v, ddq_inout):
-    """
-    Turn a free joint's acceleration of its body's origin into the spatial one: subtract w x v.
-    """
+    """Turn a free joint's acceleration of its body's origin into the spatial one: less w x v."""
     for body in range(kind.shape[0]):
         if kind[body] >= FREE:
             at = v_index[body]
-            w, vel = (v[at + 3], v[at + 4], v[at + 5]), (v[at], v[at + 1], v[at + 2])
-            turn = cross(w, vel)
+            turn = cross(load_v(v, at + 3), load_v(v, at))
             for k in range(3):
                 ddq_inout[at + k] -= turn[k]

@@ -1,6 +1,7 @@
 """
-Rotations: unit quaternions in the order x y z w (as in ROS), rotation matrices, and the
-exponential map.
+Rotations: unit quaternions, rotation matrices and the exponential map.
+
+Quaternions are in the order x y z w, as in ROS.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""
-The mutable part of a simulation: everything that decides the future of a world, and nothing else.
-"""
+"""The mutable part of a simulation: all that decides a world's future, and nothing else."""
 
 from __future__ import annotations
 
@@ -8,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntVector
 from sim_bridge.engine.model import (
     body_count,
     FREE,
@@ -17,8 +16,7 @@ from sim_bridge.engine.model import (
     velocity_count,
 )
 
-# joint modes, State.mode; SLIDING_* carry the sign of the velocity that the Coulomb friction
-# opposes
+# joint modes, State.mode; SLIDING_* carry the sign of the velocity that Coulomb friction opposes
 SLIDING_BACK = -1
 LOOSE = 0
 SLIDING_FORTH = 1
@@ -31,31 +29,26 @@ HELD = 5
 class State(NamedTuple):
     """Mutable arrays of one world; coordinates as in `model`."""
 
-    q: np.ndarray
+    q: FloatVector
     """(nq,) positions [m, rad, quaternion x y z w]."""
-    v: np.ndarray
+    v: FloatVector
     """(nv,) velocities [m/s, rad/s]."""
-    u: np.ndarray
+    u: FloatVector
     """
-    (nv,) applied efforts [N, N m]; for a free joint the force and torque on its body at its
-    frame's origin.
+    (nv,) applied efforts [N, N m].
+
+    For a free joint the force on its body and the torque about its frame's origin, world axes.
     """
-    wrench: np.ndarray
+    wrench: FloatMatrix
     """(nb, 6) external torque about the body frame's origin [N m], then force [N]; world axes."""
-    hold: np.ndarray
+    hold: IntVector
     """(nv,) 1 where the joint is to be held in place whatever it takes."""
-    mode: np.ndarray
-    """
-    (nv,) what the joint's friction and stops did in the last step: LOOSE, SLIDING_*, STUCK,
-    AT_*, HELD.
-    """
-    acceleration: np.ndarray
+    mode: IntVector
+    """(nv,) what friction and stops did last: LOOSE, SLIDING_*, STUCK, AT_* or HELD."""
+    acceleration: FloatVector
     """(nv,) change of v in the last step over its length [m/s², rad/s²]."""
-    force: np.ndarray
-    """
-    (nv,) effort of a stop, of sticking friction or of the hold in the last step [N, N m]; 0
-    where loose.
-    """
+    force: FloatVector
+    """(nv,) last effort of a stop, sticking friction or the hold [N, N m]; 0 where loose."""
 
 
 def make_state(model: Model) -> State:
@@ -77,5 +70,5 @@ def copy_state(state: State) -> State:
 
 def assign_state(target: State, source: State) -> None:
     """Overwrite `target` in place."""
-    for into, array in zip(target, source):
+    for into, array in zip(target, source, strict=True):
         into[...] = array

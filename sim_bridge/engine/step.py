@@ -12,7 +12,14 @@ from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.kinematics import move_bodies, place_bodies
 from sim_bridge.engine.mimic import apply_rows, compute_responses, follow
 from sim_bridge.engine.model import EFFORT, FREE, FREE_SINGLE
-from sim_bridge.engine.modes import set_right_hand_side, settle_locked, start_modes, update_modes
+from sim_bridge.engine.modes import (
+    set_right_hand_side,
+    settle_locked,
+    start_modes,
+    update_modes,
+    VELOCITY_SLACK,
+)
+from sim_bridge.engine.vec3 import add, load3, load_v
 
 # what `step` returns first
 DONE = 0
@@ -37,9 +44,13 @@ def step(table, n):
         limit_efforts(model.limits, state.u)
         drift(model.kind, model.q_index, model.v_index, state.q, state.v, 0.5 * h, ws.q)
         follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
-        place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
-                     ws.q, ws.pose, ws.axis, ws.rigid)
-        start_modes(model.q_of_v, model.passive, model.limits, ws.q, state.v, state.hold, state.mode, h, ws.mode)
+        place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame,
+                     model.inertia,
+                     ws.q,
+                     ws.pose, ws.axis, ws.rigid)
+        start_modes(model.q_of_v, model.passive, model.limits,
+                    ws.q, state.v, state.hold, state.mode,
+                    h, ws.mode)
         pivots = choose_velocities(model, options, state, ws)
         advance_positions(model, options, state, ws)
         if not is_finite(ws.v_next):
@@ -61,26 +72,35 @@ def limit_efforts(limits, u_inout):
 @kernel
 def choose_velocities(model, options, state, ws):
     """
-    Find the velocities and joint modes at the end of the step; give the number of pivots it
-    took.
+    Find the velocities and joint modes at the end of the step; give the pivots it took.
+
+    Should the pivots go on, more and more of a wrong sign is put up with; in their second half
+    only one joint at a time is changed.
     """
-    pivots = 0
+    pivots, slack = 0, VELOCITY_SLACK
     while True:
-        factorize(model.parent, model.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid,
-                  options.time_step, ws.articulated, ws.hinge)
+        factorize(model.parent, model.kind, model.v_index, model.passive,
+                  ws.mode, ws.axis, ws.rigid, options.time_step,
+                  ws.articulated, ws.hinge)
         if model.mimic.shape[0] > 0:
-            compute_responses(model.parent, model.kind, model.v_index, model.mimic, model.mimic_law,
-                              ws.articulated, ws.hinge, ws.axis, ws.mode, ws.rhs, ws.force, ws.acceleration,
+            compute_responses(model.parent, model.kind, model.v_index,
+                              model.mimic, model.mimic_law,
+                              ws.articulated, ws.hinge, ws.axis, ws.mode,
+                              ws.rhs, ws.force, ws.acceleration,
                               ws.response, ws.delassus)
         advance_velocities(model, options, state, ws)
-        settle_locked(model.q_of_v, model.passive, model.limits, ws.q, state.v, state.u, ws.mode,
+        settle_locked(model.q_of_v, model.passive, model.limits,
+                      ws.q, state.v, state.u, ws.mode,
                       options.time_step, ws.v_next, ws.constraint)
-        changed = update_modes(model.kind, model.q_index, model.v_index, model.passive, model.limits,
+        changed = update_modes(model.kind, model.q_index, model.v_index,
+                               model.passive, model.limits,
                                ws.q, ws.hinge, ws.v_next, ws.constraint,
-                               options.time_step, pivots, options.max_pivots, ws.mode)
+                               options.time_step, slack, 2 * pivots > options.max_pivots, ws.mode)
         if changed == 0 or pivots > options.max_pivots:
             return pivots
         pivots += 1
+        if pivots % 10 == 0:
+            slack *= 10.0
 
 
 @kernel
@@ -95,14 +115,19 @@ def advance_velocities(model, options, state, ws):
     h = options.time_step
     for joint in range(ws.v.shape[0]):
         ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
-    set_right_hand_side(model.q_of_v, model.passive, model.limits, ws.q, state.v, state.u, ws.mode, h, ws.rhs)
+    set_right_hand_side(model.q_of_v, model.passive, model.limits,
+                        ws.q, state.v, state.u, ws.mode,
+                        h, ws.rhs)
     for _ in range(options.velocity_passes):
-        move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity, ws.v, state.wrench,
-                    ws.pose, ws.axis, ws.rigid, ws.velocity, ws.drift, ws.force)
-        solve(model.parent, model.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, ws.rhs,
+        move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
+                    ws.v, state.wrench, ws.pose, ws.axis, ws.rigid,
+                    ws.velocity, ws.drift, ws.force)
+        solve(model.parent, model.kind, model.v_index,
+              ws.articulated, ws.hinge, ws.axis, ws.rhs,
               ws.force, ws.acceleration, ws.ddq, ws.constraint)
         if model.mimic.shape[0] > 0:
-            apply_rows(model.mimic, model.mimic_law, state.v, ws.response, 1.0 / h,
+            apply_rows(model.mimic, model.mimic_law,
+                       state.v, ws.response, 1.0 / h,
                        ws.delassus, ws.ddq, ws.constraint)
         to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
         for joint in range(ws.v.shape[0]):
@@ -132,12 +157,11 @@ def advance_positions(model, options, state, ws):
     for body in range(model.kind.shape[0]):
         if model.kind[body] == FREE_SINGLE:
             at = model.v_index[body]
-            torque = (state.u[at + 3] + state.wrench[body, 0], state.u[at + 4] + state.wrench[body, 1],
-                      state.u[at + 5] + state.wrench[body, 2])
-            force = (state.u[at] + state.wrench[body, 3], state.u[at + 1] + state.wrench[body, 4],
-                     state.u[at + 2] + state.wrench[body, 5])
-            advance_free_body(model.inertia, body, model.gravity, state.q, model.q_index[body], state.v, at,
-                              torque, force, h, ws.q, ws.v_next)
+            force = add(load_v(state.u, at), load3(state.wrench, body, 3))
+            torque = add(load_v(state.u, at + 3), load3(state.wrench, body, 0))
+            advance_free_body(model.inertia, body, model.gravity, model.q_index[body], at,
+                              state.q, state.v, torque, force,
+                              h, ws.q, ws.v_next)
 
 
 @kernel

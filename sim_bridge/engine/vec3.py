@@ -1,13 +1,19 @@
 """
-Vectors as 3-tuples, matrices as 3-tuples of rows: no allocation, and the compiler keeps them in
-registers.
+Vectors as 3-tuples, matrices as 3-tuples of rows.
 
-Operand kinds stand in the names: v a vector, m a matrix, s a scalar.
+They need no allocation, and the compiler keeps them in registers. Operand kinds stand in the
+names: v a vector, m a matrix, s a scalar.
 """
 
 from __future__ import annotations
 
 from sim_bridge.engine.jit import kernel
+
+
+@kernel
+def load_v(array, at):
+    """Read three numbers of a 1-d array."""
+    return array[at], array[at + 1], array[at + 2]
 
 
 @kernel
@@ -17,9 +23,9 @@ def load3(array, row, column):
 
 
 @kernel
-def store3(array, row, column, v):
+def store3(array_out, row, column, v):
     """Write three numbers into a row of a 2-d array."""
-    array[row, column], array[row, column + 1], array[row, column + 2] = v
+    array_out[row, column], array_out[row, column + 1], array_out[row, column + 2] = v
 
 
 @kernel
@@ -29,11 +35,11 @@ def load_m(array, row, column):
 
 
 @kernel
-def store_m(array, row, column, m):
+def store_m(array_out, row, column, m):
     """Write a matrix by rows into nine numbers of a row of a 2-d array."""
-    store3(array, row, column, m[0])
-    store3(array, row, column + 3, m[1])
-    store3(array, row, column + 6, m[2])
+    store3(array_out, row, column, m[0])
+    store3(array_out, row, column + 3, m[1])
+    store3(array_out, row, column + 6, m[2])
 
 
 @kernel

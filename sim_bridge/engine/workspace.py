@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.engine.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
 from sim_bridge.engine.inertia import ARTICULATED_SIZE, RIGID_SIZE
 from sim_bridge.engine.model import body_count, Model, position_count, velocity_count
 
@@ -19,59 +20,57 @@ class Workspace(NamedTuple):
     then force.
     """
 
-    pose: np.ndarray
+    pose: FloatMatrix
     """(nb, 12) rotation of the body frame by rows, then its origin in the world [m]."""
-    axis: np.ndarray
+    axis: FloatMatrix
     """(nb, 6) motion axis of a one-axis joint."""
-    rigid: np.ndarray
+    rigid: FloatMatrix
     """(nb, 10) rigid inertia about O."""
-    articulated: np.ndarray
+    articulated: FloatMatrix
     """(nb, 21) articulated inertia about O; for a free body its factor."""
-    hinge: np.ndarray
-    """
-    (nb, 8) U = IA S (6), the joint's effective inertia D, and 1 / D, or 0 where the joint is
-    locked.
-    """
-    velocity: np.ndarray
+    hinge: FloatMatrix
+    """(nb, 8) U = IA S (6), the joint's effective inertia D, and 1 / D, or 0 where locked."""
+    velocity: FloatMatrix
     """(nb, 6) spatial velocity."""
-    drift: np.ndarray
+    drift: FloatMatrix
     """(nb, 6) spatial acceleration at zero joint accelerations, less gravity."""
-    force: np.ndarray
+    force: FloatMatrix
     """(nb, 6) spatial force."""
-    acceleration: np.ndarray
+    acceleration: FloatMatrix
     """(nb, 6) spatial acceleration due to the joint accelerations."""
-    wrench: np.ndarray
+    wrench: FloatMatrix
     """(nb, 6) the external wrenches of the evaluation."""
-    q: np.ndarray
+    q: FloatVector
     """(nq,) the configuration of the evaluation."""
-    v: np.ndarray
+    v: FloatVector
     """(nv,) the velocity of the evaluation."""
-    v_next: np.ndarray
+    v_next: FloatVector
     """(nv,) velocity at the end of the step."""
-    rhs: np.ndarray
+    rhs: FloatVector
     """(nv,) effort of a loose joint, prescribed acceleration of a locked one."""
-    ddq: np.ndarray
+    ddq: FloatVector
     """(nv,) accelerations."""
-    constraint: np.ndarray
+    constraint: FloatVector
     """(nv,) effort that keeps a locked joint at its prescribed acceleration."""
-    mode: np.ndarray
+    mode: IntVector
     """(nv,) joint modes of the evaluation."""
-    response: np.ndarray
-    """
-    (nm, 2, nv) per unit of each mimic row's force: accelerations, and efforts of the locked
-    joints.
-    """
-    delassus: np.ndarray
+    response: FloatCube
+    """(nm, 2, nv) per unit of a mimic row's force: accelerations; efforts of locked joints."""
+    delassus: FloatMatrix
     """(nm, nm + 1) the mimic rows' inverse inertia, and their right-hand side."""
 
 
 def make_workspace(model: Model) -> Workspace:
     """Make the scratch arrays for `model`."""
-    nb, nq, nv, nm = body_count(model), position_count(model), velocity_count(model), len(model.mimic)
+    nb, nm = body_count(model), len(model.mimic)
+    nq, nv = position_count(model), velocity_count(model)
     return Workspace(
-        pose=np.zeros((nb, 12)), axis=np.zeros((nb, 6)), rigid=np.zeros((nb, RIGID_SIZE)),
-        articulated=np.zeros((nb, ARTICULATED_SIZE)), hinge=np.zeros((nb, 8)), velocity=np.zeros((nb, 6)),
-        drift=np.zeros((nb, 6)), force=np.zeros((nb, 6)), acceleration=np.zeros((nb, 6)), wrench=np.full((nb, 6), np.nan), q=np.zeros(nq),
-        v=np.zeros(nv), v_next=np.zeros(nv), rhs=np.zeros(nv), ddq=np.zeros(nv), constraint=np.zeros(nv),
-        mode=np.zeros(nv, np.int64),
+        pose=np.zeros((nb, 12)), axis=np.zeros((nb, 6)),
+        rigid=np.zeros((nb, RIGID_SIZE)), articulated=np.zeros((nb, ARTICULATED_SIZE)),
+        hinge=np.zeros((nb, 8)), velocity=np.zeros((nb, 6)), drift=np.zeros((nb, 6)),
+        force=np.zeros((nb, 6)), acceleration=np.zeros((nb, 6)),
+        # unlike any wrench, so that the first observation finds everything changed
+        wrench=np.full((nb, 6), np.nan),
+        q=np.zeros(nq), v=np.zeros(nv), v_next=np.zeros(nv), rhs=np.zeros(nv), ddq=np.zeros(nv),
+        constraint=np.zeros(nv), mode=np.zeros(nv, np.int64),
         response=np.zeros((nm, 2, nv)), delassus=np.zeros((nm, nm + 1)))

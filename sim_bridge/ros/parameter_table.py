@@ -9,7 +9,6 @@ taken where floats are meant (`rate: 1000`), which ROS itself refuses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-import array
 import dataclasses
 import difflib
 import math
@@ -157,8 +156,7 @@ class Specification:
         if self.kind == 'tuple[str, ...]':
             return list(value) or ['']
         if self.kind == 'tuple[float, ...]':
-            # an array, since ROS cannot tell the type of an empty list
-            return array.array('d', value)
+            return list(value)
         return value
 
 
@@ -245,8 +243,10 @@ def declare(
                 )
                 node.declare_parameter(member, value, descriptor, ignore_override=True)
         else:
-            value = spec.to_ros(getattr(values, name))
-            node.declare_parameter(name, value, spec.descriptor, ignore_override=True)
+            value, descriptor = spec.to_ros(getattr(values, name)), spec.descriptor
+            # rclpy takes an empty list for one of bytes
+            descriptor.dynamic_typing = value == []
+            node.declare_parameter(name, value, descriptor, ignore_override=True)
     _Watcher(node, values, known, on_change)
     return values
 
@@ -323,4 +323,4 @@ def _yaml_value(spec: Specification) -> str:
     value = spec.to_ros(spec.default)
     if isinstance(value, bool):
         return str(value).lower()
-    return repr(value.tolist() if isinstance(value, array.array) else value)
+    return repr(value)

@@ -20,6 +20,9 @@ from sim_bridge.sensors.noise import Noise, NoiseState
 
 _UNSAMPLED = -1
 
+# the sample step, then each quantity's measured and true values and its noise
+Saved = tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
+
 
 class Reading:
     """The values of one sample: a (3,) array for each quantity, nan before the first."""
@@ -80,19 +83,12 @@ class Device(Reading, abc.ABC):
         self.truth = Reading(self.quantities)
         self.sample_step = _UNSAMPLED
         self.time_step = time_step
-        self.period = (
-            max(1, round(1.0 / (description.update_rate * time_step)))
-            if description.update_rate > 0
-            else 1
-        )
+        self.period = 1
+        if description.update_rate > 0:
+            self.period = max(1, round(1.0 / (description.update_rate * time_step)))
         self._noise = {
-            quantity: Noise(
-                description.noise,
-                quantity,
-                seed=seed,
-                names=(robot_name, self.name),
-                sample_rate=self.update_rate,
-            )
+            quantity: Noise(description.noise, quantity, seed=seed,
+                            names=(robot_name, self.name), sample_rate=self.update_rate)
             for quantity in self.quantities
         }
         self.is_silent = all(noise.is_silent for noise in self._noise.values())
@@ -105,8 +101,9 @@ class Device(Reading, abc.ABC):
     @property
     def frame_id(self) -> str:
         """
-        The frame of the values: as declared, else the link's where the axes agree, else
-        one named like the sensor.
+        The frame of the values.
+
+        As declared, else the link's where the axes agree, else one named like the sensor.
         """
         if self.description.frame_id:
             return self.description.frame_id
@@ -139,16 +136,14 @@ class Device(Reading, abc.ABC):
             self[quantity][:] = np.nan
             self.truth[quantity][:] = np.nan
 
-    def save(self) -> tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]:
+    def save(self) -> Saved:
         """Give the samples and the noise's point in its stream."""
         return self.sample_step, {
             quantity: (self[quantity].copy(), self.truth[quantity].copy(), noise.state())
             for quantity, noise in self._noise.items()
         }
 
-    def restore(
-        self, saved: tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
-    ) -> None:
+    def restore(self, saved: Saved) -> None:
         """Go back to what `save` gave."""
         self.sample_step, values = saved
         for quantity, (measured, truth, state) in values.items():
@@ -159,12 +154,11 @@ class Device(Reading, abc.ABC):
 
 class ForceSensor(Device):
     """
-    Force and torque through a joint: the child's on the parent, in the sensor frame about its
-    origin.
+    Force and torque through a joint, of the child on the parent.
 
-    The reaction of the whole joint, whatever causes it: applied effort, friction, stops and what
-    the structure carries. SDF's frame and measure_direction choose other axes and the opposite
-    sign.
+    In the sensor frame, about its origin: the reaction of the whole joint, whatever causes it,
+    applied effort, friction, stops and what the structure carries. SDF's frame and
+    measure_direction choose other axes and the opposite sign.
     """
 
     quantities = ('force', 'torque')
@@ -233,17 +227,13 @@ class ImuSensor(Device):
         super().__init__(description, link, robot_name, seed, time_step)
         self.gyro = RateGyroSensor(description, link, robot_name, seed, time_step)
         self.accelerometer = AccelerationSensor(
-            description, link, robot_name, seed, time_step, gravity
-        )
+            description, link, robot_name, seed, time_step, gravity)
         self._rotation = np.full((3, 3), np.nan)
         self.is_silent = self.gyro.is_silent and self.accelerometer.is_silent
 
     @property
     def orientation(self) -> np.ndarray:
-        """
-        (4,) unit quaternion x y z w of the sensor frame in the world (ENU); nan before the
-        first sample.
-        """
+        """(4,) quaternion x y z w of the sensor frame in the world (ENU); nan before a sample."""
         return quaternion_from_matrix(self._rotation)
 
     def standard_deviations(self, quantity: str) -> np.ndarray:

@@ -1,0 +1,31 @@
+"""
+The kinds of array that kernels take.
+
+The fields of `Model`, `State` and `Workspace` are annotated with these names; `handle` reads them
+there and holds every array to its kind.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+
+class Layout(NamedTuple):
+    """What compiled code takes for granted of an array, which is C-contiguous besides."""
+
+    dtype: np.dtype
+    dimensions: int
+
+
+_FLOAT = np.dtype(np.float64)
+_INT = np.dtype(np.int64)
+
+FloatVector = Annotated[np.ndarray, Layout(_FLOAT, 1)]
+FloatMatrix = Annotated[np.ndarray, Layout(_FLOAT, 2)]
+FloatCube = Annotated[np.ndarray, Layout(_FLOAT, 3)]
+IntVector = Annotated[np.ndarray, Layout(_INT, 1)]
+IntMatrix = Annotated[np.ndarray, Layout(_INT, 2)]
+
+MAX_DIMENSIONS = 3

@@ -1,0 +1,43 @@
+"""What the tests of running nodes share: nodes as processes, and a graph to watch them from."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+from ros_graph import Graph, PATIENCE_S
+
+
+@pytest.fixture
+def graph(ros_environment):
+    """Give a node of the test's own, in the same ROS domain as the processes it starts."""
+    with Graph() as joined:
+        yield joined
+
+
+@pytest.fixture
+def start_node(start_process):
+    """
+    Give a function that starts the simulator node with parameters: `start_node(robot='arm', rate=500.0)`.
+
+    Further arguments follow --ros-args. Lists and numbers are written as YAML reads them.
+    """
+
+    def start(*arguments: str, **parameters: object):
+        given = [item for name, value in parameters.items() for item in ('-p', f'{name}:={_yaml(value)}')]
+        return start_process('-m', 'sim_bridge', 'node', '--ros-args', *given, *arguments)
+
+    return start
+
+
+def end(process, number: int = signal.SIGINT) -> tuple[int, str]:
+    """End a process by a signal; give its exit code and all it said."""
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, output
+
+
+def _yaml(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value)
