@@ -5,9 +5,10 @@ Start a simulator (`make run`, or `ros2 launch sim_bridge sim_bridge.launch.py`)
 
     python benchmarks/ros_timing.py --seconds 60
 
-For every topic it prints the rate in real time and by the messages' stamps, messages that are missing between two
-stamps, and how regularly they arrive; then what the simulator itself says of its deadlines on /diagnostics.
-`--respond` also answers each joint state with a command of zero effort, as a controller would.
+For every topic it prints the rate in real time and by the messages' stamps, messages that are
+missing between two stamps, and how regularly they arrive; then what the simulator itself says of
+its deadlines on /diagnostics. `--respond` also answers each joint state with a command of zero
+effort, as a controller would.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Record:
         self.stamps.append(serialized[4:12])
 
     def summary(self) -> dict:
-        """Give rates [Hz], missing messages, order, and percentiles of the time between two messages [ms]."""
+        """Give rates [Hz], missing messages, order, and percentiles of the gaps [ms]."""
         if len(self.stamps) < 3:
             return {'messages': len(self.stamps)}
         stamps = np.array([s * 1_000_000_000 + ns for s, ns in map(_unpack, self.stamps)])
@@ -166,7 +167,7 @@ def _spin(executor, seconds: float, also=lambda: None) -> None:
 
 
 def _simulator(diagnostics: list[dict[str, str]]) -> dict:
-    """Sum up the simulator's reports, which come once a second; the first covers time before the measurement."""
+    """Sum up the simulator's reports, one a second; the first covers time before."""
     reports = diagnostics[1:]
     if not reports:
         return {}
@@ -192,14 +193,17 @@ def _simulator(diagnostics: list[dict[str, str]]) -> dict:
 
 def print_tables(result: dict) -> None:
     """Print both tables; times in ms."""
-    head = f'{"topic":32} {"messages":>8} {"Hz":>9} {"Hz stamps":>10} {"missing":>7} {"disorder":>8}'
+    head = (
+        f'{"topic":32} {"messages":>8} {"Hz":>9} {"Hz stamps":>10} {"missing":>7} {"disorder":>8}'
+    )
     print(head + f' {"gap p50":>8} {"p99":>7} {"max":>8}')
     for topic, s in result['topics'].items():
         if len(s) == 1:
             print(f'{topic:32} {s["messages"]:8}')
             continue
         print(
-            f'{topic:32} {s["messages"]:8} {s["rate"]:9.2f} {s["rate by stamps"]:10.2f} {s["missing"]:7}'
+            f'{topic:32} {s["messages"]:8} {s["rate"]:9.2f} {s["rate by stamps"]:10.2f}'
+            f' {s["missing"]:7}'
             f' {s["out of order"]:8} {s["gap p50"]:8.3f} {s["gap p99"]:7.3f} {s["gap max"]:8.3f}'
         )
     print()
@@ -211,7 +215,9 @@ def main() -> None:
     """Measure, print, and write JSON if asked."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--seconds', type=float, default=10.0, help='how long to measure (10)')
-    parser.add_argument('--respond', action='store_true', help='answer every joint state with a command')
+    parser.add_argument(
+        '--respond', action='store_true', help='answer every joint state with a command'
+    )
     parser.add_argument('--json', metavar='FILE', help='also write the result to this file')
     options, ros_args = parser.parse_known_args()
     result = measure(options.seconds, options.respond, ros_args)

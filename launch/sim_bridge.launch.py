@@ -1,16 +1,18 @@
 """
-A simulator and a controller; `ros2 launch sim_bridge sim_bridge.launch.py --show-args` tells what may be chosen.
+A simulator and a controller.
 
-An argument that is left empty leaves its parameter to the parameter file.
+`ros2 launch sim_bridge sim_bridge.launch.py --show-args` tells what may be chosen. An argument
+that is left empty leaves its parameter to the parameter file.
 """
 
 import sys
 
-from launch import LaunchContext, LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+
+from launch import LaunchContext, LaunchDescription
 from sim_bridge.description import find_robot, load_description, share_directory
 
 BOOLEAN = ['true', 'false']
@@ -20,14 +22,18 @@ ARGUMENTS = [
         'robot', default_value='', description='name of a shipped robot, or a URDF or xacro file'
     ),
     DeclareLaunchArgument(
-        'params', default_value='', description='parameter file of all nodes; empty: config/sim_bridge.yaml'
+        'params',
+        default_value='',
+        description='parameter file of all nodes; empty: config/sim_bridge.yaml',
     ),
     DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes'),
     DeclareLaunchArgument(
         'rate', default_value='', description='control steps per simulated second [Hz]'
     ),
     DeclareLaunchArgument(
-        'real_time_factor', default_value='', description='simulated seconds per second; 0: no limit'
+        'real_time_factor',
+        default_value='',
+        description='simulated seconds per second; 0: no limit',
     ),
     DeclareLaunchArgument(
         'paused', default_value='false', choices=BOOLEAN, description='start paused'
@@ -67,7 +73,8 @@ def generate_launch_description() -> LaunchDescription:
 def launch_nodes(context: LaunchContext) -> list[Node]:
     """Give the nodes the arguments ask for."""
     chosen = {
-        argument.name: LaunchConfiguration(argument.name).perform(context) for argument in ARGUMENTS
+        argument.name: LaunchConfiguration(argument.name).perform(context)
+        for argument in ARGUMENTS
     }
     params = chosen['params'] or str(share_directory() / 'config' / 'sim_bridge.yaml')
     sim_time = {'use_sim_time': chosen['use_sim_time'] == 'true'}
@@ -85,7 +92,9 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
     nodes = [_python_node('sim_bridge', ['sim_bridge', 'node'], chosen, [params, simulator])]
     if chosen['controller'] != 'none':
         name = f'{chosen["controller"]}_controller'
-        nodes.append(_python_node(name, [f'sim_bridge.control.{name}'], chosen, [params, sim_time]))
+        nodes.append(
+            _python_node(name, [f'sim_bridge.control.{name}'], chosen, [params, sim_time])
+        )
     if has_state_publisher or chosen['rviz'] == 'true':
         description = load_description(find_robot(chosen['robot'] or 'arm'))
     if has_state_publisher:
@@ -95,7 +104,10 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
                 executable='robot_state_publisher',
                 namespace=chosen['namespace'],
                 parameters=[
-                    {'robot_description': ParameterValue(description.xml, value_type=str), **sim_time}
+                    {
+                        'robot_description': ParameterValue(description.xml, value_type=str),
+                        **sim_time,
+                    }
                 ],
                 output='screen',
             )

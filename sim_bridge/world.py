@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 import hashlib
 import math
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -20,62 +19,16 @@ from sim_bridge.engine.handle import Handle
 from sim_bridge.engine.join import join_models, Offsets
 from sim_bridge.engine.model import body_count, Model, Options, position_count, velocity_count
 from sim_bridge.engine.observe import observe, SITE_SIZE
+from sim_bridge.engine.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.state import assign_state, copy_state, make_state, State
 from sim_bridge.engine.workspace import make_workspace
 from sim_bridge.errors import InvalidValueError, SimulationError
+from sim_bridge.records import digest_into, Energy, Momentum, Snapshot, StepReport
 from sim_bridge.robot import Robot
 
 _SOLVERS = ('direct',)
-
-
-class Energy(NamedTuple):
-    """
-    Energy [J].
-
-    Potential: of gravity, zero at the world's origin, and of joint springs.
-    """
-
-    kinetic: float
-    potential: float
-
-    @property
-    def total(self) -> float:
-        """Their sum [J]."""
-        return self.kinetic + self.potential
-
-
-class Momentum(NamedTuple):
-    """
-    Momentum, world axes.
-
-    linear: (3,) [kg m/s]. angular: (3,) [kg m²/s], about the world's origin.
-    """
-
-    linear: np.ndarray
-    angular: np.ndarray
-
-
-@dataclass(frozen=True)
-class StepReport:
-    """
-    How the last `step` call went.
-
-    steps: how many were taken. pivots: the most changes of the set of joints locked by stops and
-    friction that one step needed. converged: whether every stop and friction law holds in every
-    step.
-    """
-
-    steps: int = 0
-    pivots: int = 0
-    converged: bool = True
-
-
-class Snapshot(NamedTuple):
-    """Everything that decides a world's future; made by `World.save`."""
-
-    step_count: int
-    state: State
-    devices: list[Any]
+_INTEGRATORS = ('midpoint', 'rk5')
+_TABLEAU = np.array(TABLEAU)
 
 
 class World:
@@ -91,6 +44,7 @@ class World:
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         solver: str = 'direct',
         seed: int = 0,
+        integrator: str = 'midpoint',
     ):
         """
         Make an empty world.
@@ -99,6 +53,9 @@ class World:
         gravity: (3,) [m/s²], world axes.
         solver: 'direct': stops, friction and mimic joints solved exactly.
         seed: of the sensors' noise.
+        integrator: 'midpoint', of second order with one evaluation of the dynamics; or 'rk5',
+            Dormand-Prince of fifth order with six, which falls back to the former in steps with
+            friction, stops or holds.
 
         Raises InvalidValueError for values outside these.
         """
@@ -110,10 +67,13 @@ class World:
             raise InvalidValueError('gravity', gravity, 'three finite numbers [m/s²]')
         if solver not in _SOLVERS:
             raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
+        if integrator not in _INTEGRATORS:
+            raise InvalidValueError('integrator', integrator, ' or '.join(map(repr, _INTEGRATORS)))
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise InvalidValueError('seed', seed, 'an integer of at least 0')
         self.time_step = self.time_step_ns * 1e-9
         self.seed = int(seed)
+        self.integrator = integrator
         self.step_count = 0
         self.report = StepReport()
         self.robots: dict[str, Robot] = {}
@@ -219,6 +179,8 @@ class World:
     def warm_up(self) -> None:
         """Compile or load every kernel a running simulation uses; nothing of the world changes."""
         stepper.step(self._handle.table, 0)
+        if self.integrator == 'rk5':
+            step_smoothly(self._handle.table, _TABLEAU, 0)
         self.observed_sites()
         self.energy()
         self.momentum()
@@ -263,7 +225,7 @@ class World:
         """Give a SHA-256 of everything that decides the future: equal hashes, equal futures."""
         digest = hashlib.sha256()
         devices = [device.save() for device, _ in self._sampled]
-        _digest([self.step_count, *self.state, devices], digest)
+        digest_into([self.step_count, *self.state, devices], digest)
         return digest.hexdigest()
 
     def energy(self) -> Energy:
@@ -308,7 +270,17 @@ class World:
     # --- inside ----------------------------------------------------------------------------------
 
     def _advance(self, n: int) -> None:
-        status, done, pivots = stepper.step(self._handle.table, n)
+        end = self.step_count + n
+        while self.step_count < end:
+            left = end - self.step_count
+            if self.integrator == 'rk5':
+                self._count(stepper.DONE, step_smoothly(self._handle.table, _TABLEAU, left), 0)
+                left = min(end - self.step_count, 1)
+            if left:
+                self._count(*stepper.step(self._handle.table, left))
+
+    def _count(self, status: int, done: int, pivots: int) -> None:
+        """Take account of steps that a kernel has taken."""
         self.step_count += done
         so_far = self.report
         self.report = StepReport(
@@ -411,17 +383,3 @@ def _carry_over(
     for field in ('passive', 'limits'):
         getattr(into_model, field)[new.v : new.v + nv] = getattr(model, field)[old.v : old.v + nv]
     into_model.frame[new.body : new.body + nb] = model.frame[old.body : old.body + nb]
-
-
-def _digest(value: Any, digest: Any) -> None:
-    """Feed a nested value to a hash, arrays by all their bits."""
-    if isinstance(value, np.ndarray):
-        digest.update(value.tobytes())
-    elif isinstance(value, dict):
-        _digest([item for key in sorted(value) for item in (key, value[key])], digest)
-    elif isinstance(value, (list, tuple)):
-        digest.update(str(len(value)).encode())
-        for item in value:
-            _digest(item, digest)
-    else:
-        digest.update(repr(value).encode())

@@ -18,13 +18,17 @@ def graph(ros_environment):
 @pytest.fixture
 def start_node(start_process):
     """
-    Give a function that starts the simulator node with parameters: `start_node(robot='arm', rate=500.0)`.
+    Give a function that starts the node with parameters: `start_node(robot='arm', rate=500.0)`.
 
     Further arguments follow --ros-args. Lists and numbers are written as YAML reads them.
     """
 
     def start(*arguments: str, **parameters: object):
-        given = [item for name, value in parameters.items() for item in ('-p', f'{name}:={_yaml(value)}')]
+        given = [
+            item
+            for name, value in parameters.items()
+            for item in ('-p', f'{name}:={_yaml(value)}')
+        ]
         return start_process('-m', 'sim_bridge', 'node', '--ros-args', *given, *arguments)
 
     return start

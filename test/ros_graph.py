@@ -1,4 +1,4 @@
-"""A node of the test's own, with which it listens, commands and calls, and waits for what is to happen."""
+"""A node of the test's own, to listen, command and call, and to wait for what is to happen."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 
-# A bound on what takes a second: compiling on a busy machine, discovery. Nothing is measured by it.
+# A bound on what takes a second: compiling on a busy machine, discovery. Nothing is measured by
+# it.
 PATIENCE_S = 120.0
 
 
@@ -49,8 +50,10 @@ class Graph:
         self.wait(lambda: publisher.get_subscription_count() > 0, f'a subscriber of {topic}')
         return publisher
 
-    def wait(self, condition: Callable[[], object], what: str, also: Callable[[], None] = lambda: None) -> None:
-        """Spin until the condition holds, calling `also` again and again; fail, saying what was missed, if it never does."""
+    def wait(
+        self, condition: Callable[[], object], what: str, also: Callable[[], None] = lambda: None
+    ) -> None:
+        """Spin, calling `also` now and again, until the condition holds; fail if it never does."""
         end = time.monotonic() + PATIENCE_S
         while not condition():
             assert time.monotonic() < end, f'waited {PATIENCE_S:g} s in vain for {what}'
@@ -61,7 +64,7 @@ class Graph:
         """Wait for so many more messages in a list, and give these."""
         before = len(messages)
         self.wait(lambda: len(messages) >= before + count, f'{count} more messages')
-        return messages[before:before + count]
+        return messages[before : before + count]
 
     def drain(self) -> None:
         """Take in what has arrived."""
@@ -79,7 +82,9 @@ class Graph:
 
     def set_parameter(self, node: str, name: str, value: object) -> object:
         """Set a parameter of a node; give the result with its fields successful and reason."""
-        message = ParameterMessage(name=name, value=Parameter(name, value=value).get_parameter_value())
+        message = ParameterMessage(
+            name=name, value=Parameter(name, value=value).get_parameter_value()
+        )
         response = self.call(
             SetParameters, f'{node}/set_parameters', SetParameters.Request(parameters=[message])
         )
@@ -87,7 +92,9 @@ class Graph:
 
     def describe_parameters(self, node: str) -> dict[str, object]:
         """Give the descriptors of all parameters of a node, by name."""
-        names = self.call(ListParameters, f'{node}/list_parameters', ListParameters.Request()).result.names
+        names = self.call(
+            ListParameters, f'{node}/list_parameters', ListParameters.Request()
+        ).result.names
         request = DescribeParameters.Request(names=names)
         response = self.call(DescribeParameters, f'{node}/describe_parameters', request)
         return {descriptor.name: descriptor for descriptor in response.descriptors}

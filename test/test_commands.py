@@ -85,7 +85,9 @@ def test_a_bad_command_changes_nothing_and_is_counted(robot, names, efforts, sai
 def test_a_list_of_the_wrong_size_is_refused_with_the_joints(robot):
     """Say how many are wanted and of which joints."""
     taken = make(robot)
-    with pytest.raises(InvalidValueError, match='7 values, one effort for each of joint_1, joint_2'):
+    with pytest.raises(
+        InvalidValueError, match='7 values, one effort for each of joint_1, joint_2'
+    ):
         taken.accept_ordered([1.0] * 6)
     assert taken.counts.rejected == 1
 
@@ -136,7 +138,7 @@ def test_commands_of_before_a_restart_are_forgotten(robot):
     ('policy', 'effort', 'held'), [('zero', 0.0, False), ('hold', 0.0, True), ('last', 5.0, False)]
 )
 def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
-    """Do nothing before the timeout, what the policy says from then on, and go on at the next command."""
+    """Do nothing before the timeout, then what the policy says; go on at the next command."""
     taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
     taken.apply(100 * MS)
     assert not taken.is_timed_out, 'a command that never came is not late'

@@ -87,6 +87,47 @@ def test_energy_error_is_of_second_order(free):
     assert 12.0 < coarse / fine < 20.0
 
 
+def test_rk5_is_of_fifth_order_and_agrees_with_midpoint():
+    """Lose a thousandth of the energy error, and end where ever finer midpoint steps end."""
+    ends = {}
+    for name, step in (('rk5', 2e-3), ('midpoint', 2e-3), ('midpoint', 2.5e-4)):
+        world = sb.World(time_step=step, integrator=name)
+        body = world.load_urdf(chain(3, free=True))
+        body.q, body.dq = [0.9, -0.4, 0.7], [1.0, 2.0, -1.5]
+        body.set_base_velocity((0.1, 0, 2), (0.5, 1, 0))
+        for joint_ in body.joints:
+            joint_.damping = 0.01
+        world.step(round(0.5 / step))
+        ends[name, step] = np.concatenate([body.q, body.dq, body.root_link.p])
+    coarse = np.abs(ends['midpoint', 2e-3] - ends['rk5', 2e-3]).max()
+    fine = np.abs(ends['midpoint', 2.5e-4] - ends['rk5', 2e-3]).max()
+    assert 50.0 < coarse / fine < 80.0
+
+
+def test_rk5_keeps_energy():
+    """Keep the energy of a fast double pendulum to ten digits for five seconds."""
+    world = sb.World(integrator='rk5')
+    body = world.load_urdf(chain(2))
+    body.q = [1.5, 0.3]
+    start = world.energy().total
+    for _ in range(50):
+        world.step(100)
+        assert world.energy().total == pytest.approx(start, rel=1e-9)
+
+
+def test_rk5_leaves_stops_and_friction_to_the_midpoint_step():
+    """Hold a stop to the last bit, and end where the plain step ends."""
+    xml = robot(link('world', 0.0), link('body', 2.0),
+                joint('slide', 'world', 'body', 'prismatic', (0, 0, 1),
+                      inside='<limit lower="-0.1" upper="1" effort="9" velocity="9"/>'))
+    world = sb.World(integrator='rk5')
+    body = world.load_urdf(xml)
+    world.step(1000)
+    assert body.q[0] == -0.1
+    assert body.dq[0] == 0.0
+    assert world.step_count == 1000
+
+
 def test_energy_does_not_drift():
     """Stay within the same band in the tenth ten seconds as in the first."""
     world = sb.World()

@@ -1,4 +1,4 @@
-"""The launch file, with the real `launch` and `launch_ros` where they are; no wheels of them exist."""
+"""The launch file, with the real `launch` and `launch_ros`, of which there are no wheels."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 import signal
 import subprocess
 
-from node_fixtures import graph  # noqa: F401
 import pytest
 from ros_graph import nanoseconds, PATIENCE_S
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-pytest.importorskip('launch_ros', reason='launch and launch_ros come with a ROS 2 installation only')
+pytest.importorskip(
+    'launch_ros', reason='launch and launch_ros come with a ROS 2 installation only'
+)
+
+pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings('ignore::DeprecationWarning')
 
@@ -41,7 +44,7 @@ def start_launch(start_process, repository):
 
 
 def end(process: subprocess.Popen) -> str:
-    """End the launch as Ctrl-C in a terminal does: the signal goes to launch and nodes alike; give all it said."""
+    """End the launch as Ctrl-C in a terminal does, nodes included; give all it said."""
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=PATIENCE_S)
     return output
@@ -49,7 +52,9 @@ def end(process: subprocess.Popen) -> str:
 
 def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
     """Launch with a robot, a rate and a namespace; both nodes do their work and end cleanly."""
-    process = start_launch('robot:=double_pendulum', 'rate:=500', 'namespace:=left', 'controller:=pd')
+    process = start_launch(
+        'robot:=double_pendulum', 'rate:=500', 'namespace:=left', 'controller:=pd'
+    )
     states = graph.listen(JointState, '/left/joint_states')
     commands = graph.listen(JointState, '/left/joint_commands')
     graph.wait_for_next(states, 100)
@@ -65,8 +70,12 @@ def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
 def test_the_launch_file_starts_paused_and_without_controller(graph, start_launch, tmp_path):
     """Take a parameter file, and leave out what was not wanted."""
     parameters = tmp_path / 'mine.yaml'
-    parameters.write_text('/**/sim_bridge:\n  ros__parameters:\n    robot: pendulum\n    clock_rate: 50.0\n')
-    process = start_launch(f'params:={parameters}', 'paused:=true', 'controller:=none', 'real_time_factor:=2')
+    parameters.write_text(
+        '/**/sim_bridge:\n  ros__parameters:\n    robot: pendulum\n    clock_rate: 50.0\n'
+    )
+    process = start_launch(
+        f'params:={parameters}', 'paused:=true', 'controller:=none', 'real_time_factor:=2'
+    )
     clock = graph.listen(Clock, '/clock')
     graph.wait_for_next(clock, 3)
     assert {nanoseconds(message.clock) for message in clock} == {1}

@@ -38,7 +38,9 @@ def xyz(vector: object) -> list[float]:
     return [vector.x, vector.y, vector.z]
 
 
-@pytest.mark.parametrize('names', [[], ['a'], ['ab', 'c', 'defgh'], [f'joint_{i}' for i in range(40)]])
+@pytest.mark.parametrize(
+    'names', [[], ['a'], ['ab', 'c', 'defgh'], [f'joint_{i}' for i in range(40)]]
+)
 def test_joint_state_carries_names_and_values(names):
     """Fill a message twice; the second filling is what is read."""
     n = len(names)
@@ -70,7 +72,10 @@ def test_wrench_carries_frame_force_and_torque(frame_id):
 def test_imu_equals_the_message_built_by_hand(frame_id):
     """Give the very bytes that rclpy makes of a message object."""
     message = ImuMessage(
-        frame_id, np.zeros(9), diagonal_covariance([1.0, 2.0, 3.0]), diagonal_covariance([4.0, 5.0, 6.0])
+        frame_id,
+        np.zeros(9),
+        diagonal_covariance([1.0, 2.0, 3.0]),
+        diagonal_covariance([4.0, 5.0, 6.0]),
     )
     message.orientation[:] = (0.1, 0.2, 0.3, 0.9)
     message.angular_velocity[:] = (1.5, -2.5, 3.5)
@@ -90,7 +95,7 @@ def test_imu_equals_the_message_built_by_hand(frame_id):
 
 @pytest.mark.parametrize('measured', ['orientation', 'angular_velocity', 'linear_acceleration'])
 def test_imu_marks_what_is_not_measured(measured):
-    """Put -1 first into the covariance of the other fields, as REP 145 wants it, and only there."""
+    """Put -1 first into the covariance of the other fields, as REP 145 has it, and only there."""
     fields = ('orientation', 'angular_velocity', 'linear_acceleration')
     message = ImuMessage('f', *(np.zeros(9) if field == measured else None for field in fields))
     read = deserialize_message(message.stamped(pack_stamp(1)), Imu)
@@ -98,7 +103,12 @@ def test_imu_marks_what_is_not_measured(measured):
         covariance = getattr(read, f'{field}_covariance').tolist()
         assert covariance == [0.0 if field == measured else -1.0] + [0.0] * 8
     # "no rotation" for whoever uses it nevertheless: a quaternion of zeros is none
-    assert (read.orientation.x, read.orientation.y, read.orientation.z, read.orientation.w) == (0, 0, 0, 1)
+    assert (read.orientation.x, read.orientation.y, read.orientation.z, read.orientation.w) == (
+        0,
+        0,
+        0,
+        1,
+    )
 
 
 @pytest.mark.parametrize('time_ns', [0, 1, 999_999_999, 1_000_000_000, 86_400_123_456_789])

@@ -1,4 +1,4 @@
-"""The simulator node as a process of its own: its topics, what is in them, and its robots' commands."""
+"""The simulator node as a process of its own: its topics and what is in them, its commands."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import signal
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
-from node_fixtures import end, graph, start_node  # noqa: F401
+from node_fixtures import end
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_graph import Graph, nanoseconds
@@ -17,6 +17,8 @@ from std_msgs.msg import Float64MultiArray, String
 
 from sim_bridge.ros.parameter_table import specifications
 from sim_bridge.ros.parameters import SimulatorParameters
+
+pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -55,7 +57,10 @@ def test_topics_have_their_types_and_qualities(graph, start_node):
     graph.wait_for_next(states)
     types = dict(graph.node.get_topic_names_and_types())
     for topic, kind in PUBLISHED.items():
-        graph.wait(lambda topic=topic: graph.node.get_publishers_info_by_topic(topic), f'a publisher of {topic}')
+        graph.wait(
+            lambda topic=topic: graph.node.get_publishers_info_by_topic(topic),
+            f'a publisher of {topic}',
+        )
         types = dict(graph.node.get_topic_names_and_types())
         assert types[topic] == [f'{kind.__module__.split(".")[0]}/msg/{kind.__name__}']
         (publisher,) = graph.node.get_publishers_info_by_topic(topic)
@@ -63,23 +68,35 @@ def test_topics_have_their_types_and_qualities(graph, start_node):
         is_latched = publisher.qos_profile.durability == DurabilityPolicy.TRANSIENT_LOCAL
         assert is_latched == (topic == '/robot_description')
     assert not [topic for topic in types if topic.endswith('/truth')]
-    for topic, kind in (('/joint_commands', 'JointState'), ('/effort_controller/commands', 'Float64MultiArray')):
+    for topic, kind in (
+        ('/joint_commands', 'JointState'),
+        ('/effort_controller/commands', 'Float64MultiArray'),
+    ):
         (subscriber,) = graph.node.get_subscriptions_info_by_topic(topic)
         assert subscriber.topic_type.endswith(f'/{kind}')
         assert subscriber.qos_profile.reliability == ReliabilityPolicy.RELIABLE
 
 
-def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(graph, start_node, repository):
-    """Hold the arm upright: weight down on the sensor, gravity up in the accelerometer, nothing else."""
+def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(
+    graph, start_node, repository
+):
+    """Hold the arm upright: weight down on the sensor, gravity up in the accelerometer."""
     start_node(publish_truth=True)
-    heard = {topic: graph.listen(kind, topic) for topic, kind in PUBLISHED.items() if kind not in (String,)}
+    heard = {
+        topic: graph.listen(kind, topic)
+        for topic, kind in PUBLISHED.items()
+        if kind not in (String,)
+    }
     truths = {
         topic: graph.listen(PUBLISHED[topic], f'{topic}/truth')
         for topic in ('/wrist_ft/wrench', '/imu/imu', '/imu/gyro', '/imu/accel')
     }
     description = graph.listen(String, '/robot_description', LATCHED)
     for messages in (*heard.values(), *truths.values(), description):
-        graph.wait(lambda messages=messages: len(messages) > 5 or messages is description and messages, 'messages')
+        graph.wait(
+            lambda messages=messages: len(messages) > 5 or messages is description and messages,
+            'messages',
+        )
 
     state = heard['/joint_states'][-1]
     assert state.name == JOINTS
@@ -87,7 +104,9 @@ def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(graph, st
     assert list(state.velocity) == [0.0] * 7
     assert list(state.effort) == [0.0] * 7
 
-    weight = 0.5 * 9.81  # of the flange, upwards from the sensor; the child presses down on the parent
+    weight = (
+        0.5 * 9.81
+    )  # of the flange, upwards from the sensor; the child presses down on the parent
     wrench = heard['/wrist_ft/wrench'][-1]
     assert wrench.header.frame_id == 'tool_flange'
     assert xyz(wrench.wrench.force) == pytest.approx([0, 0, -weight], abs=1e-9)
@@ -102,7 +121,11 @@ def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(graph, st
     for message in (imu, gyro):
         assert xyz(message.angular_velocity) == pytest.approx([0, 0, 0], abs=1e-12)
     estimated = [
-        [m.orientation_covariance[0], m.angular_velocity_covariance[0], m.linear_acceleration_covariance[0]]
+        [
+            m.orientation_covariance[0],
+            m.angular_velocity_covariance[0],
+            m.linear_acceleration_covariance[0],
+        ]
         for m in (imu, gyro, accel)
     ]
     assert estimated == [[0, 0, 0], [-1, 0, -1], [-1, -1, 0]]
@@ -110,12 +133,14 @@ def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(graph, st
     for topic, messages in truths.items():
         assert type(messages[-1]) is PUBLISHED[topic]
         assert messages[-1].header.frame_id == heard[topic][-1].header.frame_id
-    assert xyz(truths['/imu/accel'][-1].linear_acceleration) == pytest.approx([0, 0, 9.81], abs=1e-9)
+    assert xyz(truths['/imu/accel'][-1].linear_acceleration) == pytest.approx(
+        [0, 0, 9.81], abs=1e-9
+    )
     assert description[0].data == (repository / 'urdf' / 'arm.urdf').read_text()
 
 
 def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
-    """Stamp every topic with the step's number times its length; never 0, never back, never a gap."""
+    """Stamp every topic with the step's number times its length; never 0, back, or with a gap."""
     start_node(rate=400.0, substeps=2, clock_rate=100.0, joint_state_rate=200.0)
     states = graph.listen(JointState, '/joint_states')
     gyro = graph.listen(Imu, '/imu/gyro')
@@ -127,7 +152,9 @@ def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
         ([nanoseconds(m.clock) for m in clock], 10 * MS),
     ):
         assert stamps[0] > 0
-        assert {late - early for early, late in zip(stamps[1:], stamps[2:], strict=False)} == {period}
+        assert {late - early for early, late in zip(stamps[1:], stamps[2:], strict=False)} == {
+            period
+        }
         assert stamps[-1] % period == 0
 
 
@@ -152,7 +179,9 @@ def test_noise_has_its_covariance_and_the_truth_has_none(graph, start_node, tmp_
     truth = graph.listen(Imu, '/elbow_gyro/gyro/truth')
     graph.wait(lambda: len(noisy) > 200 and len(truth) > 200, 'two hundred samples')
     assert {m.header.frame_id for m in noisy} == {'elbow'}
-    assert noisy[0].angular_velocity_covariance.tolist() == pytest.approx([0.04, 0, 0, 0, 0.04, 0, 0, 0, 0.01])
+    assert noisy[0].angular_velocity_covariance.tolist() == pytest.approx(
+        [0.04, 0, 0, 0, 0.04, 0, 0, 0, 0.01]
+    )
     assert noisy[0].orientation_covariance[0] == noisy[0].linear_acceleration_covariance[0] == -1
     stamps = [nanoseconds(m.header.stamp) for m in noisy]
     assert {late - early for early, late in zip(stamps, stamps[1:], strict=False)} == {10 * MS}
@@ -165,9 +194,12 @@ def test_noise_has_its_covariance_and_the_truth_has_none(graph, start_node, tmp_
 
 
 def test_commands_move_the_robot_and_bad_ones_do_not(graph, start_node):
-    """Hold until a command; take both kinds; clamp; refuse the rest whole, with one line in the log, and count."""
+    """Hold until a command; take both kinds; refuse bad ones whole, with few words, and count."""
     process = start_node(
-        robot='double_pendulum', initial_positions=[0.5, 0.0], command_timeout=0.0, diagnostics_rate=20.0
+        robot='double_pendulum',
+        initial_positions=[0.5, 0.0],
+        command_timeout=0.0,
+        diagnostics_rate=20.0,
     )
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -175,7 +207,9 @@ def test_commands_move_the_robot_and_bad_ones_do_not(graph, start_node):
     by_order = graph.advertise(Float64MultiArray, '/effort_controller/commands')
 
     def wait_for_effort(*efforts: float) -> None:
-        graph.wait(lambda: states and list(states[-1].effort) == list(efforts), f'efforts {efforts}')
+        graph.wait(
+            lambda: states and list(states[-1].effort) == list(efforts), f'efforts {efforts}'
+        )
 
     def told() -> dict[str, str]:
         return values(diagnostics, 'commands of double_pendulum')
@@ -213,7 +247,8 @@ def test_commands_move_the_robot_and_bad_ones_do_not(graph, start_node):
     assert told()['level'] in (DiagnosticStatus.WARN, DiagnosticStatus.OK)
     assert any(
         status.level == DiagnosticStatus.WARN and 'rejected' in status.message
-        for message in diagnostics for status in message.status
+        for message in diagnostics
+        for status in message.status
     )
 
     code, output = end(process)
@@ -230,9 +265,14 @@ def test_efforts_are_clamped_to_the_limits_of_the_description(graph, start_node)
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     commands = graph.advertise(JointState, '/joint_commands')
     commands.publish(JointState(name=['joint_1', 'joint_6'], effort=[1e6, -1e6]))
-    graph.wait(lambda: states and list(states[-1].effort) == [320, 0, 0, 0, 0, -40, 0], 'efforts at their limits')
     graph.wait(
-        lambda: diagnostics and values(diagnostics, 'commands of arm')['clamped since start'] == '1',
+        lambda: states and list(states[-1].effort) == [320, 0, 0, 0, 0, -40, 0],
+        'efforts at their limits',
+    )
+    graph.wait(
+        lambda: (
+            diagnostics and values(diagnostics, 'commands of arm')['clamped since start'] == '1'
+        ),
         'a clamped command counted',
     )
 
@@ -241,15 +281,22 @@ def test_the_order_of_a_command_is_that_of_the_joints_parameter(graph, start_nod
     """Take a list in the order the user chose."""
     start_node(joints='[joint_5, joint_2]')
     states = graph.listen(JointState, '/joint_states')
-    graph.advertise(Float64MultiArray, '/effort_controller/commands').publish(Float64MultiArray(data=[5.0, 2.0]))
-    graph.wait(lambda: states and list(states[-1].effort) == [0, 2, 0, 0, 5, 0, 0], 'efforts in order')
+    graph.advertise(Float64MultiArray, '/effort_controller/commands').publish(
+        Float64MultiArray(data=[5.0, 2.0])
+    )
+    graph.wait(
+        lambda: states and list(states[-1].effort) == [0, 2, 0, 0, 5, 0, 0], 'efforts in order'
+    )
 
 
 @pytest.mark.parametrize('policy', ['zero', 'hold', 'last'])
 def test_a_robot_without_commands_does_what_the_policy_says(graph, start_node, policy):
     """Time out in simulated time: the effort vanishes, the joints lock, or all goes on."""
     start_node(
-        robot='pendulum', initial_positions=[1.0], command_timeout=0.05, command_timeout_policy=policy,
+        robot='pendulum',
+        initial_positions=[1.0],
+        command_timeout=0.05,
+        command_timeout_policy=policy,
         diagnostics_rate=20.0,
     )
     states = graph.listen(JointState, '/joint_states')
@@ -258,9 +305,15 @@ def test_a_robot_without_commands_does_what_the_policy_says(graph, start_node, p
     graph.wait_for_next(states)
     command.publish(Float64MultiArray(data=[0.125]))
     commanded = []
-    graph.wait(lambda: commanded.extend(s for s in states if s.effort[0] == 0.125) or commanded, 'the effort')
     graph.wait(
-        lambda: diagnostics and values(diagnostics, 'commands of pendulum')['timeouts since start'] == '1',
+        lambda: commanded.extend(s for s in states if s.effort[0] == 0.125) or commanded,
+        'the effort',
+    )
+    graph.wait(
+        lambda: (
+            diagnostics
+            and values(diagnostics, 'commands of pendulum')['timeouts since start'] == '1'
+        ),
         'a timeout',
     )
     graph.wait_for_next(states, 100)
@@ -333,7 +386,9 @@ def test_bad_parameters_end_the_node_with_one_message(start_node, parameters, sa
 def test_a_bad_description_ends_the_node_with_its_defects(start_node, tmp_path):
     """Name the element and the line of what cannot be simulated."""
     urdf = Path(tmp_path / 'bad.urdf')
-    urdf.write_text('<robot name="bad">\n<link name="a"/>\n<joint name="j" type="hinge"/>\n</robot>\n')
+    urdf.write_text(
+        '<robot name="bad">\n<link name="a"/>\n<joint name="j" type="hinge"/>\n</robot>\n'
+    )
     process = start_node(robot=str(urdf))
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 2, output
@@ -342,7 +397,7 @@ def test_a_bad_description_ends_the_node_with_its_defects(start_node, tmp_path):
     assert 'Traceback' not in output
 
 
-def test_a_failing_step_pauses_the_node_and_leaves_it_alive(graph: Graph, start_node):  # noqa: F811
+def test_a_failing_step_pauses_the_node_and_leaves_it_alive(graph: Graph, start_node):
     """Blow a pendulum up: the node says so, pauses, and goes on after a reset."""
     from std_srvs.srv import SetBool, Trigger
 
@@ -359,7 +414,10 @@ def test_a_failing_step_pauses_the_node_and_leaves_it_alive(graph: Graph, start_
     assert graph.call(Trigger, '/sim_bridge/reset', Trigger.Request()).success
     assert graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=False)).success
     graph.wait_for_next(states, 50)
-    graph.wait(lambda: values(diagnostics, 'pacing')['level'] != DiagnosticStatus.ERROR, 'a node without error')
+    graph.wait(
+        lambda: values(diagnostics, 'pacing')['level'] != DiagnosticStatus.ERROR,
+        'a node without error',
+    )
     assert list(states[-1].position) == [0.0]
     code, output = end(process)
     assert code == 0

@@ -1,4 +1,4 @@
-"""The physics thread's schedule, by a clock that the test turns: deadlines, lateness, pauses, requests, errors."""
+"""The physics thread's schedule, by a clock that the test turns."""
 
 from __future__ import annotations
 
@@ -48,7 +48,12 @@ class Run:
         self.idles = 0
         self._script, self._ticks = script, ticks
         self.pacer = Pacer(
-            self._tick, TICK_NS, clock=self.clock, idle=self._idle, on_error=self.errors.append, **options
+            self._tick,
+            TICK_NS,
+            clock=self.clock,
+            idle=self._idle,
+            on_error=self.errors.append,
+            **options,
         )
 
     def go(self) -> Run:
@@ -122,7 +127,9 @@ def test_missed_deadlines_are_counted_and_not_made_up_for():
     assert np.diff(run.times_ns[4:]).tolist() == [TICK_NS] * 5
 
 
-@pytest.mark.parametrize(('factor', 'period_ns'), [(0.5, 2_000_000), (2.0, 500_000), (0.01, 100_000_000)])
+@pytest.mark.parametrize(
+    ('factor', 'period_ns'), [(0.5, 2_000_000), (2.0, 500_000), (0.01, 100_000_000)]
+)
 def test_real_time_factor_stretches_the_period(factor, period_ns):
     """Divide the period by the factor; sleep in pieces so that requests do not wait."""
     run = Run(real_time_factor=factor).go()
@@ -132,14 +139,16 @@ def test_real_time_factor_stretches_the_period(factor, period_ns):
 
 def test_without_a_factor_nothing_is_slept():
     """Tick as fast as possible at a factor of 0, never late."""
-    run = Run(lambda run: setattr(run.clock, 'time_ns', run.clock.time_ns + 7), real_time_factor=0.0).go()
+    run = Run(
+        lambda run: setattr(run.clock, 'time_ns', run.clock.time_ns + 7), real_time_factor=0.0
+    ).go()
     assert np.diff(run.times_ns).tolist() == [7] * 9
     assert run.clock.longest_sleep_ns == 0
     assert run.pacer.statistics.missed == 0
 
 
 def test_the_factor_changes_while_running():
-    """Go from unlimited to real time without counting the past as missed, and from slow to fast without waiting."""
+    """Count nothing of the past as missed; do not wait for what a slower pace had planned."""
 
     def change(run: Run) -> None:
         run.clock.time_ns += 10

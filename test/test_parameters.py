@@ -1,4 +1,4 @@
-"""The parameters: what is accepted, what is refused and how, and that the file and ROS say the same."""
+"""The parameters: what is accepted, what is refused and how; the file and ROS say the same."""
 
 from __future__ import annotations
 
@@ -28,9 +28,14 @@ def make_node(ros_environment):
     nodes = []
 
     def make(*arguments: str, **values: object) -> Node:
-        overrides = [Parameter(name.replace('__', '.'), value=value) for name, value in values.items()]
+        overrides = [
+            Parameter(name.replace('__', '.'), value=value) for name, value in values.items()
+        ]
         node = Node(
-            'sim_bridge', context=context, cli_args=['--ros-args', *arguments], parameter_overrides=overrides
+            'sim_bridge',
+            context=context,
+            cli_args=['--ros-args', *arguments],
+            parameter_overrides=overrides,
         )
         nodes.append(node)
         return node
@@ -139,7 +144,10 @@ def test_declared_parameters_have_types_and_ranges(make_node):
     assert set(specifications(SimulatorParameters)) - {'sensors'} <= set(node._parameters)
     factor = node.describe_parameter('real_time_factor')
     assert factor.type == ParameterType.PARAMETER_DOUBLE
-    assert (factor.floating_point_range[0].from_value, factor.floating_point_range[0].to_value) == (0.0, 1000.0)
+    assert (
+        factor.floating_point_range[0].from_value,
+        factor.floating_point_range[0].to_value,
+    ) == (0.0, 1000.0)
     assert not factor.read_only
     substeps = node.describe_parameter('substeps')
     assert (substeps.integer_range[0].from_value, substeps.integer_range[0].to_value) == (1, 1000)
@@ -151,14 +159,20 @@ def test_given_values_arrive_in_their_types(make_node):
     """Take values from the command line, integers for floats too."""
     node = make_node('-p', 'rate:=250', '-p', 'joints:=[a, b]', '-p', 'initial_positions:=[1, 2]')
     values = declare(node, SimulatorParameters)
-    assert (values.rate, values.joints, values.initial_positions) == (250.0, ('a', 'b'), (1.0, 2.0))
+    assert (values.rate, values.joints, values.initial_positions) == (
+        250.0,
+        ('a', 'b'),
+        (1.0, 2.0),
+    )
     assert node.get_parameter('rate').value == 250.0
 
 
 def test_a_block_of_parameters_becomes_a_tree(make_node):
     """Nest the names below `sensors`, and declare each."""
     node = make_node(
-        sensors__wrist__type='imu', sensors__wrist__pose=[0.0, 0.0, 1.0], sensors__wrist__noise__w__stddev=0.1
+        sensors__wrist__type='imu',
+        sensors__wrist__pose=[0.0, 0.0, 1.0],
+        sensors__wrist__noise__w__stddev=0.1,
     )
     values = declare(node, SimulatorParameters)
     noise = {'w': {'stddev': 0.1}}
@@ -172,7 +186,9 @@ def test_an_undeclared_name_is_warned_of(make_node, capfd):
     node = make_node(comand_timeout=1.0, use_sim_time=False)
     declare(node, SimulatorParameters)
     errors = capfd.readouterr().err
-    assert "unknown parameter 'comand_timeout' is ignored. Did you mean 'command_timeout'?" in errors
+    assert (
+        "unknown parameter 'comand_timeout' is ignored. Did you mean 'command_timeout'?" in errors
+    )
     assert 'use_sim_time' not in errors
 
 

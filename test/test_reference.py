@@ -1,4 +1,4 @@
-"""What controllers follow: continuous from a standstill, consistent in its derivatives, where it should be."""
+"""What controllers follow: continuous, with true derivatives, where it should be."""
 
 from __future__ import annotations
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from node_fixtures import graph, start_node  # noqa: F401
 import pytest
 from ros_graph import nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool, Trigger
+
+pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -20,12 +21,12 @@ def stamps(states: list[JointState]) -> list[int]:
     return [nanoseconds(state.header.stamp) for state in states]
 
 
-def call(graph, name: str) -> object:  # noqa: F811
+def call(graph, name: str) -> object:
     """Call a service of the node that takes nothing."""
     return graph.call(Trigger, f'/sim_bridge/{name}', Trigger.Request())
 
 
-def pause(graph, data: bool) -> object:  # noqa: F811
+def pause(graph, data: bool) -> object:
     """Pause or resume the node."""
     return graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=data))
 
@@ -83,8 +84,10 @@ def test_commands_arrive_while_steps_are_taken(graph, start_node):
 
 @pytest.mark.parametrize('reset_clock', [False, True])
 def test_reset_puts_the_robot_back_and_the_clock_only_if_told(graph, start_node, reset_clock):
-    """Go on in time, or begin at 0 again; at the start pose, held, without old commands, either way."""
-    start_node(robot='pendulum', initial_positions=[1.0], reset_clock=reset_clock, command_timeout=0.0)
+    """Go on in time, or begin at 0 again; held at the start pose without old commands."""
+    start_node(
+        robot='pendulum', initial_positions=[1.0], reset_clock=reset_clock, command_timeout=0.0
+    )
     states = graph.listen(JointState, '/joint_states')
     command = graph.advertise(Float64MultiArray, '/effort_controller/commands')
     graph.wait_for_next(states)

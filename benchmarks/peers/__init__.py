@@ -52,6 +52,7 @@ class Entry:
 
 ENTRIES = {
     'sim_bridge': Entry('sim_bridge', 'SimBridge'),
+    'sim_bridge rk5': Entry('sim_bridge', 'SimBridge', (('integrator', 'rk5'),)),
     'MuJoCo Euler': Entry('mujoco', 'MuJoCo', (('integrator', 'EULER'),)),
     'MuJoCo implicitfast': Entry('mujoco', 'MuJoCo', (('integrator', 'IMPLICITFAST'),)),
     'MuJoCo RK4': Entry('mujoco', 'MuJoCo', (('integrator', 'RK4'),)),

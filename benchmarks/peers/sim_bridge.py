@@ -15,9 +15,11 @@ class SimBridge:
 
     version = __version__
 
-    def __init__(self, mechanism: Mechanism, time_step: float, gravity: np.ndarray):
+    def __init__(self, mechanism: Mechanism, time_step: float, gravity: np.ndarray,
+                 integrator: str = 'midpoint'):
         self._mechanism = mechanism
-        self.world = sb.World(time_step=time_step, gravity=tuple(gravity))
+        self.world = sb.World(
+            time_step=time_step, gravity=tuple(gravity), integrator=integrator)
         self.robot = self.world.load_urdf(write_urdf(mechanism))
         self._order = [self.robot.joint_names.index(name) for name in mechanism.joint_names]
         self._force = np.zeros(3)

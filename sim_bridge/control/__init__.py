@@ -1,1 +1,1 @@
-"""Controller nodes that are good enough to use: joint space, effort commands, one answer to each joint state."""
+"""Controller nodes that are good enough to use: effort commands, one for each joint state."""

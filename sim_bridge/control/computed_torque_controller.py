@@ -25,15 +25,18 @@ class ComputedTorqueParameters(ControllerParameters):
     natural_frequency: float = parameter(
         30.0, 'How fast errors decay', unit='rad/s', low=0.0, above=True
     )
-    damping_ratio: float = parameter(1.0, 'How well damped errors decay; 1 without overshoot', low=0.0)
+    damping_ratio: float = parameter(
+        1.0, 'How well damped errors decay; 1 without overshoot', low=0.0
+    )
 
 
 class ComputedTorqueController(JointController):
     """
     `effort = inverse dynamics(q, dq, reference acceleration + feedback)`.
 
-    With a true model every joint's error e obeys e'' + 2 z w e' + w^2 e = 0, whatever the others do: w is
-    natural_frequency, z damping_ratio. Needs a fixed base, and control over all joints that mimic no other.
+    With a true model every joint's error e obeys e'' + 2 z w e' + w^2 e = 0, whatever the others
+    do: w is natural_frequency, z damping_ratio. Needs a fixed base, and control over all joints
+    that mimic no other.
     """
 
     parameter_table = ComputedTorqueParameters
@@ -68,7 +71,8 @@ class ComputedTorqueController(JointController):
         """
         Give what it takes to overcome damping, springs and friction (n,) [N m or N].
 
-        Friction goes by the wanted velocity, since the measured one changes its sign with every disturbance.
+        Friction goes by the wanted velocity, since the measured one changes its sign with every
+        disturbance.
         """
         friction = self._friction * np.clip(motion.reference_dq / _FRICTION_VELOCITY, -1.0, 1.0)
         spring = self._stiffness * (motion.q - self._spring_rest)

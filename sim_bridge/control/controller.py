@@ -1,4 +1,4 @@
-"""What all joint controllers share: which joints, which reference, when to answer and when to start anew."""
+"""What all joint controllers share: which joints, which reference, when to answer."""
 
 from __future__ import annotations
 
@@ -17,36 +17,40 @@ from sim_bridge.ros import topics
 from sim_bridge.ros.parameter_table import declare, parameter
 from sim_bridge.ros.parameters import FIXED_BASE
 
-# A joint that is farther than this [rad or m] from where its velocity took it has been put there: by a reset.
+# A joint that is farther than this [rad or m] from where its velocity took it has been put there:
+# by a reset.
 _JUMP = 0.05
 
 
 @dataclass(frozen=True)
 class ControllerParameters:
-    """What every controller can be told. Lists have one value for all joints or one for each of `joints`."""
+    """What every controller can be told; lists have one value for all joints, or one for each."""
 
     joints: tuple[str, ...] = parameter(
         (), "Joints to control, in order; [''] for all that mimic no other, in URDF order"
     )
-    base: str = parameter(
-        'auto', 'Root link, as the simulator has it', choices=tuple(FIXED_BASE)
-    )
+    base: str = parameter('auto', 'Root link, as the simulator has it', choices=tuple(FIXED_BASE))
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81), 'Gravity, as the simulator has it', unit='m/s^2', sizes=(3,)
     )
     positions: tuple[float, ...] = parameter(
-        (), 'Pose to hold, or the centre of the sinusoid; empty for the pose found at start', unit='rad or m'
+        (),
+        'Pose to hold, or the centre of the sinusoid; empty for the pose found at start',
+        unit='rad or m',
     )
     amplitude: tuple[float, ...] = parameter(
         (0.0,), 'Amplitude of the sinusoid; 0 holds the pose', unit='rad or m'
     )
-    frequency: tuple[float, ...] = parameter((0.5,), 'Frequency of the sinusoid', unit='Hz', low=0.0)
+    frequency: tuple[float, ...] = parameter(
+        (0.5,), 'Frequency of the sinusoid', unit='Hz', low=0.0
+    )
     ramp_time: float = parameter(
         2.0, 'Time to reach the pose and the full amplitude', unit='s', low=0.0, above=True
     )
     max_state_gap: float = parameter(
         0.1,
-        'Simulated time between two joint states after which the controller starts anew from where the robot is',
+        'Simulated time between two joint states after which the controller starts anew from '
+        'where the robot is',
         unit='s',
         low=0.0,
         above=True,
@@ -58,7 +62,8 @@ class Motion:
     """
     One instant, over the controlled joints.
 
-    q, dq: measured. reference_q, reference_dq, reference_ddq: wanted. (n,) each [rad or m, and per s].
+    q, dq: measured. reference_q, reference_dq, reference_ddq: wanted. (n,) each [rad or m, and per
+    s].
     """
 
     q: np.ndarray
@@ -94,9 +99,9 @@ class JointController:
     """
     Answers every joint state with efforts, and nothing else: without states there are no commands.
 
-    Waits for robot_description and joint_states. A state that does not follow from the one before it, after a gap, a
-    reset or a step back in time, starts the reference anew from where the robot is. Subclasses say what to do about a
-    `Motion` in `efforts`.
+    Waits for robot_description and joint_states. A state that does not follow from the one before
+    it, after a gap, a reset or a step back in time, starts the reference anew from where the robot
+    is. Subclasses say what to do about a `Motion` in `efforts`.
     """
 
     parameter_table: type[ControllerParameters] = ControllerParameters
@@ -130,7 +135,7 @@ class JointController:
         raise NotImplementedError
 
     def per_joint(self, name: str) -> np.ndarray:
-        """Give a list parameter with one value for every controlled joint. Raises InvalidValueError."""
+        """Give a list parameter, a value for every controlled joint. Raises InvalidValueError."""
         values = getattr(self.parameters, name)
         n = len(self.model.joints)
         if len(values) not in (1, n):
@@ -166,19 +171,21 @@ class JointController:
         if self.parameters.positions:
             center, amplitude = self.per_joint('positions'), np.abs(self.per_joint('amplitude'))
             robot, indices = self.model.robot, self.model.indices
-            limits = zip(robot.lower[indices], robot.upper[indices])
-            reaches = zip(center - amplitude, center + amplitude)
-            for name, (lower, upper), (lowest, highest) in zip(self.model.joints, limits, reaches):
+            limits = zip(robot.lower[indices], robot.upper[indices], strict=True)
+            reaches = zip(center - amplitude, center + amplitude, strict=True)
+            for name, (lower, upper), (lowest, highest) in zip(
+                self.model.joints, limits, reaches, strict=True
+            ):
                 if lowest < lower or highest > upper:
                     reach = f'{lowest:g} to {highest:g}'
                     expected = f'within the joint limits, {lower:g} to {upper:g}'
-                    raise InvalidValueError('positions -/+ amplitude', reach, expected, f'joint {name!r}')
+                    raise InvalidValueError(
+                        'positions -/+ amplitude', reach, expected, f'joint {name!r}'
+                    )
 
     def _answer(self, state: JointState) -> None:
         if self.model is None:
-            self.node.get_logger().info(
-                'waiting for robot_description', throttle_duration_sec=5.0
-            )
+            self.node.get_logger().info('waiting for robot_description', throttle_duration_sec=5.0)
             return
         measured = self._measure(state)
         if measured is None:
@@ -196,7 +203,7 @@ class JointController:
         self._commands.publish(self._command)
 
     def _measure(self, state: JointState) -> tuple[int, np.ndarray, np.ndarray] | None:
-        """Give time [ns], positions and velocities of the controlled joints; None if the state lacks them."""
+        """Give time [ns], positions and velocities of the controlled joints; None if some lack."""
         if state.name != self._state_names:
             places = {name: index for index, name in enumerate(state.name)}
             missing = [name for name in self.model.joints if name not in places]
@@ -210,7 +217,8 @@ class JointController:
         q, dq = np.array(state.position), np.array(state.velocity)
         if len(q) != len(state.name) or len(dq) != len(state.name):
             self.node.get_logger().error(
-                f'joint_states has {len(state.name)} names, {len(q)} positions and {len(dq)} velocities',
+                f'joint_states has {len(state.name)} names, {len(q)} positions and '
+                f'{len(dq)} velocities',
                 throttle_duration_sec=5.0,
             )
             return None

@@ -1,4 +1,4 @@
-"""A node that holds a pose, or follows a sinusoid, by proportional and derivative feedback of every joint alone."""
+"""A node that holds a pose or follows a sinusoid by feedback of every joint alone."""
 
 from __future__ import annotations
 
@@ -19,12 +19,16 @@ class PdParameters(ControllerParameters):
     """What the PD controller can be told."""
 
     stiffness: tuple[float, ...] = parameter(
-        (), 'Proportional gains; empty for the inertia felt by each joint times natural_frequency^2',
-        unit='N m/rad or N/m', low=0.0,
+        (),
+        'Proportional gains; empty for the inertia felt by each joint times natural_frequency^2',
+        unit='N m/rad or N/m',
+        low=0.0,
     )
     damping: tuple[float, ...] = parameter(
-        (), 'Derivative gains; empty for 2 damping_ratio natural_frequency times that inertia',
-        unit='N m s/rad or N s/m', low=0.0,
+        (),
+        'Derivative gains; empty for 2 damping_ratio natural_frequency times that inertia',
+        unit='N m s/rad or N s/m',
+        low=0.0,
     )
     natural_frequency: float = parameter(
         80.0, 'Natural frequency where stiffness is not given', unit='rad/s', low=0.0, above=True
@@ -60,18 +64,19 @@ class PdController(JointController):
 
     def _felt_inertia(self, q: np.ndarray) -> np.ndarray:
         """
-        Give an inertia for every joint (n,) [kg m^2 or kg] at this pose that is safe to scale gains with.
+        Give an inertia for every joint (n,) at this pose to scale gains with [kg m^2 or kg].
 
-        With gains D w^2 and 2 z w D the loop's eigenvalues are those of inv(M) D times w^2 and 2 z w. One over the
-        row sums of |inv(M)| is the largest D for which none of them is certain to exceed 1, so that natural_frequency
-        bounds the bandwidth of every motion, however the joints move together. The diagonal of M does not: a straight
-        arm has motions with a tenth of that inertia, which delay would make unstable.
+        With gains D w^2 and 2 z w D the eigenvalues of the loop are those of D inv(M), times w^2
+        and 2 z w. Here D is one over the row sums of |inv(M)|, so that none of them exceeds 1 and
+        natural_frequency bounds the bandwidth of every motion, however the joints move together.
+        The diagonal of M would not do: a straight arm has motions with a tenth of that inertia,
+        which the delay from state to command would make unstable.
         """
         robot, indices = self.model.robot, self.model.indices
         robot.q[indices] = q
-        inverse = np.linalg.inv(sb.dynamics.mass_matrix(robot))
-        joints = inverse[-len(robot.joint_names):, -len(robot.joint_names):][np.ix_(indices, indices)]
-        return 1.0 / np.abs(joints).sum(axis=1)
+        joints = indices + (0 if robot.fixed_base else 6)
+        inverse = np.linalg.inv(sb.dynamics.mass_matrix(robot))[np.ix_(joints, joints)]
+        return 1.0 / np.abs(inverse).sum(axis=1)
 
 
 def main(args: Sequence[str] | None = None) -> int:

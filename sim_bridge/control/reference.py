@@ -1,4 +1,4 @@
-"""What a controller follows: a pose, or a sinusoid about it, reached smoothly from wherever the robot is."""
+"""What a controller follows: a pose, or a sinusoid about it, reached smoothly from anywhere."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ class Reference:
     """
     Joint positions, velocities and accelerations over time.
 
-    Moves from `start` to `center` and lets the sinusoid grow, both by the same quintic blend, so that position,
-    velocity and acceleration are continuous from a standstill on. An amplitude of 0 holds the centre.
+    Moves from `start` to `center` and lets the sinusoid grow, both by the same quintic blend, so
+    that position, velocity and acceleration are continuous from a standstill on. An amplitude of 0
+    holds the centre.
     """
 
     def __init__(
@@ -26,7 +27,8 @@ class Reference:
         """
         Set out.
 
-        start, center, amplitude: (n,) [rad or m]. frequency: (n,) [Hz]. ramp_time: until all is reached [s].
+        start, center, amplitude: (n,) [rad or m]. frequency: (n,) [Hz]. ramp_time: until all is
+        reached [s].
         """
         self._start = np.array(start)
         self._way = np.array(center) - self._start
@@ -40,7 +42,7 @@ class Reference:
         phase = self._pulsation * time
         wave = self._amplitude * np.sin(phase)
         d_wave = self._amplitude * self._pulsation * np.cos(phase)
-        dd_wave = -self._pulsation**2 * wave
+        dd_wave = -(self._pulsation**2) * wave
         moved = self._way + wave
         q = self._start + s * moved
         dq = ds * moved + s * d_wave

@@ -54,6 +54,10 @@ class Workspace(NamedTuple):
     """(nv,) effort that keeps a locked joint at its prescribed acceleration."""
     mode: IntVector
     """(nv,) joint modes of the evaluation."""
+    q_slopes: FloatMatrix
+    """(6, nq) rates of change of q at the stages of a Runge-Kutta step."""
+    v_slopes: FloatMatrix
+    """(6, nv) likewise of v."""
     response: FloatCube
     """(nm, 2, nv) per unit of a mimic row's force: accelerations; efforts of locked joints."""
     delassus: FloatMatrix
@@ -73,4 +77,5 @@ def make_workspace(model: Model) -> Workspace:
         wrench=np.full((nb, 6), np.nan),
         q=np.zeros(nq), v=np.zeros(nv), v_next=np.zeros(nv), rhs=np.zeros(nv), ddq=np.zeros(nv),
         constraint=np.zeros(nv), mode=np.zeros(nv, np.int64),
+        q_slopes=np.zeros((6, nq)), v_slopes=np.zeros((6, nv)),
         response=np.zeros((nm, 2, nv)), delassus=np.zeros((nm, nm + 1)))

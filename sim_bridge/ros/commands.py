@@ -1,7 +1,8 @@
 """
-Effort commands: from messages of any quality, on the executor's thread, to the efforts of a robot, on the physics thread.
+Effort commands, from messages of any quality to the efforts of a robot.
 
-A message is applied whole or not at all.
+They come on the executor's thread and are applied on the physics thread; a message is applied
+whole or not at all.
 """
 
 from __future__ import annotations
@@ -21,7 +22,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class CommandCounts:
-    """What became of the commands so far: messages accepted, of those clamped to an effort limit, and rejected."""
+    """
+    What became of the commands so far.
+
+    accepted, rejected: messages. clamped: accepted ones that asked for more than an effort limit.
+    timeouts: how often commands ceased.
+    """
 
     accepted: int = 0
     clamped: int = 0
@@ -33,7 +39,8 @@ class EffortCommands:
     """
     Checks effort commands and gives the latest to a robot at the start of each control step.
 
-    `accept_named` and `accept_ordered` are called by message callbacks; `apply` and `restart` by the physics thread.
+    `accept_named` and `accept_ordered` are called by message callbacks; `apply` and `restart` by
+    the physics thread.
     """
 
     def __init__(
@@ -48,13 +55,11 @@ class EffortCommands:
         """
         Prepare for a robot, and hold it if so told.
 
-        Parameters
-        ----------
-        robot: its joint names and effort limits are read here, once.
+        Parameters ---------- robot: its joint names and effort limits are read here, once.
         ordered_joints: the joints of `accept_ordered`, in order. Raises UnknownNameError.
-        timeout_ns: simulated time [ns] without a command after which it has timed out; 0 for never.
-        timeout_policy: 'zero', 'hold' or 'last'.
-        hold_until_first: whether the robot is held until the first command.
+        timeout_ns: simulated time [ns] without a command after which it has timed out; 0 for
+        never. timeout_policy: 'zero', 'hold' or 'last'. hold_until_first: whether the robot is
+        held until the first command.
 
         """
         self.counts = CommandCounts()
@@ -113,7 +118,9 @@ class EffortCommands:
     def accept_ordered(self, efforts: Sequence[float]) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
         try:
-            self._accept(self._order, efforts, f'one effort for each of {", ".join(self.joint_names)}')
+            self._accept(
+                self._order, efforts, f'one effort for each of {", ".join(self.joint_names)}'
+            )
         except InvalidValueError:
             self.counts.rejected += 1
             raise
@@ -156,7 +163,8 @@ class EffortCommands:
         if self._timeout_policy == 'last':
             return
         with self._lock:
-            # a later command may name some joints only: the others must not get their old efforts back
+            # a later command may name some joints only: the others must not get their old efforts
+            # back
             if not self._is_fresh:
                 self._efforts[:] = 0.0
         self._robot.u[:] = 0.0

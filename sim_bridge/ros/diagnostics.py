@@ -1,4 +1,4 @@
-"""/diagnostics: how the physics thread keeps time, what becomes of commands, how the solver fares."""
+"""/diagnostics: how time is kept, what becomes of commands, how the solver fares."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class Diagnostics:
         """
         self._pacer, self._simulator = pacer, simulator
         self._name = node.get_fully_qualified_name().lstrip('/')
-        self._counted = {interface.robot.name: CommandCounts() for interface in simulator.interfaces}
+        self._counted = {
+            interface.robot.name: CommandCounts() for interface in simulator.interfaces
+        }
         self._pacer.statistics.report(time.monotonic_ns())
         if rate_hz:
             self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -84,7 +86,10 @@ class Diagnostics:
             'ticks since start': str(pacer.statistics.ticks),
             'simulated time [s]': f'{self._simulator.time_ns * 1e-9:.9g}',
         }
-        for quantity, percentiles in (('lateness', report.lateness), ('duration', report.duration)):
+        for quantity, percentiles in (
+            ('lateness', report.lateness),
+            ('duration', report.duration),
+        ):
             for name, seconds in percentiles.items():
                 values[f'tick {quantity} {name} [ms]'] = f'{seconds * 1e3:.3f}'
         return self._status('pacing', level, summary, values)

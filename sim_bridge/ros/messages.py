@@ -1,9 +1,9 @@
 """
 Messages that are serialized once and then rewritten in place.
 
-Building a message object, filling it and having the middleware serialize it costs two to three times as much as
-publishing bytes that are ready. Everything that a tick publishes has a fixed size, so each message here is serialized
-once, and its numbers are numpy views into those bytes.
+Building a message object, filling it and having the middleware serialize it costs two to three
+times as much as publishing bytes that are ready. Everything that a tick publishes has a fixed
+size, so each message here is serialized once, and its numbers are numpy views into those bytes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ class PreparedMessage:
         """
         Serialize the message and find its blocks.
 
-        message: all its blocks, in order, filled with consecutive `marks`. block_sizes: the lengths of those blocks.
+        message: all its blocks, in order, filled with consecutive `marks`. block_sizes: the
+        lengths of those blocks.
         """
         self.buffer = bytearray(serialize_message(message))
         self._blocks = []
@@ -98,8 +99,8 @@ class ImuMessage(PreparedMessage):
     """
     A sensor_msgs/Imu: rad/s, m/s^2, quaternion x y z w.
 
-    Each covariance is that of the field's noise, (9,) row-major; None where the sensor does not measure the field,
-    which the message then says by -1 in the first element (REP 145).
+    Each covariance is that of the field's noise, (9,) row-major; None where the sensor does not
+    measure the field, which the message then says by -1 in the first element (REP 145).
     """
 
     def __init__(

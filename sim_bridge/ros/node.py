@@ -19,13 +19,14 @@ _REFRESH_PERIOD_S = 0.05
 
 
 class SimBridge:
-    """Simulates what its parameters say, from the moment it is made until `close`, on the node given."""
+    """Simulates what the parameters of a node say, from the moment it is made until `close`."""
 
     def __init__(self, node: Node) -> None:
         """
         Load, compile, then announce topics and services and start to simulate.
 
-        Raises DescriptionError or another SimBridgeError if a parameter or the robot's description is no good.
+        Raises DescriptionError or another SimBridgeError if a parameter or the robot's description
+        is no good.
         """
         self._node = node
         self._pacer: Pacer | None = None
@@ -67,13 +68,16 @@ class SimBridge:
             self._node.get_logger().warning(refused)
 
     def _report(self, error: Exception) -> None:
-        self._node.get_logger().error(f'paused, because a step failed: {type(error).__name__}: {error}')
+        self._node.get_logger().error(
+            f'paused, because a step failed: {type(error).__name__}: {error}'
+        )
 
     def _announce(self) -> None:
         parameters = self._parameters
         factor = parameters.real_time_factor
         robots = ', '.join(
-            f'{interface.robot.name!r} ({len(interface.robot.joint_names)} joints, {len(interface.topics)} topics)'
+            f'{interface.robot.name!r} ({len(interface.robot.joint_names)} joints, '
+            f'{len(interface.topics)} topics)'
             for interface in self._simulator.interfaces
         )
         pace = f'{factor:g} x real time' if factor else 'as fast as possible'

@@ -1,14 +1,15 @@
 """
-The physics thread: calls one function at absolute deadlines, and between two calls whatever others asked it to do.
+The physics thread: one function at absolute deadlines, and between two calls what others ask for.
 
-The thread owns what it ticks. Nobody else touches that, nobody waits for a lock, and a callback that wants something
-done with it hands over a function (`Pacer.submit`) and goes on.
+The thread owns what it ticks. Nobody else touches that, nobody waits for a lock, and a callback
+that wants something done with it hands over a function (`Pacer.submit`) and goes on.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+import functools
 import threading
 import time
 from typing import Protocol
@@ -55,8 +56,9 @@ class Pacer:
     """
     Calls `tick` periodically on a thread of its own.
 
-    Deadlines are absolute: a late tick does not delay those after it. A tick that is late by whole periods has missed
-    as many deadlines; they are counted and dropped, never made up for in a burst, and simulated time falls behind.
+    Deadlines are absolute: a late tick does not delay those after it. A tick that is late by whole
+    periods has missed as many deadlines; they are counted and dropped, never made up for in a
+    burst, and simulated time falls behind.
     """
 
     def __init__(
@@ -74,16 +76,12 @@ class Pacer:
         """
         Prepare the thread; `start` starts it.
 
-        Parameters
-        ----------
-        tick: what to call. If it raises, the pacer pauses and reports the error; it can be resumed.
-        tick_ns: simulated time of one tick [ns].
-        real_time_factor: simulated seconds per second; 0 for as fast as possible.
-        paused: whether to start paused.
-        idle: called about ten times a second while paused.
-        on_start: called on the thread before anything else.
-        on_error: called on the thread with what `tick` raised.
-        clock: the clock to sleep by; the system's unless given.
+        Parameters ---------- tick: what to call. If it raises, the pacer pauses and reports the
+        error; it can be resumed. tick_ns: simulated time of one tick [ns]. real_time_factor:
+        simulated seconds per second; 0 for as fast as possible. paused: whether to start paused.
+        idle: called about ten times a second while paused. on_start: called on the thread before
+        anything else. on_error: called on the thread with what `tick` raised. clock: the clock to
+        sleep by; the system's unless given.
 
         """
         self.statistics = TickStatistics(tick_ns)
@@ -153,9 +151,10 @@ class Pacer:
 
     def step(self, ticks: int, on_done: Callable[[Exception | None], None]) -> None:
         """
-        Take this many ticks while paused, at the usual pace, then call `on_done` on the physics thread.
+        Take this many ticks while paused, at the usual pace.
 
-        It gets None, or what a tick raised, which ends all stepping. On the physics thread only, as `pause`.
+        Then `on_done` is called with None, or as soon as a tick raises something with that, which
+        ends all stepping. On the physics thread only, as `pause`.
         """
         self._error = None
         if not self._owed:
@@ -208,21 +207,24 @@ class Pacer:
             owed.remaining -= 1
             if not owed.remaining:
                 self._owed.popleft()
-                self._guarded(lambda: owed.on_done(None))
+                self._guarded(functools.partial(owed.on_done, None))
 
     def _guarded(self, function: Callable[[], None]) -> bool:
-        """Call a function; if it raises, whatever that is, pause and report it. Tell whether it did not."""
+        """Call a function and tell whether it went well; if it raises, pause and report that."""
         try:
             function()
-        except Exception as error:  # the thread must live on, and somebody must hear of it
-            self._is_paused = True
-            self._error = error
-            self._on_error(error)
-            while self._owed:
-                owed = self._owed.popleft()
-                self._guarded(lambda: owed.on_done(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
+            self._fail(error)
             return False
         return True
+
+    def _fail(self, error: Exception) -> None:
+        self._is_paused = True
+        self._error = error
+        self._on_error(error)
+        owed, self._owed = self._owed, deque()
+        for waiting in owed:
+            self._guarded(functools.partial(waiting.on_done, error))
 
 
 class _OwedTicks:

@@ -1,9 +1,11 @@
 """
-Node parameters from one validated source: a frozen dataclass whose fields say all there is to know.
+Node parameters from one validated source.
 
-A field made by `parameter` carries default, description, unit and accepted values. From it come the ROS declaration
-with its descriptor, the check of every value given at start or set later, and the commented YAML file. Integers are
-taken where floats are meant (`rate: 1000`), which ROS itself refuses.
+That is a frozen dataclass whose fields say all there is to know. A field made by `parameter`
+carries default, description, unit and accepted values. From it come
+the ROS declaration with its descriptor, the check of every value given at start or set later, and
+the commented YAML file. Integers are taken where floats are meant (`rate: 1000`), which ROS itself
+refuses.
 """
 
 from __future__ import annotations
@@ -55,8 +57,9 @@ class Specification:
     """
     What one parameter means and accepts.
 
-    kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number of a list; with `above`, low is
-    not accepted itself. sizes: accepted lengths of a list, () for any. choices: accepted texts, () for any.
+    kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number of a list;
+    with `above`, low is not accepted itself. sizes: accepted lengths of a list, () for any.
+    choices: accepted texts, () for any.
     """
 
     name: str
@@ -97,7 +100,9 @@ class Specification:
         if self.low is not None and self.kind in _LARGEST:
             high = _LARGEST[self.kind] if self.high is None else self.high
             if self.kind == 'int':
-                descriptor.integer_range = [IntegerRange(from_value=int(self.low), to_value=int(high))]
+                descriptor.integer_range = [
+                    IntegerRange(from_value=int(self.low), to_value=int(high))
+                ]
             else:
                 bounds = FloatingPointRange(from_value=float(self.low), to_value=float(high))
                 descriptor.floating_point_range = [bounds]
@@ -126,7 +131,7 @@ class Specification:
         return is_above and (self.high is None or number <= self.high)
 
     def _convert(self, value: Any) -> Any:
-        """Convert to the type of this parameter without losing anything; None if that cannot be."""
+        """Convert to the type of this parameter, losing nothing; None if that cannot be."""
         if self.kind == 'bool':
             return value if isinstance(value, bool) else None
         if self.kind == 'int':
@@ -147,7 +152,11 @@ class Specification:
             return None
         if self.kind == 'tuple[str, ...]':
             # [''] stands for no text at all: ROS cannot tell the type of an empty list
-            return tuple(v for v in values if v != '') if all(isinstance(v, str) for v in values) else None
+            return (
+                tuple(v for v in values if v != '')
+                if all(isinstance(v, str) for v in values)
+                else None
+            )
         numbers = tuple(_finite(v) for v in values)
         return None if None in numbers else numbers
 
@@ -194,7 +203,8 @@ def checked(table: type[Table], values: Mapping[str, Any]) -> Table:
     """
     Build a table from values by name; what is not given has its default.
 
-    Raises InvalidValueError for a value that is not accepted, UnknownNameError for a name not in the table.
+    Raises InvalidValueError for a value that is not accepted, UnknownNameError for a name not in
+    the table.
     """
     known = specifications(table)
     for name in values:
@@ -209,12 +219,13 @@ def declare(
     """
     Declare every parameter of the table on the node and return the values it was started with.
 
-    Names given to the node that nobody declares are warned of, once each. When parameters that are not read-only are
-    set later, `on_change` gets the new table; it may still refuse it by raising InvalidValueError. Raises
-    InvalidValueError.
+    Names given to the node that nobody declares are warned of, once each. When parameters that are
+    not read-only are set later, `on_change` gets the new table; it may still refuse it by raising
+    InvalidValueError. Raises InvalidValueError.
     """
     known = specifications(table)
-    # rclpy has no public way to list what the node was given; all of it is here since ROS 2 Dashing
+    # rclpy has no public way to list what the node was given; all of it is here since ROS 2
+    # Dashing
     given = {
         name: parameter.value
         for name, parameter in node._parameter_overrides.items()
@@ -260,7 +271,9 @@ def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
         for key in path:
             branch = branch.setdefault(key, {})
             if not isinstance(branch, dict):
-                raise InvalidValueError(f'parameter {name!r}', value, f'{key!r} to be a block', block)
+                raise InvalidValueError(
+                    f'parameter {name!r}', value, f'{key!r} to be a block', block
+                )
         branch[leaf] = value
     return tree
 
@@ -306,7 +319,10 @@ def to_yaml(tables: Mapping[str, type]) -> str:
 
     tables: by node name. The file holds in whatever namespace the nodes are.
     """
-    return '\n'.join(line for node, table in tables.items() for line in _yaml_lines(node, table)) + '\n'
+    return (
+        '\n'.join(line for node, table in tables.items() for line in _yaml_lines(node, table))
+        + '\n'
+    )
 
 
 def _yaml_lines(node: str, table: type) -> Iterator[str]:

@@ -16,11 +16,12 @@ FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
 
 @dataclass(frozen=True)
 class SimulatorParameters:
-    """Everything the `sim_bridge` node can be told, SI units; see `parameter_table.Specification`."""
+    """Everything the `sim_bridge` node can be told, in SI units."""
 
     # what is simulated
     robot: str = parameter(
-        'arm', 'Robot to simulate: the name of one in the urdf folder, or the path of a URDF or xacro file'
+        'arm',
+        'Robot to simulate: one of the urdf folder by its name, or any URDF or xacro file',
     )
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as robot_state_publisher takes it'
@@ -43,23 +44,27 @@ class SimulatorParameters:
     )
     joints: tuple[str, ...] = parameter(
         (),
-        "Joints of effort_controller/commands and of initial_positions, in order; [''] for all that "
+        "Joints of effort_controller/commands and initial_positions, in order; [''] for all that "
         'mimic no other, in URDF order',
     )
     initial_positions: tuple[float, ...] = parameter(
         (),
-        'Start position of each of `joints`; empty for 0, or the nearest limit where 0 is out of range',
+        'Start position of each of `joints`; empty for 0, or the limit nearest to it',
         unit='rad or m',
     )
     sensors: dict = parameter(
         {},
-        'Further sensors, by name: <name>: {type: force_torque | gyro | accelerometer | imu, link or '
-        'joint, position, orientation, update_rate, noise}',
+        'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu, link or '
+        'joint, pose, update_rate, noise, ...}; see sim_bridge/description/yaml_sensors.py',
     )
 
     # physics
     rate: float = parameter(
-        1000.0, 'Control steps per simulated second: commands in, states out', unit='Hz', low=1.0, high=20000.0
+        1000.0,
+        'Control steps per simulated second: commands in, states out',
+        unit='Hz',
+        low=1.0,
+        high=20000.0,
     )
     substeps: int = parameter(1, 'Physics steps in a control step', low=1, high=1000)
     gravity: tuple[float, ...] = parameter(
@@ -81,14 +86,14 @@ class SimulatorParameters:
     )
     reset_clock: bool = parameter(
         False,
-        '~/reset also sets the simulated time to 0. This moves /clock backwards, which tf2 and most '
+        '~/reset also sets the simulated time to 0; this moves /clock back, which tf2 and most '
         'controllers do not survive',
         read_only=False,
     )
     realtime_priority: int = parameter(
         0,
-        'SCHED_FIFO priority of the physics thread; 0 for ordinary scheduling. Where the system does not '
-        'permit it, a warning says so',
+        'SCHED_FIFO priority of the physics thread; 0 for ordinary scheduling. Where the system '
+        'does not permit it, a warning says so',
         low=0,
         high=99,
     )
@@ -98,11 +103,15 @@ class SimulatorParameters:
         True, 'Lock all joints until the first command, at start and after ~/reset'
     )
     command_timeout: float = parameter(
-        0.5, 'Simulated time without a command after which it has timed out; 0 for never', unit='s', low=0.0
+        0.5,
+        'Simulated time without a command after which it has timed out; 0 for never',
+        unit='s',
+        low=0.0,
     )
     command_timeout_policy: str = parameter(
         'hold',
-        "What a timed-out command becomes: 'zero' effort, 'hold' (joints locked where they are), or the 'last' one",
+        "What becomes of a robot without commands: 'zero' effort, 'hold' (its joints lock where "
+        "they are), or the 'last' command goes on",
         choices=('zero', 'hold', 'last'),
     )
 
@@ -131,7 +140,9 @@ class SimulatorParameters:
             raise InvalidValueError("parameter 'orientation'", self.orientation, expected)
         for argument in self.xacro_args:
             if ':=' not in argument:
-                raise InvalidValueError("parameter 'xacro_args'", argument, "texts of the form 'name:=value'")
+                raise InvalidValueError(
+                    "parameter 'xacro_args'", argument, "texts of the form 'name:=value'"
+                )
 
     @property
     def time_step_ns(self) -> int:

@@ -34,7 +34,7 @@ class Program(Protocol):
 
 def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | None = None) -> int:
     """
-    Run a program on a node of this name until SIGINT or SIGTERM, and return the process's exit code.
+    Run a program on a node of this name until SIGINT or SIGTERM; return the exit code.
 
     A SimBridgeError while it is set up becomes one message on standard error and exit code 2.
     """
@@ -80,9 +80,9 @@ class _Signals:
     """
     SIGINT and SIGTERM, as often as they come.
 
-    At first they raise KeyboardInterrupt, which ends whatever is being loaded or compiled. Later they only set a flag,
-    so that a second one cannot tear the clean-up apart. A node may get several: from the terminal, from `ros2 launch`
-    and from a supervisor.
+    At first they raise KeyboardInterrupt, which ends whatever is being loaded or compiled. Later
+    they only set a flag, so that a second one cannot tear the clean-up apart. A node may get
+    several: from the terminal, from `ros2 launch` and from a supervisor.
     """
 
     def __init__(self) -> None:
@@ -114,8 +114,8 @@ def _executor() -> Iterator[Executor]:
     """
     Give the best executor there is.
 
-    The EventsExecutor needs a third of the time of the others for each message. It is driven by `spin_once` because
-    its `spin` hangs in some builds.
+    The EventsExecutor needs a third of the time of the others for each message. It is driven by
+    `spin_once` because its `spin` hangs in some builds.
     """
     try:
         from rclpy.executors import EventsExecutor

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Rate:
-    """Tells which of the steps of a simulation are due at a rate of their own; integers, so that no step drifts."""
+    """Tells which steps are due at a rate of their own; in integers, so that nothing drifts."""
 
     def __init__(self, rate_hz: float) -> None:
         """
@@ -43,7 +43,7 @@ class Rate:
         self._latest = -1
 
     def is_due(self, time_ns: int) -> bool:
-        """Tell whether a period has begun at or before this time [ns] that none before it has begun in."""
+        """Tell whether a period has begun at this time [ns] or since the time asked for before."""
         period = time_ns // self._period_ns
         is_due = period != self._latest
         self._latest = period
@@ -54,8 +54,8 @@ class Stream:
     """
     One topic.
 
-    The message is filled only while somebody subscribes. Asking the middleware costs as much as filling, so it is
-    asked now and then (`refresh`) and not for every message.
+    The message is filled only while somebody subscribes. Asking the middleware costs as much as
+    filling, so it is asked now and then (`refresh`) and not for every message.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ def clock_stream(node: Node) -> Stream:
 
 
 def joint_state_stream(node: Node, prefix: str, robot: sb.Robot) -> Stream:
-    """Make the stream of joint_states: positions, velocities and efforts of all one-axis joints."""
+    """Make the stream of joint_states: position, velocity and effort of all one-axis joints."""
     message = JointStateMessage(list(robot.joint_names))
 
     def fill() -> None:
@@ -143,8 +143,8 @@ def sensor_streams(node: Node, prefix: str, robot: sb.Robot, truth: bool) -> lis
     """
     Make the streams of all sensors of a robot.
 
-    truth: publish the noise-free twin of every sensor, not only of those whose description asks for it. Raises
-    InvalidValueError if two sensors would publish on one topic.
+    truth: publish the noise-free twin of every sensor, not only of those whose description asks
+    for it. Raises InvalidValueError if two sensors would publish on one topic.
     """
     imus = robot.devices(sb.ImuSensor)
     inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
@@ -169,8 +169,8 @@ class _Channel:
     """
     One quantity of a device on one topic.
 
-    suffix: the topic's last name. make: builds the message, and the function that fills it, of the noisy readings or,
-    if told so, of their truth.
+    suffix: the topic's last name. make: builds the message, and the function that fills it, of the
+    noisy readings or, if told so, of their truth.
     """
 
     suffix: str
@@ -183,7 +183,8 @@ def _streams(
 ) -> SensorStreams:
     streams = []
     for index, channel in enumerate(channels):
-        # a topic of the description's replaces that of the sensor's main quantity, which comes first
+        # a topic of the description's replaces that of the sensor's main quantity, which comes
+        # first
         given = device.description.topic if index == 0 else ''
         topic = given or f'{topics.topic_name(device.name)}/{channel.suffix}'
         topic = topic if topic.startswith('/') else prefix + topic
@@ -272,6 +273,6 @@ def _accel_channel(accelerometer: sb.AccelerationSensor) -> _Channel:
 
 
 def _covariance(device: Device, quantity: str, is_truth: bool) -> np.ndarray:
-    """Give the covariance of a quantity's white noise; zeros, which ROS reads as unknown, if there is none."""
+    """Give the covariance of a quantity's white noise; ROS reads zeros as unknown."""
     deviations = np.zeros(3) if is_truth else device.standard_deviations(quantity)
     return diagonal_covariance(deviations)

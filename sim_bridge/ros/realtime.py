@@ -1,4 +1,4 @@
-"""What makes a Python process keep deadlines of a millisecond; every measure here was kept because it measurably helps."""
+"""What makes a Python process keep deadlines of a millisecond."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import gc
 import os
 import sys
 
-# How long a thread that holds the interpreter may keep the physics thread waiting (Python's default: 5 ms).
+# How long a thread that holds the interpreter may keep the physics thread waiting (Python's
+# default: 5 ms).
 _SWITCH_INTERVAL_S = 1e-4
 
 # Linux may wake an ordinary thread this much late to save power (default: 50 us).
@@ -17,10 +18,10 @@ _TIMER_SLACK_NS = 1
 
 def settle_process() -> None:
     """
-    Spare the physics thread long waits for the interpreter. To be called when everything is loaded.
+    Spare the physics thread long waits for the interpreter, once everything is loaded.
 
-    The garbage collector no longer visits what exists now (a million objects of compiler and middleware, tens of
-    milliseconds), and threads take turns every 0.1 ms.
+    The garbage collector no longer visits what exists now (a million objects of compiler and
+    middleware, tens of milliseconds), and threads take turns every 0.1 ms.
     """
     gc.collect()
     gc.freeze()
@@ -31,7 +32,8 @@ def settle_thread(priority: int) -> str | None:
     """
     Have the calling thread woken precisely.
 
-    priority: SCHED_FIFO priority, 0 for ordinary scheduling. Returns what the system did not permit, None if nothing.
+    priority: SCHED_FIFO priority, 0 for ordinary scheduling. Returns what the system did not
+    permit, None if nothing.
     """
     if sys.platform == 'linux':
         # affects the calling thread only; a refusal costs precision and nothing else
@@ -41,5 +43,7 @@ def settle_thread(priority: int) -> str | None:
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))
     except (AttributeError, OSError) as err:
-        return f'SCHED_FIFO priority {priority} is not permitted here ({err}); going on with ordinary scheduling'
+        return (
+            f'SCHED_FIFO priority {priority} is not permitted ({err}); scheduling stays ordinary'
+        )
     return None

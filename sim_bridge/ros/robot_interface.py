@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RobotInterface:
-    """Publishes a robot's state after every control step and hands it the commands before the next."""
+    """Publishes a robot's state after every control step; hands it commands before the next."""
 
     def __init__(
         self,
@@ -35,7 +35,8 @@ class RobotInterface:
         """
         Create all topics of the robot, and put it into its start pose.
 
-        namespace: comes before the names of its topics, within the node's namespace; '' for nothing.
+        namespace: comes before the names of its topics, within the node's namespace; '' for
+        nothing.
         """
         self.robot = robot
         self._world, self._node = world, node
@@ -53,7 +54,9 @@ class RobotInterface:
         self._joint_states = joint_state_stream(node, prefix, robot)
         self._sensors = sensor_streams(node, prefix, robot, parameters.publish_truth)
         if parameters.publish_robot_description:
-            latched = node.create_publisher(String, f'{prefix}robot_description', topics.LATCHED_QOS)
+            latched = node.create_publisher(
+                String, f'{prefix}robot_description', topics.LATCHED_QOS
+            )
             latched.publish(String(data=robot.description.xml))
         self._subscribe(f'{prefix}joint_commands', JointState, self._take_joint_state)
         self._subscribe(f'{prefix}effort_controller/commands', Float64MultiArray, self._take_array)
@@ -121,17 +124,20 @@ def _commandable_joints(robot: sb.Robot) -> list[str]:
 
 
 def _start_positions(robot: sb.Robot, joints: Sequence[str], given: Sequence[float]) -> np.ndarray:
-    """Give the start position of every one-axis joint [rad or m]: the world's own where none is given."""
-    positions = dict(zip(robot.joint_names, robot.q))
+    """Give the start position of every joint [rad or m]: the world's own where none is given."""
+    positions = dict(zip(robot.joint_names, robot.q, strict=True))
     if given and len(given) != len(joints):
         expected = f'{len(joints)} values, one for each of {", ".join(joints)}'
         raise InvalidValueError("parameter 'initial_positions'", given, expected)
-    limits = dict(zip(robot.joint_names, zip(robot.lower, robot.upper)))
-    for name, position in zip(joints, given):
+    bounds = zip(robot.lower, robot.upper, strict=True)
+    limits = dict(zip(robot.joint_names, bounds, strict=True))
+    for name, position in zip(joints, given, strict=False):
         lower, upper = limits[name]
         if not lower <= position <= upper:
             expected = f'{lower:g} to {upper:g}, its limits'
-            raise InvalidValueError("parameter 'initial_positions'", position, expected, f'joint {name!r}')
+            raise InvalidValueError(
+                "parameter 'initial_positions'", position, expected, f'joint {name!r}'
+            )
         positions[name] = position
     for name in robot.joint_names:
         mimic = robot.joint(name).mimic

@@ -1,8 +1,8 @@
 """
 The node's services: ~/pause, ~/reset and ~/step.
 
-A request is carried out by the physics thread between two ticks and answered from there, so no callback ever waits for
-physics, and commands go on arriving while ~/step takes its steps.
+A request is carried out by the physics thread between two ticks and answered from there, so no
+callback ever waits for physics, and commands go on arriving while ~/step takes its steps.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class Services:
     """
     Pause, reset and step, with the messages of std_srvs.
 
-    ~/pause (SetBool): true pauses, false resumes. ~/reset (Trigger): all robots to their start; time goes on, unless
-    the parameter `reset_clock` says otherwise. ~/step (Trigger): `step_count` control steps at the usual pace while
-    paused, answered when they are done.
+    ~/pause (SetBool): true pauses, false resumes. ~/reset (Trigger): all robots to their start;
+    time goes on, unless the parameter `reset_clock` says otherwise. ~/step (Trigger): `step_count`
+    control steps at the usual pace while paused, answered when they are done.
     """
 
     def __init__(
@@ -49,12 +49,14 @@ class Services:
         self._create(node, Trigger, '~/reset', self._reset)
         self._create(node, Trigger, '~/step', self._step)
 
-    def _create(self, node: Node, kind: type, name: str, handler: Callable[[Any, Answer], None]) -> None:
+    def _create(
+        self, node: Node, kind: type, name: str, handler: Callable[[Any, Answer], None]
+    ) -> None:
         """
         Create a service that is answered later, by another thread.
 
-        Executors call `callback` and then, with what it returned, the service's `send_response`. Awaiting in the
-        callback would be the usual way, but the EventsExecutor of Jazzy cannot.
+        Executors call `callback` and then, with what it returned, the service's `send_response`.
+        Awaiting in the callback would be the usual way, but the EventsExecutor of Jazzy cannot.
         """
         service = node.create_service(kind, name, lambda request, response: request)
         send = service.send_response

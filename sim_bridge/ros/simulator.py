@@ -1,4 +1,4 @@
-"""A world and its robots' interfaces: what happens in one control step. Knows nothing of threads and real time."""
+"""A world and its robots' interfaces: what one control step is, threads and real time apart."""
 
 from __future__ import annotations
 

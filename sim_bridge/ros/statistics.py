@@ -12,9 +12,10 @@ class TimingReport:
     """
     What happened since the report before.
 
-    elapsed: s of real time. ticks: how many. missed: deadlines that passed without a tick. rate: ticks per real second.
-    real_time_factor: simulated seconds per real second. lateness: {percentile: s} from deadline to tick, duration:
-    {percentile: s} of a tick, both over the latest ticks and empty if there was none.
+    elapsed: s of real time. ticks: how many. missed: deadlines that passed without a tick. rate:
+    ticks per real second. real_time_factor: simulated seconds per real second. lateness:
+    {percentile: s} from deadline to tick, duration: {percentile: s} of a tick, both over the
+    latest ticks and empty if there was none.
     """
 
     elapsed: float
@@ -30,8 +31,8 @@ class TickStatistics:
     """
     Written by the physics thread, read by another.
 
-    ticks, missed: totals since the start. A reader may see the latest tick counted and not yet timed, which changes no
-    percentile worth speaking of; so there is no lock.
+    ticks, missed: totals since the start. A reader may see the latest tick counted and not yet
+    timed, which changes no percentile worth speaking of; so there is no lock.
     """
 
     WINDOW = 8192
@@ -60,7 +61,7 @@ class TickStatistics:
         self.ticks += 1
 
     def report(self, now_ns: int) -> TimingReport:
-        """Sum up what was recorded since the last report; the first one covers everything so far."""
+        """Sum up what was recorded since the last report; the first covers everything so far."""
         ticks, missed = self.ticks, self.missed
         since = self._reported_at_ns
         elapsed = 0.0 if since is None else (now_ns - since) * 1e-9
@@ -82,4 +83,6 @@ class TickStatistics:
         if not len(values_ns):
             return {}
         levels = np.percentile(values_ns, list(self.PERCENTILES.values()))
-        return {name: float(level) * 1e-9 for name, level in zip(self.PERCENTILES, levels)}
+        return {
+            name: float(level) * 1e-9 for name, level in zip(self.PERCENTILES, levels, strict=True)
+        }

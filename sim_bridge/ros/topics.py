@@ -7,7 +7,8 @@ import re
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-# Reliable throughout: a best-effort publisher is invisible to reliable subscribers, such as a recorder's by default.
+# Reliable throughout: a best-effort publisher is invisible to reliable subscribers, such as a
+# recorder's by default.
 STATE_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 COMMAND_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
 CLOCK_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
@@ -25,7 +26,8 @@ def topic_name(name: str) -> str:
     """
     Make a valid topic name of a sensor's or robot's name, which may be any text.
 
-    Whatever a topic name may not hold becomes an underscore: 'left foot-imu' gives 'left_foot_imu'.
+    Whatever a topic name may not hold becomes an underscore: 'left foot-imu' gives
+    'left_foot_imu'.
     """
     valid = re.sub(r'_{2,}', '_', re.sub(r'[^A-Za-z0-9_]', '_', name))
     return f'_{valid}' if valid[:1].isdigit() else valid

@@ -1,0 +1,142 @@
+"""
+Steps of fifth order, for motion without events.
+
+The explicit method of Dormand and Prince (1980), without its error estimate: six evaluations of
+the forward dynamics per step. It knows no stops, friction or holds; where one of them comes into
+play the step is not taken, and the caller takes one of `step` instead.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.handle import open_model, open_options, open_state, open_workspace
+from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.kinematics import move_bodies, place_bodies
+from sim_bridge.engine.mimic import apply_rows, compute_responses, follow
+from sim_bridge.engine.model import FREE, FRICTION, LOWER, UPPER, WELD
+from sim_bridge.engine.modes import explicit_effort
+from sim_bridge.engine.rotation import quat_mul, quat_normalize
+from sim_bridge.engine.state import LOOSE
+from sim_bridge.engine.step import is_finite, limit_efforts, to_origin_acceleration
+
+STAGES = 6
+
+TABLEAU = (
+    (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    (1 / 5, 0.0, 0.0, 0.0, 0.0, 0.0),
+    (3 / 40, 9 / 40, 0.0, 0.0, 0.0, 0.0),
+    (44 / 45, -56 / 15, 32 / 9, 0.0, 0.0, 0.0),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0.0, 0.0),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0.0),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+"""(7, 6) the weights of the earlier slopes in each stage, and in the step itself."""
+
+
+@kernel
+def step_smoothly(table, tableau, n):
+    """
+    Advance the world behind a handle's table by up to n steps, until something is not smooth.
+
+    Gives how many steps were taken; the state is that after them.
+    """
+    model, options = open_model(table), open_options(table)
+    state, ws = open_state(table), open_workspace(table)
+    h = options.time_step
+    for joint in range(ws.mode.shape[0]):
+        ws.mode[joint] = LOOSE
+        if state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0:
+            return 0
+    limit_efforts(model.limits, state.u)
+    for done in range(n):
+        for stage in range(STAGES):
+            combine(state.q, ws.q_slopes, tableau, stage, h, ws.q)
+            combine(state.v, ws.v_slopes, tableau, stage, h, ws.v)
+            if not is_within_stops(model.q_of_v, model.limits, ws.q):
+                return done
+            normalize_quaternions(model.kind, model.q_index, ws.q)
+            find_slopes(model, state, ws, ws.q_slopes[stage], ws.v_slopes[stage])
+        combine(state.q, ws.q_slopes, tableau, STAGES, h, ws.q)
+        combine(state.v, ws.v_slopes, tableau, STAGES, h, ws.v)
+        if not is_within_stops(model.q_of_v, model.limits, ws.q) or not is_finite(ws.v):
+            return done
+        normalize_quaternions(model.kind, model.q_index, ws.q)
+        follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
+        for at in range(state.q.shape[0]):
+            state.q[at] = ws.q[at]
+        for joint in range(state.v.shape[0]):
+            state.acceleration[joint] = (ws.v[joint] - state.v[joint]) / h
+            state.v[joint] = ws.v[joint]
+            state.mode[joint] = LOOSE
+            state.force[joint] = 0.0
+    return n
+
+
+@kernel
+def combine(start, slopes, tableau, stage, h, value_out):
+    """Write start + h times the weighted sum of the earlier slopes."""
+    for k in range(start.shape[0]):
+        total = 0.0
+        for earlier in range(min(stage, STAGES)):
+            total += tableau[stage, earlier] * slopes[earlier, k]
+        value_out[k] = start[k] + h * total
+
+
+@kernel
+def is_within_stops(q_of_v, limits, q):
+    """Tell whether no joint is at or beyond a stop."""
+    for joint in range(q_of_v.shape[0]):
+        at = q_of_v[joint]
+        if at >= 0 and not limits[joint, LOWER] < q[at] < limits[joint, UPPER]:
+            return False
+    return True
+
+
+@kernel
+def normalize_quaternions(kind, q_index, q_inout):
+    """Bring the quaternions of free joints to unit length."""
+    for body in range(kind.shape[0]):
+        if kind[body] >= FREE:
+            at = q_index[body] + 3
+            q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3] = quat_normalize(
+                (q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3]))
+
+
+@kernel
+def find_slopes(model, state, ws, q_slope_out, v_slope_out):
+    """Evaluate the rates of change at ws.q and ws.v, under the state's efforts."""
+    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
+                 ws.q, ws.pose, ws.axis, ws.rigid)
+    factorize(model.parent, model.kind, model.v_index, model.passive,
+              ws.mode, ws.axis, ws.rigid, 0.0, ws.articulated, ws.hinge)
+    if model.mimic.shape[0] > 0:
+        compute_responses(model.parent, model.kind, model.v_index, model.mimic, model.mimic_law,
+                          ws.articulated, ws.hinge, ws.axis, ws.mode,
+                          ws.rhs, ws.force, ws.acceleration, ws.response, ws.delassus)
+    for joint in range(ws.rhs.shape[0]):
+        at = model.q_of_v[joint]
+        ws.rhs[joint] = state.u[joint]
+        if at >= 0:
+            ws.rhs[joint] = explicit_effort(
+                model.passive, joint, state.u[joint], ws.q[at], ws.v[joint])
+    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
+                ws.v, state.wrench, ws.pose, ws.axis, ws.rigid, ws.velocity, ws.drift, ws.force)
+    solve(model.parent, model.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, ws.rhs,
+          ws.force, ws.acceleration, v_slope_out, ws.constraint)
+    if model.mimic.shape[0] > 0:
+        apply_rows(model.mimic, model.mimic_law, ws.v, ws.response, 0.0,
+                   ws.delassus, v_slope_out, ws.constraint)
+    to_origin_acceleration(model.kind, model.v_index, ws.v, v_slope_out)
+
+    for body in range(model.kind.shape[0]):
+        at, at_v = model.q_index[body], model.v_index[body]
+        if model.kind[body] <= WELD:
+            continue
+        q_slope_out[at] = ws.v[at_v]
+        if model.kind[body] >= FREE:
+            q_slope_out[at + 1], q_slope_out[at + 2] = ws.v[at_v + 1], ws.v[at_v + 2]
+            # dq/dt = (w, 0) q / 2
+            rate = (0.5 * ws.v[at_v + 3], 0.5 * ws.v[at_v + 4], 0.5 * ws.v[at_v + 5], 0.0)
+            quat = (ws.q[at + 3], ws.q[at + 4], ws.q[at + 5], ws.q[at + 6])
+            (q_slope_out[at + 3], q_slope_out[at + 4],
+             q_slope_out[at + 5], q_slope_out[at + 6]) = quat_mul(rate, quat)
