@@ -12,7 +12,7 @@ ROS_PREFIX := $(firstword $(foreach prefix,$(subst :, ,$(AMENT_PREFIX_PATH)),\
 
 VENV ?= .venv$(if $(ROS_PREFIX),-ros-$(notdir $(ROS_PREFIX)))
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --prefer-binary --no-compile
+PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --no-compile
 
 .DEFAULT_GOAL := help
 .PHONY: help run test bench lint clean pins python
@@ -45,43 +45,36 @@ pins:  ## resolve the ranges of setup.py anew, on all of PYTHONS
 	rm -rf .venv-pins
 
 # Every stamp stands for one finished installation, and goes stale with the files it was made from.
+# All versions are pinned, so there is nothing to resolve; what has to be built, is built with the
+# pinned setuptools. With a sourced ROS 2 its numpy stays: its messages were built against that one.
 
 ifdef ROS_PREFIX
-# The pins would replace packages that the sourced ROS 2 was built against, numpy above all: the ranges leave them.
-KEEP = $$($(BIN)/python -c 'import numpy; print("numpy==" + numpy.__version__)')
-
-$(VENV)/.run: $(VENV)/.created setup.py package.xml
-	@echo 'Using the ROS 2 in $(ROS_PREFIX).'
-	@$(PIP) --editable . "$(KEEP)"
-	@touch $@
-
-$(VENV)/.test $(VENV)/.bench: $(VENV)/.run
-	@$(PIP) --editable '.[bench,test]' "$(KEEP)"
-	@touch $@
+RUNTIME := $(VENV)/run.txt
 else
-# All versions are pinned, so there is nothing to resolve; what has to be built, is built with the pinned setuptools.
-PINNED := $(PIP) --no-deps
-BUILD := --no-build-isolation --use-pep517
+RUNTIME := requirements/run.txt requirements/ros.txt
+endif
 
-$(VENV)/.run: $(VENV)/.created requirements/build.txt requirements/run.txt requirements/ros.txt setup.py package.xml
-	@test "$$(uname -sm)" = 'Linux x86_64' || { \
+$(VENV)/.run: $(VENV)/.created requirements/build.txt $(RUNTIME) setup.py package.xml
+	@test -n '$(ROS_PREFIX)' || test "$$(uname -sm)" = 'Linux x86_64' || { \
 	  echo "There are ROS 2 wheels for Linux on x86_64 only, not for $$(uname -sm)." >&2; \
 	  echo 'Install ROS 2, source its setup file and run make again.' >&2; exit 1; }
-	@echo 'Installing into $(VENV) …'
-	@$(PINNED) --requirement requirements/build.txt
-	@$(PINNED) $(BUILD) --requirement requirements/run.txt --requirement requirements/ros.txt --editable .
+	@echo 'Installing into $(VENV), with the ROS 2 $(if $(ROS_PREFIX),in $(ROS_PREFIX),wheels) …'
+	@$(PIP) --requirement requirements/build.txt
+	@$(PIP) --no-build-isolation --use-pep517 $(RUNTIME:%=--requirement %) --editable .
 	@touch $@
+
+$(VENV)/run.txt: requirements/run.txt $(VENV)/.created
+	@grep -v '^numpy==' $< > $@
 
 $(VENV)/.bench: $(VENV)/.run requirements/bench.txt
 	@echo 'Installing what ours is compared with …'
-	@$(PINNED) --requirement requirements/bench.txt
+	@$(PIP) --requirement requirements/bench.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt
 	@echo 'Installing what the tests need …'
-	@$(PINNED) --requirement requirements/test.txt
+	@$(PIP) --requirement requirements/test.txt
 	@touch $@
-endif
 
 $(VENV)/.lint: $(VENV)/.created requirements/lint.txt
 	@$(PIP) --requirement requirements/lint.txt

@@ -18,6 +18,7 @@ from sim_bridge.joint import Joint
 from sim_bridge.link import Link
 from sim_bridge.robot import Robot
 from sim_bridge.sensors.devices import AccelerationSensor, ForceSensor, ImuSensor, RateGyroSensor
+from sim_bridge.version import __version__
 from sim_bridge.world import World
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     'StateError',
     'UnknownNameError',
     'World',
+    '__version__',
     'dynamics',
     'load_description',
 ]

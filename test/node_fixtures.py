@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-
 import pytest
-from ros_graph import Graph, PATIENCE_S
+from ros_graph import Graph
 
 
 @pytest.fixture
@@ -32,13 +30,6 @@ def start_node(start_process):
         return start_process('-m', 'sim_bridge', 'node', '--ros-args', *given, *arguments)
 
     return start
-
-
-def end(process, number: int = signal.SIGINT) -> tuple[int, str]:
-    """End a process by a signal; give its exit code and all it said."""
-    process.send_signal(number)
-    output, _ = process.communicate(timeout=PATIENCE_S)
-    return process.returncode, output
 
 
 def _yaml(value: object) -> str:

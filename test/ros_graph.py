@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import signal
+import subprocess
 import time
 
 from rcl_interfaces.msg import Parameter as ParameterMessage
@@ -103,3 +105,10 @@ class Graph:
 def nanoseconds(stamp: object) -> int:
     """Give a stamp in ns."""
     return stamp.sec * 1_000_000_000 + stamp.nanosec
+
+
+def end(process: subprocess.Popen, number: int = signal.SIGINT) -> tuple[int, str]:
+    """End a process by a signal; give its exit code and all it said."""
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, output

@@ -6,11 +6,10 @@ import math
 import signal
 
 from diagnostic_msgs.msg import DiagnosticArray
-from node_fixtures import end
 import numpy as np
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile
-from ros_graph import nanoseconds
+from ros_graph import end, nanoseconds
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import Trigger

@@ -10,7 +10,6 @@ import runpy
 import shutil
 import subprocess
 import sys
-import sysconfig
 import xml.etree.ElementTree as ElementTree
 
 from packaging.requirements import Requirement
@@ -71,12 +70,13 @@ def source(repository, tmp_path_factory):
 
 
 @pytest.fixture(scope='module')
-def environment():
-    """Give an environment with this interpreter's packages, but without checkout and ROS 2."""
-    packages = [sysconfig.get_path(name) for name in ('purelib', 'platlib')]
-    hidden = ('PYTHONPATH', 'AMENT_PREFIX_PATH', 'COLCON_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
+def environment(repository):
+    """Give an environment with all that can be imported here, except what is in this checkout."""
+    hidden = ('AMENT_PREFIX_PATH', 'COLCON_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
     inherited = {name: value for name, value in os.environ.items() if name not in hidden}
-    return {**inherited, 'PYTHONPATH': os.pathsep.join(dict.fromkeys(packages))}
+    in_checkout = {str(repository), str(repository / 'test'), ''}
+    path = [folder for folder in sys.path if folder not in in_checkout]
+    return {**inherited, 'PYTHONPATH': os.pathsep.join(path)}
 
 
 def run(*command, **options) -> str:

@@ -1,9 +1,10 @@
 """
 What a robot description says, as plain immutable data: no XML above this line, no engine below it.
 
-Names and meanings follow the URDF specification; SI units and radians throughout. Poses are those of the described
-frame in its parent's: `position` (3,) in m and `rotation` (3, 3), `p_parent = position + rotation @ p_child`.
-Every element keeps the `line` of the file it was read from (0 where there is none).
+Names and meanings follow the URDF specification; SI units and radians throughout. Poses are those
+of the described frame in its parent's: `position` (3,) in m and `rotation` (3, 3), `p_parent =
+position + rotation @ p_child`. Every element keeps the `line` of the file it was read from (0
+where there is none).
 """
 
 from __future__ import annotations
@@ -99,7 +100,11 @@ class LinkDescription:
 
 @dataclass(frozen=True)
 class JointLimits:
-    """Limits of a one-axis joint: rad or m, N m or N, rad/s or m/s; infinite where there is none."""
+    """
+    Limits of a one-axis joint, infinite where there is none.
+
+    Positions in rad or m, effort in N m or N, velocity in rad/s or m/s.
+    """
 
     lower: float = -np.inf
     upper: float = np.inf
@@ -112,7 +117,8 @@ class JointDynamics:
     """
     Passive properties of a one-axis joint.
 
-    damping: N m s/rad or N s/m. friction: Coulomb, N m or N. armature: rotor inertia seen at the joint, kg m² or kg.
+    damping: N m s/rad or N s/m. friction: Coulomb, N m or N. armature: rotor inertia seen at the
+    joint, kg m² or kg.
     stiffness: N m/rad or N/m, about the position `reference`.
     """
 
@@ -134,7 +140,11 @@ class Mimic:
 
 @dataclass(frozen=True)
 class SafetyLimits:
-    """The URDF's `safety_controller` element: soft limits and the gains of ros_control's safety law."""
+    """
+    The URDF's `safety_controller` element.
+
+    Soft position limits and the gains of ros_control's safety law.
+    """
 
     lower: float = 0.0
     upper: float = 0.0
@@ -147,7 +157,8 @@ class JointDescription:
     """
     A URDF joint.
 
-    origin: the joint frame, which is the child link's frame at position 0, in the parent link's frame.
+    origin: the joint frame, which is the child link's frame at position 0, in the parent link's
+    frame.
     axis: (3,) unit vector in the joint frame; for planar joints the normal of the plane.
     """
 
@@ -169,8 +180,9 @@ class NoiseDescription:
     """
     SDF's noise model of one channel (sdformat 1.11, noise.sdf), in the unit of the channel.
 
-    kind: 'none', 'gaussian' or 'gaussian_quantized'. stddev is per sample; `density` (unit per sqrt(Hz)) is this
-    project's addition and, when positive, replaces stddev by density * sqrt(sample rate).
+    kind: 'none', 'gaussian' or 'gaussian_quantized'. stddev is per sample; `density` (unit per
+    sqrt(Hz)) is this project's addition and, when positive, replaces stddev by density *
+    sqrt(sample rate).
     """
 
     kind: str = 'none'
@@ -189,13 +201,16 @@ class SensorDescription:
     """
     A device on a robot, wherever it was declared.
 
-    name: unique on the robot. link: the link that carries it; a force-torque sensor's is the child link of `joint`.
+    name: unique on the robot. link: the link that carries it; a force-torque sensor's is the child
+    link of `joint`.
     pose: the sensor frame in that link's frame.
     update_rate: Hz, 0 for every step.
-    frame: force-torque only, the axes of the measured wrench: 'sensor' (the default; about the sensor's origin),
-    'child' or 'parent' (SDF; about the joint's origin). measure_direction: 'child_to_parent' or 'parent_to_child'.
-    noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …; absent: none.
-    frame_id, topic: ROS overrides, '' for the defaults. truth: also publish the noise-free twin.
+    frame: force-torque only, the axes of the measured wrench: 'sensor' (the default; about the
+    sensor's origin), 'child' or 'parent' (SDF; about the joint's origin). measure_direction:
+    'child_to_parent' or 'parent_to_child'.
+    noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …;
+    absent: none. frame_id, topic: ROS overrides, '' for the defaults. truth: also publish the
+    noise-free twin.
     """
 
     name: str
@@ -220,8 +235,8 @@ class RobotDescription:
     A checked robot description: a tree, in the order of the file.
 
     links, joints: by name, in file order; root: the name of the one link that is no joint's child.
-    source: the file's path, or '<string>'. xml: the URDF text as the robot_description topic publishes it
-    (after xacro). report: what was wrong and could be lived with.
+    source: the file's path, or '<string>'. xml: the URDF text as the robot_description topic
+    publishes it (after xacro). report: what was wrong and could be lived with.
     """
 
     name: str

@@ -39,7 +39,11 @@ def matrix_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
 
 
 def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
-    """Give the unit quaternion x y z w, w >= 0, of a (3, 3) rotation (Shepperd 1978); nan where that is not finite."""
+    """
+    Give the unit quaternion x y z w, w >= 0, of a (3, 3) rotation (Shepperd 1978).
+
+    It is nan where the rotation is not finite.
+    """
     r = rotation
     squares = np.array(
         [

@@ -61,11 +61,16 @@ class SimBridge:
         self._parameters = parameters
         if self._pacer is not None:
             self._pacer.real_time_factor = parameters.real_time_factor
+            self._pacer.submit(self._schedule_thread)
 
     def _settle_thread(self) -> None:
-        refused = realtime.settle_thread(self._parameters.realtime_priority)
-        if refused:
-            self._node.get_logger().warning(refused)
+        realtime.settle_thread()
+        self._schedule_thread()
+
+    def _schedule_thread(self) -> None:
+        # a thread that never sleeps must not go before all others
+        is_paced = self._parameters.real_time_factor > 0.0
+        realtime.schedule_thread(self._parameters.realtime_priority if is_paced else 0)
 
     def _report(self, error: Exception) -> None:
         self._node.get_logger().error(

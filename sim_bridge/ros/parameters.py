@@ -91,9 +91,9 @@ class SimulatorParameters:
         read_only=False,
     )
     realtime_priority: int = parameter(
-        0,
-        'SCHED_FIFO priority of the physics thread; 0 for ordinary scheduling. Where the system '
-        'does not permit it, a warning says so',
+        50,
+        'SCHED_FIFO priority of the physics thread, where the system permits it and '
+        'real_time_factor leaves it time to sleep; 0 for ordinary scheduling',
         low=0,
         high=99,
     )
