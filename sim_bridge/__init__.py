@@ -1,43 +1,48 @@
 """
 A robot simulator for ROS 2.
 
-URDF in, an in-house ODE-like stepper, the topics of a real robot's drivers out.
+URDF in, an in-house ODE-like stepper, the topics of a real robot's drivers out. What this module
+offers is imported when it is first used, so that commands which need no simulation start at once.
 """
 
-from sim_bridge import dynamics
-from sim_bridge.description import DescriptionError, load_description
-from sim_bridge.description.model import RobotDescription
-from sim_bridge.errors import (
-    InvalidValueError,
-    SimBridgeError,
-    SimulationError,
-    StateError,
-    UnknownNameError,
-)
-from sim_bridge.joint import Joint
-from sim_bridge.link import Link
-from sim_bridge.robot import Robot
-from sim_bridge.sensors.devices import AccelerationSensor, ForceSensor, ImuSensor, RateGyroSensor
-from sim_bridge.version import __version__
-from sim_bridge.world import World
+from __future__ import annotations
 
-__all__ = [
-    'AccelerationSensor',
-    'DescriptionError',
-    'ForceSensor',
-    'ImuSensor',
-    'InvalidValueError',
-    'Joint',
-    'Link',
-    'RateGyroSensor',
-    'Robot',
-    'RobotDescription',
-    'SimBridgeError',
-    'SimulationError',
-    'StateError',
-    'UnknownNameError',
-    'World',
-    '__version__',
-    'dynamics',
-    'load_description',
-]
+import importlib
+from typing import Any
+
+_MODULES = {
+    'description': ('DescriptionError', 'load_description'),
+    'description.model': ('RobotDescription',),
+    'errors': (
+        'InvalidValueError',
+        'SimBridgeError',
+        'SimulationError',
+        'StateError',
+        'UnknownNameError',
+    ),
+    'joint': ('Joint',),
+    'link': ('Link',),
+    'robot': ('Robot',),
+    'sensors.devices': ('AccelerationSensor', 'ForceSensor', 'ImuSensor', 'RateGyroSensor'),
+    'version': ('__version__',),
+    'world': ('World',),
+}
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+
+__all__ = ['dynamics', *_MODULE_OF]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name at its first use."""
+    if name == 'dynamics':
+        return importlib.import_module('sim_bridge.dynamics')
+    if name not in _MODULE_OF:
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+    value = getattr(importlib.import_module(f'sim_bridge.{_MODULE_OF[name]}'), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names too."""
+    return sorted({*globals(), *__all__})

@@ -20,6 +20,9 @@ import tempfile
 
 import pytest
 
+# what tests import beside fixtures explains its failures like the tests themselves
+pytest.register_assert_rewrite('node_fixtures')
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.

@@ -40,7 +40,7 @@ class Rate:
         rate_hz: in simulated time [Hz]; 0, or a rate above that of the steps, for every step.
         """
         self._period_ns = round(1e9 / rate_hz) if rate_hz else 1
-        self._latest = -1
+        self._latest = 0
 
     def is_due(self, time_ns: int) -> bool:
         """Tell whether a period has begun at this time [ns] or since the time asked for before."""
@@ -48,6 +48,10 @@ class Rate:
         is_due = period != self._latest
         self._latest = period
         return is_due
+
+    def restart(self, time_ns: int) -> None:
+        """Go on from this time [ns], which may be earlier."""
+        self._latest = time_ns // self._period_ns
 
 
 class Stream:

@@ -84,9 +84,10 @@ class RobotInterface:
             sensor.publish(step, time_step_ns, stamp)
 
     def restart(self) -> None:
-        """Begin anew with the robot as the world has just reset it: start pose, no command yet."""
+        """Begin anew with the robot as the world has reset it: start pose, no command yet."""
         self.robot.q[:] = self._start_positions
         self.commands.restart()
+        self._joint_state_rate.restart(self._world.step_count * self._world.time_step_ns)
         for sensor in self._sensors:
             sensor.restart()
 

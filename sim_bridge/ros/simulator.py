@@ -84,6 +84,7 @@ class Simulator:
         clock: set the simulated time back to 0, too.
         """
         self.world.reset(time=clock)
+        self._clock_rate.restart(self.time_ns)
         for interface in self.interfaces:
             interface.restart()
 

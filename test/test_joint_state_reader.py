@@ -1,0 +1,88 @@
+"""Reading serialized joint states: always what the message says, the quick way or the other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+
+from sim_bridge.ros.joint_state_reader import JointStateReader
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+
+def message(rng: np.random.Generator, names: list[str], filled: tuple[str, ...]) -> JointState:
+    """Give a joint state with random numbers, zeros among them, in the fields to be filled."""
+    made = JointState(name=names)
+    made.header.stamp.sec = int(rng.integers(0, 2**31 - 1))
+    made.header.stamp.nanosec = int(rng.integers(0, 10**9))
+    for field in filled:
+        setattr(made, field, (rng.normal(size=len(names)) * rng.integers(0, 2)).tolist())
+    return made
+
+
+def assert_same(reader: JointStateReader, sent: JointState) -> None:
+    """Compare what is read with what was sent, bit by bit."""
+    read = reader.read(serialize_message(sent))
+    stamp = sent.header.stamp
+    assert read.time_ns == stamp.sec * 1_000_000_000 + stamp.nanosec
+    assert read.names == sent.name
+    for field in ('position', 'velocity', 'effort'):
+        np.testing.assert_array_equal(getattr(read, field), np.array(getattr(sent, field)))
+
+
+FILLED = [
+    ('position', 'velocity', 'effort'), ('effort',), ('position',), ('position', 'effort'), (),
+]
+
+
+@pytest.mark.parametrize('filled', FILLED)
+@pytest.mark.parametrize('names', [[], ['a'], ['elbow', 'b'], [f'joint_{k}' for k in range(7)]])
+def test_it_reads_what_was_sent(names, filled):
+    """Read many messages of one sender."""
+    rng, reader = np.random.default_rng(1), JointStateReader()
+    for _ in range(20):
+        assert_same(reader, message(rng, names, filled))
+
+
+def test_senders_may_take_turns():
+    """Read messages that differ in names, order, frame and filled fields, one after the other."""
+    rng, reader = np.random.default_rng(2), JointStateReader()
+    for _ in range(300):
+        names = [['a', 'b'], ['b', 'a'], ['a', 'c'], ['ab', ''], ['a']][rng.integers(5)]
+        sent = message(rng, names, FILLED[rng.integers(len(FILLED))])
+        sent.header.frame_id = ['', 'base', 'äö'][rng.integers(3)]
+        assert_same(reader, sent)
+
+
+def test_messages_of_one_sender_are_taken_apart_once(monkeypatch):
+    """Build one message object for a hundred messages."""
+    built = []
+
+    def count(data: bytes, kind: type) -> object:
+        built.append(data)
+        return deserialize_message(data, kind)
+
+    monkeypatch.setattr('sim_bridge.ros.joint_state_reader.deserialize_message', count)
+    rng, reader = np.random.default_rng(3), JointStateReader()
+    for _ in range(100):
+        assert_same(reader, message(rng, ['a', 'b', 'c'], ('effort',)))
+    assert len(built) == 1
+
+
+def test_the_other_byte_order_is_read_too():
+    """Read a message from a machine of another byte order."""
+    data = bytearray(serialize_message(JointState(name=['a'], effort=[1.5])))
+    native = JointStateReader().read(bytes(data))
+    swapped = bytearray(data)
+    swapped[1] ^= 1
+    # stamp, lengths and text length are words, the number is a double
+    sizes = [4, 4, 4, 1, -3, 4, 4, 2, -2, 4, 4, 4, -4, 8]
+    at = 4
+    for size in sizes:
+        if size > 2:
+            swapped[at : at + size] = data[at : at + size][::-1]
+        at += abs(size)
+    read = JointStateReader().read(bytes(swapped))
+    assert (read.names, list(read.effort)) == (native.names, [1.5])

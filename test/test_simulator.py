@@ -1,0 +1,152 @@
+"""One control step, in the test's own process: what is published when, and what is not built."""
+
+from __future__ import annotations
+
+import pytest
+import rclpy
+from rclpy.node import Node
+from rosgraph_msgs.msg import Clock
+
+from sim_bridge.description import sensors_from_mapping
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.ros import publishers, topics
+from sim_bridge.ros.messages import ClockMessage, pack_stamp
+from sim_bridge.ros.parameter_table import checked
+from sim_bridge.ros.parameters import SimulatorParameters
+from sim_bridge.ros.simulator import load_world, Simulator
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def node(ros_environment):
+    """Give a node in a domain of the test's own."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    made = Node('sim_bridge', context=context)
+    yield made
+    made.destroy_node()
+    context.try_shutdown()
+
+
+@pytest.fixture
+def make_simulator(node):
+    """Give a function that makes a simulator from parameters."""
+
+    def make(**values: object) -> Simulator:
+        parameters = checked(SimulatorParameters, values)
+        return Simulator(node, load_world(parameters), parameters)
+
+    return make
+
+
+@pytest.fixture
+def published(monkeypatch):
+    """Give the list that every publication goes to, as (topic, stamp [ns])."""
+    record: list[tuple[str, int]] = []
+
+    def publish(stream: publishers.Stream, stamp: bytes) -> None:
+        seconds, rest = int.from_bytes(stamp[:4], 'little'), int.from_bytes(stamp[4:], 'little')
+        record.append((stream.topic, seconds * 1_000_000_000 + rest))
+
+    monkeypatch.setattr(publishers.Stream, 'publish', publish)
+    return record
+
+
+def test_the_clock_comes_after_the_messages_of_its_step(make_simulator, published):
+    """Wake nobody by the clock before this step's state is out; stamp all alike."""
+    simulator = make_simulator(clock_rate=0.0)
+    for _ in range(3):
+        simulator.tick()
+    topics_of_step = ['/joint_states', '/wrist_ft/wrench', '/imu/imu', '/imu/gyro', '/imu/accel']
+    assert published == [
+        (topic, step * MS) for step in (1, 2, 3) for topic in [*topics_of_step, '/clock']
+    ]
+
+
+def test_every_topic_keeps_its_own_rate(make_simulator, published):
+    """Publish at whole multiples of each period, sensors with the stamp of their sample."""
+    gyro = {'type': 'gyro', 'link': 'rod', 'update_rate': 250.0}
+    simulator = make_simulator(
+        robot='pendulum', rate=500.0, joint_state_rate=100.0, sensors={'gyro': gyro}
+    )
+    for _ in range(10):
+        simulator.tick()
+    stamps = {topic: [t // MS for name, t in published if name == topic] for topic, _ in published}
+    assert stamps == {
+        '/joint_states': [10, 20],
+        '/gyro/gyro': [4, 8, 12, 16, 20],
+        # every 5 ms, as near as steps of 2 ms come
+        '/clock': [6, 10, 16, 20],
+    }
+
+
+def test_a_reset_of_the_clock_starts_all_rates_anew(make_simulator, published):
+    """Publish the first step after a reset, with its own stamp, on every topic."""
+    simulator = make_simulator(clock_rate=0.0)
+    simulator.tick()
+    simulator.reset(clock=True)
+    first = list(published)
+    published.clear()
+    assert simulator.time_ns == 1, 'not 0, which ROS takes for no time'
+    simulator.tick()
+    assert published == first
+
+
+def test_equal_seeds_give_equal_worlds(make_simulator):
+    """Arrive at one state hash, another seed at another, with noise and commands."""
+    noisy = {'type': 'imu', 'link': 'rod', 'noise': {'angular_velocity': {'stddev': 0.1}}}
+
+    def run(seed: int) -> str:
+        simulator = make_simulator(robot='pendulum', seed=seed, sensors={'imu': noisy})
+        for step in range(100):
+            simulator.interfaces[0].commands.accept_ordered([0.1 * (step % 7)])
+            simulator.tick()
+        return simulator.world.state_hash()
+
+    assert run(1) == run(1)
+    assert run(1) != run(2)
+
+
+def test_nothing_is_filled_while_nobody_listens(node):
+    """Fill a message only when there is a subscriber."""
+    fillings = []
+    stream = publishers.Stream(node, '/x', Clock, ClockMessage(), lambda: fillings.append(1))
+    stream.publish(pack_stamp(1))
+    assert fillings == []
+    node.create_subscription(Clock, '/x', print, 10)
+    stream.refresh()
+    stream.publish(pack_stamp(2))
+    assert fillings == [1]
+
+
+def test_two_sensors_cannot_share_a_topic(make_simulator):
+    """Name both sensors and the topic."""
+    imu = {'type': 'gyro', 'link': 'rod'}
+    with pytest.raises(InvalidValueError, match="sensor 'a-b' publishes there") as refusal:
+        make_simulator(robot='pendulum', sensors={'a-b': imu, 'a b': imu})
+    assert '/a_b/gyro' in str(refusal.value)
+
+
+def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published):
+    """Publish where the description says, the parts of an IMU where they always are."""
+    assert sensors_from_mapping({'s': {'type': 'imu', 'link': 'rod', 'topic': '/base/imu'}})
+    sensors = {
+        's': {'type': 'imu', 'link': 'rod', 'topic': '/base/imu', 'truth': True},
+        'g': {'type': 'gyro', 'link': 'rod', 'topic': 'spin'},
+    }
+    make_simulator(robot='pendulum', sensors=sensors).tick()
+    names = {topic for topic, _ in published} - {'/clock', '/joint_states'}
+    parts = {'/base/imu', '/s/gyro', '/s/accel'}
+    assert names == parts | {f'{topic}/truth' for topic in parts} | {'/spin'}
+
+
+@pytest.mark.parametrize(
+    ('name', 'topic'),
+    [('imu', 'imu'), ('left foot-imu', 'left_foot_imu'), ('2nd', '_2nd'), ('a::b', 'a_b')],
+)
+def test_any_sensor_name_makes_a_topic(name, topic):
+    """Replace what a topic name may not hold."""
+    assert topics.topic_name(name) == topic
