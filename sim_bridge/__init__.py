@@ -29,7 +29,7 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = ['dynamics', *_MODULE_OF]
+__all__ = ['dynamics', *_MODULE_OF]  # noqa: PLE0604 — the names are texts
 
 
 def __getattr__(name: str) -> Any:

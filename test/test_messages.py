@@ -12,6 +12,7 @@ from sensor_msgs.msg import Imu, JointState
 from sim_bridge.ros.messages import (
     ClockMessage,
     diagonal_covariance,
+    EffortCommandMessage,
     ImuMessage,
     JointStateMessage,
     pack_stamp,
@@ -129,3 +130,14 @@ def test_what_was_published_does_not_change():
     read = deserialize_message(published, WrenchStamped)
     assert xyz(read.wrench.force) == [1.0, 1.0, 1.0]
     assert read.header.stamp.nanosec == 1
+
+
+def test_an_effort_command_holds_names_and_efforts_alone():
+    """Leave positions and velocities empty, which says that they are not commanded."""
+    message = EffortCommandMessage(['a', 'b'])
+    message.effort[:] = (1.0, -2.0)
+    read = deserialize_message(message.stamped(pack_stamp(STAMP_NS)), JointState)
+    assert (read.name, list(read.effort)) == (['a', 'b'], [1.0, -2.0])
+    assert not read.position
+    assert not read.velocity
+    assert (read.header.stamp.sec, read.header.stamp.nanosec) == (3, 7)

@@ -13,7 +13,9 @@ from std_msgs.msg import String
 import sim_bridge as sb
 from sim_bridge.control.reference import Reference
 from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
-from sim_bridge.ros import topics
+from sim_bridge.ros import realtime, topics
+from sim_bridge.ros.joint_state_reader import JointStateReader, JointValues
+from sim_bridge.ros.messages import EffortCommandMessage, pack_stamp
 from sim_bridge.ros.parameter_table import declare, parameter
 from sim_bridge.ros.parameters import FIXED_BASE
 
@@ -78,13 +80,14 @@ class Model:
     """
     The robot as its description has it, in a world of its own that is never stepped.
 
-    indices: the controlled joints among `robot.joint_names`.
+    indices: the controlled joints among `robot.joint_names`. effort_limits: theirs, (n,).
     """
 
     world: sb.World
     robot: sb.Robot
     joints: list[str]
     indices: np.ndarray = field(init=False)
+    effort_limits: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         """Find the joints. Raises UnknownNameError."""
@@ -93,6 +96,7 @@ class Model:
             if name not in names:
                 raise UnknownNameError('joint', name, names, "parameter 'joints'")
         self.indices = np.array([names.index(name) for name in self.joints], dtype=int)
+        self.effort_limits = self.robot.effort_limits[self.indices]
 
 
 class JointController:
@@ -116,10 +120,13 @@ class JointController:
         self._latest: tuple[int, np.ndarray, np.ndarray] | None = None
         self._state_names: list[str] = []
         self._state_indices = np.zeros(0, dtype=int)
-        self._command = JointState()
+        self._reader = JointStateReader()
+        self._command: EffortCommandMessage | None = None
         self._commands = node.create_publisher(JointState, 'joint_commands', topics.COMMAND_QOS)
         # only the newest state is worth an answer
-        node.create_subscription(JointState, 'joint_states', self._answer, QoSProfile(depth=1))
+        node.create_subscription(
+            JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True
+        )
         node.create_subscription(
             String, 'robot_description', self._take_description, topics.LATCHED_QOS
         )
@@ -160,7 +167,9 @@ class JointController:
             self.node.get_logger().error(f'cannot control this robot: {err}')
             return
         self._reference = self._latest = None
-        self._command.name = self.model.joints
+        self._state_names = []
+        self._command = EffortCommandMessage(self.model.joints)
+        realtime.settle_process()
         self.node.get_logger().info(
             f'ready to control {robot.name!r}: {", ".join(self.model.joints)}'
         )
@@ -183,11 +192,11 @@ class JointController:
                         'positions -/+ amplitude', reach, expected, f'joint {name!r}'
                     )
 
-    def _answer(self, state: JointState) -> None:
+    def _answer(self, data: bytes) -> None:
         if self.model is None:
             self.node.get_logger().info('waiting for robot_description', throttle_duration_sec=5.0)
             return
-        measured = self._measure(state)
+        measured = self._measure(self._reader.read(data))
         if measured is None:
             return
         time_ns, q, dq = measured
@@ -196,16 +205,14 @@ class JointController:
         self._latest = measured
         elapsed = (time_ns - self._reference_start_ns) * 1e-9
         motion = Motion(q, dq, *self._reference.at(elapsed))
-        limits = self.model.robot.effort_limits[self.model.indices]
-        efforts = np.clip(self.efforts(motion), -limits, limits)
-        self._command.header.stamp = state.header.stamp
-        self._command.effort = efforts.tolist()
-        self._commands.publish(self._command)
+        limits = self.model.effort_limits
+        np.clip(self.efforts(motion), -limits, limits, out=self._command.effort)
+        self._commands.publish(self._command.stamped(pack_stamp(time_ns)))
 
-    def _measure(self, state: JointState) -> tuple[int, np.ndarray, np.ndarray] | None:
+    def _measure(self, state: JointValues) -> tuple[int, np.ndarray, np.ndarray] | None:
         """Give time [ns], positions and velocities of the controlled joints; None if some lack."""
-        if state.name != self._state_names:
-            places = {name: index for index, name in enumerate(state.name)}
+        if state.names != self._state_names:
+            places = {name: index for index, name in enumerate(state.names)}
             missing = [name for name in self.model.joints if name not in places]
             if missing:
                 self.node.get_logger().error(
@@ -213,17 +220,16 @@ class JointController:
                 )
                 return None
             self._state_indices = np.array([places[name] for name in self.model.joints], dtype=int)
-            self._state_names = list(state.name)
-        q, dq = np.array(state.position), np.array(state.velocity)
-        if len(q) != len(state.name) or len(dq) != len(state.name):
+            self._state_names = state.names
+        q, dq = state.position, state.velocity
+        if len(q) != len(state.names) or len(dq) != len(state.names):
             self.node.get_logger().error(
-                f'joint_states has {len(state.name)} names, {len(q)} positions and '
+                f'joint_states has {len(state.names)} names, {len(q)} positions and '
                 f'{len(dq)} velocities',
                 throttle_duration_sec=5.0,
             )
             return None
-        time_ns = state.header.stamp.sec * 1_000_000_000 + state.header.stamp.nanosec
-        return time_ns, q[self._state_indices], dq[self._state_indices]
+        return state.time_ns, q[self._state_indices], dq[self._state_indices]
 
     def _follows(self, time_ns: int, q: np.ndarray, dq: np.ndarray) -> bool:
         """Tell whether a state is the continuation of the one before it."""

@@ -13,6 +13,9 @@ from sim_bridge.control.controller import ControllerParameters, JointController,
 from sim_bridge.ros import process
 from sim_bridge.ros.parameter_table import parameter
 
+# how far [rad or m] a joint may move before inertias are computed anew
+_SAME_POSE = 0.02
+
 
 @dataclass(frozen=True)
 class PdParameters(ControllerParameters):
@@ -49,12 +52,17 @@ class PdController(JointController):
         """Check the gains that are given. Raises InvalidValueError."""
         self._stiffness = self.per_joint('stiffness') if self.parameters.stiffness else None
         self._damping = self.per_joint('damping') if self.parameters.damping else None
+        self._inertia_pose: np.ndarray | None = None
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Give the effort of every controlled joint (n,) [N m or N]."""
         stiffness, damping = self._stiffness, self._damping
         if stiffness is None or damping is None:
-            inertia = self._felt_inertia(motion.q)
+            pose = self._inertia_pose
+            if pose is None or np.abs(motion.q - pose).max() > _SAME_POSE:
+                self._inertia_pose = motion.q
+                self._inertia = self._felt_inertia(motion.q)
+            inertia = self._inertia
             w, z = self.parameters.natural_frequency, self.parameters.damping_ratio
             stiffness = inertia * w**2 if stiffness is None else stiffness
             damping = 2.0 * z * w * inertia if damping is None else damping

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass
 import struct
+import sys
 
 import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
-# CDR: four bytes of encapsulation, then the stamp
-_STAMP_OFFSET = 4
-_FIRST_OFFSET = 12
+# CDR: two bytes tell encoding and byte order, two more nothing; then comes the stamp. Numbers lie
+# at multiples of their size, counted from there.
+_NATIVE_ENCODING = b'\x00\x01' if sys.byteorder == 'little' else b'\x00\x00'
+_ORIGIN = 4
+_STAMP = struct.Struct('=iI')
+_COUNT = struct.Struct('=I')
 _FIELDS = ('position', 'velocity', 'effort')
-_SAMPLE = struct.Struct('=iI')
 
 
 @dataclass
@@ -34,7 +36,7 @@ class JointStateReader:
 
     From one message of a sender to the next only stamp and numbers change. So the first is taken
     apart in full, and as long as all else is the same, bit by bit, the numbers are read from where
-    they were in the first. That takes a tenth of the time of a message object.
+    they were in the first. That takes a quarter of the time of a message object.
     """
 
     def __init__(self) -> None:
@@ -53,40 +55,56 @@ class JointStateReader:
                 stamp = message.header.stamp
                 return JointValues(_time_ns(stamp.sec, stamp.nanosec), list(message.name), *values)
         values = [np.frombuffer(data, float, count, offset) for offset, count in self._blocks]
-        time_ns = _time_ns(*_SAMPLE.unpack_from(data, _STAMP_OFFSET))
+        time_ns = _time_ns(*_STAMP.unpack_from(data, _ORIGIN))
         return JointValues(time_ns, self._names, *values)
 
     def _learn(self, data: bytes, message: JointState) -> bool:
-        """
-        Note where the numbers are.
-
-        They are looked for from the end on, where the three lists are. Returns False if they are
-        not found there in this machine's byte order, as from a machine of another.
-        """
+        """Note where what is; tell whether it is where and as it was expected to be."""
         self._length = -1
-        lists: list[array] = [getattr(message, field) for field in _FIELDS]
-        blocks, end = [], len(data)
-        for values in reversed(lists):
-            pattern = values.tobytes()
-            start = data.rfind(pattern, _FIRST_OFFSET, end) if pattern else end
-            if start < 0 or end - start - len(pattern) > 3:
+        if data[: len(_NATIVE_ENCODING)] != _NATIVE_ENCODING:
+            return False
+        constant, blocks = _locate(data)
+        for (offset, count), field in zip(blocks, _FIELDS, strict=True):
+            if data[offset : offset + 8 * count] != getattr(message, field).tobytes():
                 return False
-            blocks.insert(0, (start, len(values)))
-            # before the numbers: their count, and padding to a multiple of 8 if there are any
-            end = start - 4
-            if pattern and data[end : end + 4] != struct.pack('=I', len(values)):
-                end -= 4
-            if data[end : end + 4] != struct.pack('=I', len(values)):
-                return False
-        edges = [_FIRST_OFFSET]
-        for start, count in blocks:
-            edges += [start, start + 8 * count]
-        edges.append(len(data))
-        pieces = [slice(*edges[at : at + 2]) for at in range(0, len(edges), 2)]
-        self._constant = [(piece, data[piece]) for piece in pieces if data[piece]]
-        self._constant.append((slice(0, _STAMP_OFFSET), data[:_STAMP_OFFSET]))
+        self._constant = [(at, data[at]) for at in constant]
         self._blocks, self._names, self._length = blocks, list(message.name), len(data)
         return True
+
+
+def _locate(data: bytes) -> tuple[list[slice], list[tuple[int, int]]]:
+    """
+    Walk through a serialized joint state.
+
+    Gives where its texts and the lengths of its lists are, without the padding, which may be
+    anything; and offset and length of its three lists of numbers.
+    """
+    constant = [slice(0, len(_NATIVE_ENCODING))]
+    place = _ORIGIN + _STAMP.size
+
+    def count(size_of_item: int) -> int:
+        """Step over the length of a list or text, and that many items if they need no padding."""
+        nonlocal place
+        place = _aligned(place, _COUNT.size)
+        (length,) = _COUNT.unpack_from(data, place)
+        start, place = place, place + _COUNT.size + length * size_of_item
+        constant.append(slice(start, place))
+        return length
+
+    count(1)  # the frame
+    for _ in range(count(0)):
+        count(1)  # a name
+    blocks = []
+    for _ in _FIELDS:
+        length = count(0)
+        place = _aligned(place, 8) if length else place
+        blocks.append((place, length))
+        place += 8 * length
+    return constant, blocks
+
+
+def _aligned(place: int, size: int) -> int:
+    return place + (_ORIGIN - place) % size
 
 
 def _time_ns(sec: int, nanosec: int) -> int:

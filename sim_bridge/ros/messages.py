@@ -82,6 +82,14 @@ class JointStateMessage(PreparedMessage):
         self.position, self.velocity, self.effort = self._blocks
 
 
+class EffortCommandMessage(PreparedMessage):
+    """A sensor_msgs/JointState that holds efforts alone, as joint_commands takes it: N m or N."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(JointState(name=names, effort=marks(0, len(names))), (len(names),))
+        (self.effort,) = self._blocks
+
+
 class WrenchMessage(PreparedMessage):
     """A geometry_msgs/WrenchStamped: N, N m."""
 

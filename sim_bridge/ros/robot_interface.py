@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -12,6 +12,7 @@ from std_msgs.msg import Float64MultiArray, String
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros import topics
 from sim_bridge.ros.commands import EffortCommands
+from sim_bridge.ros.joint_state_reader import JointStateReader
 from sim_bridge.ros.publishers import joint_state_stream, Rate, sensor_streams
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class RobotInterface:
                 String, f'{prefix}robot_description', topics.LATCHED_QOS
             )
             latched.publish(String(data=robot.description.xml))
-        self._subscribe(f'{prefix}joint_commands', JointState, self._take_joint_state)
+        self._reader = JointStateReader()
+        self._subscribe(f'{prefix}joint_commands', JointState, self._take_joint_state, raw=True)
         self._subscribe(f'{prefix}effort_controller/commands', Float64MultiArray, self._take_array)
         self.restart()
 
@@ -91,18 +93,22 @@ class RobotInterface:
         for sensor in self._sensors:
             sensor.restart()
 
-    def _subscribe(self, topic: str, message_type: type, callback) -> None:
+    def _subscribe(
+        self, topic: str, message_type: type, callback: Callable[[Any], None], raw: bool = False
+    ) -> None:
         self._node.create_subscription(
             message_type,
             topic,
             callback,
             topics.COMMAND_QOS,
             qos_overriding_options=topics.overridable(),
+            raw=raw,
         )
 
-    def _take_joint_state(self, message: JointState) -> None:
+    def _take_joint_state(self, data: bytes) -> None:
+        command = self._reader.read(data)
         try:
-            self.commands.accept_named(message.name, message.effort)
+            self.commands.accept_named(command.names, command.effort)
         except (UnknownNameError, InvalidValueError) as err:
             self._complain('joint_commands', err)
 
