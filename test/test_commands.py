@@ -191,3 +191,16 @@ def test_a_command_is_never_seen_in_part(robot):
     thread.join()
     assert taken.counts.accepted > 0
     assert mixed == 0
+
+
+def test_an_infinite_effort_is_refused_where_there_is_no_limit(repository):
+    """Refuse infinity also for a joint without an effort limit, and take everything finite."""
+    free = sb.World().load_urdf(repository / 'urdf' / 'pendulum.urdf')
+    assert free.effort_limits.tolist() == [np.inf]
+    taken = make(free)
+    with pytest.raises(InvalidValueError, match='finite'):
+        taken.accept_ordered([float('inf')])
+    taken.accept_ordered([-1.7e308])
+    taken.apply(0)
+    assert free.u.tolist() == [-1.7e308]
+    assert taken.counts.clamped == 0

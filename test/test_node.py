@@ -151,9 +151,7 @@ def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
         ([nanoseconds(m.clock) for m in clock], 10 * MS),
     ):
         assert stamps[0] > 0
-        assert {late - early for early, late in zip(stamps, stamps[1:], strict=False)} == {
-            period
-        }
+        assert {late - early for early, late in zip(stamps, stamps[1:], strict=False)} == {period}
         assert stamps[-1] % period == 0
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,8 @@ class EffortCommands:
         """
         self.counts = CommandCounts()
         self._robot = robot
-        self._limits = np.array(robot.effort_limits)
+        # finite, so that an infinite effort is beyond any limit
+        self._limits = np.minimum(robot.effort_limits, sys.float_info.max)
         self._joints = {name: index for index, name in enumerate(robot.joint_names)}
         self._order = self._indices(ordered_joints)
         self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
@@ -174,16 +176,18 @@ class EffortCommands:
         values = np.asarray(efforts, dtype=float)
         if len(values) != len(indices):
             raise InvalidValueError('efforts', list(efforts), f'{len(indices)} values, {expected}')
-        # NaN and infinity, which are not to be clamped
-        if not np.isfinite(values).all():
-            raise InvalidValueError('efforts', list(efforts), 'finite values [N m or N]')
         limits = self._limits[indices]
-        clamped = np.clip(values, -limits, limits)
+        # one comparison in the usual case, which NaN and infinity do not pass
+        is_within = bool((np.abs(values) <= limits).all())
+        if not is_within:
+            if not np.isfinite(values).all():
+                raise InvalidValueError('efforts', list(efforts), 'finite values [N m or N]')
+            values = np.clip(values, -limits, limits)
         with self._lock:
-            self._efforts[indices] = clamped
+            self._efforts[indices] = values
             self._is_fresh = True
         self.counts.accepted += 1
-        self.counts.clamped += not np.array_equal(clamped, values)
+        self.counts.clamped += not is_within
 
     def _indices_of(self, names: Sequence[str]) -> np.ndarray:
         if names != self._latest_names or not names:

@@ -70,6 +70,12 @@ class SimulatorParameters:
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81), 'Gravity, in world axes', unit='m/s^2', sizes=(3,)
     )
+    integrator: str = parameter(
+        'midpoint',
+        'How time is advanced: of second order with one evaluation of the dynamics, or of fifth '
+        'with six where nothing slides, sticks or stops',
+        choices=('midpoint', 'rk5'),
+    )
     seed: int = parameter(0, 'Seed of all sensor noise', low=0)
 
     # time

@@ -14,12 +14,17 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from sim_bridge.errors import SimBridgeError
+from sim_bridge.ros.bounded_exit import exit_within
 
 EXIT_OK = 0
+EXIT_FAILED = 1
 EXIT_REFUSED = 2
 
 # how soon a signal is noticed while nothing happens on the graph
 _SPIN_S = 0.1
+
+# how long the middleware may take to leave the graph
+_LEAVE_LIMIT_S = 3.0
 
 
 class Program(Protocol):
@@ -40,6 +45,7 @@ def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | Non
     """
     with _Signals() as signals:
         node = running = None
+        code = EXIT_FAILED
         try:
             node = _make_node(name, args)
             running = program(node)
@@ -48,19 +54,23 @@ def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | Non
                 signals.only_set_flag()
                 while not signals.stop_requested and rclpy.ok():
                     executor.spin_once(timeout_sec=_SPIN_S)
+            code = EXIT_OK
         except (SimBridgeError, _GraphError) as err:
             print(f'{_program()}: {err}', file=sys.stderr)
-            return EXIT_REFUSED
+            code = EXIT_REFUSED
         except (KeyboardInterrupt, ExternalShutdownException):
-            return EXIT_OK
+            code = EXIT_OK
         finally:
             signals.only_set_flag()
             if running is not None:
                 running.close()
             if node is not None:
-                node.destroy_node()
-            rclpy.try_shutdown()
-    return EXIT_OK
+                with exit_within(_LEAVE_LIMIT_S, code):
+                    node.destroy_node()
+                    rclpy.try_shutdown()
+            else:
+                rclpy.try_shutdown()
+    return code
 
 
 class _GraphError(Exception):

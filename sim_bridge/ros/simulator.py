@@ -26,7 +26,10 @@ def load_world(parameters: SimulatorParameters) -> sb.World:
     Raises DescriptionError, InvalidValueError or UnknownNameError.
     """
     world = sb.World(
-        time_step=parameters.time_step_ns * 1e-9, gravity=parameters.gravity, seed=parameters.seed
+        time_step=parameters.time_step_ns * 1e-9,
+        gravity=parameters.gravity,
+        seed=parameters.seed,
+        integrator=parameters.integrator,
     )
     world.load_urdf(
         parameters.robot_description or find_robot(parameters.robot),

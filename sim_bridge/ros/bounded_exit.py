@@ -1,0 +1,41 @@
+"""
+An end to the process within a bound, whatever it is stuck in.
+
+Fast DDS 2.14 can hang for good while a participant is destroyed at the moment another one leaves:
+`DomainParticipant::set_listener` waits, busily and holding a lock, for a callback that waits for
+that lock, and rclpy holds the interpreter's lock meanwhile. No Python thread or signal handler
+gets to run then, so the handler is machine code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import ctypes
+import signal
+import sys
+
+from numba import cfunc, types
+
+_exit = types.ExternalFunction('_exit', types.void(types.int32))
+
+
+@contextlib.contextmanager
+def exit_within(seconds: float, code: int) -> Iterator[None]:
+    """Exit the process with `code` if the block takes longer than `seconds`."""
+    @cfunc(types.void(types.int32))
+    def handle(number):
+        _exit(code)
+
+    sys.stdout.flush()
+    sys.stderr.flush()
+    libc = ctypes.CDLL(None)
+    libc.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
+    libc.signal.restype = ctypes.c_void_p
+    before = libc.signal(signal.SIGALRM, handle.address)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        libc.signal(signal.SIGALRM, before)
