@@ -19,6 +19,7 @@ from sim_bridge.engine.workspace import make_workspace
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.link import Link
 from sim_bridge.robot import Robot
+from sim_bridge.values import finite_vector
 
 _OPTIONS = Options(time_step=0.0, stop_erp=0.0, velocity_passes=1, max_pivots=0)
 
@@ -56,10 +57,16 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     """
     Give the (6, nv) Jacobian of a link's frame.
 
-    Rows: linear velocity of the frame's origin (3), angular velocity (3); world axes.
+    Rows: linear velocity of the frame's origin (3), angular velocity (3); world axes. Raises
+    UnknownNameError for a name that is no link, and InvalidValueError for a link of another robot.
     """
     handle, nv = _alone(robot)
-    placement = (robot.link(link) if isinstance(link, str) else link).placement
+    if isinstance(link, str):
+        link = robot.link(link)
+    if link.robot is not robot:
+        raise InvalidValueError(
+            'link', link, f'a link of robot {robot.name!r}', f'robot {link.robot.name!r}')
+    placement = link.placement
     matrix = np.zeros((6, nv))
     point = np.ascontiguousarray(placement.position)
     rigid_body.jacobian(handle.table, placement.body, point, matrix)
@@ -89,7 +96,4 @@ def _alone(robot: Robot) -> tuple[Handle, int]:
 
 
 def _vector(what: str, value: object, size: int, robot: Robot) -> np.ndarray:
-    array = np.array(value, dtype=float)
-    if array.shape != (size,) or not np.isfinite(array).all():
-        raise InvalidValueError(what, value, f'{size} finite numbers', f'robot {robot.name!r}')
-    return array
+    return finite_vector(what, value, size, f'robot {robot.name!r}')

@@ -11,6 +11,7 @@ from sim_bridge.description.model import JointType
 from sim_bridge.engine import model as engine
 from sim_bridge.engine.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
 from sim_bridge.errors import InvalidValueError, StateError
+from sim_bridge.values import finite_vector
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDescription, Mimic
@@ -47,8 +48,32 @@ class _Parameter:
             number = math.nan
         if not self._minimum <= number <= self._maximum:
             raise InvalidValueError(self._name, value, self._expected, joint.place)
+        self.check(joint, number)
         joint.parameter_row(self._array)[self._column] = number
         joint.robot.invalidate()
+
+    def check(self, joint: Joint, number: float) -> None:
+        """Refuse what does not fit the joint's other parameters."""
+
+
+class _LowerStop(_Parameter):
+    """The lower position limit."""
+
+    def check(self, joint: Joint, number: float) -> None:
+        """Refuse a limit above the upper one."""
+        if number > joint.upper:
+            raise InvalidValueError(
+                'lower', number, f'at most upper, which is {joint.upper}', joint.place)
+
+
+class _UpperStop(_Parameter):
+    """The upper position limit."""
+
+    def check(self, joint: Joint, number: float) -> None:
+        """Refuse a limit below the lower one."""
+        if number < joint.lower:
+            raise InvalidValueError(
+                'upper', number, f'at least lower, which is {joint.lower}', joint.place)
 
 
 class Joint:
@@ -58,7 +83,8 @@ class Joint:
     q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N]; for planar joints
     arrays (3,): along the plane's x and y, about its normal; for floating ones q is (7,) position
     and quaternion x y z w of the child's frame in the world, the others (6,) linear then angular,
-    world axes.
+    world axes. Set to anything but that many finite numbers they raise InvalidValueError; a
+    quaternion is normalised.
     """
 
     damping = _Parameter(
@@ -68,8 +94,8 @@ class Joint:
     stiffness = _Parameter(
         'passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0)
     reference = _Parameter('passive', engine.REFERENCE, 'a number [rad or m]')
-    lower = _Parameter('limits', engine.LOWER, 'a number, or -inf for none [rad or m]')
-    upper = _Parameter('limits', engine.UPPER, 'a number, or inf for none [rad or m]')
+    lower = _LowerStop('limits', engine.LOWER, 'a number, or -inf for none [rad or m]')
+    upper = _UpperStop('limits', engine.UPPER, 'a number, or inf for none [rad or m]')
     effort_limit = _Parameter(
         'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
 
@@ -108,7 +134,14 @@ class Joint:
 
     @q.setter
     def q(self, value: float | np.ndarray) -> None:
-        self.robot.joint_positions(self)[:] = value
+        position = self._checked('q', value, self.coordinates[0])
+        if self.type is JointType.FLOATING:
+            length = np.linalg.norm(position[3:])
+            if length < 1e-6:
+                raise InvalidValueError(
+                    'q', value, 'a quaternion x y z w of non-zero length at the end', self.place)
+            position[3:] /= length
+        self.robot.joint_positions(self)[:] = position
 
     @property
     def dq(self) -> float | np.ndarray:
@@ -117,12 +150,13 @@ class Joint:
 
     @dq.setter
     def dq(self, value: float | np.ndarray) -> None:
-        self.robot.joint_velocities(self)[:] = value
+        velocity = self._checked('dq', value, self.coordinates[1])
+        self.robot.joint_velocities(self)[:] = velocity
 
     @property
     def ddq(self) -> float | np.ndarray:
-        """Acceleration, at the present state under the present efforts."""
-        return self._value(self.robot.joint_accelerations(self))
+        """Acceleration, at the present state under the present efforts; a copy."""
+        return self._value(self.robot.joint_accelerations(self).copy())
 
     @property
     def u(self) -> float | np.ndarray:
@@ -131,7 +165,7 @@ class Joint:
 
     @u.setter
     def u(self, value: float | np.ndarray) -> None:
-        self.robot.joint_efforts(self)[:] = value
+        self.robot.joint_efforts(self)[:] = self._checked('u', value, self.coordinates[1])
 
     @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
@@ -170,6 +204,10 @@ class Joint:
                 f'{self.place} is {self.type.value}: only one-axis joints have such parameters'
             )
         return self.robot.parameter_row(array, self)
+
+    def _checked(self, what: str, value: object, size: int) -> np.ndarray:
+        expected = {0: 'nothing, it has no coordinates', 1: 'a finite number'}.get(size, '')
+        return finite_vector(what, value, size, self.place, expected)
 
     @staticmethod
     def _value(array: np.ndarray) -> float | np.ndarray:

@@ -57,6 +57,7 @@ class Snapshot(NamedTuple):
 
     step_count: int
     state: State
+    parameters: list[np.ndarray]
     devices: list[Any]
 
 

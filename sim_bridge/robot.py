@@ -21,12 +21,21 @@ from sim_bridge.sensors.devices import (
     ImuSensor,
     RateGyroSensor,
 )
+from sim_bridge.values import finite_vector, real_array
 
 if TYPE_CHECKING:
     from sim_bridge.description.compile import Blueprint
+    from sim_bridge.description.model import SensorDescription
     from sim_bridge.world import World
 
 _Kind = TypeVar('_Kind', bound=Device)
+
+_DEVICES: dict[SensorKind, type[Device]] = {
+    SensorKind.FORCE_TORQUE: ForceSensor,
+    SensorKind.GYRO: RateGyroSensor,
+    SensorKind.ACCELEROMETER: AccelerationSensor,
+    SensorKind.IMU: ImuSensor,
+}
 
 
 class Robot:
@@ -133,7 +142,8 @@ class Robot:
         values or one that is not finite.
         """
         names = self.joint_names if joints is None else list(joints)
-        efforts = np.asarray(values, dtype=float)
+        efforts = real_array(
+            'efforts', values, 'numbers [N m or N]', f'robot {self.name!r}')
         if efforts.shape != (len(names),):
             raise InvalidValueError(
                 'number of efforts', efforts.size,
@@ -206,6 +216,7 @@ class Robot:
     @hold.setter
     def hold(self, value: bool) -> None:
         self.world.state.hold[self._own_one_axis] = int(bool(value))
+        self.world.invalidate()
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -375,7 +386,8 @@ class Robot:
         return parts[name]
 
     def _assign(self, what: str, view: np.ndarray, value: object) -> None:
-        array = np.asarray(value, dtype=float)
+        array = real_array(
+            what, value, f'numbers, one for each of {len(view)} joints', f'robot {self.name!r}')
         if array.shape not in ((), view.shape):
             raise InvalidValueError(
                 f'shape of {what}', array.shape,
@@ -383,17 +395,9 @@ class Robot:
         view[:] = array
 
     def _finite(self, what: str, value: object, size: int) -> np.ndarray:
-        array = np.asarray(value, dtype=float)
-        if array.shape != (size,) or not np.isfinite(array).all():
-            raise InvalidValueError(what, value, f'{size} finite numbers', f'robot {self.name!r}')
-        return array
+        return finite_vector(what, value, size, f'robot {self.name!r}')
 
-    def _make_device(self, sensor: object) -> Device:
-        link, world = self.link(sensor.link), self.world
-        arguments = (sensor, link, self.name, world.seed, world.time_step)
-        if sensor.kind is SensorKind.FORCE_TORQUE:
-            return ForceSensor(*arguments)
-        if sensor.kind is SensorKind.GYRO:
-            return RateGyroSensor(*arguments)
-        kind = AccelerationSensor if sensor.kind is SensorKind.ACCELEROMETER else ImuSensor
-        return kind(*arguments, world.gravity)
+    def _make_device(self, sensor: SensorDescription) -> Device:
+        world = self.world
+        return _DEVICES[sensor.kind](
+            sensor, self.link(sensor.link), self.name, world.seed, world.time_step, world.gravity)

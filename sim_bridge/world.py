@@ -59,19 +59,17 @@ class World:
 
         Raises InvalidValueError for values outside these.
         """
-        if not (isinstance(time_step, (int, float)) and 1e-9 <= time_step <= 1.0):
+        is_number = isinstance(time_step, (int, float, np.floating))
+        if isinstance(time_step, bool) or not (is_number and 1e-9 <= time_step <= 1.0):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
         self.time_step_ns = round(time_step * 1e9)
-        self.gravity = np.array(gravity, dtype=float)
-        if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise InvalidValueError('gravity', gravity, 'three finite numbers [m/s²]')
+        self._gravity = _checked_gravity(gravity)
         if solver not in _SOLVERS:
             raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
         if integrator not in _INTEGRATORS:
             raise InvalidValueError('integrator', integrator, ' or '.join(map(repr, _INTEGRATORS)))
         if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
             raise InvalidValueError('seed', seed, 'an integer of at least 0')
-        self.time_step = self.time_step_ns * 1e-9
         self.seed = int(seed)
         self.integrator = integrator
         self.step_count = 0
@@ -81,6 +79,7 @@ class World:
             time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100)
         self._join([])
         self._initial = copy_state(self.state)
+        self._initial_frame = self.model.frame.copy()
 
     # --- robots ----------------------------------------------------------------------------------
 
@@ -149,6 +148,23 @@ class World:
     # --- time ------------------------------------------------------------------------------------
 
     @property
+    def time_step(self) -> float:
+        """Length of a step [s]."""
+        return self.time_step_ns * 1e-9
+
+    @property
+    def gravity(self) -> np.ndarray:
+        """(3,) [m/s²], world axes; a read-only view. Assign another to change it."""
+        view = self._gravity.view()
+        view.flags.writeable = False
+        return view
+
+    @gravity.setter
+    def gravity(self, value: Sequence[float]) -> None:
+        self._gravity[:] = _checked_gravity(value)
+        self.invalidate()
+
+    @property
     def time(self) -> float:
         """Simulated time [s]."""
         return self.step_count * self.time_step_ns * 1e-9
@@ -161,20 +177,19 @@ class World:
         SimulationError where a step gives something that is not finite: the state before that step
         is kept, the message names the culprit.
         """
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+            raise InvalidValueError('n', n, 'an integer of at least 0')
         self.report = StepReport()
-        if n == 1 and not self._sampled:
-            self._advance(1)
-        else:
-            if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-                raise InvalidValueError('n', n, 'an integer of at least 0')
-            end = self.step_count + int(n)
+        end = self.step_count + int(n)
+        try:
             while self.step_count < end:
                 stops = [self._next_sample(device, end) for device, _ in self._sampled]
                 self._advance(min([end, *stops]) - self.step_count)
-                self._sample_devices(end)
-        if self._pushed:
-            self.state.wrench[:] = 0.0
-            self._pushed = False
+                self._sample_devices()
+        finally:
+            if self._pushed:
+                self.state.wrench[:] = 0.0
+                self._pushed = False
 
     def warm_up(self) -> None:
         """Compile or load every kernel a running simulation uses; nothing of the world changes."""
@@ -189,9 +204,12 @@ class World:
         """
         Put every robot back to where it was added, at rest and without efforts.
 
-        The sensors' noise begins again. time: also set the step count to 0.
+        The sensors' noise begins again; changed parameters stay. time: also set the step count to
+        0.
         """
         assign_state(self.state, self._initial)
+        self.model.frame[:] = self._initial_frame
+        self.invalidate()
         self._pushed = False
         self.report = StepReport()
         if time:
@@ -204,7 +222,8 @@ class World:
     def save(self) -> Snapshot:
         """Give a snapshot that `restore` goes back to, bit for bit."""
         devices = [device.save() for device, _ in self._sampled]
-        return Snapshot(self.step_count, copy_state(self.state), devices)
+        parameters = [array.copy() for array in self._parameters()]
+        return Snapshot(self.step_count, copy_state(self.state), parameters, devices)
 
     def restore(self, snapshot: Snapshot) -> None:
         """
@@ -218,6 +237,10 @@ class World:
                 f'one of this world, of {len(self.state.q)} positions')
         self.step_count = snapshot.step_count
         assign_state(self.state, snapshot.state)
+        for array, saved in zip(self._parameters(), snapshot.parameters, strict=True):
+            array[:] = saved
+        self._pushed = bool(self.state.wrench.any())
+        self.invalidate()
         for (device, _), saved in zip(self._sampled, snapshot.devices, strict=True):
             device.restore(saved)
 
@@ -225,7 +248,7 @@ class World:
         """Give a SHA-256 of everything that decides the future: equal hashes, equal futures."""
         digest = hashlib.sha256()
         devices = [device.save() for device, _ in self._sampled]
-        digest_into([self.step_count, *self.state, devices], digest)
+        digest_into([self.step_count, *self.state, *self._parameters(), devices], digest)
         return digest.hexdigest()
 
     def energy(self) -> Energy:
@@ -269,6 +292,10 @@ class World:
 
     # --- inside ----------------------------------------------------------------------------------
 
+    def _parameters(self) -> list[np.ndarray]:
+        """List the arrays of the model that can be changed."""
+        return [self.model.frame, self.model.passive, self.model.limits, self.model.gravity]
+
     def _advance(self, n: int) -> None:
         end = self.step_count + n
         while self.step_count < end:
@@ -288,6 +315,7 @@ class World:
             max(so_far.pivots, pivots),
             so_far.converged and status != stepper.NOT_CONVERGED,
         )
+        self.invalidate()
         if status == stepper.NOT_FINITE:
             raise SimulationError(self._describe_not_finite())
 
@@ -301,7 +329,7 @@ class World:
         due = (now // device.period + 1) * device.period
         return max(due, end // device.period * device.period) if device.is_silent else due
 
-    def _sample_devices(self, end: int) -> None:
+    def _sample_devices(self) -> None:
         if not self._sampled:
             return
         step = self.step_count
@@ -316,6 +344,7 @@ class World:
         previous = {
             robot.name: (robot.offsets, self.state, self.model) for robot in self.robots.values()}
         model, offsets = join_models([robot.blueprint.model for robot in robots], self.gravity)
+        model = model._replace(gravity=self._gravity)
         state = make_state(model)
         for robot, at in zip(robots, offsets, strict=True):
             if robot.name in previous:
@@ -344,6 +373,9 @@ class World:
         before = self._initial
         for array, old in zip(initial, before, strict=True):
             array[: len(old)] = old
+        frame = self.model.frame.copy()
+        frame[: len(self._initial_frame)] = self._initial_frame
+        self._initial_frame = frame
         initial.u[:] = 0.0
         initial.wrench[:] = 0.0
         self._initial = initial
@@ -383,3 +415,14 @@ def _carry_over(
     for field in ('passive', 'limits'):
         getattr(into_model, field)[new.v : new.v + nv] = getattr(model, field)[old.v : old.v + nv]
     into_model.frame[new.body : new.body + nb] = model.frame[old.body : old.body + nb]
+
+
+def _checked_gravity(value: Sequence[float]) -> np.ndarray:
+    """Give a gravity as a (3,) array; raises InvalidValueError."""
+    try:
+        gravity = np.array(value, dtype=float)
+    except (TypeError, ValueError):
+        gravity = np.array(np.nan)
+    if gravity.shape != (3,) or not np.isfinite(gravity).all():
+        raise InvalidValueError('gravity', value, 'three finite numbers [m/s²]')
+    return gravity

@@ -9,6 +9,7 @@ from conftest import example_urdfs
 import numpy as np
 import pinocchio as pin
 import pytest
+from robots import pendulum
 
 import sim_bridge as sb
 
@@ -209,3 +210,14 @@ def test_reactions(twin):
         force, torque = joint.reaction
         np.testing.assert_allclose(force, R @ wrench.linear, atol=TOLERANCE * scale)
         np.testing.assert_allclose(torque, R @ wrench.angular, atol=TOLERANCE * scale)
+
+
+def test_jacobian_of_another_robots_link_is_refused():
+    """Name both robots, and compute nothing of the one with the places of the other."""
+    world = sb.World()
+    left = world.load_urdf(pendulum(), name='left')
+    right = world.load_urdf(pendulum(), name='right')
+    with pytest.raises(sb.InvalidValueError, match="'bob'.*robot 'right'.*robot 'left'"):
+        sb.dynamics.jacobian(left, right.link('bob'))
+    same = sb.dynamics.jacobian(left, left.link('bob'))
+    np.testing.assert_array_equal(same, sb.dynamics.jacobian(left, 'bob'))

@@ -112,7 +112,7 @@ def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(
     assert xyz(wrench.wrench.torque) == pytest.approx([0, 0, 0], abs=1e-9)
 
     imu, gyro, accel = (heard[f'/imu/{topic}'][-1] for topic in ('imu', 'gyro', 'accel'))
-    assert {m.header.frame_id for m in (imu, gyro, accel)} == {'imu'}
+    assert {m.header.frame_id for m in (imu, gyro, accel)} == {'imu_link'}
     q = imu.orientation
     assert [q.x, q.y, q.z, q.w] == pytest.approx([0, 0, 0, 1], abs=1e-12)
     for message in (imu, accel):

@@ -192,13 +192,36 @@ def test_arm_can_hold_itself_everywhere():
 
 
 def test_arm_carries_its_sensors():
-    """Carry a force-torque sensor in the fixed wrist joint and an IMU on the flange, at 1 kHz."""
+    """Carry a force-torque sensor in the fixed wrist joint and an IMU in the flange, at 1 kHz."""
     sensors = {sensor.name: sensor for sensor in load_description(path_of('arm')).sensors}
     assert set(sensors) == {'wrist_ft', 'imu'}
     wrist, imu = sensors['wrist_ft'], sensors['imu']
     assert (wrist.kind, wrist.joint) == (SensorKind.FORCE_TORQUE, 'wrist_ft_joint')
-    assert (imu.kind, imu.link) == (SensorKind.IMU, 'tool_flange')
+    assert (imu.kind, imu.link) == (SensorKind.IMU, 'imu_link')
     assert wrist.update_rate == imu.update_rate == 1000.0
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_sensor_frames_are_links(name):
+    """Give every reading in a frame that robot_state_publisher knows, where the sensor is."""
+    robot = sb.World().load_urdf(path_of(name))
+    links = [link.name for link in robot.links]
+    for device in robot.devices():
+        assert device.frame_id in links
+        assert device.description.pose.is_identity
+
+
+@pytest.mark.parametrize(
+    ('name', 'carrier', 'place'),
+    [('arm', 'tool_flange', (0.0, 0.0, 0.018)), ('quadruped', 'trunk', (-0.01, 0.0, 0.02))],
+)
+def test_imu_link_sits_where_its_comment_says(name, carrier, place):
+    """Have the IMU's frame parallel to its carrier's."""
+    robot = sb.World().load_urdf(path_of(name))
+    imu, body = robot.link('imu_link'), robot.link(carrier)
+    assert imu.parent is body
+    np.testing.assert_allclose(body.R.T @ (imu.p - body.p), place, atol=1e-15)
+    np.testing.assert_allclose(imu.R, body.R, atol=1e-15)
 
 
 def test_wrist_sensor_weighs_the_flange():
@@ -222,7 +245,7 @@ def test_quadruped_carries_its_sensors():
     """Carry a force-torque sensor in each foot's fixed joint and an IMU in the trunk."""
     sensors = {sensor.name: sensor for sensor in load_description(path_of('quadruped')).sensors}
     assert set(sensors) == {'imu', *(f'{leg}_foot' for leg in LEGS)}
-    assert sensors['imu'].link == 'trunk'
+    assert sensors['imu'].link == 'imu_link'
     for leg in LEGS:
         foot = sensors[f'{leg}_foot']
         assert (foot.kind, foot.joint) == (SensorKind.FORCE_TORQUE, f'{leg}_foot_joint')

@@ -83,9 +83,10 @@ def test_sensor_pose_turns_and_shifts_the_wrench():
 
 
 @pytest.mark.parametrize(
-    ('frame', 'expected'), [('child', (0, -3 * G, 0)), ('parent', (0, 0, -3 * G))]
+    ('frame', 'expected', 'link_name'),
+    [('child', (0, -3 * G, 0), 'mass'), ('parent', (0, 0, -3 * G), 'world')],
 )
-def test_sdf_frames(frame, expected):
+def test_sdf_frames(frame, expected, link_name):
     """Choose the child's or the parent's axes, about the joint's origin whatever the pose."""
     xml = robot(
         link('world', 0.0),
@@ -97,6 +98,7 @@ def test_sdf_frames(frame, expected):
     world.step()
     close(body.device('ft').f, expected)
     close(body.device('ft').tau, (0, 0, 0))
+    assert body.device('ft').frame_id == link_name
 
 
 def test_parent_frame_of_a_moving_joint():
@@ -255,6 +257,46 @@ def test_gyro_reads_in_its_own_axes():
     body.dq = [2.0]
     world.step(777)
     close(body.device('imu').gyro.w, (0, -2.0, 0))
+
+
+def turntable():
+    """Give a world with a disc that turns by 0.2 rad a step, an IMU on it."""
+    world, body = load(robot(
+        link('world', 0.0),
+        link('disc', 1.0, inertia=(1, 1, 0.5)),
+        joint('axle', 'world', 'disc', 'continuous', (0, 0, 1)),
+        imu('disc'),
+    ))
+    body.dq = [200.0]
+    return world, body.device('imu')
+
+
+def test_orientation_does_not_jump():
+    """Follow (0, 0, sin q/2, cos q/2) through two whole turns, sign and all."""
+    world, sensor = turntable()
+    for step in range(1, 64):
+        world.step()
+        half = 0.1 * step
+        close(sensor.orientation, (0, 0, math.sin(half), math.cos(half)))
+
+
+def test_orientation_begins_and_goes_on_with_its_sign():
+    """Have the same signs after a restore and in one call, and w >= 0 after a reset."""
+    world, sensor = turntable()
+    world.step(20)
+    assert sensor.orientation[3] < 0.0
+    snapshot = world.save()
+    world.step(20)
+    later = sensor.orientation
+    world.restore(snapshot)
+    assert sensor.orientation[3] < 0.0
+    world.step(20)
+    np.testing.assert_array_equal(sensor.orientation, later)
+    world.reset()
+    assert np.isnan(sensor.orientation).all()
+    sensor.link.robot.q = [1.1 * math.pi]
+    world.step()
+    assert sensor.orientation[3] > 0.0
 
 
 def test_every_device_is_listed_by_its_kind():

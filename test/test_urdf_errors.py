@@ -325,6 +325,8 @@ def test_error(code, lines, element, name, attribute, value, line):
     report = caught.value.report
     assert [found.code for found in report.errors] == [code]
     assert find(report.errors, code) == [(element, name, attribute, value, line)]
+    same = {(found.element, found.attribute, found.line) for found in report.errors if found.value}
+    assert not same & {(found.element, found.attribute, found.line) for found in report.warnings}
     assert report.errors[0].message in str(caught.value)
     assert check_description(robot(lines)) == report
 

@@ -106,6 +106,20 @@ WARNINGS = {
     'mimic-unknown': [
         ({7: '<mimic joint="elbwo"/>'}, 'joint/mimic', 'elbow', 'joint', 'elbwo', 4)
     ],
+    'mimic-limits': [
+        (
+            {
+                3: link('arm') + link('hand'),
+                7: '<mimic joint="wrist" offset="5"/>',
+                8: f'</joint>{joint("wrist", parent="arm")}',
+            },
+            'joint/mimic',
+            'elbow',
+            'joint',
+            'wrist',
+            4,
+        )
+    ],
     'missing-inertial': [
         (
             {

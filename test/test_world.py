@@ -234,6 +234,80 @@ def test_joint_parameters_are_checked():
         body.joint('joint').damping = -1
 
 
+def test_stops_are_kept_in_order():
+    """Refuse a stop beyond the other one, and name both values."""
+    hinge = sb.World().load_urdf(pendulum()).joint('joint')
+    hinge.lower, hinge.upper = -0.5, 1.5
+    with pytest.raises(sb.InvalidValueError, match=r"lower = 2.0 \(.*'joint'\).* 1.5"):
+        hinge.lower = 2.0
+    with pytest.raises(sb.InvalidValueError, match=r"upper = -1.0 \(.*'joint'\).* -0.5"):
+        hinge.upper = -1.0
+    assert (hinge.lower, hinge.upper) == (-0.5, 1.5)
+
+
+WRONG = (float('nan'), float('inf'), 'x', '1', None, [1.0, 2.0], [[0.0]], [], [[1.0], [1.0, 2.0]])
+
+
+@pytest.mark.parametrize('what', ['q', 'dq', 'u'])
+@pytest.mark.parametrize('value', WRONG)
+def test_wrong_joint_coordinates_change_nothing(what, value):
+    """Refuse what is no finite number, and name robot and joint."""
+    hinge = sb.World().load_urdf(pendulum()).joint('joint')
+    setattr(hinge, what, 0.25)
+    with pytest.raises(sb.InvalidValueError, match='^' + what + r" = .*robot 'robot', joint"):
+        setattr(hinge, what, value)
+    assert getattr(hinge, what) == 0.25
+    setattr(hinge, what, [0.5])
+    assert getattr(hinge, what) == 0.5
+
+
+@pytest.mark.parametrize('what', ['q', 'dq', 'u'])
+@pytest.mark.parametrize('value', ['x', [None], ['1'], [1j]])
+def test_robot_coordinates_must_be_numbers(what, value):
+    """Refuse what is no number; what is not finite is a step's to report."""
+    body = sb.World().load_urdf(pendulum())
+    with pytest.raises(sb.InvalidValueError, match='^' + what + r" = .*robot 'robot'"):
+        setattr(body, what, value)
+    assert getattr(body, what)[0] == 0.0
+    setattr(body, what, [np.nan])
+    assert np.isnan(getattr(body, what)[0])
+
+
+def several_axes(kind):
+    """Give the joint between two links, of a type with several coordinates or none."""
+    xml = robot(link('world', 0.0), link('b', 1.0), joint('j', 'world', 'b', kind))
+    return sb.World().load_urdf(xml).joint('j')
+
+
+def test_floating_joint_takes_a_pose():
+    """Normalise the quaternion; refuse one of no length, and whatever is no pose."""
+    free = several_axes('floating')
+    free.q = [1, 2, 3, 0, 0, 3, 4]
+    np.testing.assert_allclose(free.q, [1, 2, 3, 0, 0, 0.6, 0.8], rtol=1e-15)
+    for value in ([0] * 7, [np.nan] * 7, [0, 0, 0, 1], 1.0, None):
+        with pytest.raises(sb.InvalidValueError, match=r"q = .*joint 'j'"):
+            free.q = value
+    for what in ('dq', 'u'):
+        with pytest.raises(sb.InvalidValueError, match='expected 6 finite numbers'):
+            setattr(free, what, [1.0] * 7)
+    np.testing.assert_allclose(free.q, [1, 2, 3, 0, 0, 0.6, 0.8], rtol=1e-15)
+
+
+def test_fixed_joint_has_no_coordinates_to_set():
+    """Refuse a number instead of ignoring it."""
+    with pytest.raises(sb.InvalidValueError, match='no coordinates'):
+        several_axes('fixed').q = 1.0
+
+
+@pytest.mark.parametrize('kind', ['planar', 'floating'])
+def test_joint_accelerations_are_a_copy(kind):
+    """Leave the acceleration alone when the array handed out is written."""
+    moving = several_axes(kind)
+    before = moving.ddq.copy()
+    moving.ddq[:] = 7.0
+    np.testing.assert_array_equal(moving.ddq, before)
+
+
 def test_writing_the_state_is_seen_at_once():
     """Compute poses from what was just written, without a step."""
     body = sb.World().load_urdf(pendulum(length=2.0))

@@ -19,9 +19,11 @@ TABLES = {
 
 _HEAD = """\
 # Every parameter of the nodes of sim_bridge at its default, for whatever namespace they are in. SI
-# units throughout. Made from the tables in sim_bridge/ros/parameters.py and sim_bridge/control by
-# python -m sim_bridge.control.parameter_file > config/sim_bridge.yaml Copy it, keep the lines you
-# change, and pass it with --params-file, or params:=<file> to the launch file.
+# units throughout. Copy it, keep the lines you change, and pass it with --params-file, or
+# params:=<file> to the launch file. Made from the tables in sim_bridge/ros/parameters.py and
+# sim_bridge/control by
+#
+#     python -m sim_bridge.control.parameter_file > config/sim_bridge.yaml
 """
 
 

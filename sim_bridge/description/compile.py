@@ -19,6 +19,7 @@ from sim_bridge.description.model import (
     JointDynamics,
     JointLimits,
     JointType,
+    Mimic,
     RobotDescription,
     SensorKind,
 )
@@ -238,10 +239,9 @@ class _Compiler:
             joint = self._description.joints[name]
             if joint.mimic is not None:
                 v, master = self._joint_v[name], self._joint_v[joint.mimic.joint]
-                law = joint.mimic.multiplier, joint.mimic.offset
                 mimic.append((v, master))
-                mimic_law.append(law)
-                _move_to_master(passive, limits, v, master, *law)
+                mimic_law.append((joint.mimic.multiplier, joint.mimic.offset))
+                _move_to_master(passive, limits, v, master, joint.mimic)
         q_of_v = np.full(self._nv, -1, np.int64)
         kinds = list(self._kind)
         for body, kind in enumerate(kinds):
@@ -280,16 +280,19 @@ def _set_limits(row: np.ndarray, joint: JointDescription) -> None:
 
 
 def _move_to_master(
-    passive: np.ndarray, limits: np.ndarray, v: int, master: int, ratio: float, offset: float
+    passive: np.ndarray, limits: np.ndarray, v: int, master: int, law: Mimic
 ) -> None:
-    """Let a mimic joint's stops and friction act on the joint it follows, where they are one."""
-    if ratio != 0.0:
-        ends = sorted((limits[v, end] - offset) / ratio for end in (engine.LOWER, engine.UPPER))
-        lower = max(limits[master, engine.LOWER], ends[0])
-        upper = min(limits[master, engine.UPPER], ends[1])
-        if lower <= upper:
-            limits[master, engine.LOWER], limits[master, engine.UPPER] = lower, upper
-        passive[master, engine.FRICTION] += abs(ratio) * passive[v, engine.FRICTION]
+    """
+    Let a mimic joint's stops and friction act on the joint it follows, where they are one.
+
+    Stops that the other's contradict are left out, as the report says.
+    """
+    ends = law.range_of_followed(limits[v, engine.LOWER], limits[v, engine.UPPER])
+    lower = max(limits[master, engine.LOWER], ends[0])
+    upper = min(limits[master, engine.UPPER], ends[1])
+    if lower <= upper:
+        limits[master, engine.LOWER], limits[master, engine.UPPER] = lower, upper
+    passive[master, engine.FRICTION] += abs(law.multiplier) * passive[v, engine.FRICTION]
     limits[v, engine.LOWER], limits[v, engine.UPPER] = -np.inf, np.inf
     passive[v, engine.FRICTION] = 0.0
 

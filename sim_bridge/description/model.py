@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 import enum
+import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -136,6 +137,18 @@ class Mimic:
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+
+    def range_of_followed(self, lower: float, upper: float) -> tuple[float, float]:
+        """
+        Give the positions of the followed joint at which the follower is within lower and upper.
+
+        From the least to the greatest; inf, -inf where there are none.
+        """
+        if self.multiplier == 0.0:
+            is_within = lower <= self.offset <= upper
+            return (-math.inf, math.inf) if is_within else (math.inf, -math.inf)
+        first, last = ((end - self.offset) / self.multiplier for end in (lower, upper))
+        return min(first, last), max(first, last)
 
 
 @dataclass(frozen=True)

@@ -127,8 +127,9 @@ JOINT = Schema(
                 {
                     'lower': Numbers(required=False, infinite=True),
                     'upper': Numbers(required=False, infinite=True),
-                    'effort': Numbers(default='inf', required=False, minimum=0.0, infinite=True),
-                    'velocity': Numbers(default='inf', required=False, minimum=0.0, infinite=True),
+                    # a default that is no finding of its own
+                    'effort': Numbers(default='1', required=False, minimum=0.0, infinite=True),
+                    'velocity': Numbers(default='1', required=False, minimum=0.0, infinite=True),
                 }
             )
         ),

@@ -93,6 +93,27 @@ def resolve_mimics(
     }
 
 
+def check_mimic_limits(joints: Mapping[str, JointDescription], findings: Findings) -> None:
+    """Report followers whose stops leave no position that the followed joint can take."""
+    free = {name: (joint.limits.lower, joint.limits.upper) for name, joint in joints.items()}
+    for joint in joints.values():
+        if joint.mimic is None:
+            continue
+        followed = joint.mimic.joint
+        own = joint.limits.lower, joint.limits.upper
+        first, last = joint.mimic.range_of_followed(*own)
+        lower, upper = max(free[followed][0], first), min(free[followed][1], last)
+        if lower <= upper:
+            free[followed] = lower, upper
+            continue
+        place = Place('joint/mimic', joint.name, joint.line)
+        message = (
+            f'its limits {own[0]:g} to {own[1]:g} are ignored: it meets them nowhere while '
+            f'{followed!r} is within {free[followed][0]:g} to {free[followed][1]:g}'
+        )
+        findings.warning('mimic-limits', place, message, 'joint', followed)
+
+
 def _can_follow(
     joint: JointDescription, joints: Mapping[str, JointDescription], findings: Findings
 ) -> bool:

@@ -41,7 +41,7 @@ from sim_bridge.description.schema import (
     ROBOT_TAGS,
     SHAPE,
 )
-from sim_bridge.description.tree import check_tree, resolve_mimics
+from sim_bridge.description.tree import check_mimic_limits, check_tree, resolve_mimics
 
 
 def load_description(
@@ -131,6 +131,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     }
     tree_root = check_tree(links, joints.values(), parts.complete, place, findings)
     joints = resolve_mimics(gazebo.with_joint_physics(root, joints, links, findings), findings)
+    check_mimic_limits(joints, findings)
     description = RobotDescription(
         name=name or 'robot',
         root=tree_root,

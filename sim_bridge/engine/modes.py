@@ -119,7 +119,7 @@ def set_right_hand_side(
 
 
 @kernel
-def _next_mode(mode, v, effort, friction, lo, hi, v_slack, effort_slack):
+def next_mode(mode, v, effort, friction, lo, hi, v_slack, effort_slack):
     """
     Give the mode a joint should have.
 
@@ -189,7 +189,7 @@ def update_modes(
         joint, at = v_index[body], q_index[body]
         lo = lowest_velocity(limits, joint, q[at], h)
         hi = highest_velocity(limits, joint, q[at], h)
-        mode = _next_mode(mode_inout[joint], v_next[joint], constraint[joint],
+        mode = next_mode(mode_inout[joint], v_next[joint], constraint[joint],
                           passive[joint, FRICTION], lo, hi,
                           v_slack, hinge[body, 6] * (v_slack / h))
         if mode != mode_inout[joint]:

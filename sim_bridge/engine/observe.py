@@ -3,9 +3,7 @@ What the present state means: poses, motions and joint reactions at this very in
 
 `step` works in the middle of each step; what is read between steps is computed here, from scratch,
 for the state as it is: the forward dynamics at (q, v, u), so that every quantity with one stamp
-belongs to one instant. Efforts of stops, friction and holds are those that keep resting joints at
-rest; where one just changed a velocity it is its mean over the last step, so that an impact is
-read as the impulse it was.
+belongs to one instant. What stops, friction and holds do to joints is in `present`.
 """
 
 from __future__ import annotations
@@ -16,9 +14,12 @@ from sim_bridge.engine.inertia import mul_rigid
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.kinematics import move_bodies, place_bodies
 from sim_bridge.engine.mimic import apply_rows, compute_responses
-from sim_bridge.engine.model import FREE, FRICTION, LOWER, PRISMATIC, REVOLUTE, UPPER
-from sim_bridge.engine.modes import explicit_effort
-from sim_bridge.engine.state import AT_LOWER, AT_UPPER, HELD, LOOSE, STUCK
+from sim_bridge.engine.model import FREE, PRISMATIC, REVOLUTE
+from sim_bridge.engine.present import (
+    set_present_efforts,
+    start_present_modes,
+    update_present_modes,
+)
 from sim_bridge.engine.step import to_origin_acceleration
 from sim_bridge.engine.vec3 import (
     add,
@@ -46,16 +47,19 @@ SITE_TORQUE = 24
 SITE_FORCE = 27
 SITE_SIZE = 30
 
+_MAX_PIVOTS = 100
+
 
 @kernel
 def observe(table, site_body, site_frame, site_out):
     """
     Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
 
-    Nothing of the state changes, and nothing is done where it is as it was at the last call; then
-    False is returned. Afterwards, of the workspace, `pose`, `velocity` and `ddq` are the present
-    ones, `acceleration` holds the spatial accelerations less gravity and `force` the reaction of
-    each body's joint, parent on child; about each tree's O.
+    Nothing of the state changes, and nothing is done where q, v, u and the pushes are as they were
+    at the last call; then False is returned. For other changes, and after steps, the workspace's
+    `wrench` is to be filled with nan first. Afterwards, of the workspace, `pose`, `velocity` and
+    `ddq` are the present ones, `acceleration` holds the spatial accelerations less gravity and
+    `force` the reaction of each body's joint, parent on child; about each tree's O.
 
     A site is a frame fixed to a body. site_body: (ns,) the body. site_frame: (ns, 12) rotation by
     rows, then origin [m], in the body's frame. site_out: (ns, 30) rotation by rows and origin in
@@ -68,30 +72,13 @@ def observe(table, site_body, site_frame, site_out):
     changed = copy_changed(state.v, ws.v) or changed
     for body in range(state.wrench.shape[0]):
         changed = copy_changed(state.wrench[body], ws.wrench[body]) or changed
-    changed = set_present_efforts(model, state, ws.mode, ws.rhs) or changed
+    changed = copy_changed(state.u, ws.u) or changed
     if not changed:
         return False
     place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
                  ws.q,
                  ws.pose, ws.axis, ws.rigid)
-    factorize(model.parent, model.kind, model.v_index, model.passive,
-              ws.mode, ws.axis, ws.rigid, 0.0,
-              ws.articulated, ws.hinge)
-    if model.mimic.shape[0] > 0:
-        compute_responses(model.parent, model.kind, model.v_index, model.mimic, model.mimic_law,
-                          ws.articulated, ws.hinge, ws.axis, ws.mode,
-                          ws.v_next, ws.force, ws.acceleration,
-                          ws.response, ws.delassus)
-    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
-                ws.v, state.wrench, ws.pose, ws.axis, ws.rigid,
-                ws.velocity, ws.drift, ws.force)
-    solve(model.parent, model.kind, model.v_index,
-          ws.articulated, ws.hinge, ws.axis, ws.rhs,
-          ws.force, ws.acceleration, ws.ddq, ws.constraint)
-    if model.mimic.shape[0] > 0:
-        apply_rows(model.mimic, model.mimic_law,
-                   ws.v, ws.response, 0.0,
-                   ws.delassus, ws.ddq, ws.constraint)
+    find_accelerations(model, state, ws)
     accelerate_bodies(model.parent, model.kind, model.v_index,
                       ws.axis, ws.drift, ws.ddq,
                       ws.acceleration)
@@ -117,42 +104,40 @@ def copy_changed(source, into_out):
 
 
 @kernel
-def set_present_efforts(model, state, mode_inout, rhs_inout):
-    """
-    Write each joint's effort now, and the mode that keeps it at rest or lets it go.
-
-    Locked, at no acceleration, are those that friction, stop or hold keep at rest. Tells whether
-    anything differs from what was there.
-    """
-    changed = False
-    for joint in range(model.q_of_v.shape[0]):
-        at = model.q_of_v[joint]
-        lock = LOOSE
-        effort = state.u[joint]
-        if at >= 0:
-            mode, v = state.mode[joint], state.v[joint]
-            at_rest = v == 0.0 and state.acceleration[joint] == 0.0
-            at_stop = (mode == AT_UPPER and state.q[at] >= model.limits[joint, UPPER]
-                       or mode == AT_LOWER and state.q[at] <= model.limits[joint, LOWER])
-            if state.hold[joint] != 0 and v == 0.0:
-                lock = HELD
-            elif at_rest and (mode == STUCK or at_stop):
-                lock = mode
-            if lock != LOOSE:
-                effort = 0.0
-            else:
-                effort = explicit_effort(model.passive, joint, state.u[joint], state.q[at], v)
-                if mode >= STUCK:
-                    effort += state.force[joint]
-                elif v > 0.0:
-                    effort -= model.passive[joint, FRICTION]
-                elif v < 0.0:
-                    effort += model.passive[joint, FRICTION]
-        if mode_inout[joint] != lock or rhs_inout[joint] != effort:
-            mode_inout[joint] = lock
-            rhs_inout[joint] = effort
-            changed = True
-    return changed
+def find_accelerations(model, state, ws):
+    """Solve for the accelerations and for the joint modes that go with them."""
+    start_present_modes(model.q_of_v, model.passive, model.limits,
+                        ws.q, ws.v, state.hold, state.mode, state.acceleration, state.v_left,
+                        ws.mode)
+    for pivots in range(_MAX_PIVOTS):
+        factorize(model.parent, model.kind, model.v_index, model.passive,
+                  ws.mode, ws.axis, ws.rigid, 0.0,
+                  ws.articulated, ws.hinge)
+        if model.mimic.shape[0] > 0:
+            compute_responses(model.parent, model.kind, model.v_index,
+                              model.mimic, model.mimic_law,
+                              ws.articulated, ws.hinge, ws.axis, ws.mode,
+                              ws.rhs, ws.force, ws.acceleration,
+                              ws.response, ws.delassus)
+        set_present_efforts(model.q_of_v, model.passive, model.limits,
+                            ws.q, ws.v, ws.u, state.force, ws.mode,
+                            ws.rhs)
+        move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
+                    ws.v, state.wrench, ws.pose, ws.axis, ws.rigid,
+                    ws.velocity, ws.drift, ws.force)
+        solve(model.parent, model.kind, model.v_index,
+              ws.articulated, ws.hinge, ws.axis, ws.rhs,
+              ws.force, ws.acceleration, ws.ddq, ws.constraint)
+        if model.mimic.shape[0] > 0:
+            apply_rows(model.mimic, model.mimic_law,
+                       ws.v, ws.response, 0.0,
+                       ws.delassus, ws.ddq, ws.constraint)
+        changed = update_present_modes(model.kind, model.q_index, model.v_index,
+                                       model.passive, model.limits,
+                                       ws.q, ws.v, ws.u, ws.hinge, ws.ddq, ws.constraint,
+                                       2 * pivots > _MAX_PIVOTS, ws.mode)
+        if changed == 0:
+            break
 
 
 @kernel

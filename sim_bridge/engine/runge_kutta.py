@@ -14,7 +14,7 @@ from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.kinematics import move_bodies, place_bodies
 from sim_bridge.engine.mimic import apply_rows, compute_responses, follow
 from sim_bridge.engine.model import FREE, FRICTION, LOWER, UPPER, WELD
-from sim_bridge.engine.modes import explicit_effort
+from sim_bridge.engine.modes import explicit_effort, VELOCITY_SLACK
 from sim_bridge.engine.rotation import quat_mul, quat_normalize
 from sim_bridge.engine.state import LOOSE
 from sim_bridge.engine.step import is_finite, limit_efforts, to_origin_acceleration
@@ -47,6 +47,11 @@ def step_smoothly(table, tableau, n):
         ws.mode[joint] = LOOSE
         if state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0:
             return 0
+    for row in range(model.mimic.shape[0]):
+        following, followed = model.mimic[row, 0], model.mimic[row, 1]
+        apart = state.v[following] - model.mimic_law[row, 0] * state.v[followed]
+        if abs(apart) > VELOCITY_SLACK * (1.0 + abs(state.v[following])):
+            return 0
     limit_efforts(model.limits, state.u)
     for done in range(n):
         for stage in range(STAGES):
@@ -67,6 +72,7 @@ def step_smoothly(table, tableau, n):
         for joint in range(state.v.shape[0]):
             state.acceleration[joint] = (ws.v[joint] - state.v[joint]) / h
             state.v[joint] = ws.v[joint]
+            state.v_left[joint] = ws.v[joint]
             state.mode[joint] = LOOSE
             state.force[joint] = 0.0
     return n

@@ -48,7 +48,9 @@ class State(NamedTuple):
     acceleration: FloatVector
     """(nv,) change of v in the last step over its length [m/s², rad/s²]."""
     force: FloatVector
-    """(nv,) last effort of a stop, sticking friction or the hold [N, N m]; 0 where loose."""
+    """(nv,) last effort of a stop, friction or the hold [N, N m]; 0 where there was none."""
+    v_left: FloatVector
+    """(nv,) v as the last step left it, to tell what was written since."""
 
 
 def make_state(model: Model) -> State:
@@ -56,7 +58,8 @@ def make_state(model: Model) -> State:
     nv = velocity_count(model)
     state = State(q=np.zeros(position_count(model)), v=np.zeros(nv), u=np.zeros(nv),
                   wrench=np.zeros((body_count(model), 6)), hold=np.zeros(nv, np.int64),
-                  mode=np.zeros(nv, np.int64), acceleration=np.zeros(nv), force=np.zeros(nv))
+                  mode=np.zeros(nv, np.int64), acceleration=np.zeros(nv), force=np.zeros(nv),
+                  v_left=np.zeros(nv))
     for body in range(body_count(model)):
         if model.kind[body] in (FREE, FREE_SINGLE):
             state.q[model.q_index[body] + 6] = 1.0

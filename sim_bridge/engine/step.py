@@ -11,7 +11,7 @@ from sim_bridge.engine.integrator import drift, keep_within_stops
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.kinematics import move_bodies, place_bodies
 from sim_bridge.engine.mimic import apply_rows, compute_responses, follow
-from sim_bridge.engine.model import EFFORT, FREE, FREE_SINGLE
+from sim_bridge.engine.model import EFFORT, FREE, FREE_SINGLE, FRICTION
 from sim_bridge.engine.modes import (
     set_right_hand_side,
     settle_locked,
@@ -19,6 +19,7 @@ from sim_bridge.engine.modes import (
     update_modes,
     VELOCITY_SLACK,
 )
+from sim_bridge.engine.state import SLIDING_BACK, SLIDING_FORTH
 from sim_bridge.engine.vec3 import add, load3, load_v
 
 # what `step` returns first
@@ -58,7 +59,7 @@ def step(table, n):
         if pivots > options.max_pivots:
             status = NOT_CONVERGED
         most_pivots = max(most_pivots, pivots)
-        commit(state, ws, h)
+        commit(model.passive, state, ws, h)
     return status, n, most_pivots
 
 
@@ -174,12 +175,19 @@ def is_finite(values):
 
 
 @kernel
-def commit(state, ws, h):
+def commit(passive, state, ws, h):
     """Make the new velocities, positions and joint modes the state."""
     for joint in range(state.v.shape[0]):
+        mode = ws.mode[joint]
         state.force[joint] = ws.constraint[joint]
+        if mode == SLIDING_FORTH or mode == SLIDING_BACK:
+            state.force[joint] = -mode * passive[joint, FRICTION]
+            if mode * ws.v_next[joint] < 0.0:
+                # by rounding alone, or `update_modes` would have had it stick
+                ws.v_next[joint] = 0.0
         state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / h
         state.v[joint] = ws.v_next[joint]
-        state.mode[joint] = ws.mode[joint]
+        state.v_left[joint] = ws.v_next[joint]
+        state.mode[joint] = mode
     for at in range(state.q.shape[0]):
         state.q[at] = ws.q[at]

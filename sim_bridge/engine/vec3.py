@@ -87,18 +87,6 @@ def mul_tv(m, v):
 
 
 @kernel
-def mul_vm(v, m):
-    """Give vᵀ m, a row."""
-    return mul_tv(m, v)
-
-
-@kernel
 def mul_mm(a, b):
     """Give a b."""
     return mul_tv(b, a[0]), mul_tv(b, a[1]), mul_tv(b, a[2])
-
-
-@kernel
-def column(m, k):
-    """Give column k of m."""
-    return m[0][k], m[1][k], m[2][k]

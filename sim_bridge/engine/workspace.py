@@ -44,6 +44,8 @@ class Workspace(NamedTuple):
     """(nq,) the configuration of the evaluation."""
     v: FloatVector
     """(nv,) the velocity of the evaluation."""
+    u: FloatVector
+    """(nv,) the efforts of the evaluation."""
     v_next: FloatVector
     """(nv,) velocity at the end of the step."""
     rhs: FloatVector
@@ -75,7 +77,8 @@ def make_workspace(model: Model) -> Workspace:
         force=np.zeros((nb, 6)), acceleration=np.zeros((nb, 6)),
         # unlike any wrench, so that the first observation finds everything changed
         wrench=np.full((nb, 6), np.nan),
-        q=np.zeros(nq), v=np.zeros(nv), v_next=np.zeros(nv), rhs=np.zeros(nv), ddq=np.zeros(nv),
+        q=np.zeros(nq), v=np.zeros(nv), u=np.zeros(nv), v_next=np.zeros(nv),
+        rhs=np.zeros(nv), ddq=np.zeros(nv),
         constraint=np.zeros(nv), mode=np.zeros(nv, np.int64),
         q_slopes=np.zeros((6, nq)), v_slopes=np.zeros((6, nv)),
         response=np.zeros((nm, 2, nv)), delassus=np.zeros((nm, nm + 1)))

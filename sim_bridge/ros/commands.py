@@ -56,12 +56,11 @@ class EffortCommands:
         """
         Prepare for a robot, and hold it if so told.
 
-        Parameters ---------- robot: its joint names and effort limits are read here, once.
-        ordered_joints: the joints of `accept_ordered`, in order. Raises UnknownNameError.
-        timeout_ns: simulated time [ns] without a command after which it has timed out; 0 for
-        never. timeout_policy: 'zero', 'hold' or 'last'. hold_until_first: whether the robot is
-        held until the first command.
-
+        robot: its joint names and effort limits are read here, once.
+        ordered_joints: the joints of `accept_ordered`, in order; raises UnknownNameError.
+        timeout_ns: simulated time [ns] without a command after which it has timed out; 0: never.
+        timeout_policy: 'zero', 'hold' or 'last'.
+        hold_until_first: whether the robot is held until the first command.
         """
         self.counts = CommandCounts()
         self._robot = robot

@@ -37,6 +37,7 @@ class Diagnostics:
         """
         self._pacer, self._simulator = pacer, simulator
         self._name = node.get_fully_qualified_name().lstrip('/')
+        self._unconverged = 0
         self._counted = {
             interface.robot.name: CommandCounts() for interface in simulator.interfaces
         }
@@ -116,14 +117,17 @@ class Diagnostics:
         return self._status(f'commands of {robot.name}', level, summary, values)
 
     def _solver(self) -> DiagnosticStatus:
-        report = self._simulator.world.report
-        if report.converged:
-            level, summary = DiagnosticStatus.OK, 'converged'
+        unconverged = self._simulator.unconverged
+        lately = unconverged - self._unconverged
+        self._unconverged = unconverged
+        if lately:
+            level = DiagnosticStatus.WARN
+            summary = f'{lately} control steps left a stop or friction with a wrong sign'
         else:
-            level, summary = DiagnosticStatus.WARN, 'the last step did not converge'
+            level, summary = DiagnosticStatus.OK, 'converged'
         values = {
-            name: f'{value:.6g}' if isinstance(value, float) else str(value)
-            for name, value in asdict(report).items()
+            'most pivots in a step': str(self._simulator.take_most_pivots()),
+            'control steps not converged since start': str(unconverged),
         }
         return self._status('solver', level, summary, values)
 

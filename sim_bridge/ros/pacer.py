@@ -76,13 +76,14 @@ class Pacer:
         """
         Prepare the thread; `start` starts it.
 
-        Parameters ---------- tick: what to call. If it raises, the pacer pauses and reports the
-        error; it can be resumed. tick_ns: simulated time of one tick [ns]. real_time_factor:
-        simulated seconds per second; 0 for as fast as possible. paused: whether to start paused.
-        idle: called about ten times a second while paused. on_start: called on the thread before
-        anything else. on_error: called on the thread with what `tick` raised. clock: the clock to
-        sleep by; the system's unless given.
-
+        tick: what to call; if it raises, the pacer pauses and reports it, and can be resumed.
+        tick_ns: simulated time of one tick [ns].
+        real_time_factor: simulated seconds per second; 0 for as fast as possible.
+        paused: whether to start paused.
+        idle: called about ten times a second while paused.
+        on_start: called on the thread before anything else.
+        on_error: called on the thread with what `tick` raised.
+        clock: the clock to sleep by; the system's unless given.
         """
         self.statistics = TickStatistics(tick_ns)
         self._tick, self._idle, self._on_start, self._on_error = tick, idle, on_start, on_error

@@ -107,7 +107,8 @@ class _Signals:
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            # what ends because of a signal must not fall over the next one on its way out
+            signal.signal(number, signal.SIG_IGN if self.stop_requested else handler)
 
     def only_set_flag(self) -> None:
         """From now on, do not raise."""

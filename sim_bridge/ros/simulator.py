@@ -57,6 +57,8 @@ class Simulator:
         self._substeps = parameters.substeps
         self._clock = clock_stream(node)
         self._clock_rate = Rate(parameters.clock_rate)
+        self.unconverged = 0
+        self._most_pivots = 0
 
     @property
     def time_ns(self) -> int:
@@ -69,12 +71,20 @@ class Simulator:
         for interface in self.interfaces:
             interface.commands.apply(now)
         self.world.step(self._substeps)
+        report = self.world.report
+        self._most_pivots = max(self._most_pivots, report.pivots)
+        self.unconverged += not report.converged
         time_ns = self.time_ns
         stamp = pack_stamp(time_ns)
         for interface in self.interfaces:
             interface.publish(time_ns, stamp)
         if self._clock_rate.is_due(time_ns):
             self._clock.publish(stamp)
+
+    def take_most_pivots(self) -> int:
+        """Give the most pivots a step needed since the last call."""
+        most, self._most_pivots = self._most_pivots, 0
+        return most
 
     def publish_clock(self) -> None:
         """Publish /clock as it stands, for those who come while the simulation is paused."""

@@ -9,19 +9,32 @@ truth of that instant.
 from __future__ import annotations
 
 import abc
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.model import SensorDescription
 from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
 from sim_bridge.sensors.noise import Noise, NoiseState
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import SensorDescription
 
 _UNSAMPLED = -1
 
 # the sample step, then each quantity's measured and true values and its noise
 Saved = tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
+
+
+class Link(Protocol):
+    """What a device needs of the link that carries it: the library's `Link` is one."""
+
+    name: str
+    parent: Link | None
+
+    @property
+    def R(self) -> np.ndarray:
+        """(3, 3) rotation of its frame in the world."""
 
 
 class Reading:
@@ -70,12 +83,18 @@ class Device(Reading, abc.ABC):
     def __init__(
         self,
         description: SensorDescription,
-        link: object,
+        link: Link,
         robot_name: str,
         seed: int,
         time_step: float,
+        gravity: np.ndarray,
     ):
-        """Set the device up; the world's seed and the names decide its noise."""
+        """
+        Set the device up.
+
+        The world's seed and the names decide its noise. gravity: (3,) [m/s²], world axes, which
+        accelerometers feel.
+        """
         super().__init__(self.quantities)
         self.description = description
         self.name = description.name
@@ -83,6 +102,7 @@ class Device(Reading, abc.ABC):
         self.truth = Reading(self.quantities)
         self.sample_step = _UNSAMPLED
         self.time_step = time_step
+        self.gravity = gravity
         self.period = 1
         if description.update_rate > 0:
             self.period = max(1, round(1.0 / (description.update_rate * time_step)))
@@ -163,6 +183,13 @@ class ForceSensor(Device):
 
     quantities = ('force', 'torque')
 
+    @property
+    def frame_id(self) -> str:
+        """The frame of the values: as declared, else the one whose axes SDF's frame chose."""
+        if self.description.frame_id or self.description.frame == 'sensor':
+            return super().frame_id
+        return (self.link.parent if self.description.frame == 'parent' else self.link).name
+
     def measure(self, site: np.ndarray) -> None:
         """Write the truth of a site row."""
         sign = -1.0 if self.description.measure_direction == 'parent_to_child' else 1.0
@@ -193,48 +220,31 @@ class AccelerationSensor(Device):
 
     quantities = ('linear_acceleration',)
 
-    def __init__(
-        self,
-        description: SensorDescription,
-        link: object,
-        robot_name: str,
-        seed: int,
-        time_step: float,
-        gravity: np.ndarray,
-    ):
-        """Set the device up; gravity: (3,) [m/s²], world axes."""
-        super().__init__(description, link, robot_name, seed, time_step)
-        self._gravity = gravity
-
     def measure(self, site: np.ndarray) -> None:
         """Write the truth of a site row."""
-        np.dot(site[SITE_DV : SITE_DV + 3] - self._gravity, _rotation(site), out=self.truth.dv)
+        np.dot(site[SITE_DV : SITE_DV + 3] - self.gravity, _rotation(site), out=self.truth.dv)
 
 
 class ImuSensor(Device):
     """A rate gyro and an accelerometer in one place, and the orientation of both."""
 
-    def __init__(
-        self,
-        description: SensorDescription,
-        link: object,
-        robot_name: str,
-        seed: int,
-        time_step: float,
-        gravity: np.ndarray,
-    ):
-        """Set the device up; gravity: (3,) [m/s²], world axes."""
-        super().__init__(description, link, robot_name, seed, time_step)
-        self.gyro = RateGyroSensor(description, link, robot_name, seed, time_step)
-        self.accelerometer = AccelerationSensor(
-            description, link, robot_name, seed, time_step, gravity)
-        self._rotation = np.full((3, 3), np.nan)
-        self.is_silent = self.gyro.is_silent and self.accelerometer.is_silent
+    def __init__(self, *arguments: Any):
+        """Set the device up, with the arguments of any device."""
+        super().__init__(*arguments)
+        self.gyro = RateGyroSensor(*arguments)
+        self.accelerometer = AccelerationSensor(*arguments)
+        self._orientation = np.full(4, np.nan)
+        # the orientation's sign follows from the sample before, so none may be left out
+        self.is_silent = False
 
     @property
     def orientation(self) -> np.ndarray:
-        """(4,) quaternion x y z w of the sensor frame in the world (ENU); nan before a sample."""
-        return quaternion_from_matrix(self._rotation)
+        """
+        (4,) quaternion x y z w of the sensor frame in the world (ENU); nan before a sample.
+
+        Its sign is that nearest to the sample before, so that it never jumps; w >= 0 in the first.
+        """
+        return self._orientation.copy()
 
     def standard_deviations(self, quantity: str) -> np.ndarray:
         """Give the (3,) stddev of the white noise of a quantity, in its unit."""
@@ -243,7 +253,10 @@ class ImuSensor(Device):
 
     def measure(self, site: np.ndarray) -> None:
         """Write the truth of a site row."""
-        self._rotation[:] = _rotation(site)
+        quaternion = quaternion_from_matrix(_rotation(site))
+        # before the first sample the product is nan, and the sign stays
+        is_opposite = self._orientation @ quaternion < 0.0
+        self._orientation[:] = -quaternion if is_opposite else quaternion
 
     def sample(self, site: np.ndarray, step: int) -> None:
         """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
@@ -254,14 +267,14 @@ class ImuSensor(Device):
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
         self.sample_step = _UNSAMPLED
-        self._rotation[:] = np.nan
+        self._orientation[:] = np.nan
         self.gyro.reset(seed)
         self.accelerometer.reset(seed)
 
     def save(self) -> tuple[int, dict]:
         """Give the samples and the noise's point in its stream."""
         return self.sample_step, {
-            'rotation': self._rotation.copy(),
+            'orientation': self._orientation.copy(),
             'gyro': self.gyro.save(),
             'accelerometer': self.accelerometer.save(),
         }
@@ -269,7 +282,7 @@ class ImuSensor(Device):
     def restore(self, saved: tuple[int, dict]) -> None:
         """Go back to what `save` gave."""
         self.sample_step, values = saved
-        self._rotation[:] = values['rotation']
+        self._orientation[:] = values['orientation']
         self.gyro.restore(values['gyro'])
         self.accelerometer.restore(values['accelerometer'])
 
