@@ -165,6 +165,7 @@ def test_links_move_as_frames(twin):
     for joint in robot.joints:
         if joint.coordinates == (1, 1):
             joint.damping = joint.friction = 0.0
+            joint.effort_limit = np.inf
     robot.u = np.random.default_rng(3).normal(size=len(robot.joint_names))
     u = np.concatenate([np.zeros(twin.first), robot.u])
     a = pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u)).copy()
@@ -194,6 +195,7 @@ def test_reactions(twin):
     for joint in robot.joints:
         if joint.coordinates == (1, 1):
             joint.damping = joint.friction = 0.0
+            joint.effort_limit = np.inf
     robot.u = np.random.default_rng(4).normal(size=len(robot.joint_names))
     u = np.concatenate([np.zeros(twin.first), robot.u])
     a = pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u)).copy()

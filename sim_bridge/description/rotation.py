@@ -44,25 +44,21 @@ def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
 
     It is nan where the rotation is not finite.
     """
-    r = rotation
-    squares = np.array(
-        [
-            1.0 + r[0, 0] - r[1, 1] - r[2, 2],
-            1.0 - r[0, 0] + r[1, 1] - r[2, 2],
-            1.0 - r[0, 0] - r[1, 1] + r[2, 2],
-            1.0 + r[0, 0] + r[1, 1] + r[2, 2],
-        ]
-    )
-    if not np.isfinite(squares).all():
+    # plain floats: an IMU comes here with every sample, and numpy is slow with single numbers
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = np.asarray(rotation, dtype=float).ravel().tolist()
+    # four times the squares of x, y, z and w
+    squares = (1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz, 1.0 + xx + yy + zz)
+    if not math.isfinite(sum(squares)):
         return np.full(4, np.nan)
-    xy, xz, yz = r[1, 0] + r[0, 1], r[0, 2] + r[2, 0], r[2, 1] + r[1, 2]
-    wx, wy, wz = r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]
-    k = int(np.argmax(squares))
-    rows = [
-        [squares[0], xy, xz, wx],
-        [xy, squares[1], yz, wy],
-        [xz, yz, squares[2], wz],
-        [wx, wy, wz, squares[3]],
-    ]
-    quaternion = np.array(rows[k]) / (2.0 * math.sqrt(squares[k]))
-    return -quaternion if quaternion[3] < 0.0 else quaternion
+    largest = max(squares)
+    k = squares.index(largest)
+    if k == 0:
+        row = (largest, yx + xy, xz + zx, zy - yz)
+    elif k == 1:
+        row = (yx + xy, largest, zy + yz, xz - zx)
+    elif k == 2:
+        row = (xz + zx, zy + yz, largest, yx - xy)
+    else:
+        row = (zy - yz, xz - zx, yx - xy, largest)
+    scale = math.copysign(0.5 / math.sqrt(largest), row[3] or 1.0)
+    return np.array(row) * scale
