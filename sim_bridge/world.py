@@ -73,7 +73,7 @@ class World:
         self.seed = int(seed)
         self.integrator = integrator
         self.step_count = 0
-        self.report = StepReport()
+        self._steps, self._pivots, self._converged = 0, 0, True
         self.robots: dict[str, Robot] = {}
         self._options = Options(
             time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100)
@@ -165,6 +165,11 @@ class World:
         self.invalidate()
 
     @property
+    def report(self) -> StepReport:
+        """How the last `step` call went."""
+        return StepReport(self._steps, self._pivots, self._converged)
+
+    @property
     def time(self) -> float:
         """Simulated time [s]."""
         return self.step_count * self.time_step_ns * 1e-9
@@ -179,9 +184,11 @@ class World:
         """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise InvalidValueError('n', n, 'an integer of at least 0')
-        self.report = StepReport()
+        self._steps, self._pivots, self._converged = 0, 0, True
         end = self.step_count + int(n)
         try:
+            if not self._sampled:
+                self._advance(end - self.step_count)
             while self.step_count < end:
                 stops = [self._next_sample(device, end) for device, _ in self._sampled]
                 self._advance(min([end, *stops]) - self.step_count)
@@ -211,7 +218,7 @@ class World:
         self.model.frame[:] = self._initial_frame
         self.invalidate()
         self._pushed = False
-        self.report = StepReport()
+        self._steps, self._pivots, self._converged = 0, 0, True
         if time:
             self.step_count = 0
         for device, _ in self._sampled:
@@ -268,6 +275,10 @@ class World:
 
     def observed_sites(self) -> np.ndarray:
         """Give (ns, 30) the sites of `engine.observe` at the present state."""
+        if not self._is_observed:
+            # unlike any wrench, so that everything is computed anew
+            self._observed.wrench.fill(np.nan)
+            self._is_observed = True
         observe(self._observer.table, self._site_body, self._site_frame, self._sites)
         return self._sites
 
@@ -278,7 +289,7 @@ class World:
 
     def invalidate(self) -> None:
         """Forget observations, since the model's parameters changed."""
-        self._observed.wrench.fill(np.nan)
+        self._is_observed = False
 
     def add_wrench(
         self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
@@ -309,13 +320,10 @@ class World:
     def _count(self, status: int, done: int, pivots: int) -> None:
         """Take account of steps that a kernel has taken."""
         self.step_count += done
-        so_far = self.report
-        self.report = StepReport(
-            so_far.steps + done,
-            max(so_far.pivots, pivots),
-            so_far.converged and status != stepper.NOT_CONVERGED,
-        )
-        self.invalidate()
+        self._is_observed = False
+        self._steps += done
+        self._pivots = max(self._pivots, pivots)
+        self._converged = self._converged and status != stepper.NOT_CONVERGED
         if status == stepper.NOT_FINITE:
             raise SimulationError(self._describe_not_finite())
 
@@ -355,6 +363,7 @@ class World:
         self._observed = make_workspace(model)
         self._observer = Handle(model, self._options, state, self._observed)
         self._pushed = False
+        self._is_observed = False
         frames, first = [], 0
         for robot, at in zip(robots, offsets, strict=True):
             robot.bind(at, first)
