@@ -3,7 +3,8 @@ Draw docs/running_arm.png: what the topics of a running arm say.
 
 Start a robot that moves, in one terminal, and run this in another with the same environment:
 
-    .venv/bin/python -m sim_bridge run arm --controller computed_torque --params docs/sinusoid.yaml
+    .venv/bin/python -m sim_bridge run arm --controller computed_torque \
+        --params docs/sinusoid.yaml --real-time-factor 0.5
     .venv/bin/python docs/plot_running_arm.py
 """
 
