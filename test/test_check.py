@@ -101,7 +101,6 @@ def test_json_holds_every_finding(write, capsys):
 
 def test_package_paths_and_xacro_arguments(write, tmp_path, capsys):
     """Pass both on, more than once."""
-    pytest.importorskip('xacro')
     (tmp_path / 'bot').mkdir()
     (tmp_path / 'bot' / 'a.stl').touch()
     path = write(

@@ -189,7 +189,6 @@ def test_unknown_robots(tmp_path):
 
 def test_xacro_text_and_files(tmp_path):
     """Expand text, .xacro files and .urdf files that hold xacro, with arguments."""
-    pytest.importorskip('xacro')
     sources = [XACRO]
     for name in ('a.urdf.xacro', 'a.xacro', 'a.urdf'):
         path = tmp_path / name
@@ -205,7 +204,6 @@ def test_xacro_text_and_files(tmp_path):
 
 def test_xacro_includes_count_from_the_file(tmp_path, monkeypatch):
     """Include a file beside the first one, from another working directory."""
-    pytest.importorskip('xacro')
     (tmp_path / 'part.xacro').write_text(
         '<x xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="part"/></x>'
     )
@@ -231,7 +229,6 @@ def test_xacro_includes_count_from_the_file(tmp_path, monkeypatch):
 )
 def test_xacro_errors(broken, capfd):
     """Report what xacro cannot expand, and print nothing."""
-    pytest.importorskip('xacro')
     with pytest.raises(DescriptionError) as caught:
         load_description(broken)
     assert [finding.code for finding in caught.value.report.errors] == ['xacro']

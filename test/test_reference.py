@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-reference = pytest.importorskip('sim_bridge.control.reference')
+from sim_bridge.control import reference
 
 START = np.array([0.3, -1.0, 2.0])
 CENTER = np.array([1.0, -1.0, 1.5])
