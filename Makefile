@@ -25,8 +25,8 @@ help:  ## show this
 run: $(VENV)/.run  ## simulate ROBOT (default: arm), held by a controller in a second process; Ctrl-C ends both
 	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(ARGS)
 
-test: $(VENV)/.test  ## run all tests
-	@$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.test  ## run all tests, on all processors
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 bench: $(VENV)/.bench  ## time a step beside MuJoCo, ODE and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -21,6 +21,7 @@ ROS_WHEELS = (
     'sensor-msgs>=5.3,<6',
     'std-msgs>=5.3,<6',
     'std-srvs>=5.3,<6',
+    'visualization-msgs>=5.3,<6',
 )
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
@@ -64,6 +65,11 @@ setup(
     install_requires=[
         'numba>=0.58',
         'numpy>=1.24',
+        # by it trimesh reads DAE files
+        'pycollada>=0.8',
+        'pyyaml>=6',
+        'scipy>=1.11',
+        'trimesh>=4.6',
         'urdf-parser-py>=0.0.4',
         'xacro>=2.1',
     ],
@@ -77,7 +83,8 @@ setup(
             'matplotlib>=3.8',
             'mujoco>=3.2',
             'pin>=3.4',
-            'scipy>=1.11',
+            # there are wheels for these only; elsewhere a compiler builds it for half an hour
+            'pybullet>=3.2.6 ; python_version < "3.12"',
         ],
         # beside `bench`, whose peers are what the tests compare with
         'test': [
@@ -86,6 +93,7 @@ setup(
             # 9 and later fail under a sourced Jazzy, whose launch_testing plugin they refuse
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',
+            'pytest-xdist>=3.6',
             'ruff>=0.9',
             'transforms3d>=0.4',
         ],

@@ -11,9 +11,35 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from benchmarks import cold_start, energy, step
+from benchmarks import (
+    boxes,
+    broad_phase,
+    cold_start,
+    collision,
+    energy,
+    friction,
+    piles,
+    simbenchmark,
+    stack,
+    stand,
+    step,
+)
 
-_BENCHMARKS = {'step': step.run, 'energy': energy.run, 'cold_start': cold_start.run}
+_BENCHMARKS = {
+    'step': step.run,
+    'energy': energy.run,
+    'cold_start': cold_start.run,
+    # with contacts
+    'simbenchmark': simbenchmark.run,
+    'boxes': boxes.run,
+    'friction': friction.run,
+    'stack': stack.run,
+    'stand': stand.run,
+    'piles': piles.run,
+    # finding contacts, alone
+    'collision': collision.run,
+    'broad_phase': broad_phase.run,
+}
 _ROOT = Path(__file__).parent.parent
 
 

@@ -47,10 +47,15 @@ def find_missing_robots() -> dict[str, str]:
     return {}
 
 
-def real_robot(name: str) -> Mechanism:
-    """Read one of REAL_ROBOTS, bare: masses and joints only."""
+def real_robot(name: str, *, shapes: bool = False) -> Mechanism:
+    """Read one of REAL_ROBOTS, bare: masses and joints only, and shapes if asked for."""
     path, free_root = REAL_ROBOTS[name]
-    return read_urdf(example_robot(path), name, free_root=free_root)
+    return read_urdf(example_robot(path), name, free_root=free_root, shapes=shapes)
+
+
+def our_robot(name: str, *, shapes: bool = False) -> Mechanism:
+    """Read one of the robots this package ships; its root flies freely."""
+    return read_urdf(_OUR_ROBOTS / f'{name}.urdf', name, free_root=True, shapes=shapes)
 
 
 def double_pendulum() -> Mechanism:

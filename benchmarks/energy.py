@@ -28,6 +28,7 @@ from benchmarks.mechanism import (
 from benchmarks.peers import build, find_missing, Peer, versions
 from benchmarks.reference import double_pendulum_angles, free_body_motion
 from benchmarks.report import Report, Target
+from benchmarks.scenes import anymal_angles
 
 OURS = 'sim_bridge'
 OURS_RK5 = 'sim_bridge rk5'
@@ -103,10 +104,6 @@ _PUBLISHED_COMPLEX = {
 _PUBLISHED_ANYMAL = {
     'RaiSim': 0.0118, 'MuJoCo Euler': 3.48, 'MuJoCo RK4': 1.6e-17, 'Bullet': 3.65,
     'ODE': 3.89, 'ODE quick': 3.92, 'DART': 236.8,
-}
-_ANYMAL_ANGLES = {
-    'LF': (0.03, 0.4, -0.8), 'RF': (-0.03, 0.4, -0.8),
-    'LH': (0.03, -0.4, 0.8), 'RH': (-0.03, -0.4, 0.8),
 }
 
 
@@ -185,10 +182,8 @@ def anymal_energy_error(name: str, duration_scale: float = 1.0) -> float:
     2 s of flight that follow.
     """
     mechanism, gravity = real_robot('anymal_b'), np.array([0.0, 0.0, -9.81])
-    angles = [_ANYMAL_ANGLES[joint[:2]][('HAA', 'HFE', 'KFE').index(joint[3:])]
-              for joint in mechanism.joint_names]
     peer = build(name, mechanism, TIME_STEP, gravity)
-    peer.reset(replace(zero_state(mechanism), q=np.array(angles),
+    peer.reset(replace(zero_state(mechanism), q=anymal_angles(mechanism),
                        position=np.array([0.0, 0.0, 2.0])))
     seconds = round(1.0 * duration_scale / TIME_STEP)
     peer.push(-2.0 * mechanism.mass * gravity)

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from benchmarks.shapes import Placed
+
 REVOLUTE = 'revolute'
 PRISMATIC = 'prismatic'
 FREE = 'free'
@@ -28,6 +30,7 @@ class Body:
         joint position 0.
     axis: (3,) unit vector in the joint frame. com: (3,) centre of mass in the body's frame.
     inertia: (3, 3) about the centre of mass, in the body's axes.
+    shapes: what it touches others with; only scenes with contacts look at them.
     """
 
     name: str
@@ -40,6 +43,7 @@ class Body:
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     axis: np.ndarray = field(default_factory=lambda: np.array([0.0, 0.0, 1.0]))
+    shapes: tuple[Placed, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -133,6 +137,13 @@ def quaternion_from(rotation: np.ndarray) -> np.ndarray:
     ])
     quaternion = np.linalg.eigh(k, UPLO='L').eigenvectors[:, -1]
     return quaternion if quaternion[3] >= 0.0 else -quaternion
+
+
+def quaternion_along(direction: np.ndarray) -> np.ndarray:
+    """Return the quaternion x y z w that turns z to a unit vector, which is not -z, directly."""
+    x, y, z = direction
+    quaternion = np.array([-y, x, 0.0, 1.0 + z])
+    return quaternion / np.linalg.norm(quaternion)
 
 
 def rotation_from(quaternion: np.ndarray) -> np.ndarray:

@@ -12,12 +12,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from benchmarks.energy import SAMPLE_STEPS, TIME_STEP
+from benchmarks.friction import CONE
 from benchmarks.report import Report
 
 
 def draw(report: Report, folder: Path) -> list[Path]:
     """Draw the figure of a report, if it has one; return the paths written."""
-    painter = {'step': _draw_step, 'energy': _draw_energy}.get(report.name)
+    painter = {'step': _draw_step, 'energy': _draw_energy, 'piles': _draw_piles,
+               'stand': _draw_stand, 'friction': _draw_friction}.get(report.name)
     if painter is None:
         return []
     folder.mkdir(parents=True, exist_ok=True)
@@ -29,18 +31,60 @@ def draw(report: Report, folder: Path) -> list[Path]:
 
 
 def _draw_step(data):
+    chains = {n: {name: seconds * 1e6 for name, seconds in row.items()}
+              for n, row in data['chains'].items()}
     figure, axes = plt.subplots(figsize=(7.0, 4.5))
-    names = list(dict.fromkeys(name for row in data['chains'].values() for name in row))
-    for name in names:
-        lengths = [n for n, row in data['chains'].items() if name in row]
-        axes.loglog(lengths, [data['chains'][n][name] * 1e6 for n in lengths], marker='o',
-                    label=name, linewidth=2.5 if name == 'sim_bridge' else 1.2)
-    axes.set(xlabel='links of the chain', ylabel='time per step [µs]', xticks=lengths)
-    axes.set_xticklabels(lengths)
-    axes.minorticks_off()
-    axes.grid(alpha=0.3)
+    _draw_growth(axes, chains, 'links of the chain')
+    axes.set(ylabel='time per step [µs]')
     axes.legend(fontsize='small')
     return figure
+
+
+def _draw_piles(data):
+    figure, panels = plt.subplots(1, 2, figsize=(12.0, 4.5), sharey=True)
+    for axes, phase in zip(panels, ('falling', 'rest'), strict=True):
+        _draw_growth(axes, {count: {name: times[phase] for name, times in rows.items()}
+                            for count, rows in data['piles'].items()}, 'balls in the bin')
+        axes.set(title={'falling': 'falling together', 'rest': 'lying in a pile'}[phase])
+    panels[0].set(ylabel='time per step of 1 ms [µs]')
+    panels[1].legend(fontsize='small')
+    return figure
+
+
+def _draw_stand(data):
+    figure, axes = plt.subplots(figsize=(7.0, 4.5))
+    _draw_growth(axes, data['robots'], 'standing ANYmals')
+    axes.set(ylabel='time per step of 5 ms [µs]')
+    axes.legend(fontsize='small')
+    return figure
+
+
+def _draw_friction(data):
+    figure, axes = plt.subplots(figsize=(6.0, 6.0), subplot_kw={'projection': 'polar'})
+    for name, angles in data['angles'].items():
+        directions = 2.0 * np.pi * np.arange(len(angles) + 1) / len(angles)
+        axes.plot(directions, [*angles, angles[0]], marker='.', label=name, linewidth=_width(name))
+    axes.plot(np.linspace(0.0, 2.0 * np.pi, 200), np.full(200, CONE), 'k:', linewidth=0.8,
+              label='exact')
+    axes.set(title='tilt at which a block slips [deg]', ylim=(0.0, 40.0))
+    axes.legend(fontsize='small', loc='lower right')
+    return figure
+
+
+def _draw_growth(axes, rows, what):
+    """Draw times by engine over a number, on logarithmic axes."""
+    for name in dict.fromkeys(name for row in rows.values() for name in row):
+        numbers = [n for n, row in rows.items() if name in row]
+        axes.loglog(numbers, [rows[n][name] for n in numbers], marker='o', label=name,
+                    linewidth=_width(name))
+    axes.set(xlabel=what, xticks=list(rows))
+    axes.set_xticklabels(rows)
+    axes.minorticks_off()
+    axes.grid(alpha=0.3)
+
+
+def _width(name):
+    return 2.5 if name == 'sim_bridge' else 1.2
 
 
 def _draw_energy(data):
@@ -52,7 +96,7 @@ def _draw_energy(data):
             error = np.abs(row['energies'])
             times = np.arange(len(error)) * SAMPLE_STEPS * TIME_STEP
             axes.semilogy(times, np.maximum(error, 1e-16), label=name,
-                          linewidth=2.5 if name == 'sim_bridge' else 1.2)
+                          linewidth=_width(name))
         axes.set(title=title, xlabel='time [s]', ylabel='energy error [J]')
         axes.grid(alpha=0.3)
     panels[0].legend(fontsize='small')

@@ -66,3 +66,19 @@ def measure(steppers: Mapping[str, Stepper], rounds: int) -> dict[str, float]:
         for name, stepper in steppers.items():
             times[name].append(stepper.time_batch())
     return {name: float(np.median(values)) for name, values in times.items()}
+
+
+def time_in_turns(runs: Mapping[str, Callable[[int], None]], slices: int,
+                  steps: int) -> dict[str, np.ndarray]:
+    """
+    Return the seconds per step of each slice of a motion, (slices,) for each engine.
+
+    Every engine goes through the whole motion; they take turns after every slice of `steps`.
+    """
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(slices):
+        for name, run in runs.items():
+            start = time.thread_time()
+            run(steps)
+            times[name].append((time.thread_time() - start) / steps)
+    return {name: np.array(values) for name, values in times.items()}

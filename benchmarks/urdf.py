@@ -1,8 +1,9 @@
 """
 URDF to `Mechanism` and back, so that every engine is given exactly the same masses and axes.
 
-Reading merges links that fixed joints hold together and leaves out all that is not mass or joint:
-meshes, limits, friction, damping, mimic. Writing gives the bare tree as URDF.
+Reading merges links that fixed joints hold together and leaves out all that is not mass, joint or,
+if asked for, collision shape: meshes, limits, friction, damping, mimic. Writing gives the same as
+URDF.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from benchmarks.mechanism import Body, FREE, Mechanism, PRISMATIC, REVOLUTE, rotation_about
+from benchmarks.shapes import Box, Cylinder, Placed, Sphere
 
 _X, _Y, _Z = np.eye(3)
 # limits of a joint that has none: wide, because URDF asks for them, and finite, because parsers do
@@ -26,15 +28,21 @@ def example_robot(path: str) -> Path:
     return Path(wheel.locate_file('cmeel.prefix/share/example-robot-data/robots')) / path
 
 
-def read_urdf(path: Path, name: str = '', *, free_root: bool = False) -> Mechanism:
+def read_urdf(path: Path, name: str = '', *, free_root: bool = False,
+              shapes: bool = False) -> Mechanism:
     """
     Read the tree of a URDF file.
 
     free_root: let the root link fly; otherwise it is part of the ground, with all that is fixed to
-    it. Raises ValueError for joints that are not fixed, revolute, continuous or prismatic.
+    it. shapes: read the collision shapes too. Raises ValueError for joints that are not fixed,
+    revolute, continuous or prismatic, and for shapes that are not box, sphere or cylinder.
     """
     robot = ElementTree.parse(path).getroot()
     links = {link.get('name'): link for link in robot.findall('link')}
+    if not shapes:
+        for link in links.values():
+            for collision in link.findall('collision'):
+                link.remove(collision)
     joints = robot.findall('joint')
     children: dict[str, list[ElementTree.Element]] = {link: [] for link in links}
     for joint in joints:
@@ -46,7 +54,7 @@ def read_urdf(path: Path, name: str = '', *, free_root: bool = False) -> Mechani
     if free_root:
         _grow(bodies, links, children, root, {'joint_name': 'root', 'parent': -1, 'joint': FREE})
     else:
-        for joint, position, rotation in _merge(links, children, root)[1]:
+        for joint, position, rotation in _merge(links, children, root)[2]:
             _grow(bodies, links, children, joint.find('child').get('link'),
                   _read_joint(joint, -1, position, rotation))
     return Mechanism(name=name or path.stem, bodies=tuple(bodies))
@@ -67,6 +75,8 @@ def write_urdf(mechanism: Mechanism) -> str:
             'ixx': repr(float(i[0, 0])), 'ixy': repr(float(i[0, 1])),
             'ixz': repr(float(i[0, 2])), 'iyy': repr(float(i[1, 1])),
             'iyz': repr(float(i[1, 2])), 'izz': repr(float(i[2, 2]))})
+        for placed in body.shapes:
+            _write_collision(link, placed)
     for body in mechanism.bodies:
         if body.joint == FREE:
             continue
@@ -84,26 +94,42 @@ def write_urdf(mechanism: Mechanism) -> str:
     return ElementTree.tostring(robot, encoding='unicode')
 
 
+def _write_collision(link, placed):
+    collision = ElementTree.SubElement(link, 'collision')
+    ElementTree.SubElement(collision, 'origin', xyz=_text(placed.position),
+                           rpy=_text(_rpy_from(placed.rotation)))
+    geometry = ElementTree.SubElement(collision, 'geometry')
+    shape = placed.shape
+    if isinstance(shape, Box):
+        ElementTree.SubElement(geometry, 'box', size=_text(shape.size))
+    else:
+        ElementTree.SubElement(geometry, type(shape).__name__.lower(),
+                               {key: repr(float(value)) for key, value in vars(shape).items()})
+
+
 def _grow(bodies, links, children, link, joint):
     """Append the body of `link`, carried by `joint`, and all that hangs on it."""
     index = len(bodies)
-    parts, below = _merge(links, children, link)
+    parts, shapes, below = _merge(links, children, link)
     mass, com, inertia = _combine(parts)
-    bodies.append(Body(name=link, mass=mass, com=com, inertia=inertia, **joint))
+    bodies.append(Body(name=link, mass=mass, com=com, inertia=inertia,
+                       shapes=tuple(_read_collision(*shape) for shape in shapes), **joint))
     for element, position, rotation in below:
         _grow(bodies, links, children, element.find('child').get('link'),
               _read_joint(element, index, position, rotation))
 
 
 def _merge(links, children, link):
-    """Collect the inertials and the movable joints of all that is fixed to `link`."""
-    parts, below = [], []
+    """Collect the inertials, collisions and movable joints of all that is fixed to `link`."""
+    parts, shapes, below = [], [], []
     open_links = [(link, np.zeros(3), np.eye(3))]
     while open_links:
         name, position, rotation = open_links.pop(0)
         inertial = links[name].find('inertial')
         if inertial is not None:
             parts.append(_read_inertial(inertial, position, rotation))
+        shapes += [(collision, position, rotation)
+                   for collision in links[name].findall('collision')]
         for joint in children[name]:
             p, r = _read_origin(joint)
             place = position + rotation @ p, rotation @ r
@@ -111,7 +137,7 @@ def _merge(links, children, link):
                 open_links.append((joint.find('child').get('link'), *place))
             else:
                 below.append((joint, *place))
-    return parts, below
+    return parts, shapes, below
 
 
 def _combine(parts):
@@ -137,6 +163,20 @@ def _read_joint(element, parent, position, rotation):
     axis = _X if axis is None else _numbers(axis.get('xyz'))
     return {'joint_name': element.get('name'), 'parent': parent, 'joint': kind,
             'position': position, 'rotation': rotation, 'axis': axis / np.linalg.norm(axis)}
+
+
+def _read_collision(element, position, rotation):
+    p, r = _read_origin(element)
+    (shape,) = element.find('geometry')
+    if shape.tag == 'box':
+        kind = Box(tuple(_numbers(shape.get('size'))))
+    elif shape.tag == 'sphere':
+        kind = Sphere(float(shape.get('radius')))
+    elif shape.tag == 'cylinder':
+        kind = Cylinder(float(shape.get('radius')), float(shape.get('length')))
+    else:
+        raise ValueError(f'collision shape {shape.tag!r}: expected box, sphere or cylinder')
+    return Placed(kind, position + rotation @ p, rotation @ r)
 
 
 def _read_inertial(element, position, rotation):

@@ -1,10 +1,11 @@
 """
-A simulator and a controller.
+A simulator and a controller for each robot.
 
 `ros2 launch sim_bridge sim_bridge.launch.py --show-args` tells what may be chosen. An argument
 that is left empty leaves its parameter to the parameter file.
 """
 
+from collections.abc import Iterator
 import sys
 
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
@@ -14,6 +15,8 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
 from sim_bridge.description import find_robot, load_description, share_directory
+from sim_bridge.description.scene import read_scene
+from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
 
 BOOLEAN = ['true', 'false']
 
@@ -22,9 +25,15 @@ ARGUMENTS = [
         'robot', default_value='', description='name of a shipped robot, or a URDF or xacro file'
     ),
     DeclareLaunchArgument(
+        'world',
+        default_value='',
+        description='scene file: ground, objects, materials and robots, each with a namespace',
+    ),
+    DeclareLaunchArgument(
         'params',
         default_value='',
-        description='parameter file of all nodes; empty: config/sim_bridge.yaml',
+        description='parameter file of all nodes; goes before quadruped.params.yaml that lies '
+        'beside quadruped.urdf, which goes before config/sim_bridge.yaml',
     ),
     DeclareLaunchArgument('namespace', default_value='', description='namespace of all nodes'),
     DeclareLaunchArgument(
@@ -60,7 +69,7 @@ ARGUMENTS = [
         'rviz',
         default_value='false',
         choices=BOOLEAN,
-        description='also show the robot in RViz, which needs robot_state_publisher:=true',
+        description='also show all in RViz, which needs robot_state_publisher:=true',
     ),
 ]
 
@@ -76,50 +85,46 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
         argument.name: LaunchConfiguration(argument.name).perform(context)
         for argument in ARGUMENTS
     }
-    params = chosen['params'] or str(share_directory() / 'config' / 'sim_bridge.yaml')
-    sim_time = {'use_sim_time': chosen['use_sim_time'] == 'true'}
+    has_rviz = chosen['rviz'] == 'true'
     has_state_publisher = chosen['robot_state_publisher'] == 'true'
+    sim_time = {'use_sim_time': chosen['use_sim_time'] == 'true'}
 
     simulator = {'paused': chosen['paused'] == 'true'}
-    if chosen['robot']:
-        simulator['robot'] = ParameterValue(chosen['robot'], value_type=str)
+    for name in ('robot', 'world'):
+        if chosen[name]:
+            simulator[name] = ParameterValue(chosen[name], value_type=str)
     for name in ('rate', 'real_time_factor'):
         if chosen[name]:
             simulator[name] = float(chosen[name])
     if has_state_publisher:
         simulator['publish_robot_description'] = False  # or there would be two of them
+    if has_rviz:
+        simulator['publish_tf'] = True
 
-    nodes = [_python_node('sim_bridge', ['sim_bridge', 'node'], chosen, [params, simulator])]
-    if chosen['controller'] != 'none':
-        name = f'{chosen["controller"]}_controller'
-        nodes.append(
-            _python_node(name, [f'sim_bridge.control.{name}'], chosen, [params, sim_time])
-        )
-    if has_state_publisher or chosen['rviz'] == 'true':
-        description = load_description(find_robot(chosen['robot'] or 'arm'))
-    if has_state_publisher:
-        nodes.append(
-            Node(
-                package='robot_state_publisher',
-                executable='robot_state_publisher',
-                namespace=chosen['namespace'],
-                parameters=[
-                    {
-                        'robot_description': ParameterValue(description.xml, value_type=str),
-                        **sim_time,
-                    }
-                ],
-                output='screen',
-            )
-        )
-    if chosen['rviz'] == 'true':
+    robots = list(_robots(chosen))
+    own = [robot for namespace, robot in robots if not namespace]
+    nodes = [
+        _python_node(
+            'sim_bridge', ['sim_bridge', 'node'], chosen['namespace'],
+            [*_files(chosen, *own), simulator])]
+    for namespace, robot in robots:
+        space = '/'.join(filter(None, (chosen['namespace'], namespace)))
+        if chosen['controller'] != 'none':
+            name = f'{chosen["controller"]}_controller'
+            nodes.append(
+                _python_node(
+                    name, [f'sim_bridge.control.{name}'], space,
+                    [*_files(chosen, robot), sim_time]))
+        if has_state_publisher:
+            nodes.append(_state_publisher(space, namespace, robot, sim_time))
+    if has_rviz:
         config = str(share_directory() / 'config' / 'sim_bridge.rviz')
         nodes.append(
             Node(
                 package='rviz2',
                 executable='rviz2',
                 namespace=chosen['namespace'],
-                arguments=['-d', config, '-f', description.root],
+                arguments=['-d', config],
                 parameters=[sim_time],
                 output='screen',
             )
@@ -127,7 +132,43 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
     return nodes
 
 
-def _python_node(name: str, module: list[str], chosen: dict[str, str], parameters: list) -> Node:
+def _robots(chosen: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Give namespace and file or name of every robot."""
+    if chosen['world']:
+        yield from ((robot.namespace, robot.urdf) for robot in read_scene(chosen['world']).robots)
+    if chosen['robot'] or not chosen['world']:
+        yield '', chosen['robot'] or DEFAULT_ROBOT
+
+
+def _files(chosen: dict[str, str], *robots: str) -> list[str]:
+    """Give the parameter files of a node for some robots; the later go before the earlier."""
+    beside = [str(file) for file in map(parameter_file_beside, robots) if file is not None]
+    if chosen['params']:
+        return [*beside, chosen['params']]
+    return [str(share_directory() / 'config' / 'sim_bridge.yaml'), *beside]
+
+
+def _state_publisher(
+    namespace: str, prefix: str, robot: str, sim_time: dict[str, bool]
+) -> Node:
+    """Give a robot_state_publisher; prefix: of the robot's frames, '' for none."""
+    description = load_description(find_robot(robot))
+    return Node(
+        package='robot_state_publisher',
+        executable='robot_state_publisher',
+        namespace=namespace,
+        parameters=[
+            {
+                'robot_description': ParameterValue(description.xml, value_type=str),
+                'frame_prefix': f'{prefix}/' if prefix else '',
+                **sim_time,
+            }
+        ],
+        output='screen',
+    )
+
+
+def _python_node(name: str, module: list[str], namespace: str, parameters: list) -> Node:
     """
     Give a node of this package, run as a module: that works however the package was installed.
 
@@ -137,7 +178,7 @@ def _python_node(name: str, module: list[str], chosen: dict[str, str], parameter
         executable=sys.executable,
         arguments=['-m', *module],
         name=name,
-        namespace=chosen['namespace'],
+        namespace=namespace,
         parameters=parameters,
         output='screen',
         emulate_tty=True,

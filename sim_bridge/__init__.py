@@ -12,7 +12,21 @@ from typing import Any
 
 _MODULES = {
     'description': ('DescriptionError', 'load_description'),
+    'contacts': ('Contact', 'Contacts'),
+    'description.materials': ('ContactMaterial', 'Material'),
     'description.model': ('RobotDescription',),
+    'description.placed': ('Placed',),
+    'description.polyhedra': ('ConvexHull', 'HeightField', 'TriangleMesh'),
+    'description.shapes': (
+        'Box',
+        'Capsule',
+        'Cone',
+        'Cylinder',
+        'Ellipsoid',
+        'Plane',
+        'Shape',
+        'Sphere',
+    ),
     'errors': (
         'InvalidValueError',
         'SimBridgeError',
@@ -20,8 +34,11 @@ _MODULES = {
         'StateError',
         'UnknownNameError',
     ),
+    'geometry': ('Geometry',),
     'joint': ('Joint',),
     'link': ('Link',),
+    'queries': ('Distance', 'distance'),
+    'records': ('Sleep',),
     'robot': ('Robot',),
     'sensors.devices': ('AccelerationSensor', 'ForceSensor', 'ImuSensor', 'RateGyroSensor'),
     'version': ('__version__',),

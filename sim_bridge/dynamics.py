@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim_bridge.assembly import copy_part
 from sim_bridge.engine import rigid_body
+from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.handle import Handle
-from sim_bridge.engine.model import body_count, Model, Options, position_count, velocity_count
-from sim_bridge.engine.state import State
-from sim_bridge.engine.workspace import make_workspace
+from sim_bridge.engine.model import velocity_count
 from sim_bridge.errors import InvalidValueError
+from sim_bridge.handles import make_probe
 from sim_bridge.link import Link
 from sim_bridge.robot import Robot
 from sim_bridge.values import finite_vector
-
-_OPTIONS = Options(time_step=0.0, stop_erp=0.0, velocity_passes=1, max_pivots=0)
 
 
 def mass_matrix(robot: Robot) -> np.ndarray:
@@ -75,24 +74,11 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
     """Give the robot's own part of the world as a model of its own, at the present state."""
-    at, own = robot.offsets, robot.blueprint.model
-    model, state = robot.world.model, robot.world.state
-    nb, nv = body_count(own), velocity_count(own)
-    bodies, velocities = slice(at.body, at.body + nb), slice(at.v, at.v + nv)
-    nq = position_count(own)
-    part: Model = own._replace(
-        frame=model.frame[bodies],
-        passive=model.passive[velocities],
-        limits=model.limits[velocities],
-        gravity=model.gravity,
-    )
-    by_velocity = set(State._fields) - {'q', 'wrench'}
-    present = State(
-        q=state.q[at.q : at.q + nq].copy(),
-        wrench=np.zeros((nb, 6)),
-        **{field: getattr(state, field)[velocities].copy() for field in by_velocity},
-    )
-    return Handle(part, _OPTIONS, present, make_workspace(part)), nv
+    own = robot.blueprint.model
+    part = copy_part(robot.part, own)
+    model = part.model._replace(gravity=robot.world.gravity)
+    part.state.wrench[:], part.state.contact_wrench[:] = 0.0, 0.0
+    return make_probe(model, part.state, build_geometry([])).handle, velocity_count(own)
 
 
 def _vector(what: str, value: object, size: int, robot: Robot) -> np.ndarray:

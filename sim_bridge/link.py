@@ -19,6 +19,7 @@ from sim_bridge.errors import InvalidValueError
 if TYPE_CHECKING:
     from sim_bridge.description.compile import Placement
     from sim_bridge.description.model import LinkDescription
+    from sim_bridge.geometry import Geometry
     from sim_bridge.joint import Joint
     from sim_bridge.robot import Robot
 
@@ -39,6 +40,8 @@ class Link:
         self.parent: Link | None = None
         self.joint: Joint | None = None
         self.children: list[Link] = []
+        self.geometries: list[Geometry] = []
+        """What of it collides."""
         self.placement = placement
         inertial = description.inertial
         self._mass = 0.0 if inertial is None else inertial.mass

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_bridge.engine.state import State
+from sim_bridge.errors import InvalidValueError
 
 
 class Energy(NamedTuple):
@@ -40,16 +42,53 @@ class Momentum(NamedTuple):
 @dataclass(frozen=True)
 class StepReport:
     """
-    How the last `step` call went.
+    How the last `step` call went; of several steps the worst.
 
     steps: how many were taken. pivots: the most changes of the set of joints locked by stops and
-    friction that one step needed. converged: whether every stop and friction law holds in every
-    step.
+    friction that one step needed. converged: whether every stop, friction and contact law holds in
+    every step, contacts to the solver's tolerance. contacts, islands: of the last step. sweeps,
+    newton_steps: the most that an island of the last step took. residual: of the contacts' natural
+    map [m/s]: 0 for an exact solution, else a velocity unaccounted for. complementarity: |normal
+    impulse times velocity| [J]. penetration: deepest at a step's start [m]. tolerance: of the
+    residual, for the world's solver [m/s].
     """
 
     steps: int = 0
     pivots: int = 0
     converged: bool = True
+    contacts: int = 0
+    islands: int = 0
+    sweeps: int = 0
+    newton_steps: int = 0
+    residual: float = 0.0
+    complementarity: float = 0.0
+    penetration: float = 0.0
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """
+    When what has come to rest falls asleep, ODE's auto-disable; it wakes when something stirs it.
+
+    linear, angular: speeds below which a body counts as at rest [m/s, rad/s]. steps, time: how
+    long all bodies that touch each other must have been so, in steps and in seconds.
+    """
+
+    linear: float = 0.01
+    angular: float = 0.01
+    steps: int = 10
+    time: float = 0.0
+
+    def __post_init__(self):
+        """Raise InvalidValueError for what is no number of at least 0."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not is_number or not 0.0 <= value < math.inf:
+                raise InvalidValueError(field.name, value, 'a number of at least 0', 'Sleep')
+        if self.steps != int(self.steps):
+            raise InvalidValueError('steps', self.steps, 'a whole number', 'Sleep')
 
 
 class Snapshot(NamedTuple):
@@ -59,6 +98,7 @@ class Snapshot(NamedTuple):
     state: State
     parameters: list[np.ndarray]
     devices: list[Any]
+    materials: Any
 
 
 def digest_into(value: Any, digest: Any) -> None:

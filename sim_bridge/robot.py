@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from sim_bridge.description.model import JointType, RobotDescription, SensorKind
-from sim_bridge.description.rotation import matrix_from_quaternion, quaternion_from_matrix
+from sim_bridge.assembly import copy_part, own_part, Part
+from sim_bridge.description.model import JointType, RobotDescription
+from sim_bridge.description.rotation import (
+    matrix_from_quaternion,
+    quaternion_from_matrix,
+    rotation_vector,
+)
+from sim_bridge.devices import make_device
 from sim_bridge.engine import model as engine
-from sim_bridge.engine.join import Offsets
+from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.geometry import Geometry
 from sim_bridge.joint import Joint
 from sim_bridge.link import Link
-from sim_bridge.sensors.devices import (
-    AccelerationSensor,
-    Device,
-    ForceSensor,
-    ImuSensor,
-    RateGyroSensor,
-)
-from sim_bridge.values import finite_vector, real_array
+from sim_bridge.self_collision import excluded_bodies
+from sim_bridge.sensors.devices import Device, ImuSensor
+from sim_bridge.values import finite_vector, positive_number, real_array, unit_quaternion
 
 if TYPE_CHECKING:
+    from sim_bridge.description.collisions import Collisions
     from sim_bridge.description.compile import Blueprint
-    from sim_bridge.description.model import SensorDescription
+    from sim_bridge.description.exclusions import Pairs
+    from sim_bridge.engine.collision import geometry as collision
+    from sim_bridge.engine.join import Offsets
     from sim_bridge.world import World
 
 _Kind = TypeVar('_Kind', bound=Device)
-
-_DEVICES: dict[SensorKind, type[Device]] = {
-    SensorKind.FORCE_TORQUE: ForceSensor,
-    SensorKind.GYRO: RateGyroSensor,
-    SensorKind.ACCELEROMETER: AccelerationSensor,
-    SensorKind.IMU: ImuSensor,
-}
 
 
 class Robot:
@@ -48,15 +47,21 @@ class Robot:
     """
 
     def __init__(
-        self, world: World, name: str, description: RobotDescription, blueprint: Blueprint
+        self, world: World, name: str, description: RobotDescription, blueprint: Blueprint,
+        collisions: Collisions,
     ):
         """Belong to a world; World makes robots."""
         self.world = world
         self.name = name
         self.description = description
         self.blueprint = blueprint
+        self._collisions = collisions
         self.joint_names = list(blueprint.joint_names)
-        self._offsets = Offsets(0, 0, 0)
+        self.part: Part
+        self.initial: Part
+        self.added: Part
+        self.first_site = self.first_geometry = 0
+        self.known_geometry: collision.Geometry | None = None
         self._links = {
             key: Link(self, link, blueprint.links[key]) for key, link in description.links.items()
         }
@@ -68,11 +73,15 @@ class Robot:
             self._joints[joint.name] = joint
             child.parent, child.joint = parent, joint
             parent.children.append(child)
-        self._devices: dict[str, Device] = {}
-        for sensor in description.sensors:
-            self._devices[sensor.name] = self._make_device(sensor)
-        self._first_site = 0
+        self._devices = {sensor.name: make_device(self, sensor) for sensor in description.sensors}
         self._site_of = {key: number for number, key in enumerate(self._links)}
+        self.geometries: list[Geometry] = []
+        for number, shape in enumerate(blueprint.shapes):
+            link = self._links[shape.link]
+            name = shape.placed.name or f'{link.name}_collision_{len(link.geometries)}'
+            link.geometries.append(Geometry(link, name, shape, number))
+            self.geometries.append(link.geometries[-1])
+        self.bind(own_part(blueprint.model))
 
     def __repr__(self) -> str:
         """Show the size."""
@@ -84,6 +93,7 @@ class Robot:
     @property
     def q(self) -> np.ndarray:
         """Positions; a view to read and write."""
+        self.world.settle()
         return self._q
 
     @q.setter
@@ -93,6 +103,7 @@ class Robot:
     @property
     def dq(self) -> np.ndarray:
         """Velocities; a view to read and write."""
+        self.world.settle()
         return self._dq
 
     @dq.setter
@@ -102,6 +113,7 @@ class Robot:
     @property
     def u(self) -> np.ndarray:
         """Applied efforts, kept until changed and clamped by steps; a view to read and write."""
+        self.world.settle()
         return self._u
 
     @u.setter
@@ -116,17 +128,17 @@ class Robot:
     @property
     def lower(self) -> np.ndarray:
         """Lower position limits, -inf where there is none; a copy."""
-        return self.world.model.limits[self._one_axis, engine.LOWER].copy()
+        return self.part.model.limits[self._one_axis, engine.LOWER].copy()
 
     @property
     def upper(self) -> np.ndarray:
         """Upper position limits, inf where there is none; a copy."""
-        return self.world.model.limits[self._one_axis, engine.UPPER].copy()
+        return self.part.model.limits[self._one_axis, engine.UPPER].copy()
 
     @property
     def effort_limits(self) -> np.ndarray:
         """Effort limits, inf where there is none; a copy."""
-        return self.world.model.limits[self._one_axis, engine.EFFORT].copy()
+        return self.part.model.limits[self._one_axis, engine.EFFORT].copy()
 
     @property
     def velocity_limits(self) -> np.ndarray:
@@ -174,22 +186,16 @@ class Robot:
         anything else.
         """
         p = self._finite('position', position, 3)
-        quat = self._finite('orientation', orientation, 4)
-        norm = float(np.linalg.norm(quat))
-        if norm < 1e-6:
-            raise InvalidValueError(
-                'orientation', tuple(quat),
-                'a quaternion x y z w of non-zero length', f'robot {self.name!r}')
-        quat = quat / norm
+        quat = unit_quaternion(orientation, f'robot {self.name!r}')
         if not self._links:
             return
+        model, state, at = self.part
         if self.fixed_base:
             rotation = matrix_from_quaternion(quat)
-            self.world.model.frame[self._offsets.body] = [*rotation.ravel(), *p]
+            model.frame[at.body] = [*rotation.ravel(), *p]
             self.world.invalidate()
         else:
-            at = self._offsets.q
-            self.world.state.q[at : at + 7] = [*p, *quat]
+            state.q[at.q : at.q + 7] = [*p, *quat]
 
     def set_base_velocity(
         self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0)
@@ -204,19 +210,59 @@ class Robot:
         w = self._finite('angular velocity', angular, 3)
         if self.fixed_base:
             raise InvalidValueError(
-                'base velocity', (*v, *w), 'a robot with a free base', f'robot {self.name!r}')
-        at = self._offsets.v
-        self.world.state.v[at : at + 6] = [*v, *w]
+                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
+                f'robot {self.name!r}')
+        _, state, at = self.part
+        state.v[at.v : at.v + 6] = [*v, *w]
+
+    @property
+    def motion(self) -> str:
+        """What moves the base: 'dynamic', forces; 'static', nothing; 'kinematic', `move_to`."""
+        if self.fixed_base:
+            return 'static'
+        return 'kinematic' if self.blueprint.model.kind[0] == engine.KINEMATIC else 'dynamic'
+
+    def move_to(
+        self,
+        position: Sequence[float],
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        dt: float | None = None,
+    ) -> None:
+        """
+        Let a kinematic body move so that it is at a pose after `dt` seconds.
+
+        It moves there at a steady velocity and turns about a fixed axis, the shorter way, and goes
+        on like that until it is told otherwise. dt: the time step if None. Raises
+        InvalidValueError for another body than a kinematic one, or values that are no pose.
+        """
+        if self.motion != 'kinematic':
+            raise InvalidValueError(
+                'motion', self.motion, "'kinematic', for what is moved", f'robot {self.name!r}')
+        p = self._finite('position', position, 3)
+        quat = unit_quaternion(orientation, f'robot {self.name!r}')
+        dt = self.world.time_step if dt is None else positive_number(
+            'dt', dt, 'a positive number [s]', f'robot {self.name!r}')
+        _, state, at = self.part
+        now = state.q[at.q : at.q + 7]
+        turn = matrix_from_quaternion(quat) @ matrix_from_quaternion(now[3:]).T
+        self.set_base_velocity((p - now[:3]) / dt, rotation_vector(turn) / dt)
 
     @property
     def hold(self) -> bool:
         """Whether all one-axis joints are locked in place, whatever it takes; to be set."""
-        return bool(self.world.state.hold[self._own_one_axis].any())
+        return bool(self.part.state.hold[self._own_one_axis].any())
 
     @hold.setter
     def hold(self, value: bool) -> None:
-        self.world.state.hold[self._own_one_axis] = int(bool(value))
+        self.part.state.hold[self._own_one_axis] = int(bool(value))
         self.world.invalidate()
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether it rests and is not simulated (`World(sleep=True)`); writing to it wakes it."""
+        own, (_, state, at) = self.blueprint.model, self.part
+        trees = own.root[own.kind != engine.GROUND]
+        return len(trees) > 0 and bool((state.idle[at.body + trees] == ASLEEP).all())
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -270,39 +316,57 @@ class Robot:
     @property
     def center_of_mass(self) -> np.ndarray:
         """(3,) centre of mass of all links [m], world; the root's origin if there is no mass."""
-        total = self.mass
-        if total <= 0.0:
-            return self.root_link.p
-        return sum(link.m * link.wc for link in self._links.values()) / total
+        moment = sum(link.m * link.wc for link in self._links.values())
+        return moment / self.mass if self.mass > 0.0 else self.root_link.p
 
     # --- for Link, Joint, World and dynamics -----------------------------------------------------
 
-    def bind(self, offsets: Offsets, first_site: int) -> None:
-        """Take new places in the world's arrays."""
-        self._offsets, self._first_site = offsets, first_site
-        start = offsets.v + self.blueprint.first_v
+    def bind(self, part: Part) -> None:
+        """Take new places for the robot's numbers."""
+        self.part = part
+        start = part.at.v + self.blueprint.first_v
         self._one_axis = slice(start, start + len(self.joint_names))
         self._own_one_axis = np.array(
             [start + k for k, name in enumerate(self.joint_names)
              if self._joints[name].mimic is None], dtype=np.int64)
-        start_q = offsets.q + (0 if self.fixed_base else 7)
-        state = self.world.state
-        self._q = state.q[start_q : start_q + len(self.joint_names)]
-        self._dq, self._u = state.v[self._one_axis], state.u[self._one_axis]
+        start_q = part.at.q + (0 if self.fixed_base else 7)
+        self._q = part.state.q[start_q : start_q + len(self.joint_names)]
+        self._dq, self._u = part.state.v[self._one_axis], part.state.u[self._one_axis]
         self._index = {name: k for k, name in enumerate(self.joint_names)}
 
     @property
     def offsets(self) -> Offsets:
         """Where the robot's bodies and coordinates begin in the world's model."""
-        return self._offsets
+        self.world.settle()
+        return self.part.at
 
-    def initialize(self) -> None:
-        """Write the initial state: at rest, every joint at 0 or at the stop nearest to it."""
+    @cached_property
+    def excluded(self) -> Pairs:
+        """Which pairs of the robot's bodies never touch, by the state that it was added in."""
+        return excluded_bodies(self, self._collisions)
+
+    def remember(self) -> None:
+        """Make the present state the one that `World.reset` goes back to."""
+        self.initial = copy_part(self.part, self.blueprint.model)
+
+    def initialize(self, joint_positions: Mapping[str, float]) -> None:
+        """
+        Write the initial state: at rest, every joint at 0 or at the stop nearest to it.
+
+        joint_positions: where one-axis joints are instead [rad or m]. Raises UnknownNameError for
+        others, InvalidValueError for what is no position.
+        """
+        for name in joint_positions:
+            if name not in self._index:
+                raise UnknownNameError(
+                    'one-axis joint', name, self.joint_names, f'robot {self.name!r}')
         for name in self.joint_names:
             joint = self._joints[name]
             row = joint.parameter_row('limits')
             if row[engine.LOWER] <= row[engine.UPPER]:
                 joint.q = min(max(0.0, row[engine.LOWER]), row[engine.UPPER])
+            if name in joint_positions:
+                joint.q = joint_positions[name]
         for name in self.joint_names:
             law = self._joints[name].mimic
             if law is not None:
@@ -320,47 +384,29 @@ class Robot:
 
     def site(self, link: Link) -> np.ndarray:
         """Give a link's row of `engine.observe` at the present state."""
-        return self.world.observed_sites()[self._first_site + self._site_of[link.name]]
-
-    def site_frames(self) -> list[tuple[int, np.ndarray, np.ndarray]]:
-        """List body, rotation and position of every site: the links', then the devices'."""
-        frames = [
-            (link.placement.body, link.placement.rotation, link.placement.position)
-            for link in self._links.values()
-        ]
-        for device in self._devices.values():
-            sensor, place = device.description, device.link.placement
-            rotation, position = place.rotation, place.position
-            # SDF's frames 'child' and 'parent' are about the joint's origin wherever the sensor is
-            if sensor.kind is not SensorKind.FORCE_TORQUE or sensor.frame == 'sensor':
-                position = position + rotation @ sensor.pose.position
-                rotation = rotation @ sensor.pose.rotation
-            frames.append((place.body, rotation, position))
-        return frames
-
-    def device_sites(self) -> list[tuple[Device, int]]:
-        """List the devices with their site numbers."""
-        first = self._first_site + len(self._links)
-        return [(device, first + k) for k, device in enumerate(self._devices.values())]
+        return self.world.observed_sites()[self.first_site + self._site_of[link.name]]
 
     def add_wrench(
         self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
     ) -> None:
         """Add a force at a world point and a torque to a body, for the next step call."""
-        self.world.add_wrench(self._offsets.body + body, force, torque, point)
+        self.world.add_wrench(self.offsets.body + body, force, torque, point)
 
     def joint_positions(self, joint: Joint) -> np.ndarray:
         """Give the view of a joint's position coordinates."""
-        at = self._offsets.q + self.blueprint.joint_q.get(joint.name, 0)
-        return self.world.state.q[at : at + joint.coordinates[0]]
+        self._settle_for(joint)
+        at = self.part.at.q + self.blueprint.joint_q.get(joint.name, 0)
+        return self.part.state.q[at : at + joint.coordinates[0]]
 
     def joint_velocities(self, joint: Joint) -> np.ndarray:
         """Give the view of a joint's velocity coordinates."""
-        return self.world.state.v[self._velocity_slice(joint)]
+        self._settle_for(joint)
+        return self.part.state.v[self._velocity_slice(joint)]
 
     def joint_efforts(self, joint: Joint) -> np.ndarray:
         """Give the view of a joint's efforts."""
-        return self.world.state.u[self._velocity_slice(joint)]
+        self._settle_for(joint)
+        return self.part.state.u[self._velocity_slice(joint)]
 
     def joint_accelerations(self, joint: Joint) -> np.ndarray:
         """Give a joint's accelerations at the present state."""
@@ -368,16 +414,21 @@ class Robot:
 
     def parameter_row(self, array: str, joint: Joint) -> np.ndarray:
         """Give a one-axis joint's row of a model array."""
-        rows = getattr(self.world.model, array)
-        return rows[self._offsets.v + self.blueprint.joint_v[joint.name]]
+        rows = getattr(self.part.model, array)
+        return rows[self.part.at.v + self.blueprint.joint_v[joint.name]]
 
     def joint_body(self, joint: Joint) -> int | None:
         """Give the number of the body that hangs on a joint, None if the joint is merged away."""
         body = self.blueprint.joint_body.get(joint.name)
-        return None if body is None else self._offsets.body + body
+        return None if body is None else self.offsets.body + body
+
+    def _settle_for(self, joint: Joint) -> None:
+        """Of several coordinates users get views, which are to stay valid."""
+        if joint.coordinates[1] > 1:
+            self.world.settle()
 
     def _velocity_slice(self, joint: Joint) -> slice:
-        at = self._offsets.v + self.blueprint.joint_v.get(joint.name, 0)
+        at = self.part.at.v + self.blueprint.joint_v.get(joint.name, 0)
         return slice(at, at + joint.coordinates[1])
 
     def _part(self, kind: str, parts: dict, name: str):
@@ -396,8 +447,3 @@ class Robot:
 
     def _finite(self, what: str, value: object, size: int) -> np.ndarray:
         return finite_vector(what, value, size, f'robot {self.name!r}')
-
-    def _make_device(self, sensor: SensorDescription) -> Device:
-        world = self.world
-        return _DEVICES[sensor.kind](
-            sensor, self.link(sensor.link), self.name, world.seed, world.time_step, world.gravity)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from sim_bridge.errors import InvalidValueError
 
-# numpy's kinds of booleans, integers, unsigned integers and floats; text is no number
-_REAL = 'biuf'
+# numpy's kinds of integers, unsigned integers and floats; text and truth are no numbers
+_REAL = 'iuf'
 
 
 def real_array(what: str, value: object, expected: str, place: str) -> np.ndarray:
@@ -40,3 +42,38 @@ def finite_vector(
     if array.shape != (size,) or not np.isfinite(array).all():
         raise InvalidValueError(what, value, expected, place)
     return array
+
+
+def positive_vector(
+    what: str, value: object, size: int, place: str = '', expected: str = ''
+) -> np.ndarray:
+    """Give a value as (size,) finite floats above zero; else raise InvalidValueError."""
+    expected = expected or f'{size} positive numbers'
+    array = finite_vector(what, value, size, place, expected)
+    if not (array > 0.0).all():
+        raise InvalidValueError(what, value, expected, place)
+    return array
+
+
+def positive_number(what: str, value: object, expected: str, place: str = '') -> float:
+    """Give a value as a finite float above zero; else raise InvalidValueError."""
+    return float(positive_vector(what, value, 1, place, expected)[0])
+
+
+def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> np.ndarray:
+    """Give a quaternion x y z w normalised; raise InvalidValueError where it is none."""
+    expected = 'a quaternion x y z w of non-zero length'
+    quaternion = finite_vector(what, value, 4, place, expected)
+    norm = float(np.linalg.norm(quaternion))
+    if norm < 1e-6:
+        raise InvalidValueError(what, tuple(quaternion.tolist()), expected, place)
+    return quaternion / norm
+
+
+def name_set(what: str, value: object, place: str) -> frozenset[str]:
+    """Give names as a set; raise InvalidValueError for anything but texts that are not empty."""
+    is_several = isinstance(value, Iterable) and not isinstance(value, str)
+    names = tuple(value) if is_several else ()
+    if not is_several or not all(isinstance(name, str) and name for name in names):
+        raise InvalidValueError(what, value, 'a set of names', place)
+    return frozenset(names)

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 import hashlib
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sim_bridge.description import load_description
-from sim_bridge.description.compile import compile_robot
-from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.assembly import contact_room, initial_state, present_state, restore_state
+from sim_bridge.contacts import Contacts
+from sim_bridge.description.shapes import Shape
 from sim_bridge.engine import step as stepper
+from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.energy import energy, momentum
 from sim_bridge.engine.handle import Handle
-from sim_bridge.engine.join import join_models, Offsets
-from sim_bridge.engine.model import body_count, Model, Options, position_count, velocity_count
+from sim_bridge.engine.model import body_count, velocity_count
 from sim_bridge.engine.observe import observe, SITE_SIZE
 from sim_bridge.engine.runge_kutta import step_smoothly, TABLEAU
-from sim_bridge.engine.state import assign_state, copy_state, make_state, State
-from sim_bridge.engine.workspace import make_workspace
 from sim_bridge.errors import InvalidValueError, SimulationError
-from sim_bridge.records import digest_into, Energy, Momentum, Snapshot, StepReport
-from sim_bridge.robot import Robot
+from sim_bridge.geometry import Geometry
+from sim_bridge.handles import (
+    ContactHandles,
+    make_contact_handles,
+    make_observer,
+    make_options,
+    make_stepper,
+    Observer,
+)
+from sim_bridge.link import Link
+from sim_bridge.population import Population
+from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
+from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport
 
-_SOLVERS = ('direct',)
+_SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
 _TABLEAU = np.array(TABLEAU)
 
 
-class World:
+class World(Population):
     """
     A simulated world that advances in fixed steps.
 
@@ -45,17 +53,24 @@ class World:
         solver: str = 'direct',
         seed: int = 0,
         integrator: str = 'midpoint',
+        contact_margin: float = 1e-4,
+        sleep: bool | Sleep = False,
     ):
         """
         Make an empty world.
 
         time_step: s; rounded to a whole number of nanoseconds, so that stamps do not drift.
         gravity: (3,) [m/s²], world axes.
-        solver: 'direct': stops, friction and mimic joints solved exactly.
+        solver: of the contacts; stops, friction and mimic joints are always solved exactly.
+            'direct': to a residual below 1e-9 m/s. 'iterative': by 50 sweeps at most, for piles of
+            hundreds of bodies. 'split': normals direct, friction by sweeps.
         seed: of the sensors' noise.
         integrator: 'midpoint', of second order with one evaluation of the dynamics; or 'rk5',
             Dormand-Prince of fifth order with six, which falls back to the former in steps with
-            friction, stops or holds.
+            friction, stops, holds or contacts.
+        contact_margin: distance below which geometries are contacts, which push once they touch,
+            beyond what they can move in a step [m].
+        sleep: let what has come to rest sleep until something stirs it (ODE's auto-disable).
 
         Raises InvalidValueError for values outside these.
         """
@@ -63,7 +78,7 @@ class World:
         if isinstance(time_step, bool) or not (is_number and 1e-9 <= time_step <= 1.0):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
         self.time_step_ns = round(time_step * 1e9)
-        self._gravity = _checked_gravity(gravity)
+        super().__init__(_checked_gravity(gravity))
         if solver not in _SOLVERS:
             raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
         if integrator not in _INTEGRATORS:
@@ -74,76 +89,17 @@ class World:
         self.integrator = integrator
         self.step_count = 0
         self._steps, self._pivots, self._converged = 0, 0, True
-        self.robots: dict[str, Robot] = {}
-        self._options = Options(
-            time_step=self.time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100)
-        self._join([])
-        self._initial = copy_state(self.state)
-        self._initial_frame = self.model.frame.copy()
-
-    # --- robots ----------------------------------------------------------------------------------
-
-    def load_urdf(
-        self,
-        path_or_xml: str | Path,
-        name: str | None = None,
-        fixed_base: bool | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
-        *,
-        sensors: Iterable[SensorDescription] = (),
-        xacro_args: Mapping[str, object] | None = None,
-        package_paths: Iterable[str | Path] = (),
-    ) -> Robot:
-        """
-        Read a URDF or xacro file, or XML text, and add the robot.
-
-        path_or_xml: file, or the text itself.
-        name: unique in the world; the description's own, numbered where that is taken, if None.
-        fixed_base: weld the root link to the world; None: only where it is called 'world'.
-        position, orientation: of the root link's frame in the world [m; quaternion x y z w].
-        sensors: devices beyond those the file declares.
-        xacro_args: for a xacro file.
-        package_paths: folders to search for package:// files.
-
-        Raises DescriptionError, with the whole report, for a description that cannot be simulated.
-        """
-        description = load_description(
-            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors)
-        return self.add_robot(description, name, fixed_base, position, orientation)
-
-    def add_robot(
-        self,
-        description: RobotDescription,
-        name: str | None = None,
-        fixed_base: bool | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
-    ) -> Robot:
-        """
-        Add a robot of a checked description; as `load_urdf`.
-
-        The state it is added in is the one `reset` goes back to.
-        """
-        if name is None:
-            name = description.name
-            number = 2
-            while name in self.robots:
-                name, number = f'{description.name}_{number}', number + 1
-        elif name in self.robots:
-            raise InvalidValueError(
-                'name', name, f'one that is not taken yet (taken: {", ".join(self.robots)})')
-        robot = Robot(self, name, description, compile_robot(description, fixed_base))
-        self._join([*self.robots.values(), robot])
-        try:
-            robot.set_base_pose(position, orientation)
-        except InvalidValueError:
-            self._join(list(self.robots.values()))
-            raise
-        self.robots[name] = robot
-        robot.initialize()
-        self._remember_initial(robot)
-        return robot
+        self._pushed = self._is_observed = False
+        self._observer: Observer
+        self._handles: ContactHandles
+        self._stepper: Handle | None = None
+        if not isinstance(contact_margin, (int, float)) or not 0.0 <= contact_margin < 1.0:
+            raise InvalidValueError('contact_margin', contact_margin, 'from 0 to below 1 [m]')
+        if not isinstance(sleep, (bool, Sleep)):
+            raise InvalidValueError('sleep', sleep, 'True, False or a sim_bridge.Sleep')
+        self._options = make_options(
+            self.time_step, _SOLVERS[solver], float(contact_margin),
+            (sleep if isinstance(sleep, Sleep) else Sleep()) if sleep else None)
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -167,7 +123,17 @@ class World:
     @property
     def report(self) -> StepReport:
         """How the last `step` call went."""
-        return StepReport(self._steps, self._pivots, self._converged)
+        self.settle_contact()
+        solution = self._handles.problem.solution
+        islands, sweeps, newtons = solution.effort.tolist()
+        residual, complementarity, penetration = solution.residual.tolist()
+        count = int(self._state.contact_size[0])
+        tolerance = self._options.contact_tolerance
+        if count == 0:
+            islands = sweeps = newtons = 0
+        return StepReport(
+            self._steps, self._pivots, self._converged and residual <= tolerance, count,
+            islands, sweeps, newtons, residual, complementarity, penetration, tolerance)
 
     @property
     def time(self) -> float:
@@ -184,25 +150,28 @@ class World:
         """
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise InvalidValueError('n', n, 'an integer of at least 0')
+        self.settle_contact()
         self._steps, self._pivots, self._converged = 0, 0, True
+        self._handles.problem.solution.residual[:] = 0.0
         end = self.step_count + int(n)
         try:
-            if not self._sampled:
+            if not self._sites.devices:
                 self._advance(end - self.step_count)
             while self.step_count < end:
-                stops = [self._next_sample(device, end) for device, _ in self._sampled]
+                stops = [self._next_sample(device, end) for device, _ in self._sites.devices]
                 self._advance(min([end, *stops]) - self.step_count)
                 self._sample_devices()
         finally:
             if self._pushed:
-                self.state.wrench[:] = 0.0
+                self._state.wrench[:] = 0.0
                 self._pushed = False
 
     def warm_up(self) -> None:
         """Compile or load every kernel a running simulation uses; nothing of the world changes."""
-        stepper.step(self._handle.table, 0)
+        self.settle_contact()
+        stepper.step(self._table(), 0)
         if self.integrator == 'rk5':
-            step_smoothly(self._handle.table, _TABLEAU, 0)
+            step_smoothly(self._table(), _TABLEAU, 0)
         self.observed_sites()
         self.energy()
         self.momentum()
@@ -214,23 +183,29 @@ class World:
         The sensors' noise begins again; changed parameters stay. time: also set the step count to
         0.
         """
-        assign_state(self.state, self._initial)
-        self.model.frame[:] = self._initial_frame
-        self.invalidate()
+        self.settle()
+        if self._initial is None:
+            self._initial = initial_state(self.robots.values(), self._model)
+        state, frame = self._initial
+        restore_state(state, self._state)
+        self._model.frame[:] = frame
+        self._is_observed = False
         self._pushed = False
         self._steps, self._pivots, self._converged = 0, 0, True
         if time:
             self.step_count = 0
-        for device, _ in self._sampled:
+        for device, _ in self._sites.devices:
             device.reset(self.seed)
 
     # --- state -----------------------------------------------------------------------------------
 
     def save(self) -> Snapshot:
         """Give a snapshot that `restore` goes back to, bit for bit."""
-        devices = [device.save() for device, _ in self._sampled]
+        self.settle_contact()
+        devices = [device.save() for device, _ in self._sites.devices]
         parameters = [array.copy() for array in self._parameters()]
-        return Snapshot(self.step_count, copy_state(self.state), parameters, devices)
+        return Snapshot(self.step_count, present_state(self._state), parameters, devices,
+                        self.materials.save())
 
     def restore(self, snapshot: Snapshot) -> None:
         """
@@ -238,84 +213,149 @@ class World:
 
         Raises InvalidValueError where robots were added since.
         """
-        if [a.shape for a in snapshot.state] != [a.shape for a in self.state]:
+        self.settle_contact()
+        parameters = self._parameters()
+        if [a.shape for a in snapshot.parameters] != [a.shape for a in parameters]:
             raise InvalidValueError(
                 'snapshot', f'of {len(snapshot.state.q)} positions',
-                f'one of this world, of {len(self.state.q)} positions')
+                f'one of this world as it is, of {len(self._state.q)} positions')
+        self.make_room(contact_room(snapshot.state))
         self.step_count = snapshot.step_count
-        assign_state(self.state, snapshot.state)
-        for array, saved in zip(self._parameters(), snapshot.parameters, strict=True):
+        restore_state(snapshot.state, self._state)
+        for array, saved in zip(parameters, snapshot.parameters, strict=True):
             array[:] = saved
-        self._pushed = bool(self.state.wrench.any())
-        self.invalidate()
-        for (device, _), saved in zip(self._sampled, snapshot.devices, strict=True):
+        self.materials.restore(snapshot.materials)
+        self._pushed = bool(self._state.wrench.any())
+        self._is_observed = False
+        for (device, _), saved in zip(self._sites.devices, snapshot.devices, strict=True):
             device.restore(saved)
 
     def state_hash(self) -> str:
         """Give a SHA-256 of everything that decides the future: equal hashes, equal futures."""
+        self.settle_contact()
         digest = hashlib.sha256()
-        devices = [device.save() for device, _ in self._sampled]
-        digest_into([self.step_count, *self.state, *self._parameters(), devices], digest)
+        devices = [device.save() for device, _ in self._sites.devices]
+        state = present_state(self._state)
+        laws = self._surfaces.law[self._surfaces.pair]
+        digest_into([self.step_count, *state, *self._parameters(), laws, devices], digest)
         return digest.hexdigest()
 
     def energy(self) -> Energy:
         """Give the energy of all robots."""
         self.observed_sites()
-        bodies, velocities = body_count(self.model), velocity_count(self.model)
-        return Energy(*energy(self._observer.table, 0, bodies, 0, velocities))
+        bodies, velocities = body_count(self._model), velocity_count(self._model)
+        return Energy(*energy(self._observer.handle.table, 0, bodies, 0, velocities))
 
     def momentum(self) -> Momentum:
         """Give the momentum of all robots."""
         self.observed_sites()
         total = np.zeros((1, 6))
-        momentum(self._observer.table, 0, body_count(self.model), total)
+        momentum(self._observer.handle.table, 0, body_count(self._model), total)
         return Momentum(total[0, :3], total[0, 3:])
+
+    # --- contact ---------------------------------------------------------------------------------
+
+    @property
+    def contacts(self) -> Contacts:
+        """What touched what in the last step."""
+        return Contacts(self.state, self.geometries, self.time_step)
+
+    def distance(self, a: Link | Geometry, b: Link | Geometry) -> Distance:
+        """
+        Measure the way between two links, or geometries, at the present state.
+
+        Raises InvalidValueError where a link has no geometry, or both are planes or height fields.
+        """
+        self.settle_contact()
+        return distance_between(self._handles.probe, geometries_of(a), geometries_of(b))
+
+    def overlaps(
+        self,
+        shape: Shape,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+    ) -> list[Geometry]:
+        """
+        Give what a shape would touch if it were at a pose [m; quaternion x y z w].
+
+        Whether geometries are enabled, and which collide, does not matter.
+        """
+        return overlapping(shape, position, orientation, self.geometries)
 
     # --- for Robot -------------------------------------------------------------------------------
 
     def observed_sites(self) -> np.ndarray:
         """Give (ns, 30) the sites of `engine.observe` at the present state."""
+        self.settle()
         if not self._is_observed:
             # unlike any wrench, so that everything is computed anew
-            self._observed.wrench.fill(np.nan)
+            self._observer.workspace.wrench.fill(np.nan)
             self._is_observed = True
-        observe(self._observer.table, self._site_body, self._site_frame, self._sites)
-        return self._sites
+        sites = self._sites
+        observe(self._observer.handle.table, sites.body, sites.frame, self._readings)
+        return self._readings
 
     def observed_accelerations(self) -> np.ndarray:
         """Give (nv,) the accelerations of the coordinates at the present state."""
         self.observed_sites()
-        return self._observed.ddq
+        return self._observer.workspace.ddq
 
     def invalidate(self) -> None:
-        """Forget observations, since the model's parameters changed."""
+        """Forget observations and wake all, since the model's parameters changed."""
         self._is_observed = False
+        if self._has_parts:
+            self._state.idle[:] = 0
 
     def add_wrench(
         self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
     ) -> None:
         """Add a force at a world point, and a torque, to a body."""
         self.observed_sites()
-        arm = point - self._observed.pose[body, 9:12]
-        self.state.wrench[body, :3] += torque + np.cross(arm, force)
-        self.state.wrench[body, 3:] += force
+        arm = point - self._observer.workspace.pose[body, 9:12]
+        self._state.wrench[body, :3] += torque + np.cross(arm, force)
+        self._state.wrench[body, 3:] += force
         self._pushed = True
 
     # --- inside ----------------------------------------------------------------------------------
 
     def _parameters(self) -> list[np.ndarray]:
-        """List the arrays of the model that can be changed."""
-        return [self.model.frame, self.model.passive, self.model.limits, self.model.gravity]
+        """List the arrays beside the state that can be changed."""
+        model, geometry = self._model, self._geometry
+        return [
+            model.frame, model.passive, model.limits, model.gravity,
+            geometry.flags, geometry.material, geometry.group, geometry.mask, geometry.belt]
+
+    def connect(self) -> None:
+        """Hand the robots' arrays to the engine."""
+        self._observer = make_observer(self._model, self._options, self._state)
+        self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
+        self._is_observed = False
+
+    def connect_contact(self) -> None:
+        """Hand all arrays to the engine."""
+        self._handles = make_contact_handles(
+            self._model, self._options, self._state, self._geometry, self._surfaces)
+        self._stepper = None
+
+    def _table(self) -> np.ndarray:
+        """Give the table to step with; made at the first step, so that looking compiles little."""
+        if self._stepper is None:
+            self._stepper = make_stepper(self._handles.probe)
+        return self._stepper.table
 
     def _advance(self, n: int) -> None:
         end = self.step_count + n
         while self.step_count < end:
             left = end - self.step_count
             if self.integrator == 'rk5':
-                self._count(stepper.DONE, step_smoothly(self._handle.table, _TABLEAU, left), 0)
+                done = step_smoothly(self._table(), _TABLEAU, left)
+                self._count(stepper.DONE, done, 0)
                 left = min(end - self.step_count, 1)
             if left:
-                self._count(*stepper.step(self._handle.table, left))
+                status, done, pivots = stepper.step(self._table(), left)
+                self._count(status, done, pivots)
+                if status == stepper.NO_ROOM:
+                    self.make_room(2 * contact_room(self._state))
 
     def _count(self, status: int, done: int, pivots: int) -> None:
         """Take account of steps that a kernel has taken."""
@@ -338,56 +378,14 @@ class World:
         return max(due, end // device.period * device.period) if device.is_silent else due
 
     def _sample_devices(self) -> None:
-        if not self._sampled:
+        if not self._sites.devices:
             return
         step = self.step_count
-        due = [pair for pair in self._sampled if step % pair[0].period == 0]
+        due = [pair for pair in self._sites.devices if step % pair[0].period == 0]
         if due:
             sites = self.observed_sites()
             for device, site in due:
                 device.sample(sites[site], step)
-
-    def _join(self, robots: list[Robot]) -> None:
-        """Compile the robots' models into one, carrying over the state they had."""
-        previous = {
-            robot.name: (robot.offsets, self.state, self.model) for robot in self.robots.values()}
-        model, offsets = join_models([robot.blueprint.model for robot in robots], self.gravity)
-        model = model._replace(gravity=self._gravity)
-        state = make_state(model)
-        for robot, at in zip(robots, offsets, strict=True):
-            if robot.name in previous:
-                _carry_over(robot, *previous[robot.name], at, state, model)
-        self.model: Model = model
-        self.state: State = state
-        self._handle = Handle(model, self._options, state, make_workspace(model))
-        self._observed = make_workspace(model)
-        self._observer = Handle(model, self._options, state, self._observed)
-        self._pushed = False
-        self._is_observed = False
-        frames, first = [], 0
-        for robot, at in zip(robots, offsets, strict=True):
-            robot.bind(at, first)
-            frames += [(at.body + body, rotation, position)
-                       for body, rotation, position in robot.site_frames()]
-            first = len(frames)
-        self._site_body = np.array([body for body, _, _ in frames], dtype=np.int64)
-        self._site_frame = np.array(
-            [[*rotation.ravel(), *position] for _, rotation, position in frames]).reshape(-1, 12)
-        self._sites = np.zeros((len(frames), SITE_SIZE))
-        self._sampled = [pair for robot in robots for pair in robot.device_sites()]
-
-    def _remember_initial(self, robot: Robot) -> None:
-        """Keep the new robot's state as the one to reset to; the others' stay as remembered."""
-        initial = copy_state(self.state)
-        before = self._initial
-        for array, old in zip(initial, before, strict=True):
-            array[: len(old)] = old
-        frame = self.model.frame.copy()
-        frame[: len(self._initial_frame)] = self._initial_frame
-        self._initial_frame = frame
-        initial.u[:] = 0.0
-        initial.wrench[:] = 0.0
-        self._initial = initial
 
     def _describe_not_finite(self) -> str:
         for robot in self.robots.values():
@@ -403,27 +401,6 @@ class World:
             f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not '
             'finite; the state before it is kept. Reduce the time step, or look for a link '
             'without inertia or an enormous effort')
-
-
-def _carry_over(
-    robot: Robot,
-    old: Offsets, state: State, model: Model,
-    new: Offsets, into: State, into_model: Model,
-) -> None:
-    """Copy one robot's state and parameters to its new place."""
-    own = robot.blueprint.model
-    nb, nv = body_count(own), velocity_count(own)
-    nq = position_count(own)
-    for field in State._fields:
-        size, start, to = nv, old.v, new.v
-        if field == 'q':
-            size, start, to = nq, old.q, new.q
-        elif field == 'wrench':
-            size, start, to = nb, old.body, new.body
-        getattr(into, field)[to : to + size] = getattr(state, field)[start : start + size]
-    for field in ('passive', 'limits'):
-        getattr(into_model, field)[new.v : new.v + nv] = getattr(model, field)[old.v : old.v + nv]
-    into_model.frame[new.body : new.body + nb] = model.frame[old.body : old.body + nb]
 
 
 def _checked_gravity(value: Sequence[float]) -> np.ndarray:

@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import pytest
+from turns import Turns
 
 # what tests import beside fixtures explains its failures like the tests themselves
 pytest.register_assert_rewrite('node_fixtures')
@@ -27,6 +28,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
 DOMAINS = range(1, 102)
+
 
 @contextlib.contextmanager
 def reserved_domain():
@@ -45,6 +47,7 @@ def reserved_domain():
 
 
 _process_resources = contextlib.ExitStack()
+_turns = pytest.StashKey[Turns]()
 
 
 def pytest_configure(config):
@@ -67,11 +70,40 @@ def pytest_configure(config):
             filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
         ),
     })
+    worker = getattr(config, 'workerinput', None)
+    if worker is not None:
+        config.stash[_turns] = Turns(worker['testrunuid'])
+        _process_resources.callback(config.stash[_turns].close)
 
 
 def pytest_unconfigure(config):
     """Give the domain back and delete the logs."""
     _process_resources.close()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config, specs):
+    """Before workers of pytest-xdist start, compile what else every one of them would compile."""
+    script = Path(__file__).with_name('kernels.py')
+    subprocess.run([sys.executable, str(script)], check=True)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item, nextitem):
+    """Let a test that starts processes, most of which keep up with the clock, run alone."""
+    turns = item.config.stash.get(_turns, None)
+    if turns is None:
+        return (yield)
+    turns.take(_runs_alone(item))
+    try:
+        return (yield)
+    finally:
+        if not (_runs_alone(item) and _runs_alone(nextitem)):
+            turns.give()
+
+
+def _runs_alone(item):
+    return 'start_process' in getattr(item, 'fixturenames', ())
 
 
 def example_urdfs() -> dict[str, Path]:
@@ -129,7 +161,7 @@ def start_process(ros_environment):
     `start_process('-m', 'sim_bridge', 'version')` runs this interpreter with these arguments and
     returns the `Popen`; its standard output is a text pipe and its standard error goes there too.
     Whatever is left at the end of the test, with all it started, is killed. Keyword arguments go
-    to `Popen`.
+    to `Popen`. `start_process.started` lists them.
     """
     started = []
 
@@ -149,6 +181,7 @@ def start_process(ros_environment):
         started.append(process)
         return process
 
+    start.started = started
     yield start
     for process in started:
         with contextlib.suppress(ProcessLookupError):

@@ -7,9 +7,9 @@ from ros_graph import Graph
 
 
 @pytest.fixture
-def graph(ros_environment):
+def graph(start_process):
     """Give a node of the test's own, in the same ROS domain as the processes it starts."""
-    with Graph() as joined:
+    with Graph(start_process.started) as joined:
         yield joined
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import signal
 import subprocess
 import time
@@ -17,13 +17,22 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 
-# A bound on what takes a second: compiling on a busy machine, discovery. Nothing is measured by
-# it.
-PATIENCE_S = 120.0
+# A bound on what is bound to come: discovery in a second, after a first start compilation in
+# minutes where many share few processors. Nothing is measured by it.
+PATIENCE_S = 280.0
 
 
 class Graph:
     """Use it as a context, in a test that has `ros_environment`."""
+
+    def __init__(self, processes: Sequence[subprocess.Popen] = ()) -> None:
+        """
+        Prepare.
+
+        processes: of the test; there may be more later. Nothing is waited for in vain once one of
+        them has failed.
+        """
+        self._processes = processes
 
     def __enter__(self) -> Graph:
         """Join the test's ROS domain."""
@@ -58,7 +67,13 @@ class Graph:
         """Spin, calling `also` now and again, until the condition holds; fail if it never does."""
         end = time.monotonic() + PATIENCE_S
         while not condition():
-            assert time.monotonic() < end, f'waited {PATIENCE_S:g} s in vain for {what}'
+            codes = [process.poll() for process in self._processes]
+            assert time.monotonic() < end, (
+                f'waited {PATIENCE_S:g} s in vain for {what}; exit codes of processes: {codes}')
+            failed = [
+                process for process, code in zip(self._processes, codes, strict=True)
+                if (code or 0) > 0]
+            assert not failed, f'waiting for {what}: {failed[0].communicate()[0]}'
             also()
             self._executor.spin_once(timeout_sec=0.02)
 

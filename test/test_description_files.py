@@ -51,7 +51,10 @@ def mesh(tmp_path):
     return path
 
 
-@pytest.mark.parametrize('uri', ['package://bot/meshes/a.stl', 'model://bot/meshes/a.stl'])
+@pytest.mark.parametrize(
+    'uri',
+    ['package://bot/meshes/a.stl', 'model://bot/meshes/a.stl', 'package:///bot/meshes/a.stl'],
+)
 @pytest.mark.parametrize('depth', [0, 1, 2], ids=['package', 'share', 'prefix'])
 def test_package_paths(mesh, uri, depth):
     """Name the package itself, the folder it is in, or the prefix."""

@@ -31,7 +31,7 @@ class Twin:
         root = [pin.JointModelFreeFlyer()] if free else []
         self.model = pin.buildModelFromUrdf(str(path), *root)
         self.world = sb.World()
-        self.robot = self.world.load_urdf(path, fixed_base=not free)
+        self.robot = self.world.load_urdf(path, fixed_base=not free, collisions='none')
         robot = self.robot
         self.first = 6 if free else 0
         self.nv = self.first + len(robot.joint_names)

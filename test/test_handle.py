@@ -5,19 +5,29 @@ from __future__ import annotations
 from itertools import count
 from typing import NamedTuple
 
-from numba import literal_unroll
+from numba import njit
 import numpy as np
 import pytest
 
 from sim_bridge.engine import handle
 from sim_bridge.engine.arrays import FloatVector
-from sim_bridge.engine.handle import Handle, open_model, open_options, open_state, open_workspace
-from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.contact.problem import Direct
+from sim_bridge.engine.handle import (
+    Handle,
+    open_direct,
+    open_model,
+    open_options,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.model import Model, Options
 from sim_bridge.engine.state import State
 from sim_bridge.engine.workspace import Workspace
 
-OPTIONS = Options(time_step=1.5, stop_erp=-0.25, velocity_passes=3, max_pivots=-4)
+OPTIONS = Options(*(
+    kind(-1.25 * number) if kind is float else -number
+    for number, kind in enumerate(handle._fields(Options).values(), 1)))
 
 
 class Fields:
@@ -40,53 +50,42 @@ class Fields:
 
 @pytest.fixture
 def parts():
-    """Give a Model, a State and a Workspace that can be told apart everywhere."""
+    """Give one of each part, which can be told apart everywhere; the Options are OPTIONS."""
     fields = Fields()
-    return fields.fill(Model), fields.fill(State), fields.fill(Workspace)
+    return [OPTIONS if kind is Options else fields.fill(kind) for kind in handle.PARTS]
 
 
 @kernel
-def unpack(arrays, values_out, shapes_out):
-    """Write all values of a tuple of arrays in a row, and the shapes, each after its length."""
-    at, field = 0, 0
-    for array in literal_unroll(arrays):
-        shapes_out[field, 0] = array.ndim
-        for axis in range(array.ndim):
-            shapes_out[field, 1 + axis] = array.shape[axis]
-        field += 1
-        for value in array.flat:
-            values_out[at] = value
-            at += 1
-    return field
+def unpack(array, at, values_out, shape_out):
+    """Write an array's shape after its length, and its values in a row; give the row's end."""
+    shape_out[0] = array.ndim
+    for axis in range(array.ndim):
+        shape_out[1 + axis] = array.shape[axis]
+    for value in array.flat:
+        values_out[at] = value
+        at += 1
+    return at
 
 
-@kernel
-def unpack_model(table, values_out, shapes_out):
-    """Unpack the Model."""
-    return unpack(open_model(table), values_out, shapes_out)
+def make_unpacker(part, opener):
+    """Compile a function that unpacks all fields of a table's part."""
+    lines = [f'    at = unpack(part.{field}, at, values, shapes[{row}])'
+             for row, field in enumerate(part._fields)]
+    names = {'unpack': unpack, 'open_part': opener}
+    exec('\n'.join(['def unpack_part(table, values, shapes):',
+                    '    part, at = open_part(table), 0', *lines]), names)
+    return njit(names['unpack_part'])
 
 
-@kernel
-def unpack_state(table, values_out, shapes_out):
-    """Unpack the State."""
-    return unpack(open_state(table), values_out, shapes_out)
-
-
-@kernel
-def unpack_workspace(table, values_out, shapes_out):
-    """Unpack the Workspace."""
-    return unpack(open_workspace(table), values_out, shapes_out)
-
-
-@kernel
+@entry
 def unpack_options(table, values_out):
-    """Write the Options, halved to tell whole numbers from others."""
+    """Write some of the Options, halved to tell whole numbers from others."""
     options = open_options(table)
-    values_out[0], values_out[1] = options.time_step / 2, options.stop_erp / 2
-    values_out[2], values_out[3] = options.velocity_passes // 2, options.max_pivots // 2
+    values_out[0], values_out[1] = options.time_step / 2, options.sleep_angular / 2
+    values_out[2], values_out[3] = options.velocity_passes // 2, options.detect // 2
 
 
-@kernel
+@entry
 def overwrite(table):
     """Write into one array of the State and of the Workspace, by name."""
     open_state(table).wrench[2, 1] = -7.0
@@ -94,42 +93,47 @@ def overwrite(table):
 
 
 @pytest.mark.parametrize(
-    ('number', 'unpack_part'), [(0, unpack_model), (1, unpack_state), (2, unpack_workspace)])
-def test_every_array_arrives_in_its_place(parts, number, unpack_part):
+    ('kind', 'opener'),
+    [(Model, open_model), (State, open_state), (Workspace, open_workspace),
+     (Direct, open_direct)])
+def test_every_array_arrives_in_its_place(parts, kind, opener):
     """Read back all values and shapes of all fields, in the order of the fields."""
-    model, state, workspace = parts
-    part = parts[number]
+    part = parts[handle.PARTS.index(kind)]
     values = np.full(sum(array.size for array in part), np.nan)
     shapes = np.zeros((len(part), 4), np.int64)
-    table = Handle(model, OPTIONS, state, workspace).table
-    assert unpack_part(table, values, shapes) == len(part._fields)
+    make_unpacker(kind, opener)(Handle(*parts).table, values, shapes)
     np.testing.assert_array_equal(values, np.concatenate([array.ravel() for array in part]))
     assert [tuple(row[1 : 1 + row[0]]) for row in shapes] == [array.shape for array in part]
 
 
 def test_options_arrive_as_numbers_of_their_types(parts):
     """Read back floats as floats and integers as integers, negative ones too."""
-    model, state, workspace = parts
     values = np.zeros(4)
-    unpack_options(Handle(model, OPTIONS, state, workspace).table, values)
-    np.testing.assert_array_equal(values, [0.75, -0.125, 1, -2])
+    unpack_options(Handle(*parts).table, values)
+    np.testing.assert_array_equal(
+        values, [OPTIONS.time_step / 2, OPTIONS.sleep_angular / 2,
+                 OPTIONS.velocity_passes // 2, OPTIONS.detect // 2])
 
 
 def test_arrays_are_used_in_place(parts):
     """See in Python what a kernel writes."""
-    model, state, workspace = parts
-    workspace = workspace._replace(response=np.zeros((2, 3, 4)))
-    overwrite(Handle(model, OPTIONS, state, workspace).table)
+    state, place = parts[handle.PARTS.index(State)], handle.PARTS.index(Workspace)
+    parts[place] = parts[place]._replace(response=np.zeros((2, 3, 4)))
+    overwrite(Handle(*parts).table)
     assert state.wrench[2, 1] == -7.0
-    assert workspace.response[1, 2, 3] == -8.0
-    assert np.count_nonzero(workspace.response) == 1
+    assert parts[place].response[1, 2, 3] == -8.0
+    assert np.count_nonzero(parts[place].response) == 1
 
 
 def test_table_has_a_row_for_every_field(parts):
-    """Hold neither more nor less than the four NamedTuples."""
-    model, state, workspace = parts
-    fields = Model._fields + Options._fields + State._fields + Workspace._fields
-    assert len(Handle(model, OPTIONS, state, workspace).table) == len(fields)
+    """Hold neither more nor less than the parts."""
+    assert len(Handle(*parts).table) == sum(len(kind._fields) for kind in handle.PARTS)
+
+
+def test_other_parts_are_refused(parts):
+    """Say which parts a handle is made of."""
+    with pytest.raises(TypeError, match='a handle is made of'):
+        Handle(*parts[::-1])
 
 
 @pytest.mark.parametrize(
@@ -137,9 +141,10 @@ def test_table_has_a_row_for_every_field(parts):
     ids=['dimensions', 'dtype', 'strides'])
 def test_array_of_another_kind_is_refused(parts, wrong):
     """Name the field whose array the compiled code would misread."""
-    model, state, workspace = parts
+    place = handle.PARTS.index(State)
+    parts[place] = parts[place]._replace(wrench=wrong)
     with pytest.raises(TypeError, match=r'State\.wrench must be .* float64 array of 2 dimensions'):
-        Handle(model, OPTIONS, state._replace(wrench=wrong), workspace)
+        Handle(*parts)
 
 
 def test_field_without_a_layout_is_refused():

@@ -12,11 +12,20 @@ from sim_bridge.engine import jit
 
 # `solve3` of free_body.py calls `dot` and `cross` of vec3.py, which Numba's own cache does not see
 PROBE = """
-from sim_bridge.engine.free_body import solve3
+from sim_bridge.engine.free_body import probe
 from sim_bridge.engine.jit import CACHE_FOLDER
 unit = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-x = solve3(unit, (3.0, 4.0, 5.0))
-print(*x, sum(solve3.stats.cache_hits.values()), CACHE_FOLDER)
+x = probe(unit, (3.0, 4.0, 5.0))
+print(*x, sum(probe.stats.cache_hits.values()), CACHE_FOLDER)
+"""
+ENTRY = """
+
+from sim_bridge.engine.jit import entry
+
+
+@entry
+def probe(m, b):
+    return solve3(m, b)
 """
 
 
@@ -50,7 +59,7 @@ def test_edit_of_any_file_changes_the_digest(tmp_path):
     engine = copy_engine(tmp_path)
     assert jit.source_digest(engine) == jit.source_digest()
     digests = [jit.source_digest(engine)]
-    for path in sorted(engine.glob('*.py')):
+    for path in sorted(engine.rglob('*.py')):
         append(path, '\n')
         digests.append(jit.source_digest(engine))
     (engine / 'new.py').touch()
@@ -64,6 +73,7 @@ def test_edit_of_any_file_changes_the_digest(tmp_path):
 def test_cache_is_used_again_until_a_called_file_changes(tmp_path):
     """Load from the cache in a second process; compile anew after an edit of a helper's file."""
     engine = copy_engine(tmp_path)
+    append(engine / 'free_body.py', ENTRY)
     first, hits, cache = run_probe(tmp_path)
     assert (first, hits) == ([3.0, 4.0, 5.0], 0)
     assert run_probe(tmp_path) == (first, 1, cache)

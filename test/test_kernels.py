@@ -14,8 +14,13 @@ from sim_bridge import engine
 ENGINE = Path(engine.__file__).parent
 
 # parameters that carry many arrays: what a kernel may write into, and what never changes
-MUTABLE = {'state', 'ws'}
-CONSTANT = {'model', 'options'}
+MUTABLE = {
+    'state', 'ws', 'contacts', 'laws', 'islands', 'rows', 'solution', 'response', 'direct',
+    'scratch'}
+CONSTANT = {'model', 'options', 'surfaces'}
+
+# what makes a function a kernel
+MARKS = {'kernel', 'subroutine', 'entry'}
 
 # the groups of a long signature, in their order; what is written follows without a comment
 GROUPS = ['model', 'state (read)', 'scratch', '']
@@ -52,7 +57,7 @@ def kernels_of(source: str, file: str) -> list[Kernel]:
         })
         for node in ast.walk(ast.parse(source))
         if isinstance(node, ast.FunctionDef)
-        and any(isinstance(mark, ast.Name) and mark.id == 'kernel' for mark in node.decorator_list)
+        and any(isinstance(mark, ast.Name) and mark.id in MARKS for mark in node.decorator_list)
     ]
 
 
@@ -126,7 +131,8 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
         yield f'has unknown groups: {sorted(unknown)}'
     elif groups != sorted(groups, key=GROUPS.index):
         yield 'has its groups in another order'
-    are_written = [name.endswith(('_out', '_inout')) for name in kernel.groups]
+    are_written = [name.endswith(('_out', '_inout'))
+                   for name in kernel.groups if name not in MUTABLE]
     if are_written != sorted(are_written):
         yield 'has parameters after those it writes'
 
@@ -134,8 +140,8 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
 def engine_kernels() -> list[Kernel]:
     """Find all kernels of the engine."""
     return [
-        kernel for path in sorted(ENGINE.glob('*.py'))
-        for kernel in kernels_of(path.read_text(), path.name)
+        kernel for path in sorted(ENGINE.rglob('*.py'))
+        for kernel in kernels_of(path.read_text(), path.relative_to(ENGINE).as_posix())
     ]
 
 

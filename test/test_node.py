@@ -9,7 +9,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import WrenchStamped
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from ros_graph import end, Graph, nanoseconds
+from ros_graph import end, Graph, nanoseconds, PATIENCE_S
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -374,7 +374,7 @@ def test_a_signal_ends_the_node_cleanly(graph, start_node, number):
 def test_bad_parameters_end_the_node_with_one_message(start_node, parameters, said):
     """Say what is wrong, and exit with 2, without a traceback."""
     process = start_node(**parameters)
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2, output
     assert said in output
     assert 'Traceback' not in output
@@ -387,7 +387,7 @@ def test_a_bad_description_ends_the_node_with_its_defects(start_node, tmp_path):
         '<robot name="bad">\n<link name="a"/>\n<joint name="j" type="hinge"/>\n</robot>\n'
     )
     process = start_node(robot=str(urdf))
-    output, _ = process.communicate(timeout=120)
+    output, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 2, output
     assert 'hinge' in output
     assert '3' in output

@@ -10,10 +10,11 @@ from rosgraph_msgs.msg import Clock
 from sim_bridge.description import sensors_from_mapping
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import publishers, topics
+from sim_bridge.ros.loading import load_world
 from sim_bridge.ros.messages import ClockMessage, pack_stamp
 from sim_bridge.ros.parameter_table import checked
 from sim_bridge.ros.parameters import SimulatorParameters
-from sim_bridge.ros.simulator import load_world, Simulator
+from sim_bridge.ros.simulator import Simulator
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -62,22 +63,35 @@ def test_the_clock_comes_after_the_messages_of_its_step(make_simulator, publishe
         simulator.tick()
     topics_of_step = ['/joint_states', '/wrist_ft/wrench', '/imu/imu', '/imu/gyro', '/imu/accel']
     assert published == [
-        (topic, step * MS) for step in (1, 2, 3) for topic in [*topics_of_step, '/clock']
+        (topic, step * MS)
+        for step in (1, 2, 3)
+        for topic in [*topics_of_step, '/contacts', '/clock']
     ]
 
 
 def test_every_topic_keeps_its_own_rate(make_simulator, published):
     """Publish at whole multiples of each period, sensors with the stamp of their sample."""
-    gyro = {'type': 'gyro', 'link': 'rod', 'update_rate': 250.0}
+    gyro = {'type': 'gyro', 'link': 'box', 'update_rate': 250.0}
     simulator = make_simulator(
-        robot='pendulum', rate=500.0, joint_state_rate=100.0, sensors={'gyro': gyro}
+        robot='floating_box',
+        rate=500.0,
+        joint_state_rate=100.0,
+        contact_rate=125.0,
+        object_state_rate=50.0,
+        marker_rate=250.0,
+        sensors={'gyro': gyro},
     )
     for _ in range(10):
         simulator.tick()
     stamps = {topic: [t // MS for name, t in published if name == topic] for topic, _ in published}
+    imu = {f'/imu/{topic}': list(range(2, 21, 2)) for topic in ('imu', 'gyro', 'accel')}
     assert stamps == {
         '/joint_states': [10, 20],
         '/gyro/gyro': [4, 8, 12, 16, 20],
+        **imu,
+        '/contacts': [8, 16],
+        '/object_states': [20],
+        '/contacts/markers': [4, 8, 12, 16, 20],
         # every 5 ms, as near as steps of 2 ms come
         '/clock': [6, 10, 16, 20],
     }
@@ -138,7 +152,7 @@ def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published)
         'g': {'type': 'gyro', 'link': 'rod', 'topic': 'spin'},
     }
     make_simulator(robot='pendulum', sensors=sensors).tick()
-    names = {topic for topic, _ in published} - {'/clock', '/joint_states'}
+    names = {topic for topic, _ in published} - {'/clock', '/contacts', '/joint_states'}
     parts = {'/base/imu', '/s/gyro', '/s/accel'}
     assert names == parts | {f'{topic}/truth' for topic in parts} | {'/spin'}
 

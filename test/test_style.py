@@ -15,14 +15,16 @@ LINE_LIMIT = 450
 # Which of our own layers each layer may import, beside itself; imports point one way.
 LAYERS = {
     'errors': set(),
+    'values': {'errors'},
     'version': set(),
     'engine': {'errors'},
-    'description': {'engine', 'errors'},
-    'sensors': {'description', 'engine', 'errors'},
-    'library': {'description', 'engine', 'errors', 'sensors', 'version'},
-    'control': {'description', 'engine', 'errors', 'library', 'ros', 'sensors', 'version'},
-    'ros': {'description', 'engine', 'errors', 'library', 'sensors', 'version'},
-    'cli': {'control', 'description', 'errors', 'library', 'ros', 'version'},
+    'description': {'engine', 'errors', 'values'},
+    'sensors': {'description', 'engine', 'errors', 'values'},
+    'library': {'description', 'engine', 'errors', 'sensors', 'values', 'version'},
+    'control': {
+        'description', 'engine', 'errors', 'library', 'ros', 'sensors', 'values', 'version'},
+    'ros': {'description', 'engine', 'errors', 'library', 'sensors', 'values', 'version'},
+    'cli': {'control', 'description', 'errors', 'library', 'ros', 'values', 'version'},
     '__main__': {'cli'},
 }
 
@@ -33,7 +35,7 @@ ROS_LAYERS = {'cli', 'control', 'ros'}
 ROS_PACKAGES = {
     'ament_index_python', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch',
     'launch_ros', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs',
-    'std_srvs',
+    'std_srvs', 'visualization_msgs',
 }
 
 # numba compiles through llvmlite, which is a part of it in all but name

@@ -15,8 +15,9 @@ import threading
 
 import pytest
 
-# How long to wait for something that is bound to come; no test waits this long unless it fails.
-PATIENCE_S = 90.0
+# How long to wait for something that is bound to come, compilation included; no test waits this
+# long unless it fails.
+PATIENCE_S = 280.0
 
 # Publishes joint_states, without the thousand lines that a simulator needs to have something to
 # say in them.
@@ -178,6 +179,14 @@ def test_it_runs_only_when_messages_arrive(supervise):
     assert output.finish() == 0
     assert 'received SIGTERM; ending simulator and controller' in output.lines
     assert not any('running' in line or 'are over' in line for line in output.lines)
+
+
+def test_it_says_what_it_waits_for(supervise):
+    """Tell how long there has been no message, for whom the first start compiles."""
+    output = supervise(SILENT, WAITING)
+    output.wait_for('no message after ', 'a first start compiles')
+    output.process.send_signal(signal.SIGTERM)
+    assert output.finish() == 0
 
 
 def test_it_ends_when_the_duration_is_over(supervise):

@@ -70,6 +70,27 @@ class MuJoCo:
         return motion_of(self._mechanism, state)
 
 
+def add_bodies(spec: mujoco.MjSpec, mechanism: Mechanism, prefix: str = '') -> list:
+    """Add the bodies of a mechanism and their joints, named with `prefix`; return the bodies."""
+    made = []
+    for body in mechanism.bodies:
+        parent = spec.worldbody if body.parent < 0 else made[body.parent]
+        x, y, z, w = quaternion_from(body.rotation)
+        i = body.inertia
+        child = parent.add_body(
+            name=prefix + body.name, pos=body.position, quat=[w, x, y, z], mass=body.mass,
+            ipos=body.com, explicitinertial=True,
+            fullinertia=[i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]])
+        if body.joint == FREE:
+            child.add_freejoint(name=prefix + body.joint_name)
+        else:
+            slide = body.joint == PRISMATIC
+            kind = mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE
+            child.add_joint(name=prefix + body.joint_name, type=kind, axis=body.axis)
+        made.append(child)
+    return made
+
+
 def _compile(mechanism, time_step, gravity, integrator):
     spec = mujoco.MjSpec()
     spec.option.timestep = time_step
@@ -78,20 +99,5 @@ def _compile(mechanism, time_step, gravity, integrator):
     # without autoreset: a motion that blows up is to be seen, not started again in silence
     off = mujoco.mjtDisableBit
     spec.option.disableflags = int(off.mjDSBL_CONTACT) | int(off.mjDSBL_AUTORESET)
-    made = []
-    for body in mechanism.bodies:
-        parent = spec.worldbody if body.parent < 0 else made[body.parent]
-        x, y, z, w = quaternion_from(body.rotation)
-        i = body.inertia
-        child = parent.add_body(
-            name=body.name, pos=body.position, quat=[w, x, y, z], mass=body.mass, ipos=body.com,
-            fullinertia=[i[0, 0], i[1, 1], i[2, 2], i[0, 1], i[0, 2], i[1, 2]],
-            explicitinertial=True)
-        if body.joint == FREE:
-            child.add_freejoint(name=body.joint_name)
-        else:
-            slide = body.joint == PRISMATIC
-            kind = mujoco.mjtJoint.mjJNT_SLIDE if slide else mujoco.mjtJoint.mjJNT_HINGE
-            child.add_joint(name=body.joint_name, type=kind, axis=body.axis)
-        made.append(child)
+    add_bodies(spec, mechanism)
     return spec.compile()

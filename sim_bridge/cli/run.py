@@ -1,9 +1,9 @@
-"""`sim_bridge run`: a simulator and a controller, as two processes that begin and end together."""
+"""`sim_bridge run`: a simulator and controllers, as processes that begin and end together."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 import math
 import os
 import shutil
@@ -14,14 +14,17 @@ from typing import TYPE_CHECKING
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import discovery_defaults, require_ros, set_prefix
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
+from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
 
 CONTROLLERS = ('pd', 'computed_torque')
 
-# A first start compiles the kernels, which takes half a minute on a slow machine.
-START_LIMIT_S = 180.0
+# A first start compiles the kernels, which takes minutes where many share few processors.
+START_LIMIT_S = 900.0
+# longer than a start that does not compile takes
+_WAITING_S = 5.0
 
 _PERIOD_S = 0.1
 _STATUS_PERIOD_S = 0.5
@@ -33,7 +36,10 @@ What follows a bare -- goes to the simulator node:
   sim_bridge run arm -- --ros-args -p publish_truth:=true
 
 Unless ROS_AUTOMATIC_DISCOVERY_RANGE or its like is set, only nodes on this machine are discovered.
-The exit code is 0 if both processes ended as they were told to; if one ended by
+A file quadruped.params.yaml beside quadruped.urdf holds what the nodes take where that robot is
+simulated; --params goes before it. Every robot of a --world is controlled in its namespace.
+
+The exit code is 0 if all processes ended as they were told to; if one ended by
 itself it is that one's.
 """
 
@@ -43,20 +49,26 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         'run',
         help='run the simulator with a controller in a second process',
-        description='Run the simulator with a controller in a second process; Ctrl-C ends both.',
+        description='Run the simulator, and a controller for each robot in a process of its own; '
+        'Ctrl-C ends all.',
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(
-        'robot', nargs='?', help='name of a shipped robot, or a URDF or xacro file (default: arm)'
+        'robot', nargs='?',
+        help='name of a shipped robot, or a URDF or xacro file (default: '
+        f'{DEFAULT_ROBOT}, or none with --world)'
+    )
+    parser.add_argument(
+        '--world', metavar='FILE', help='scene file: ground, objects, materials and robots'
     )
     parser.add_argument(
         '--controller', choices=(*CONTROLLERS, 'none'), default='pd', help='default: %(default)s'
     )
     parser.add_argument('--params', metavar='FILE', help='YAML file with parameters of the nodes')
     parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
-    parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of both nodes')
+    parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of all nodes')
     parser.add_argument(
         '--real-time-factor',
         type=float,
@@ -71,23 +83,30 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run both until one ends or a signal comes; give the exit code. Raises MissingRosError."""
+    """
+    Run all until one ends or a signal comes; give the exit code.
+
+    Raises MissingRosError, or DescriptionError for a scene file that is no good.
+    """
     require_ros('sim_bridge run')
     set_prefix()
     os.environ.update(discovery_defaults(os.environ))
     console = Console(sys.stdout)
-    return supervise(build_commands(args), args.namespace, args.duration, console)
+    robots = [namespace for namespace, _ in _controlled(args)]
+    watched = robots[0] if robots else ''
+    return supervise(build_commands(args), args.namespace, args.duration, console, watched)
 
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
-    """Give the command of each process, by the name its output is marked with."""
-    common = []
-    if args.namespace:
-        common += ['-r', f'__ns:=/{args.namespace.strip("/")}']
-    if args.params:
-        common += ['--params-file', args.params]
+    """
+    Give the command of each process, by the name its output is marked with.
+
+    Raises DescriptionError for a scene file that is no good.
+    """
+    shared = ['--params-file', args.params] if args.params else []
     parameters = {
-        'robot': args.robot,
+        'world': args.world,
+        'robot': args.robot or None,
         'rate': args.rate,
         'real_time_factor': args.real_time_factor,
         'paused': 'true' if args.paused else None,
@@ -98,25 +117,52 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
         for item in ('-p', f'{name}:={value}')
     ]
     python = [sys.executable, '-m']
+    controlled = list(_controlled(args))
+    # what the user gives comes last, and so goes before what lies beside the robot
+    own = [item for name, beside in controlled if not name for item in beside]
     commands = {
         'simulator': [
-            *python, 'sim_bridge', 'node', '--ros-args', *common, *simulator, *args.forwarded
+            *python, 'sim_bridge', 'node', '--ros-args', *_namespace(args.namespace),
+            *own, *shared, *simulator, *args.forwarded,
         ],
     }
     if args.controller != 'none':
         module = f'sim_bridge.control.{args.controller}_controller'
-        commands['controller'] = [*python, module, '--ros-args', *common]
+        for name, beside in controlled:
+            namespace = '/'.join(filter(None, (args.namespace.strip('/'), name)))
+            commands[f'{name} controller'.strip()] = [
+                *python, module, '--ros-args', *_namespace(namespace), *beside, *shared]
     return commands
 
 
+def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
+    """Give namespace and parameter file, as arguments, of every robot to control."""
+    robots = []
+    if args.world:
+        from sim_bridge.description.scene import read_scene
+
+        robots += [(robot.namespace, robot.urdf) for robot in read_scene(args.world).robots]
+    if args.robot or not args.world:
+        robots.append(('', args.robot or DEFAULT_ROBOT))
+    for namespace, robot in robots:
+        file = parameter_file_beside(robot)
+        yield namespace, [] if file is None else ['--params-file', str(file)]
+
+
+def _namespace(name: str) -> list[str]:
+    """Give the arguments that put a node into a namespace; none for ''."""
+    return ['-r', f'__ns:=/{name.strip("/")}'] if name else []
+
+
 def supervise(
-    commands: dict[str, Sequence[str]], namespace: str, duration: float | None, console: Console
+    commands: dict[str, Sequence[str]], namespace: str, duration: float | None, console: Console,
+    robot: str = '',
 ) -> int:
     """
     Run `commands` until one ends, a signal comes or the time is over; give the exit code.
 
     namespace: of the simulator node among the commands. duration: in real time, from the first
-    message [s]; None for no end.
+    message [s]; None for no end. robot: namespace within `namespace` of the one to watch.
     """
     environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
     if console.is_terminal:
@@ -127,7 +173,7 @@ def supervise(
         # imported while the children start
         from sim_bridge.cli.watch import Watch
 
-        with Watch(namespace) as watch:
+        with Watch(namespace, robot) as watch:
             reason, code = _follow(supervisor, watch, duration, console)
         console.end_status()
         console.line(f'{reason}; ending {names}')
@@ -158,10 +204,14 @@ def _follow(
         if first_message is None:
             if watch.look().time_s is not None:
                 first_message, next_status = now, now + _FIRST_STATUS_S
+                console.end_status()
                 console.line(f'running: the first message came after {now - begun:.1f} s')
-                console.line(_invitation(watch.namespace))
+                console.line(_invitation(watch.joint_states))
             elif now - begun > START_LIMIT_S:
                 return f'no message within {START_LIMIT_S:g} s', 1
+            elif now - begun > _WAITING_S:
+                console.status(
+                    f'no message after {now - begun:.0f} s: a first start compiles for minutes')
         elif duration is not None and now - first_message >= duration:
             return f'{duration:g} s are over', 0
         elif now >= next_status:
@@ -186,10 +236,9 @@ def describe(progress: Progress) -> str:
     return ' | '.join(filter(None, parts))
 
 
-def _invitation(namespace: str) -> str:
+def _invitation(topic: str) -> str:
     """Say how to look at the graph from another terminal."""
     hint = '' if shutil.which('ros2') else ', with ROS 2 sourced'
     domain = os.environ.get('ROS_DOMAIN_ID')
     settings = f'ROS_DOMAIN_ID={domain} ' if domain else ''
-    topic = f'{namespace.rstrip("/")}/joint_states'
     return f'look at it from another terminal{hint}: {settings}ros2 topic echo {topic}'

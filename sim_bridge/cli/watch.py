@@ -44,11 +44,12 @@ class Watch:
     context.
     """
 
-    def __init__(self, namespace: str) -> None:
+    def __init__(self, namespace: str, robot: str = '') -> None:
         """
         Begin to listen.
 
-        namespace: of the simulator node; '' or '/' for none.
+        namespace: of the simulator node; '' or '/' for none. robot: namespace within it of the
+        robot whose joint_states are watched.
         """
         self.progress = Progress()
         self.namespace = '/' + namespace.strip('/')
@@ -63,7 +64,10 @@ class Watch:
             enable_rosout=False,
             start_parameter_services=False,
         )
-        self._node.create_subscription(JointState, 'joint_states', self._on_joint_states, _LATEST)
+        topic = '/'.join(filter(None, (robot, 'joint_states')))
+        self.joint_states = self._node.resolve_topic_name(topic)
+        self._node.create_subscription(
+            JointState, self.joint_states, self._on_joint_states, _LATEST)
         self._node.create_subscription(Clock, '/clock', self._on_clock, _LATEST)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -84,7 +88,7 @@ class Watch:
         for _ in self._node.subscriptions:
             self._executor.spin_once(timeout_sec=0.0)
         self.progress.topic_count = self._count_topics()
-        self.progress.publisher_count = self._node.count_publishers('joint_states')
+        self.progress.publisher_count = self._node.count_publishers(self.joint_states)
         return self.progress
 
     def _on_clock(self, message: Clock) -> None:

@@ -154,7 +154,7 @@ class JointController:
         try:
             world = sb.World(gravity=self.parameters.gravity)
             fixed_base = FIXED_BASE[self.parameters.base]
-            robot = world.load_urdf(message.data, fixed_base=fixed_base)
+            robot = world.load_urdf(message.data, fixed_base=fixed_base, collisions='none')
             joints = self.parameters.joints or [
                 name for name in robot.joint_names if robot.joint(name).mimic is None
             ]

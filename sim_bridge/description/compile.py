@@ -9,10 +9,12 @@ joint starts a tree of its own, since nothing passes through it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from sim_bridge.description.collisions import LinkShape
 from sim_bridge.description.model import (
     Inertial,
     JointDescription,
@@ -23,6 +25,7 @@ from sim_bridge.description.model import (
     RobotDescription,
     SensorKind,
 )
+from sim_bridge.description.placed import Placed
 from sim_bridge.engine import model as engine
 from sim_bridge.errors import InvalidValueError
 
@@ -42,6 +45,22 @@ class Placement:
     position: np.ndarray
 
 
+@dataclass(frozen=True, eq=False)
+class BodyShape:
+    """
+    A shape that collides, on a body.
+
+    link: that carries it. body: its number. rotation, position: the shape's frame in the body's,
+    (3, 3) and (3,) [m].
+    """
+
+    link: str
+    placed: Placed
+    body: int
+    rotation: np.ndarray
+    position: np.ndarray
+
+
 @dataclass(frozen=True)
 class Blueprint:
     """
@@ -54,6 +73,7 @@ class Blueprint:
         consecutive, from velocity `first_v`.
     joint_v, joint_q: first velocity and position index of every joint that moves.
     joint_body: the body that hangs on each joint that is not merged away.
+    shapes: what collides.
     """
 
     model: engine.Model
@@ -64,18 +84,28 @@ class Blueprint:
     joint_v: dict[str, int] = field(default_factory=dict)
     joint_q: dict[str, int] = field(default_factory=dict)
     joint_body: dict[str, int] = field(default_factory=dict)
+    shapes: tuple[BodyShape, ...] = ()
 
 
-def compile_robot(description: RobotDescription, fixed_base: bool | None = None) -> Blueprint:
+def compile_robot(
+    description: RobotDescription,
+    fixed_base: bool | None = None,
+    shapes: Iterable[LinkShape] = (),
+    is_kinematic: bool = False,
+) -> Blueprint:
     """
     Compile a description.
 
     fixed_base: weld the root link to the world; None: only where the root link is called 'world'.
+    shapes: what of its links collides. is_kinematic: the base moves as it is told to, whatever
+    pushes it.
     Raises InvalidValueError where the base is free but nothing fixed to it has mass.
     """
     if fixed_base is None:
         fixed_base = description.root == _WORLD
-    return _Compiler(description, fixed_base or not description.links).compile()
+    fixed_base = fixed_base or not description.links
+    base = engine.GROUND if fixed_base else engine.KINEMATIC if is_kinematic else engine.FREE
+    return _Compiler(description, base, shapes).compile()
 
 
 def axis_frame(axis: np.ndarray) -> np.ndarray:
@@ -91,9 +121,11 @@ def axis_frame(axis: np.ndarray) -> np.ndarray:
 class _Compiler:
     """The bodies made so far, in parent-first order."""
 
-    def __init__(self, description: RobotDescription, fixed_base: bool):
+    def __init__(self, description: RobotDescription, base: int, shapes: Iterable[LinkShape]):
         self._description = description
-        self._fixed_base = fixed_base
+        self._base = base
+        self._fixed_base = base == engine.GROUND
+        self._shapes = tuple(shapes)
         self._children: dict[str, list[JointDescription]] = {
             name: [] for name in description.links}
         for joint in description.joints.values():
@@ -133,11 +165,10 @@ class _Compiler:
         self._nv = v
 
     def compile(self) -> Blueprint:
-        kind = engine.GROUND if self._fixed_base else engine.FREE
         # depth first without recursion: real chains are deeper than Python's stack likes
         pending = []
         if self._description.root:
-            base = self._add_body(-1, kind, np.eye(3), np.zeros(3), 0, 0)
+            base = self._add_body(-1, self._base, np.eye(3), np.zeros(3), 0, 0)
             pending.append((self._description.root, base, np.eye(3), np.zeros(3)))
         while pending:
             link, body, rotation, position = pending.pop()
@@ -147,11 +178,19 @@ class _Compiler:
         model = self._model()
         self._check_free_bodies(model)
         return Blueprint(model, self._fixed_base, self._links, self._joint_names, self._first_v,
-                         self._joint_v, self._joint_q, self._joint_body)
+                         self._joint_v, self._joint_q, self._joint_body,
+                         tuple(map(self._on_body, self._shapes)))
+
+    def _on_body(self, shape: LinkShape) -> BodyShape:
+        """Place a shape on the body that its link is part of."""
+        link = self._links[shape.link]
+        position = link.position + link.rotation @ np.array(shape.placed.position)
+        rotation = link.rotation @ shape.placed.rotation
+        return BodyShape(shape.link, shape.placed, link.body, rotation, position)
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Refuse free bodies that a force would accelerate without bound."""
-        for body in np.flatnonzero(model.kind >= engine.FREE):
+        for body in np.flatnonzero(np.isin(model.kind, (engine.FREE, engine.FREE_SINGLE))):
             # welded bodies move with it
             moving, masses = [body], list(self._masses[body])
             for other in range(body + 1, len(model.parent)):

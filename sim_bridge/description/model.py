@@ -77,7 +77,8 @@ class Geometry:
     One visual or collision element.
 
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
-    'capsule' (likewise) or 'mesh' (size: scale x y z, `filename` as written in the file).
+    'capsule' (likewise) or 'mesh' (size: scale x y z, `filename` as written in the file, `path`
+    where it is, '' if it is not found, and then `searched`, where it was looked for).
     """
 
     kind: str
@@ -85,7 +86,29 @@ class Geometry:
     pose: Pose
     name: str = ''
     filename: str = ''
+    path: str = ''
+    searched: tuple[str, ...] = ()
     line: int = 0
+
+
+@dataclass(frozen=True)
+class ContactDescription:
+    """
+    What Gazebo's tags say about contact with a link; None where they are silent.
+
+    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the collision shapes.
+    stiffness: kp [N/m]. damping: kd [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m].
+    self_collide: selfCollide.
+    """
+
+    friction: float | None = None
+    friction2: float | None = None
+    direction: tuple[float, float, float] | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+    max_velocity: float | None = None
+    layer: float | None = None
+    self_collide: bool | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +119,7 @@ class LinkDescription:
     inertial: Inertial | None = None
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
+    contact: ContactDescription = ContactDescription()
     line: int = 0
 
 

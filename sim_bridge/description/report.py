@@ -196,6 +196,14 @@ class Findings:
 class DescriptionError(SimBridgeError):
     """A robot description that cannot be simulated; `report` holds every defect."""
 
+    headline = 'the robot description cannot be simulated'
+
     def __init__(self, report: Report):
         self.report = report
-        super().__init__(f'the robot description cannot be simulated\n{report.to_text()}')
+        super().__init__(f'{self.headline}\n{report.to_text()}')
+
+
+class SceneError(DescriptionError):
+    """A scene that cannot be loaded; `report` holds every defect."""
+
+    headline = 'the scene cannot be loaded'

@@ -113,6 +113,13 @@ def explain_unresolved(
     return f'package {package!r} has no such file'
 
 
+def searched_paths(
+    uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
+) -> list[Path]:
+    """List where `resolve_uri` looks, in this order."""
+    return list(dict.fromkeys(_candidates(uri, base, package_paths)))
+
+
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
     """Tell whether there is such a file or folder; a path no file system takes is neither."""
     try:
@@ -138,7 +145,8 @@ def _candidates(
 def _split_package(uri: str) -> tuple[str, str] | None:
     for scheme in _PACKAGE_SCHEMES:
         if uri.startswith(scheme):
-            package, _, rest = uri.removeprefix(scheme).partition('/')
+            # some robots are described with a slash too many, and most readers take it
+            package, _, rest = uri.removeprefix(scheme).lstrip('/').partition('/')
             return package, rest
     return None
 

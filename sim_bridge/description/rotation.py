@@ -62,3 +62,12 @@ def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
         row = (zy - yz, xz - zx, yx - xy, largest)
     scale = math.copysign(0.5 / math.sqrt(largest), row[3] or 1.0)
     return np.array(row) * scale
+
+
+def rotation_vector(rotation: np.ndarray) -> np.ndarray:
+    """Give axis times angle [rad] of a (3, 3) rotation, the angle at most pi."""
+    x, y, z, w = quaternion_from_matrix(rotation).tolist()
+    sine = math.sqrt(x * x + y * y + z * z)
+    # near 0 the angle is twice the sine of its half, to within rounding
+    factor = 2.0 * math.atan2(sine, w) / sine if sine > 1e-9 else 2.0
+    return factor * np.array([x, y, z])

@@ -17,7 +17,7 @@ import xml.etree.ElementTree as ET
 
 from urdf_parser_py.urdf import URDF
 
-from sim_bridge.description import gazebo, inertia, meshes, sensors, xacro_file
+from sim_bridge.description import gazebo, gazebo_contact, inertia, meshes, sensors, xacro_file
 from sim_bridge.description.clean import clean, clean_or_drop
 from sim_bridge.description.document import Document, Element, parse_document, read_source
 from sim_bridge.description.joints import build_joint
@@ -99,7 +99,7 @@ def _read(
     description = _robot(document, name, findings)
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
-        meshes.check_meshes(description, base, package_paths, findings)
+        description = meshes.with_mesh_files(description, base, package_paths, findings)
         description = sensors.with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)
 
@@ -132,6 +132,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     tree_root = check_tree(links, joints.values(), parts.complete, place, findings)
     joints = resolve_mimics(gazebo.with_joint_physics(root, joints, links, findings), findings)
     check_mimic_limits(joints, findings)
+    links = gazebo_contact.with_contact(root, links, findings)
     description = RobotDescription(
         name=name or 'robot',
         root=tree_root,

@@ -24,6 +24,7 @@ from sim_bridge.engine.model import (
     FREE,
     FREE_SINGLE,
     GROUND,
+    KINEMATIC,
     PRISMATIC,
     REVOLUTE,
     STIFFNESS,
@@ -37,7 +38,13 @@ from sim_bridge.engine.vec3 import add, dot, load3, load_v, scale, store3, sub
 def carrier(parent, kind, body):
     """Give the body that carries another and can move, or -1."""
     above = parent[body]
-    return -1 if above >= 0 and kind[above] == GROUND else above
+    return -1 if above >= 0 and is_immobile(kind[above]) else above
+
+
+@kernel
+def is_immobile(joint):
+    """Tell whether no force changes the motion of a body with this kind of joint."""
+    return joint == GROUND or joint == KINEMATIC
 
 
 @kernel
@@ -58,11 +65,11 @@ def factorize(
     ring however large the damping. With h = 0 there are none.
     """
     for body in range(parent.shape[0]):
-        if kind[body] != GROUND:
+        if not is_immobile(kind[body]):
             start_articulated(rigid, body, articulated_out)
     for body in range(parent.shape[0] - 1, -1, -1):
         joint = kind[body]
-        if joint == GROUND:
+        if is_immobile(joint):
             continue
         hinge = hinge_out[body]
         if joint == REVOLUTE or joint == PRISMATIC:
@@ -105,7 +112,7 @@ def solve(
     """
     for body in range(parent.shape[0] - 1, -1, -1):
         joint = kind[body]
-        if joint == GROUND:
+        if is_immobile(joint):
             continue
         above = carrier(parent, kind, body)
         n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
@@ -128,6 +135,11 @@ def solve(
         if joint == GROUND:
             continue
         at = v_index[body]
+        if joint == KINEMATIC:
+            for k in range(6):
+                acceleration_out[body, k] = 0.0
+                ddq_out[at + k] = 0.0
+            continue
         if joint == FREE or joint == FREE_SINGLE:
             n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
             force, torque = load_v(rhs, at), load_v(rhs, at + 3)

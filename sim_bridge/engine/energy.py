@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from sim_bridge.engine.handle import open_model, open_state, open_workspace
 from sim_bridge.engine.inertia import mul_rigid
-from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.jit import entry
 from sim_bridge.engine.model import ARMATURE, REFERENCE, STIFFNESS
 from sim_bridge.engine.vec3 import add, cross, dot, load3, store3
 
 
-@kernel
+@entry
 def energy(table, first_body, last_body, first_v, last_v):
     """
     Give the (kinetic, potential) energy [J] of some bodies and joints.
@@ -38,7 +38,7 @@ def energy(table, first_body, last_body, first_v, last_v):
     return kinetic, potential
 
 
-@kernel
+@entry
 def momentum(table, first_body, last_body, total_out):
     """
     Sum the momentum of the bodies first_body <= i < last_body.

@@ -6,7 +6,7 @@ import math
 
 from sim_bridge.engine.inertia import mul_rigid
 from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.model import FREE, FREE_SINGLE, GROUND, PRISMATIC, REVOLUTE
+from sim_bridge.engine.model import FREE, GROUND, KINEMATIC, PRISMATIC, REVOLUTE
 from sim_bridge.engine.rotation import quat_to_matrix
 from sim_bridge.engine.vec3 import (
     add,
@@ -33,7 +33,7 @@ def place_bodies(
     for body in range(parent.shape[0]):
         joint = kind[body]
         at = q_index[body]
-        if joint == FREE or joint == FREE_SINGLE:
+        if joint >= FREE:
             R_WB = quat_to_matrix((q[at + 3], q[at + 4], q[at + 5], q[at + 6]))
             p_WB = load_v(q, at)
         else:
@@ -129,8 +129,11 @@ def move_bodies(
             dw = add(dw, cross(w, s))
             dvel = add(dvel, add(cross(w, t), cross(vel, s)))
             w, vel = add(w, s), add(vel, t)
-        elif joint == FREE or joint == FREE_SINGLE:
+        elif joint >= FREE:
             vel, w = load_v(v, at), load_v(v, at + 3)
+            if joint == KINEMATIC:
+                # its origin does not accelerate: the spatial acceleration is -w x v
+                dvel = sub(dvel, cross(w, vel))
         store3(velocity_out, body, 0, w)
         store3(velocity_out, body, 3, vel)
         store3(drift_out, body, 0, dw)

@@ -25,6 +25,7 @@ REVOLUTE = 1
 PRISMATIC = 2
 FREE = 3
 FREE_SINGLE = 4  # a free body that carries no other: has an exactly conserving integrator
+KINEMATIC = 5  # moves at a prescribed velocity, whatever pushes it; coordinates of a free one
 
 # columns of Model.passive
 ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
@@ -40,7 +41,7 @@ class Model(NamedTuple):
     root: IntVector
     """(nb,) index of the first body of the same tree."""
     kind: IntVector
-    """(nb,) joint kind: GROUND, WELD, REVOLUTE, PRISMATIC, FREE or FREE_SINGLE."""
+    """(nb,) joint kind: GROUND, WELD, REVOLUTE, PRISMATIC, FREE, FREE_SINGLE or KINEMATIC."""
     q_index: IntVector
     """(nb,) first position coordinate of the body's joint."""
     v_index: IntVector
@@ -82,6 +83,34 @@ class Options(NamedTuple):
     """Evaluations of the velocity-dependent forces per step; two make it second order."""
     max_pivots: int
     """Changes of the set of locked joints per step before the step gives up."""
+    solver: int
+    """Solve type of the contacts: contact.solve.DIRECT, ITERATIVE or SPLIT."""
+    touching: float
+    """Gap that counts as none [m], so that bodies at rest do not chase what is left open."""
+    contact_tolerance: float
+    """Natural-map residual to which contacts are solved [m/s]."""
+    max_sweeps: int
+    """Sweeps over an island's contacts at most, where it is not solved directly."""
+    contact_margin: float
+    """Distance below which geometries are contacts, beyond what they can move in a step [m]."""
+    detect: int
+    """Address of the stage that finds contacts, 0 where nothing can touch."""
+    detect_convex: int
+    """Address of the stage that it calls for generic convex shapes, 0 where there are none."""
+    detect_surface: int
+    """Likewise for meshes and height fields."""
+    contact: int
+    """Address of the stage that solves contacts."""
+    newton: int
+    """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
+    share: int
+    """Address of the stage that shares loads fairly, where `newton` is not 0."""
+    sleep_steps: int
+    """Steps that an island must be at rest to fall asleep, 0 for never."""
+    sleep_linear: float
+    """Velocity below which a body counts as at rest [m/s]."""
+    sleep_angular: float
+    """Angular velocity below which a body counts as at rest [rad/s]."""
 
 
 def body_count(model: Model) -> int:
@@ -91,7 +120,7 @@ def body_count(model: Model) -> int:
 
 def position_count(model: Model) -> int:
     """Give the number of position coordinates."""
-    sizes = {GROUND: 0, WELD: 0, REVOLUTE: 1, PRISMATIC: 1, FREE: 7, FREE_SINGLE: 7}
+    sizes = {GROUND: 0, WELD: 0, REVOLUTE: 1, PRISMATIC: 1, FREE: 7, FREE_SINGLE: 7, KINEMATIC: 7}
     return sum(sizes[int(kind)] for kind in model.kind)
 
 

@@ -3,24 +3,22 @@ What the present state means: poses, motions and joint reactions at this very in
 
 `step` works in the middle of each step; what is read between steps is computed here, from scratch,
 for the state as it is: the forward dynamics at (q, v, u), so that every quantity with one stamp
-belongs to one instant. What stops, friction and holds do to joints is in `present`.
+belongs to one instant. What stops, friction and holds do to joints is in `present`; contacts push
+with the mean force they had in the last step.
 """
 
 from __future__ import annotations
 
-from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration
 from sim_bridge.engine.handle import open_model, open_state, open_workspace
 from sim_bridge.engine.inertia import mul_rigid
-from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.kinematics import move_bodies, place_bodies
-from sim_bridge.engine.mimic import apply_rows, compute_responses
+from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.model import FREE, PRISMATIC, REVOLUTE
 from sim_bridge.engine.present import (
     set_present_efforts,
     start_present_modes,
     update_present_modes,
 )
-from sim_bridge.engine.step import to_origin_acceleration
 from sim_bridge.engine.vec3 import (
     add,
     cross,
@@ -50,7 +48,7 @@ SITE_SIZE = 30
 _MAX_PIVOTS = 100
 
 
-@kernel
+@entry
 def observe(table, site_body, site_frame, site_out):
     """
     Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
@@ -71,19 +69,21 @@ def observe(table, site_body, site_frame, site_out):
     changed = copy_changed(state.q, ws.q)
     changed = copy_changed(state.v, ws.v) or changed
     for body in range(state.wrench.shape[0]):
-        changed = copy_changed(state.wrench[body], ws.wrench[body]) or changed
+        for k in range(6):
+            total = state.wrench[body, k] + state.contact_wrench[body, k]
+            if total != ws.wrench[body, k]:
+                ws.wrench[body, k] = total
+                changed = True
     changed = copy_changed(state.u, ws.u) or changed
     if not changed:
         return False
-    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
-                 ws.q,
-                 ws.pose, ws.axis, ws.rigid)
+    place(model, ws.q, ws)
     find_accelerations(model, state, ws)
     accelerate_bodies(model.parent, model.kind, model.v_index,
                       ws.axis, ws.drift, ws.ddq,
                       ws.acceleration)
     accumulate_reactions(model.parent, model.root,
-                         state.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+                         ws.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
                          ws.force)
     to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
     observe_sites(model.root, model.gravity,
@@ -110,28 +110,11 @@ def find_accelerations(model, state, ws):
                         ws.q, ws.v, state.hold, state.mode, state.acceleration, state.v_left,
                         ws.mode)
     for pivots in range(_MAX_PIVOTS):
-        factorize(model.parent, model.kind, model.v_index, model.passive,
-                  ws.mode, ws.axis, ws.rigid, 0.0,
-                  ws.articulated, ws.hinge)
-        if model.mimic.shape[0] > 0:
-            compute_responses(model.parent, model.kind, model.v_index,
-                              model.mimic, model.mimic_law,
-                              ws.articulated, ws.hinge, ws.axis, ws.mode,
-                              ws.rhs, ws.force, ws.acceleration,
-                              ws.response, ws.delassus)
+        factorize_trees(model, ws, 0.0)
         set_present_efforts(model.q_of_v, model.passive, model.limits,
                             ws.q, ws.v, ws.u, state.force, ws.mode,
                             ws.rhs)
-        move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
-                    ws.v, state.wrench, ws.pose, ws.axis, ws.rigid,
-                    ws.velocity, ws.drift, ws.force)
-        solve(model.parent, model.kind, model.v_index,
-              ws.articulated, ws.hinge, ws.axis, ws.rhs,
-              ws.force, ws.acceleration, ws.ddq, ws.constraint)
-        if model.mimic.shape[0] > 0:
-            apply_rows(model.mimic, model.mimic_law,
-                       ws.v, ws.response, 0.0,
-                       ws.delassus, ws.ddq, ws.constraint)
+        accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, ws.ddq)
         changed = update_present_modes(model.kind, model.q_index, model.v_index,
                                        model.passive, model.limits,
                                        ws.q, ws.v, ws.u, ws.hinge, ws.ddq, ws.constraint,

@@ -10,21 +10,21 @@ then angular, world axes, at the body frame's origin.
 from __future__ import annotations
 
 from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.evaluate import place, to_origin_acceleration
 from sim_bridge.engine.handle import open_model, open_state, open_workspace
 from sim_bridge.engine.inertia import mul_rigid
-from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.kinematics import move_bodies, place_bodies
+from sim_bridge.engine.jit import entry, kernel
+from sim_bridge.engine.kinematics import move_bodies
 from sim_bridge.engine.model import ARMATURE, FREE, PRISMATIC, REVOLUTE, WELD
 from sim_bridge.engine.observe import accelerate_bodies, accumulate_reactions
-from sim_bridge.engine.step import to_origin_acceleration
 from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, sub
 
 
-@kernel
+@entry
 def inverse_dynamics(table, ddq, effort_out):
     """Compute the efforts that give the accelerations `ddq`; recursive Newton-Euler."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
-    _place(model, state, ws)
+    place(model, state.q, ws)
     for joint in range(ddq.shape[0]):
         ws.ddq[joint] = ddq[joint]
     _to_spatial_acceleration(model.kind, model.v_index, state.v, ws.ddq)
@@ -50,11 +50,11 @@ def inverse_dynamics(table, ddq, effort_out):
                               + model.passive[at, ARMATURE] * ddq[at])
 
 
-@kernel
+@entry
 def forward_dynamics(table, effort, ddq_out):
     """Compute the accelerations that the efforts give; articulated bodies."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
-    _place(model, state, ws)
+    place(model, state.q, ws)
     ws.wrench[:, :] = 0.0
     for joint in range(effort.shape[0]):
         ws.mode[joint] = 0
@@ -70,11 +70,11 @@ def forward_dynamics(table, effort, ddq_out):
     to_origin_acceleration(model.kind, model.v_index, state.v, ddq_out)
 
 
-@kernel
+@entry
 def mass_matrix(table, matrix_out):
     """Compute the joint-space inertia; composite rigid bodies (Featherstone 2008, section 6.2)."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
-    _place(model, state, ws)
+    place(model, state.q, ws)
     matrix_out[:, :] = 0.0
     for body in range(model.parent.shape[0] - 1, -1, -1):
         above = model.parent[body]
@@ -98,7 +98,7 @@ def mass_matrix(table, matrix_out):
                 matrix_out[at, at] += model.passive[at, ARMATURE]
 
 
-@kernel
+@entry
 def jacobian(table, body, point, jacobian_out):
     """
     Compute the Jacobian of a point of a body.
@@ -107,7 +107,7 @@ def jacobian(table, body, point, jacobian_out):
     then the body's angular velocity, world axes.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
-    _place(model, state, ws)
+    place(model, state.q, ws)
     jacobian_out[:, :] = 0.0
     pose = ws.pose[body]
     p_WP = (pose[9] + pose[0] * point[0] + pose[1] * point[1] + pose[2] * point[2],
@@ -123,13 +123,6 @@ def jacobian(table, body, point, jacobian_out):
                 jacobian_out[k, model.v_index[carrier] + column] = v[k]
                 jacobian_out[3 + k, model.v_index[carrier] + column] = w[k]
         carrier = model.parent[carrier]
-
-
-@kernel
-def _place(model, state, ws):
-    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
-                 state.q,
-                 ws.pose, ws.axis, ws.rigid)
 
 
 @kernel

@@ -8,16 +8,16 @@ play the step is not taken, and the caller takes one of `step` instead.
 
 from __future__ import annotations
 
-from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration
 from sim_bridge.engine.handle import open_model, open_options, open_state, open_workspace
-from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.kinematics import move_bodies, place_bodies
-from sim_bridge.engine.mimic import apply_rows, compute_responses, follow
+from sim_bridge.engine.jit import entry, kernel
+from sim_bridge.engine.mimic import follow
 from sim_bridge.engine.model import FREE, FRICTION, LOWER, UPPER, WELD
 from sim_bridge.engine.modes import explicit_effort, VELOCITY_SLACK
 from sim_bridge.engine.rotation import quat_mul, quat_normalize
+from sim_bridge.engine.stages import call_stage
 from sim_bridge.engine.state import LOOSE
-from sim_bridge.engine.step import is_finite, limit_efforts, to_origin_acceleration
+from sim_bridge.engine.step import is_finite, limit_efforts
 
 STAGES = 6
 
@@ -33,7 +33,7 @@ TABLEAU = (
 """(7, 6) the weights of the earlier slopes in each stage, and in the step itself."""
 
 
-@kernel
+@entry
 def step_smoothly(table, tableau, n):
     """
     Advance the world behind a handle's table by up to n steps, until something is not smooth.
@@ -54,6 +54,10 @@ def step_smoothly(table, tableau, n):
             return 0
     limit_efforts(model.limits, state.u)
     for done in range(n):
+        if options.detect != 0:
+            place(model, state.q, ws)
+            if call_stage(options.detect, table, 0) != 0:
+                return done
         for stage in range(STAGES):
             combine(state.q, ws.q_slopes, tableau, stage, h, ws.q)
             combine(state.v, ws.v_slopes, tableau, stage, h, ws.v)
@@ -75,7 +79,15 @@ def step_smoothly(table, tableau, n):
             state.v_left[joint] = ws.v[joint]
             state.mode[joint] = LOOSE
             state.force[joint] = 0.0
+        forget_contacts(state)
     return n
+
+
+@kernel
+def forget_contacts(state):
+    """Let the state know that nothing touched."""
+    state.contact_size[0] = 0
+    state.contact_wrench[:, :] = 0.0
 
 
 @kernel
@@ -111,27 +123,15 @@ def normalize_quaternions(kind, q_index, q_inout):
 @kernel
 def find_slopes(model, state, ws, q_slope_out, v_slope_out):
     """Evaluate the rates of change at ws.q and ws.v, under the state's efforts."""
-    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
-                 ws.q, ws.pose, ws.axis, ws.rigid)
-    factorize(model.parent, model.kind, model.v_index, model.passive,
-              ws.mode, ws.axis, ws.rigid, 0.0, ws.articulated, ws.hinge)
-    if model.mimic.shape[0] > 0:
-        compute_responses(model.parent, model.kind, model.v_index, model.mimic, model.mimic_law,
-                          ws.articulated, ws.hinge, ws.axis, ws.mode,
-                          ws.rhs, ws.force, ws.acceleration, ws.response, ws.delassus)
+    place(model, ws.q, ws)
+    factorize_trees(model, ws, 0.0)
     for joint in range(ws.rhs.shape[0]):
         at = model.q_of_v[joint]
         ws.rhs[joint] = state.u[joint]
         if at >= 0:
             ws.rhs[joint] = explicit_effort(
                 model.passive, joint, state.u[joint], ws.q[at], ws.v[joint])
-    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
-                ws.v, state.wrench, ws.pose, ws.axis, ws.rigid, ws.velocity, ws.drift, ws.force)
-    solve(model.parent, model.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, ws.rhs,
-          ws.force, ws.acceleration, v_slope_out, ws.constraint)
-    if model.mimic.shape[0] > 0:
-        apply_rows(model.mimic, model.mimic_law, ws.v, ws.response, 0.0,
-                   ws.delassus, v_slope_out, ws.constraint)
+    accelerate(model, ws.v, state.wrench, ws.v, 0.0, ws, v_slope_out)
     to_origin_acceleration(model.kind, model.v_index, ws.v, v_slope_out)
 
     for body in range(model.kind.shape[0]):

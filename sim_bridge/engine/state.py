@@ -6,15 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntVector
-from sim_bridge.engine.model import (
-    body_count,
-    FREE,
-    FREE_SINGLE,
-    Model,
-    position_count,
-    velocity_count,
-)
+from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.engine.model import body_count, FREE, Model, position_count, velocity_count
 
 # joint modes, State.mode; SLIDING_* carry the sign of the velocity that Coulomb friction opposes
 SLIDING_BACK = -1
@@ -51,17 +44,47 @@ class State(NamedTuple):
     """(nv,) last effort of a stop, friction or the hold [N, N m]; 0 where there was none."""
     v_left: FloatVector
     """(nv,) v as the last step left it, to tell what was written since."""
+    idle: IntVector
+    """(nb,) of a tree's first body: steps at rest, or contact.sleep.ASLEEP."""
+    rest: FloatVector
+    """(nq,) positions of the sleepers."""
+    contact_size: IntVector
+    """(2,) how many contacts the last step had, and 0."""
+    contact_geometry: IntMatrix
+    """(nc, 2) their geometries; this and the next five have room for nc, as contact.Contacts."""
+    contact_feature: IntVector
+    """(nc,) what touches what."""
+    contact_point: FloatMatrix
+    """(nc, 3) [m], world."""
+    contact_normal: FloatMatrix
+    """(nc, 3) towards the first geometry, world."""
+    contact_gap: FloatVector
+    """(nc,) signed distance at the middle of the step [m]."""
+    contact_impulse: FloatMatrix
+    """(nc, 6) impulse on the first geometry [N s], then the angular one [N m s]; world axes."""
+    contact_wrench: FloatMatrix
+    """(nb, 6) the contacts' mean wrench on each body in the last step; as `wrench`."""
 
 
-def make_state(model: Model) -> State:
-    """Give the state of `model` at rest, all joints at 0, free bodies at the world's origin."""
-    nv = velocity_count(model)
+def make_state(model: Model, contacts: int = 0) -> State:
+    """
+    Give the state of `model` at rest, all joints at 0, free bodies at the world's origin.
+
+    contacts: how many there is room for.
+    """
+    nb, nv, nc = body_count(model), velocity_count(model), contacts
     state = State(q=np.zeros(position_count(model)), v=np.zeros(nv), u=np.zeros(nv),
-                  wrench=np.zeros((body_count(model), 6)), hold=np.zeros(nv, np.int64),
+                  wrench=np.zeros((nb, 6)), hold=np.zeros(nv, np.int64),
                   mode=np.zeros(nv, np.int64), acceleration=np.zeros(nv), force=np.zeros(nv),
-                  v_left=np.zeros(nv))
-    for body in range(body_count(model)):
-        if model.kind[body] in (FREE, FREE_SINGLE):
+                  v_left=np.zeros(nv),
+                  idle=np.zeros(nb, np.int64), rest=np.zeros(position_count(model)),
+                  contact_size=np.zeros(2, np.int64),
+                  contact_geometry=np.zeros((nc, 2), np.int64),
+                  contact_feature=np.zeros(nc, np.int64), contact_point=np.zeros((nc, 3)),
+                  contact_normal=np.zeros((nc, 3)), contact_gap=np.zeros(nc),
+                  contact_impulse=np.zeros((nc, 6)), contact_wrench=np.zeros((nb, 6)))
+    for body in range(nb):
+        if model.kind[body] >= FREE:
             state.q[model.q_index[body] + 6] = 1.0
     return state
 

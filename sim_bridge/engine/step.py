@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_written
+from sim_bridge.engine.contact.stage import BUILD, KEEP, PART, PREPARE, SOLVE
+from sim_bridge.engine.evaluate import (
+    accelerate,
+    factorize_trees,
+    obey_mimic,
+    place,
+    to_origin_acceleration,
+)
 from sim_bridge.engine.free_body import advance_free_body
-from sim_bridge.engine.handle import open_model, open_options, open_state, open_workspace
+from sim_bridge.engine.handle import (
+    open_model,
+    open_options,
+    open_response,
+    open_state,
+    open_workspace,
+)
 from sim_bridge.engine.integrator import drift, keep_within_stops
-from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.kinematics import move_bodies, place_bodies
-from sim_bridge.engine.mimic import apply_rows, compute_responses, follow
-from sim_bridge.engine.model import EFFORT, FREE, FREE_SINGLE, FRICTION
+from sim_bridge.engine.jit import entry, kernel
+from sim_bridge.engine.mimic import follow
+from sim_bridge.engine.model import EFFORT, FREE_SINGLE, FRICTION, GROUND
 from sim_bridge.engine.modes import (
     set_right_hand_side,
     settle_locked,
@@ -19,6 +32,7 @@ from sim_bridge.engine.modes import (
     update_modes,
     VELOCITY_SLACK,
 )
+from sim_bridge.engine.stages import call_stage
 from sim_bridge.engine.state import SLIDING_BACK, SLIDING_FORTH
 from sim_bridge.engine.vec3 import add, load3, load_v
 
@@ -26,16 +40,20 @@ from sim_bridge.engine.vec3 import add, load3, load_v
 DONE = 0
 NOT_FINITE = 1
 NOT_CONVERGED = 2
+NO_ROOM = 3  # more contacts than there is room for
+
+# change of the velocities in the middle of the step for which nothing is evaluated again
+MIDDLE_SLACK = 1e-13  # m/s or rad/s
 
 
-@kernel
+@entry
 def step(table, n):
     """
     Advance the world behind a handle's table by n steps of options.time_step.
 
-    Returns (status, steps completed, most pivots in one step). With NOT_FINITE the state is that
-    before the failing step; with NOT_CONVERGED some joint's stop or friction was left with a wrong
-    sign in at least one step.
+    Returns (status, steps completed, most pivots in one step). With NOT_FINITE and NO_ROOM the
+    state is that before the failing step; with NOT_CONVERGED some joint's stop or friction was
+    left with a wrong sign in at least one step.
     """
     model, options = open_model(table), open_options(table)
     state, ws = open_state(table), open_workspace(table)
@@ -45,22 +63,39 @@ def step(table, n):
         limit_efforts(model.limits, state.u)
         drift(model.kind, model.q_index, model.v_index, state.q, state.v, 0.5 * h, ws.q)
         follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
-        place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame,
-                     model.inertia,
-                     ws.q,
-                     ws.pose, ws.axis, ws.rigid)
+        place(model, ws.q, ws)
+        if options.sleep_steps > 0:
+            wake_written(model.root, model.kind, model.q_index, model.v_index,
+                         state.q, state.v, state.u, state.wrench, state.rest, state.idle)
+            set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
+        touching = find_contacts(options, table)
+        if touching < 0:
+            return NO_ROOM, done, most_pivots
         start_modes(model.q_of_v, model.passive, model.limits,
                     ws.q, state.v, state.hold, state.mode,
                     h, ws.mode)
-        pivots = choose_velocities(model, options, state, ws)
-        advance_positions(model, options, state, ws)
+        pivots = choose_velocities(model, options, state, ws, table, touching)
+        advance_positions(model, options, state, ws, table, touching)
         if not is_finite(ws.v_next):
             return NOT_FINITE, done, most_pivots
         if pivots > options.max_pivots:
             status = NOT_CONVERGED
         most_pivots = max(most_pivots, pivots)
-        commit(model.passive, state, ws, h)
+        commit(model, options, state, ws)
+        if options.detect != 0:
+            call_stage(options.contact, table, KEEP)
     return status, n, most_pivots
+
+
+@kernel
+def find_contacts(options, table):
+    """Find the contacts in the middle of the step; give their number, -1 if they have no room."""
+    if options.detect == 0:
+        return 0
+    found = call_stage(options.detect, table, 0)
+    if found > 0:
+        call_stage(options.contact, table, PREPARE)
+    return found
 
 
 @kernel
@@ -71,7 +106,7 @@ def limit_efforts(limits, u_inout):
 
 
 @kernel
-def choose_velocities(model, options, state, ws):
+def choose_velocities(model, options, state, ws, table, touching):
     """
     Find the velocities and joint modes at the end of the step; give the pivots it took.
 
@@ -80,20 +115,14 @@ def choose_velocities(model, options, state, ws):
     """
     pivots, slack = 0, VELOCITY_SLACK
     while True:
-        factorize(model.parent, model.kind, model.v_index, model.passive,
-                  ws.mode, ws.axis, ws.rigid, options.time_step,
-                  ws.articulated, ws.hinge)
-        if model.mimic.shape[0] > 0:
-            compute_responses(model.parent, model.kind, model.v_index,
-                              model.mimic, model.mimic_law,
-                              ws.articulated, ws.hinge, ws.axis, ws.mode,
-                              ws.rhs, ws.force, ws.acceleration,
-                              ws.response, ws.delassus)
-        advance_velocities(model, options, state, ws)
+        factorize_trees(model, ws, options.time_step)
+        if touching > 0:
+            call_stage(options.contact, table, BUILD)
+        advance_velocities(model, options, state, ws, table, touching)
         settle_locked(model.q_of_v, model.passive, model.limits,
                       ws.q, state.v, state.u, ws.mode,
                       options.time_step, ws.v_next, ws.constraint)
-        changed = update_modes(model.kind, model.q_index, model.v_index,
+        changed = update_modes(ws.kind, model.q_index, model.v_index,
                                model.passive, model.limits,
                                ws.q, ws.hinge, ws.v_next, ws.constraint,
                                options.time_step, slack, 2 * pivots > options.max_pivots, ws.mode)
@@ -105,7 +134,7 @@ def choose_velocities(model, options, state, ws):
 
 
 @kernel
-def advance_velocities(model, options, state, ws):
+def advance_velocities(model, options, state, ws, table, touching):
     """
     Compute the velocities at the end of the step for the present joint modes.
 
@@ -119,44 +148,83 @@ def advance_velocities(model, options, state, ws):
     set_right_hand_side(model.q_of_v, model.passive, model.limits,
                         ws.q, state.v, state.u, ws.mode,
                         h, ws.rhs)
-    for _ in range(options.velocity_passes):
-        move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
-                    ws.v, state.wrench, ws.pose, ws.axis, ws.rigid,
-                    ws.velocity, ws.drift, ws.force)
-        solve(model.parent, model.kind, model.v_index,
-              ws.articulated, ws.hinge, ws.axis, ws.rhs,
-              ws.force, ws.acceleration, ws.ddq, ws.constraint)
-        if model.mimic.shape[0] > 0:
-            apply_rows(model.mimic, model.mimic_law,
-                       state.v, ws.response, 1.0 / h,
-                       ws.delassus, ws.ddq, ws.constraint)
-        to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
+    passes = options.velocity_passes
+    if touching == 0 and is_loose(ws.kind):
+        passes = 1
+    for turn in range(passes):
+        accelerate(model, ws.v, state.wrench, state.v, 1.0 / h, ws, ws.ddq)
+        to_origin_acceleration(ws.kind, model.v_index, ws.v, ws.ddq)
+        rest_sleepers(options, ws)
+        if touching > 0:
+            if turn == 0 or h * greatest_difference(ws.ddq, ws.ddq_smooth) > MIDDLE_SLACK:
+                for joint in range(ws.v.shape[0]):
+                    ws.ddq_smooth[joint] = ws.ddq[joint]
+                    ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
+                call_stage(options.contact, table, SOLVE)
+            add_response(open_response(table), ws)
+            if model.mimic.shape[0] > 0:
+                obey_mimic(model, state.v, 1.0 / h, ws, ws.ddq)
+                rest_sleepers(options, ws)
         for joint in range(ws.v.shape[0]):
             ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
-            ws.v[joint] = 0.5 * (state.v[joint] + ws.v_next[joint])
+        change = 0.0
+        for joint in range(ws.v.shape[0]):
+            middle = 0.5 * (state.v[joint] + ws.v_next[joint])
+            change = max(change, abs(middle - ws.v[joint]))
+            ws.v[joint] = middle
+        if change < MIDDLE_SLACK:
+            break
 
 
 @kernel
-def to_origin_acceleration(kind, v_index, v, ddq_inout):
-    """Turn a free joint's spatial acceleration into that of its body's origin: add w x v."""
+def is_loose(kind):
+    """Tell whether all that moves are single free bodies, which `advance_free_body` advances."""
     for body in range(kind.shape[0]):
-        if kind[body] >= FREE:
-            at = v_index[body]
-            w0, w1, w2 = v[at + 3], v[at + 4], v[at + 5]
-            ddq_inout[at] += w1 * v[at + 2] - w2 * v[at + 1]
-            ddq_inout[at + 1] += w2 * v[at] - w0 * v[at + 2]
-            ddq_inout[at + 2] += w0 * v[at + 1] - w1 * v[at]
+        if kind[body] != FREE_SINGLE and kind[body] != GROUND:
+            return False
+    return True
 
 
 @kernel
-def advance_positions(model, options, state, ws):
+def greatest_difference(a, b):
+    """Give the greatest difference of two vectors' entries."""
+    greatest = 0.0
+    for at in range(a.shape[0]):
+        greatest = max(greatest, abs(a[at] - b[at]))
+    return greatest
+
+
+@kernel
+def add_response(response, ws):
+    """Add what the contacts do to the accelerations and to the efforts of locked joints."""
+    for joint in range(ws.ddq.shape[0]):
+        ws.ddq[joint] += response.ddq[joint]
+        ws.constraint[joint] += response.constraint[joint]
+
+
+@kernel
+def rest_sleepers(options, ws):
+    """Let what sleeps not accelerate."""
+    if options.sleep_steps > 0:
+        for joint in range(ws.ddq.shape[0]):
+            if ws.still[joint] != 0:
+                ws.ddq[joint] = 0.0
+
+
+@kernel
+def advance_positions(model, options, state, ws, table, touching):
     """Drift on from the middle of the step with the new velocities, into ws.q and ws.v_next."""
     h = options.time_step
-    drift(model.kind, model.q_index, model.v_index, ws.q, ws.v_next, 0.5 * h, ws.q)
+    if touching > 0 and call_stage(options.contact, table, PART) > 0:
+        drift(model.kind, model.q_index, model.v_index, ws.q, open_response(table).v_drift,
+              0.5 * h, ws.q)
+    else:
+        drift(model.kind, model.q_index, model.v_index, ws.q, ws.v_next, 0.5 * h, ws.q)
     keep_within_stops(model.q_of_v, model.limits, state.q, options.stop_erp, ws.q)
     follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
+    pushed = open_response(table).pushed
     for body in range(model.kind.shape[0]):
-        if model.kind[body] == FREE_SINGLE:
+        if ws.kind[body] == FREE_SINGLE and (touching == 0 or pushed[body] == 0):
             at = model.v_index[body]
             force = add(load_v(state.u, at), load3(state.wrench, body, 3))
             torque = add(load_v(state.u, at + 3), load3(state.wrench, body, 0))
@@ -175,19 +243,32 @@ def is_finite(values):
 
 
 @kernel
-def commit(passive, state, ws, h):
+def commit(model, options, state, ws):
     """Make the new velocities, positions and joint modes the state."""
     for joint in range(state.v.shape[0]):
+        if options.sleep_steps > 0 and ws.still[joint] != 0:
+            continue
         mode = ws.mode[joint]
         state.force[joint] = ws.constraint[joint]
         if mode == SLIDING_FORTH or mode == SLIDING_BACK:
-            state.force[joint] = -mode * passive[joint, FRICTION]
+            state.force[joint] = -mode * model.passive[joint, FRICTION]
             if mode * ws.v_next[joint] < 0.0:
                 # by rounding alone, or `update_modes` would have had it stick
                 ws.v_next[joint] = 0.0
-        state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / h
+        state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / options.time_step
         state.v[joint] = ws.v_next[joint]
         state.v_left[joint] = ws.v_next[joint]
         state.mode[joint] = mode
+    if options.sleep_steps > 0:
+        keep_positions(model.kind, model.q_index, ws.kind, state.q, ws.q)
     for at in range(state.q.shape[0]):
         state.q[at] = ws.q[at]
+
+
+@kernel
+def keep_positions(kind, q_index, present_kind, q, q_out):
+    """Leave sleepers where they are, to the last bit."""
+    for body in range(kind.shape[0]):
+        if present_kind[body] != kind[body]:
+            for at in range(q_index[body], q_index[body] + coordinates_of(kind[body])[0]):
+                q_out[at] = q[at]

@@ -20,6 +20,10 @@ class Workspace(NamedTuple):
     then force.
     """
 
+    kind: IntVector
+    """(nb,) Model.kind, but GROUND for sleepers."""
+    still: IntVector
+    """(nv,) 1 for the coordinates of sleepers."""
     pose: FloatMatrix
     """(nb, 12) rotation of the body frame by rows, then its origin in the world [m]."""
     axis: FloatMatrix
@@ -52,6 +56,8 @@ class Workspace(NamedTuple):
     """(nv,) effort of a loose joint, prescribed acceleration of a locked one."""
     ddq: FloatVector
     """(nv,) accelerations."""
+    ddq_smooth: FloatVector
+    """(nv,) accelerations without contacts, for which the contacts were solved."""
     constraint: FloatVector
     """(nv,) effort that keeps a locked joint at its prescribed acceleration."""
     mode: IntVector
@@ -71,6 +77,7 @@ def make_workspace(model: Model) -> Workspace:
     nb, nm = body_count(model), len(model.mimic)
     nq, nv = position_count(model), velocity_count(model)
     return Workspace(
+        kind=model.kind.copy(), still=np.zeros(nv, np.int64),
         pose=np.zeros((nb, 12)), axis=np.zeros((nb, 6)),
         rigid=np.zeros((nb, RIGID_SIZE)), articulated=np.zeros((nb, ARTICULATED_SIZE)),
         hinge=np.zeros((nb, 8)), velocity=np.zeros((nb, 6)), drift=np.zeros((nb, 6)),
@@ -78,7 +85,7 @@ def make_workspace(model: Model) -> Workspace:
         # unlike any wrench, so that the first observation finds everything changed
         wrench=np.full((nb, 6), np.nan),
         q=np.zeros(nq), v=np.zeros(nv), u=np.zeros(nv), v_next=np.zeros(nv),
-        rhs=np.zeros(nv), ddq=np.zeros(nv),
+        rhs=np.zeros(nv), ddq=np.zeros(nv), ddq_smooth=np.zeros(nv),
         constraint=np.zeros(nv), mode=np.zeros(nv, np.int64),
         q_slopes=np.zeros((6, nq)), v_slopes=np.zeros((6, nv)),
         response=np.zeros((nm, 2, nv)), delassus=np.zeros((nm, nm + 1)))

@@ -37,7 +37,6 @@ class Diagnostics:
         """
         self._pacer, self._simulator = pacer, simulator
         self._name = node.get_fully_qualified_name().lstrip('/')
-        self._unconverged = 0
         self._counted = {
             interface.robot.name: CommandCounts() for interface in simulator.interfaces
         }
@@ -117,17 +116,25 @@ class Diagnostics:
         return self._status(f'commands of {robot.name}', level, summary, values)
 
     def _solver(self) -> DiagnosticStatus:
-        unconverged = self._simulator.unconverged
-        lately = unconverged - self._unconverged
-        self._unconverged = unconverged
-        if lately:
+        statistics = self._simulator.solver_statistics
+        lately = statistics.take()
+        if lately.unconverged:
             level = DiagnosticStatus.WARN
-            summary = f'{lately} control steps left a stop or friction with a wrong sign'
+            summary = (
+                f'{lately.unconverged} control steps not solved to the tolerance of the solver '
+                f'(contact residual up to {lately.residual:.2g} m/s)')
         else:
             level, summary = DiagnosticStatus.OK, 'converged'
         values = {
-            'most pivots in a step': str(self._simulator.take_most_pivots()),
-            'control steps not converged since start': str(unconverged),
+            'most pivots in a step': str(lately.pivots),
+            'most contacts in a step': str(lately.contacts),
+            'most islands in a step': str(lately.islands),
+            'most sweeps in a step': str(lately.sweeps),
+            'most newton steps in a step': str(lately.newton_steps),
+            'natural map residual [m/s]': f'{lately.residual:.3g}',
+            'complementarity [J]': f'{lately.complementarity:.3g}',
+            'deepest penetration [m]': f'{lately.penetration:.3g}',
+            'control steps not converged since start': str(statistics.unconverged),
         }
         return self._status('solver', level, summary, values)
 

@@ -8,27 +8,38 @@ size, so each message here is serialized once, and its numbers are numpy views i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import struct
 from typing import Any
 
-from geometry_msgs.msg import WrenchStamped
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Transform, Twist, WrenchStamped
 import numpy as np
 from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
 # a CDR encapsulation header comes first; a stamp is the first thing in every message here
-_STAMP = slice(4, 12)
+STAMP = slice(4, 12)
 
 # Found again in the serialized bytes; no other field of a message can hold such a number.
 _MARK = -2.7182818284590452e-301
 
 NOT_ESTIMATED = -1.0
 
+# the frame of everything that is said of the world as a whole
+WORLD_FRAME = 'world'
+
 
 def pack_stamp(time_ns: int) -> bytes:
     """Give the bytes of a builtin_interfaces/Time."""
     return struct.pack('=iI', *divmod(time_ns, 1_000_000_000))
+
+
+def unpack_stamp(stamp: bytes) -> Time:
+    """Give the message that `pack_stamp` has packed."""
+    sec, nanosec = struct.unpack('=iI', stamp)
+    return Time(sec=sec, nanosec=nanosec)
 
 
 class PreparedMessage:
@@ -54,7 +65,7 @@ class PreparedMessage:
 
     def stamped(self, stamp: bytes) -> bytes:
         """Return the message as it is now, with this stamp (see `pack_stamp`)."""
-        self.buffer[_STAMP] = stamp
+        self.buffer[STAMP] = stamp
         return bytes(self.buffer)
 
 
@@ -88,6 +99,30 @@ class EffortCommandMessage(PreparedMessage):
     def __init__(self, names: list[str]) -> None:
         super().__init__(JointState(name=names, effort=marks(0, len(names))), (len(names),))
         (self.effort,) = self._blocks
+
+
+class PoseStateMessage(PreparedMessage):
+    """
+    A sensor_msgs/MultiDOFJointState: poses and twists of named things in the world.
+
+    poses: (n, 7) position [m] and quaternion x y z w. twists: (n, 6) velocity of the origin [m/s],
+    then angular velocity [rad/s]; all in world axes.
+    """
+
+    def __init__(self, names: Sequence[str]) -> None:
+        n = len(names)
+        message = MultiDOFJointState(joint_names=list(names))
+        message.header.frame_id = WORLD_FRAME
+        for index in range(n):
+            pose, twist = Transform(), Twist()
+            p, q = pose.translation, pose.rotation
+            p.x, p.y, p.z, q.x, q.y, q.z, q.w = marks(7 * index, 7)
+            v, w = twist.linear, twist.angular
+            v.x, v.y, v.z, w.x, w.y, w.z = marks(7 * n + 6 * index, 6)
+            message.transforms.append(pose)
+            message.twist.append(twist)
+        super().__init__(message, (7 * n, 6 * n))
+        self.poses, self.twists = self._blocks[0].reshape(n, 7), self._blocks[1].reshape(n, 6)
 
 
 class WrenchMessage(PreparedMessage):

@@ -9,10 +9,11 @@ from rclpy.node import Node
 
 from sim_bridge.ros import parameter_table, process, realtime
 from sim_bridge.ros.diagnostics import Diagnostics
+from sim_bridge.ros.loading import load_world
 from sim_bridge.ros.pacer import Pacer
 from sim_bridge.ros.parameters import SimulatorParameters
 from sim_bridge.ros.services import Services
-from sim_bridge.ros.simulator import load_world, Simulator
+from sim_bridge.ros.simulator import Simulator
 
 # how soon a new subscriber gets its first message [s]
 _REFRESH_PERIOD_S = 0.05
@@ -31,8 +32,7 @@ class SimBridge:
         self._node = node
         self._pacer: Pacer | None = None
         self._parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
-        world = load_world(self._parameters)
-        self._simulator = Simulator(node, world, self._parameters)
+        self._simulator = Simulator(node, load_world(self._parameters), self._parameters)
         self._pacer = Pacer(
             self._simulator.tick,
             self._parameters.tick_ns,
@@ -85,9 +85,13 @@ class SimBridge:
             f'{len(interface.topics)} topics)'
             for interface in self._simulator.interfaces
         )
+        objects = len(self._simulator.world.robots) - len(self._simulator.interfaces)
         pace = f'{factor:g} x real time' if factor else 'as fast as possible'
         state = ', paused' if parameters.paused else ''
-        self._node.get_logger().info(f'ready: {robots}, {parameters.rate:g} Hz, {pace}{state}')
+        self._node.get_logger().info(
+            f'ready: {robots or "no robot"}, {objects} other objects, {parameters.rate:g} Hz, '
+            f'{pace}{state}'
+        )
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -7,11 +7,15 @@ import math
 
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros.parameter_table import parameter
+from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT
 
 NANOSECONDS = 1_000_000_000
 
 # parameter `base` -> fixed_base of World.load_urdf
 FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
+
+# parameter `self_collision` -> that of World.load_urdf
+SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
 
 
 @dataclass(frozen=True)
@@ -19,9 +23,15 @@ class SimulatorParameters:
     """Everything the `sim_bridge` node can be told, in SI units."""
 
     # what is simulated
+    world: str = parameter(
+        '',
+        'Scene file (YAML) to simulate: ground, objects, materials and robots, each with a '
+        'namespace of its own; see README.md. Empty for none',
+    )
     robot: str = parameter(
-        'arm',
-        'Robot to simulate: one of the urdf folder by its name, or any URDF or xacro file',
+        '',
+        'Robot to simulate: one of the urdf folder by its name, or any URDF or xacro file. '
+        f"Empty for {DEFAULT_ROBOT!r}, or with a `world` for none beside the world's own",
     )
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as robot_state_publisher takes it'
@@ -37,7 +47,11 @@ class SimulatorParameters:
         choices=tuple(FIXED_BASE),
     )
     position: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0), 'Start position of the root link, in world axes', unit='m', sizes=(3,)
+        (),
+        'Start position of the root link, in world axes. Empty for the origin; a robot with a '
+        'free base is raised or lowered there so that it just touches the ground',
+        unit='m',
+        sizes=(0, 3),
     )
     orientation: tuple[float, ...] = parameter(
         (0.0, 0.0, 0.0, 1.0), 'Start orientation of the root link, quaternion x y z w', sizes=(4,)
@@ -49,13 +63,54 @@ class SimulatorParameters:
     )
     initial_positions: tuple[float, ...] = parameter(
         (),
-        'Start position of each of `joints`; empty for 0, or the limit nearest to it',
+        'Start position of each of `joints`; empty for the initial_value in ros2_control, else 0, '
+        'or the limit nearest to it',
         unit='rad or m',
     )
     sensors: dict = parameter(
         {},
         'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu, link or '
         'joint, pose, update_rate, noise, ...}; see sim_bridge/description/yaml_sensors.py',
+    )
+
+    # what touches what
+    ground: bool = parameter(
+        True,
+        'Ground at height 0 under a robot with a free base; a `world` brings its own',
+    )
+    friction: float = parameter(
+        1.0, "Coefficient of friction of the material 'default', of which is what names none",
+        low=0.0,
+    )
+    restitution: float = parameter(
+        0.0, "Share of the approach velocity that the material 'default' gives back",
+        low=0.0, high=1.0,
+    )
+    collisions: str = parameter(
+        'hull',
+        "What collision meshes touch with: their convex 'hull', their triangles ('mesh'); or "
+        "'none': nothing of the robot touches anything",
+        choices=('hull', 'mesh', 'none'),
+    )
+    missing_meshes: str = parameter(
+        'error',
+        "What collision meshes that are not found are: an 'error', or a 'warning' and untouchable",
+        choices=('error', 'warning'),
+    )
+    self_collision: str = parameter(
+        'auto',
+        'Whether links of the robot touch each other, those apart that a joint connects or that '
+        "overlap at the start: 'auto' does as the description's selfCollide says, if it does",
+        choices=tuple(SELF_COLLISION),
+    )
+    solver: str = parameter(
+        'direct',
+        "How contacts are solved: 'direct', exactly; 'iterative', by sweeps, for piles of "
+        "hundreds of objects; 'split', normal forces exactly and friction by sweeps",
+        choices=('direct', 'iterative', 'split'),
+    )
+    sleep: bool = parameter(
+        False, 'Let what has come to rest sleep until something stirs it'
     )
 
     # physics
@@ -68,7 +123,10 @@ class SimulatorParameters:
     )
     substeps: int = parameter(1, 'Physics steps in a control step', low=1, high=1000)
     gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), 'Gravity, in world axes', unit='m/s^2', sizes=(3,)
+        (0.0, 0.0, -9.81),
+        'Gravity, in world axes, where a `world` does not say it',
+        unit='m/s^2',
+        sizes=(3,),
     )
     integrator: str = parameter(
         'midpoint',
@@ -128,6 +186,29 @@ class SimulatorParameters:
     clock_rate: float = parameter(
         200.0, 'Rate of /clock in simulated time; 0 for every control step', unit='Hz', low=0.0
     )
+    contact_rate: float = parameter(
+        0.0, 'Rate of contacts in simulated time; 0 for every control step', unit='Hz', low=0.0
+    )
+    object_state_rate: float = parameter(
+        100.0,
+        'Rate of object_states, and of /tf, in simulated time; 0 for every control step',
+        unit='Hz',
+        low=0.0,
+    )
+    publish_tf: bool = parameter(
+        False,
+        'Publish where objects and root links are on /tf, too; needs tf2_msgs, which comes with '
+        'ROS 2 but not as a wheel',
+    )
+    marker_rate: float = parameter(
+        30.0,
+        'Rate of the markers for RViz, of contacts and objects, in simulated time; 0 for none',
+        unit='Hz',
+        low=0.0,
+    )
+    marker_force_scale: float = parameter(
+        0.005, 'Length of the arrows that show contact forces', unit='m/N', low=0.0
+    )
     publish_truth: bool = parameter(
         False, 'Publish a noise-free twin of every sensor topic under <topic>/truth'
     )
@@ -159,6 +240,11 @@ class SimulatorParameters:
     def tick_ns(self) -> int:
         """Simulated time of one control step [ns]."""
         return self.time_step_ns * self.substeps
+
+    @property
+    def own_robot(self) -> str:
+        """The robot beside those of `world`: its description, name or file; '' for none."""
+        return self.robot_description or self.robot or ('' if self.world else DEFAULT_ROBOT)
 
     @property
     def fixed_base(self) -> bool | None:

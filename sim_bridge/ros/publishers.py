@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol, TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
@@ -54,6 +54,13 @@ class Rate:
         self._latest = time_ns // self._period_ns
 
 
+class Stampable(Protocol):
+    """A message that is kept and brought up to date, and goes out with a stamp."""
+
+    def stamped(self, stamp: bytes) -> Any:
+        """Return it as it is now with this stamp, serialized or as a message object."""
+
+
 class Stream:
     """
     One topic.
@@ -67,14 +74,14 @@ class Stream:
         node: Node,
         topic: str,
         message_type: type,
-        message: PreparedMessage,
+        message: Stampable,
         fill: Callable[[], None] = lambda: None,
         qos: Any = topics.STATE_QOS,
     ) -> None:
         """
         Create the publisher.
 
-        message: what is published. fill: brings its blocks up to date.
+        message: what is published. fill: brings it up to date.
         """
         self._publisher = node.create_publisher(
             message_type, topic, qos, qos_overriding_options=topics.overridable()
@@ -147,14 +154,20 @@ def sensor_streams(node: Node, prefix: str, robot: sb.Robot, truth: bool) -> lis
     """
     Make the streams of all sensors of a robot.
 
-    truth: publish the noise-free twin of every sensor, not only of those whose description asks
-    for it. Raises InvalidValueError if two sensors would publish on one topic.
+    prefix: of topics, and of the frames that messages name. truth: publish the noise-free twin of
+    every sensor, not only of those whose description asks for it. Raises InvalidValueError if two
+    sensors would publish on one topic.
     """
     imus = robot.devices(sb.ImuSensor)
     inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
-    channels = [(device, [_wrench_channel(device)]) for device in robot.devices(sb.ForceSensor)]
+    channels = [
+        (device, [_wrench_channel(device, prefix)]) for device in robot.devices(sb.ForceSensor)]
     channels += [
-        (imu, [_imu_channel(imu), _gyro_channel(imu.gyro), _accel_channel(imu.accelerometer)])
+        (imu, [
+            _imu_channel(imu, prefix),
+            _gyro_channel(imu.gyro, prefix),
+            _accel_channel(imu.accelerometer, prefix),
+        ])
         for imu in imus
     ]
     for kind, channel in (
@@ -162,7 +175,7 @@ def sensor_streams(node: Node, prefix: str, robot: sb.Robot, truth: bool) -> lis
         (sb.AccelerationSensor, _accel_channel),
     ):
         alone = [device for device in robot.devices(kind) if id(device) not in inside_imus]
-        channels += [(device, [channel(device)]) for device in alone]
+        channels += [(device, [channel(device, prefix)]) for device in alone]
     found = [_streams(node, prefix, device, of_device, truth) for device, of_device in channels]
     _check_distinct(found)
     return found
@@ -210,9 +223,9 @@ def _check_distinct(found: list[SensorStreams]) -> None:
             owners[stream.topic] = name
 
 
-def _wrench_channel(device: sb.ForceSensor) -> _Channel:
+def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
     def make(is_truth):
-        message = WrenchMessage(device.frame_id)
+        message = WrenchMessage(prefix + device.frame_id)
         reading = device.truth if is_truth else device
 
         def fill() -> None:
@@ -224,12 +237,12 @@ def _wrench_channel(device: sb.ForceSensor) -> _Channel:
     return _Channel('wrench', WrenchStamped, make)
 
 
-def _imu_channel(imu: sb.ImuSensor) -> _Channel:
+def _imu_channel(imu: sb.ImuSensor, prefix: str) -> _Channel:
     has_orientation = imu.description.enable_orientation
 
     def make(is_truth):
         message = ImuMessage(
-            imu.frame_id,
+            prefix + imu.frame_id,
             np.zeros(9) if has_orientation else None,
             _covariance(imu, 'angular_velocity', is_truth),
             _covariance(imu, 'linear_acceleration', is_truth),
@@ -248,10 +261,10 @@ def _imu_channel(imu: sb.ImuSensor) -> _Channel:
     return _Channel('imu', Imu, make)
 
 
-def _gyro_channel(gyro: sb.RateGyroSensor) -> _Channel:
+def _gyro_channel(gyro: sb.RateGyroSensor, prefix: str) -> _Channel:
     def make(is_truth):
         covariance = _covariance(gyro, 'angular_velocity', is_truth)
-        message = ImuMessage(gyro.frame_id, None, covariance, None)
+        message = ImuMessage(prefix + gyro.frame_id, None, covariance, None)
         reading = gyro.truth if is_truth else gyro
 
         def fill() -> None:
@@ -262,10 +275,10 @@ def _gyro_channel(gyro: sb.RateGyroSensor) -> _Channel:
     return _Channel('gyro', Imu, make)
 
 
-def _accel_channel(accelerometer: sb.AccelerationSensor) -> _Channel:
+def _accel_channel(accelerometer: sb.AccelerationSensor, prefix: str) -> _Channel:
     def make(is_truth):
         covariance = _covariance(accelerometer, 'linear_acceleration', is_truth)
-        message = ImuMessage(accelerometer.frame_id, None, None, covariance)
+        message = ImuMessage(prefix + accelerometer.frame_id, None, None, covariance)
         reading = accelerometer.truth if is_truth else accelerometer
 
         def fill() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
-import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
@@ -13,12 +12,13 @@ from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros import topics
 from sim_bridge.ros.commands import EffortCommands
 from sim_bridge.ros.joint_state_reader import JointStateReader
+from sim_bridge.ros.loading import commandable_joints
 from sim_bridge.ros.publishers import joint_state_stream, Rate, sensor_streams
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-    import sim_bridge as sb
+    from sim_bridge.ros.loading import LoadedRobot
     from sim_bridge.ros.parameters import SimulatorParameters
 
 
@@ -26,31 +26,23 @@ class RobotInterface:
     """Publishes a robot's state after every control step; hands it commands before the next."""
 
     def __init__(
-        self,
-        node: Node,
-        world: sb.World,
-        robot: sb.Robot,
-        parameters: SimulatorParameters,
-        namespace: str = '',
+        self, node: Node, loaded: LoadedRobot, parameters: SimulatorParameters
     ) -> None:
         """
-        Create all topics of the robot, and put it into its start pose.
+        Create all topics of the robot, within its namespace in that of the node.
 
-        namespace: comes before the names of its topics, within the node's namespace; '' for
-        nothing.
+        Raises UnknownNameError for a joint that it does not have.
         """
-        self.robot = robot
-        self._world, self._node = world, node
-        prefix = f'{namespace}/' if namespace else ''
-        ordered = parameters.joints or _commandable_joints(robot)
+        self.robot = robot = loaded.robot
+        self._node, self._world = node, robot.world
+        prefix = loaded.prefix
         self.commands = EffortCommands(
             robot,
-            ordered,
+            loaded.joints or commandable_joints(robot),
             timeout_ns=round(parameters.command_timeout * 1e9),
             timeout_policy=parameters.command_timeout_policy,
             hold_until_first=parameters.hold_until_first_command,
         )
-        self._start_positions = _start_positions(robot, ordered, parameters.initial_positions)
         self._joint_state_rate = Rate(parameters.joint_state_rate)
         self._joint_states = joint_state_stream(node, prefix, robot)
         self._sensors = sensor_streams(node, prefix, robot, parameters.publish_truth)
@@ -86,8 +78,7 @@ class RobotInterface:
             sensor.publish(step, time_step_ns, stamp)
 
     def restart(self) -> None:
-        """Begin anew with the robot as the world has reset it: start pose, no command yet."""
-        self.robot.q[:] = self._start_positions
+        """Begin anew with the robot as the world has reset it: no command yet."""
         self.commands.restart()
         self._joint_state_rate.restart(self._world.step_count * self._world.time_step_ns)
         for sensor in self._sensors:
@@ -123,31 +114,3 @@ class RobotInterface:
         self._node.get_logger().warning(
             f'command on {topic} rejected ({count} so far): {err}', throttle_duration_sec=1.0
         )
-
-
-def _commandable_joints(robot: sb.Robot) -> list[str]:
-    """Give the one-axis joints that do not follow another."""
-    return [name for name in robot.joint_names if robot.joint(name).mimic is None]
-
-
-def _start_positions(robot: sb.Robot, joints: Sequence[str], given: Sequence[float]) -> np.ndarray:
-    """Give the start position of every joint [rad or m]: the world's own where none is given."""
-    positions = dict(zip(robot.joint_names, robot.q, strict=True))
-    if given and len(given) != len(joints):
-        expected = f'{len(joints)} values, one for each of {", ".join(joints)}'
-        raise InvalidValueError("parameter 'initial_positions'", given, expected)
-    bounds = zip(robot.lower, robot.upper, strict=True)
-    limits = dict(zip(robot.joint_names, bounds, strict=True))
-    for name, position in zip(joints, given, strict=False):
-        lower, upper = limits[name]
-        if not lower <= position <= upper:
-            expected = f'{lower:g} to {upper:g}, its limits'
-            raise InvalidValueError(
-                "parameter 'initial_positions'", position, expected, f'joint {name!r}'
-            )
-        positions[name] = position
-    for name in robot.joint_names:
-        mimic = robot.joint(name).mimic
-        if given and mimic is not None and mimic.joint in positions:
-            positions[name] = mimic.multiplier * positions[mimic.joint] + mimic.offset
-    return np.array([positions[name] for name in robot.joint_names])

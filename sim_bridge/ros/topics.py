@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import re
+from types import ModuleType
 
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
@@ -15,6 +17,8 @@ CLOCK_QOS = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED_QOS = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
+# as tf2's own broadcaster
+TF_QOS = QoSProfile(depth=100, reliability=ReliabilityPolicy.RELIABLE)
 
 
 def overridable() -> QoSOverridingOptions:
@@ -31,3 +35,11 @@ def topic_name(name: str) -> str:
     """
     valid = re.sub(r'_{2,}', '_', re.sub(r'[^A-Za-z0-9_]', '_', name))
     return f'_{valid}' if valid[:1].isdigit() else valid
+
+
+def optional_messages(package: str) -> ModuleType | None:
+    """Give the messages of a package that is no dependency; None where it is not installed."""
+    try:
+        return importlib.import_module(f'{package}.msg')
+    except ModuleNotFoundError:
+        return None

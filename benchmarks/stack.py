@@ -1,0 +1,85 @@
+"""Things that stand for a minute: ten boxes on each other, a heavy box on a light one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.contest import add_rows, best, finish, OURS, present, race, say, TIME, value
+from benchmarks.overlap import deepest
+from benchmarks.peers import build_scene, ContactPeer
+from benchmarks.report import Report, Target
+from benchmarks.scene import Scene
+from benchmarks.scenes import stack, unequal_pair
+
+ENGINES = (OURS, 'MuJoCo', 'MuJoCo implicitfast', 'MuJoCo CG', 'MuJoCo noslip', 'MuJoCo stiff',
+           'ODE dWorldStep', 'ODE dWorldQuickStep', 'Bullet')
+MUJOCO, ODE = 'MuJoCo', 'ODE dWorldStep'
+
+DURATION = 60.0
+# each box falls this far onto the one below
+GAP = 0.02
+# a tower that has sunk or shifted by more has not stood
+_STANDS = 0.05
+
+STOOD = 'stood [s]'
+SHIFT, SINKING, DEEPEST = 'shift [m]', 'sinking [m]', 'deepest [m]'
+SPEED = 'speed [m/s]'
+FALLING = 'falling [us]'
+
+
+def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Report:
+    """Let both towers stand in all engines; `duration_scale` shortens that."""
+    report = Report('stack')
+    names, targets = present(engines), []
+    for scene in (stack(), unequal_pair()):
+        say(scene.name)
+        rows = {name: stand(build_scene(name, scene), scene, DURATION * duration_scale)
+                for name in names}
+        times = race(scene, names, 2.0 * duration_scale, 40)
+        for name, row in rows.items():
+            row[TIME] = 1e6 * float(np.median(times[name]))
+        if len(scene.solids) > 2:
+            falling = race(stack(gap=GAP), names, 0.4 * duration_scale, 20)
+            for name, row in rows.items():
+                row[FALLING] = 1e6 * float(falling[name].mean())
+        add_rows(report, f'{scene.name}: at rest for {DURATION:g} s at 1 ms', rows,
+                 notes='Shift, sinking and depth: the greatest of all boxes, at the end.')
+        targets += _targets(scene, rows, DURATION * duration_scale)
+    report.add_targets(targets)
+    return finish(report)
+
+
+def stand(peer: ContactPeer, scene: Scene, duration: float) -> dict[str, float]:
+    """
+    Leave a tower alone and look at it every half second.
+
+    Returns the time for which it stood, and what has become of it: how far its boxes went aside
+    and down, how deep they are in each other, how fast they still are.
+    """
+    start, step, stood = scene.start(), scene.time_step, 0.0
+    motion = start
+    for _ in range(max(1, round(duration / 0.5))):
+        peer.step(max(1, round(min(0.5, duration) / step)))
+        motion = peer.motion()
+        moved = motion.com - start.com
+        if not np.abs(moved).max() < _STANDS:  # neither if it is nan
+            break
+        stood += min(0.5, duration)
+    return {STOOD: stood, SHIFT: float(np.linalg.norm(moved[:, :2], axis=1).max()),
+            SINKING: float(-moved[:, 2].min()), DEEPEST: deepest(scene, motion),
+            SPEED: float(np.abs(motion.velocity).max())}
+
+
+def _targets(scene, rows, duration):
+    what = scene.name
+    targets = [Target(f'{what}: seconds short of {duration:g}',
+                      duration - value(rows, OURS, STOOD), 0.0),
+               Target(f'{what}: depth [m], best of the others', value(rows, OURS, DEEPEST),
+                      best(rows, DEEPEST))]
+    if len(scene.solids) > 2:
+        for key in (TIME, FALLING):
+            ours = value(rows, OURS, key)
+            targets += [
+                Target(f'{what}: {key} / MuJoCo', ours / value(rows, MUJOCO, key), 1.0),
+                Target(f'{what}: {key} / ODE dWorldStep', ours / value(rows, ODE, key), 0.2)]
+    return targets

@@ -1,0 +1,111 @@
+"""
+Robots on their feet: SimBenchmark's standing ANYmals, one and many, and the quadruped of urdf/.
+
+SimBenchmark tells only times. What should happen, once a robot has sagged, is nothing: feet that
+friction holds do not creep, and the trunk stays where it is.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.chains import find_missing_robots
+from benchmarks.contest import (
+    add_rows,
+    best,
+    finish,
+    OURS,
+    OURS_ITERATIVE,
+    OURS_SPLIT,
+    present,
+    race,
+    say,
+    TIME,
+    value,
+)
+from benchmarks.overlap import deepest, spheres
+from benchmarks.peers import build_scene, ContactPeer
+from benchmarks.report import Report, Target
+from benchmarks.scene import Scene
+from benchmarks.scenes import anymals, quadruped
+
+ENGINES = (OURS, OURS_ITERATIVE, OURS_SPLIT, 'MuJoCo', 'MuJoCo implicitfast', 'MuJoCo noslip',
+           'MuJoCo CG noslip', 'MuJoCo PGS noslip', 'ODE dWorldStep', 'ODE dWorldQuickStep',
+           'Bullet')
+ROWS = (1, 2, 3, 5)
+
+# until a robot has come to rest on its springs, and how long it is watched afterwards
+_SETTLE, _WATCH = 10.0, 20.0
+
+CREEP, SINKING, DEEPEST = 'creep [m]', 'sinking [m]', 'deepest [m]'
+
+# SimBenchmark: time of 50 000 steps of one and of 25 ANYmals [s], on another machine
+_PUBLISHED = {1: {'RaiSim': 0.40, 'MuJoCo PGS noslip': 1.70, 'MuJoCo CG noslip': 1.68,
+                  'MuJoCo noslip': 1.81, 'Bullet': 3.55, 'DART': 5.67, 'ODE': 22.4},
+              25: {'RaiSim': 14.6, 'MuJoCo': 50.0, 'Bullet': 93.0, 'DART': 122.0, 'ODE': 613.0}}
+_NOTES = """Creep: the farthest that a foot goes within the last {watch:g} of {total:g} s; \
+sinking: of the trunk, in that time.
+Bullet's time contains the torques of the springs, which are computed in Python there."""
+
+
+def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES,
+        rows: tuple[int, ...] = ROWS) -> Report:
+    """Let robots stand in all engines; `duration_scale` shortens that."""
+    report, missing = Report('stand'), find_missing_robots()
+    names, targets, many = present(engines), [], {}
+    table = _watch(quadruped(), names, duration_scale)
+    add_rows(report, 'Quadruped on its feet, at 1 ms', table, notes=_notes())
+    targets += [Target('quadruped: time / MuJoCo', value(table, OURS, TIME)
+                       / value(table, 'MuJoCo', TIME), 0.8), *_targets('quadruped', table)]
+    for n in () if missing else rows:
+        scene = anymals(n)
+        if n == 1:
+            table = _watch(scene, names, duration_scale)
+        else:
+            times = race(scene, names, 2.0 * duration_scale, 20)
+            table = {name: {TIME: 1e6 * float(np.median(times[name]))} for name in names}
+        published = {name: {TIME: seconds / 50000 * 1e6}
+                     for name, seconds in _PUBLISHED.get(n * n, {}).items()}
+        add_rows(report, f'{scene.name} on the feet, at 5 ms', table, published,
+                 _notes() if n == 1 else '')
+        targets += _targets(scene.name, table)
+        many[n * n] = {name: row[TIME] for name, row in table.items()}
+    report.data['robots'] = many
+    report.add_targets(targets)
+    report = finish(report)
+    report.add_missing({**report.data['missing'], **missing})
+    return report
+
+
+def hold(peer: ContactPeer, scene: Scene, settle: float, watch: float) -> dict[str, float]:
+    """Let robots come to rest, then watch what still moves [m]."""
+    peer.step(max(1, round(settle / scene.time_step)))
+    before = peer.motion()
+    peer.step(max(1, round(watch / scene.time_step)))
+    after = peer.motion()
+    feet = spheres(scene, after)[0] - spheres(scene, before)[0]
+    return {CREEP: float(np.linalg.norm(feet[:, :2], axis=1).max()),
+            SINKING: float(before.com[0, 2] - after.com[0, 2]), DEEPEST: deepest(scene, after)}
+
+
+def _watch(scene, names, duration_scale):
+    say(scene.name)
+    rows = {name: hold(build_scene(name, scene), scene, _SETTLE * duration_scale,
+                       _WATCH * duration_scale) for name in names}
+    # the later half: the robots stand by then
+    times = race(scene, names, 4.0 * duration_scale, 80)
+    return {name: {**row, TIME: 1e6 * float(np.median(times[name][40:]))}
+            for name, row in rows.items()}
+
+
+def _notes():
+    return _NOTES.format(watch=_WATCH, total=_SETTLE + _WATCH)
+
+
+def _targets(what, rows):
+    targets = [Target(f'{what}: time [us], fastest of the others', value(rows, OURS, TIME),
+                      best(rows, TIME))]
+    if any(CREEP in row for row in rows.values()):
+        targets.append(Target(f'{what}: creep [m], best of the others',
+                              value(rows, OURS, CREEP), best(rows, CREEP)))
+    return targets

@@ -1,0 +1,304 @@
+"""A section of a scene file: its keys read one by one, with every defect noted at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import difflib
+import math
+from pathlib import Path
+import re
+from typing import Any, TypeVar
+
+import numpy as np
+import yaml
+
+from sim_bridge.description.poses import read_quaternion
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.rotation import matrix_from_rpy, quaternion_from_matrix
+from sim_bridge.errors import SimBridgeError
+
+_Made = TypeVar('_Made')
+_DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+', re.ASCII)
+
+
+class _Mapping(dict):
+    """A mapping of a YAML file. lines: where its keys stand, from 1."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.lines: dict[object, int] = {}
+
+
+class _Loader(yaml.SafeLoader):
+    """Builds mappings that know their lines and refuse a key given twice."""
+
+
+def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> _Mapping:
+    loader.flatten_mapping(node)
+    mapping = _Mapping()
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        if key in mapping:
+            raise yaml.constructor.ConstructorError(
+                None, None, f'the key {key!r} is given twice', key_node.start_mark)
+        mapping[key] = loader.construct_object(value_node, deep=True)
+        mapping.lines[key] = key_node.start_mark.line + 1
+    return mapping
+
+
+_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+
+
+def read_document(
+    source: str | Path | Mapping[str, object], findings: Findings
+) -> tuple[str, Path, Mapping[str, object] | None]:
+    """Give the name of a source, the folder its paths count from, and its content or None."""
+    if isinstance(source, Mapping):
+        return '<mapping>', Path(), source
+    path = Path(source)
+    try:
+        content = yaml.load(path.read_bytes(), _Loader)
+    except OSError as err:
+        findings.error('unreadable', Place('file', str(path)), f'cannot be read: {err.strerror}')
+        return str(path), path.parent, None
+    except yaml.YAMLError as err:
+        mark = getattr(err, 'problem_mark', None)
+        problem = getattr(err, 'problem', None) or str(err)
+        place = Place('file', path.name, mark.line + 1 if mark else 0)
+        findings.error('not-yaml', place, f'is no YAML: {problem}')
+        return str(path), path.parent, None
+    if not isinstance(content, Mapping):
+        findings.error('not-yaml', Place('file', path.name), 'must hold a mapping')
+        return str(path), path.parent, None
+    return str(path), path.parent, content
+
+
+class Section:
+    """
+    A mapping of a scene.
+
+    Every method reads one key; a wrong value is noted as an error and the default given instead.
+    `close` notes the keys that nobody read.
+    """
+
+    def __init__(self, content: Mapping[str, Any], path: str, findings: Findings, line: int = 0):
+        """Read `content`, which stands at a dotted key path."""
+        self._content = content
+        self._path = path
+        self._findings = findings
+        self._read: dict[str, None] = {}
+        self.line = line
+
+    @property
+    def name(self) -> str:
+        """The last key of the path."""
+        return self._path.rpartition('.')[2]
+
+    def names(self) -> list[str]:
+        """List the keys."""
+        return [str(key) for key in self._content]
+
+    def has(self, key: str) -> bool:
+        """Tell whether there is a key."""
+        return key in self._content
+
+    def knows(self, key: str) -> None:
+        """Count a key as known, whether or not it is read."""
+        self._read[key] = None
+
+    def peek(self, key: str) -> Any:
+        """Give the value of a key as it stands there, None if absent."""
+        return self._content.get(key)
+
+    def error(self, key: str, value: object, message: str) -> None:
+        """Note a defect of a key."""
+        lines = getattr(self._content, 'lines', {})
+        place = Place('world', self._path.partition('.')[2], lines.get(key, self.line))
+        shown = '' if value is None or value == '' else str(value)
+        self._findings.error('bad-value', place, message, key, shown)
+
+    def make(self, build: Callable[[], _Made]) -> _Made | None:
+        """Give what a function builds; None, with its error noted, where it refuses the values."""
+        try:
+            return build()
+        except SimBridgeError as err:
+            expected, what = getattr(err, 'expected', str(err)), getattr(err, 'what', '')
+            self.error(what, getattr(err, 'value', ''), f'expected {expected}')
+            return None
+
+    def number(self, key: str, default: float | None) -> float | None:
+        """Give a number, infinite ones too."""
+        value = self._take(key)
+        if value is None:
+            return default
+        number = _number(value)
+        if number is None:
+            self.error(key, value, 'must be a number')
+            return default
+        return number
+
+    def vector(
+        self, key: str, size: int, default: tuple[float, ...] | None
+    ) -> tuple[float, ...] | None:
+        """Give so many finite numbers."""
+        value = self._take(key)
+        if value is None:
+            return default
+        numbers = [_number(v) for v in value] if _is_list(value) else []
+        if len(numbers) != size or not all(v is not None and math.isfinite(v) for v in numbers):
+            self.error(key, value, f'must be a list of {size} finite numbers')
+            return default
+        return tuple(numbers)
+
+    def matrix(self, key: str) -> np.ndarray | None:
+        """Give a list of numbers, or of such lists, as an array."""
+        value = self._take(key)
+        if value is None:
+            return None
+        rows = value if _is_list(value) else ()
+        numbers = [
+            [_number(v) for v in row] if _is_list(row) else _number(row) for row in rows]
+        flat = [v for row in numbers for v in (row if _is_list(row) else [row])]
+        widths = {len(row) if _is_list(row) else 0 for row in numbers}
+        if not flat or len(widths) != 1 or None in flat:
+            self.error(key, value, 'must be a list of numbers, or of lists of equally many')
+            return None
+        return np.array(numbers, dtype=float)
+
+    def text(self, key: str, default: str | None, required: bool = False) -> str | None:
+        """Give a text that is not empty."""
+        value = self._take(key)
+        if value is None:
+            if required:
+                self.error(key, '', 'missing')
+            return default
+        if not isinstance(value, str) or not value:
+            self.error(key, value, 'must be a text')
+            return default
+        return value
+
+    def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
+        """Give texts; `size`: as many as there must be."""
+        value = self._take(key)
+        if value is None and size is None:
+            return None
+        good = _is_list(value) and all(isinstance(v, str) and v for v in value)
+        if not good or size not in (None, len(value)):
+            count = 'texts' if size is None else f'{size} texts'
+            self.error(key, value, f'must be a list of {count}')
+            return None
+        return tuple(value)
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        """Give one of several words."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if value not in choices:
+            self.error(key, value, f'must be one of {", ".join(choices)}{_hint(value, choices)}')
+            return default
+        return value
+
+    def flag(self, key: str, default: bool | None) -> bool | None:
+        """Give true or false."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self.error(key, value, 'must be true or false')
+            return default
+        return value
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """Give a mapping as it is, empty if absent."""
+        value = self._take(key)
+        if value is not None and not isinstance(value, Mapping):
+            self.error(key, value, 'must be a mapping')
+            return {}
+        return value or {}
+
+    def section(self, key: str, required: bool = False) -> Section | None:
+        """Give the section at a key; None if absent."""
+        value = self._take(key)
+        if value is None and not (required or self.has(key)):
+            return None
+        return self._inner(key, value, required)
+
+    def sections(self, key: str) -> list[Section]:
+        """Give the sections in a mapping from name to section."""
+        outer = self.section(key)
+        if outer is None:
+            return []
+        inner = [outer._inner(name, outer._take(name)) for name in outer._content]
+        return [section for section in inner if section is not None]
+
+    def list_of_sections(self, key: str) -> list[Section]:
+        """Give the sections in a list."""
+        value = self._take(key)
+        if value is not None and not _is_list(value):
+            self.error(key, value, 'must be a list')
+            value = None
+        inner = [self._inner(f'{key}[{k}]', item) for k, item in enumerate(value or ())]
+        return [section for section in inner if section is not None]
+
+    def pairs(self, key: str) -> Iterable[tuple[str, str]]:
+        """Give pairs of texts."""
+        value = self._take(key) or ()
+        for k, pair in enumerate(value if _is_list(value) else [value]):
+            if not _is_list(pair) or len(pair) != 2 or not all(isinstance(v, str) for v in pair):
+                self.error(f'{key}[{k}]', pair, 'must be a pair of names')
+            else:
+                yield tuple(pair)
+
+    def pose(self) -> dict[str, tuple[float, ...]]:
+        """Give position [m] and orientation (quaternion x y z w) of `position` and `rpy`."""
+        if self.has('rpy') and self.has('orientation'):
+            self.error('orientation', self.peek('orientation'), 'rpy is given too; keep one')
+        rpy = self.vector('rpy', 3, (0.0, 0.0, 0.0))
+        turn = tuple(quaternion_from_matrix(matrix_from_rpy(rpy)).tolist())
+        given = self.vector('orientation', 4, None)
+        if given is not None:
+            text = ' '.join(map(repr, given))
+            place = Place('world', self._path.partition('.')[2], self.line)
+            rotation = read_quaternion(text, place, self._findings, 'orientation')
+            turn = tuple(quaternion_from_matrix(rotation).tolist())
+        return {'position': self.vector('position', 3, (0.0, 0.0, 0.0)), 'orientation': turn}
+
+    def close(self) -> None:
+        """Note the keys that were not asked for."""
+        for key in self._content:
+            if key not in self._read:
+                known = list(self._read)
+                self.error(
+                    str(key), self._content[key],
+                    f'there is no such key{_hint(key, known)}; the keys are {", ".join(known)}')
+
+    def _take(self, key: str) -> Any:
+        self._read[key] = None
+        return self._content.get(key)
+
+    def _inner(self, key: str, value: object, required: bool = False) -> Section | None:
+        if not isinstance(value, Mapping):
+            problem = 'missing' if required and value is None else 'must be a mapping'
+            self.error(str(key), value, problem)
+            return None
+        lines = getattr(self._content, 'lines', {})
+        path = f'{self._path}.{key}' if self._path else str(key)
+        return Section(value, path, self._findings, lines.get(key, self.line))
+
+
+def _number(value: object) -> float | None:
+    """Give a number; None for what is none. YAML 1.1 takes 1e-3, without a point, for a text."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        return float(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _hint(value: object, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(value), list(known), n=1)
+    return f'; did you mean {close[0]!r}?' if close else ''

@@ -1,0 +1,258 @@
+"""From records of shapes to the arrays of `Geometry`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+import math
+
+import numpy as np
+
+from sim_bridge.engine.collision.geometry import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    ENABLED,
+    Geometry,
+    HEIGHT_FIELD,
+    HULL,
+    MESH,
+    PLANE,
+    SOLID,
+    SPHERE,
+    STATIC,
+)
+from sim_bridge.engine.collision.polytope import Polytope, polytope
+from sim_bridge.engine.collision.surface_mesh import surface_mesh, SurfaceMesh
+from sim_bridge.errors import InvalidValueError
+
+_SIZES = {SPHERE: 1, CAPSULE: 2, BOX: 3, CYLINDER: 2, CONE: 2, ELLIPSOID: 3, HEIGHT_FIELD: 2}
+"""How many numbers of `size` a shape needs."""
+
+
+@dataclass(frozen=True)
+class GeometryRecord:
+    """One geometry; meanings and units as in `Geometry`."""
+
+    shape: int
+    size: Sequence[float] = (0.0, 0.0, 0.0)
+    vertices: np.ndarray | None = None
+    """(n, 3) corners of a HULL or MESH [m], own frame."""
+    triangles: np.ndarray | None = None
+    """
+    (m, 3) rows of `vertices`.
+
+    For a HULL its surface in whatever order, None where all vertices lie in one plane. Those of a
+    MESH run counter-clockwise seen from the side that is outside, if there is one.
+    """
+    polytope: Polytope | None = None
+    """Of a HULL, what `polytope` makes of its vertices and triangles, if that is known."""
+    heights: np.ndarray | None = None
+    """(rows, columns) of a HEIGHT_FIELD [m]: rows along y, columns along x, from the negative."""
+    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: Sequence[float] = (0.0, 0.0, 0.0)
+    body: int = -1
+    material: int = 0
+    group: int = 1
+    mask: int = -1
+    flags: int = ENABLED
+    """ENABLED, SENSOR, STATIC; what belongs to the world is STATIC besides, SOLID is found out."""
+    belt: Sequence[float] = (0.0, 0.0, 0.0)
+    direction: Sequence[float] = (0.0, 0.0, 0.0)
+    name: str = ''
+    """For messages only."""
+
+
+def build_geometry(
+    records: Sequence[GeometryRecord], excluded: Iterable[tuple[int, int]] = (),
+) -> Geometry:
+    """
+    Pool the shapes.
+
+    excluded: pairs of bodies that never collide, in whatever order. Raises InvalidValueError for a
+    shape without the data it needs.
+    """
+    for record in records:
+        _check(record)
+    hulls = [(r.polytope or polytope(r.vertices, r.triangles)) if r.shape == HULL else None
+             for r in records]
+    meshes = [surface_mesh(r.vertices, r.triangles) if r.shape == MESH else None for r in records]
+    fields = [np.asarray(r.heights, float) if r.shape == HEIGHT_FIELD else np.zeros((0, 0))
+              for r in records]
+    bounds, radius = _bounds(records, hulls, meshes)
+    vertices = _pool_vertices(hulls, meshes)
+    first_vertices = vertices['vertex_range'][:, 0]
+    flags = [record.flags
+             | (STATIC if record.body < 0 else 0)
+             | (SOLID if mesh is not None and mesh.is_solid else 0)
+             for record, mesh in zip(records, meshes, strict=True)]
+    return Geometry(
+        body=_ints(r.body for r in records), shape=_ints(r.shape for r in records),
+        flags=_ints(flags), material=_ints(r.material for r in records),
+        group=_ints(r.group for r in records), mask=_ints(r.mask for r in records),
+        size=_rows([[*r.size, 0.0, 0.0, 0.0][:3] for r in records], 3),
+        frame=_rows([[*np.ravel(r.rotation), *r.position] for r in records], 12),
+        bounds=bounds, radius=radius,
+        belt=_rows([r.belt for r in records], 3),
+        direction=_rows([r.direction for r in records], 3),
+        excluded=_ints(sorted({_pair_key(*pair) for pair in excluded})),
+        **vertices, **_pool_faces(hulls, first_vertices),
+        **_pool_triangles(meshes, first_vertices),
+        grid=_grid_rows(fields), height=np.concatenate([np.zeros(0), *map(np.ravel, fields)]))
+
+
+def _check(record: GeometryRecord) -> None:
+    """Raise InvalidValueError for missing, misshapen or not finite data."""
+    place = f'geometry {record.name!r}' if record.name else 'geometry'
+    if not PLANE <= record.shape <= HEIGHT_FIELD:
+        raise InvalidValueError('shape', record.shape, 'PLANE … HEIGHT_FIELD', place)
+    needed = np.asarray(record.size, float)[:_SIZES.get(record.shape, 0)]
+    if (len(needed) < _SIZES.get(record.shape, 0) or not np.all(np.isfinite(needed))
+            or np.any(needed < 0.0)):
+        raise InvalidValueError('size', record.size,
+                                f'{_SIZES[record.shape]} finite lengths [m]', place)
+    if record.shape in (HULL, MESH):
+        _check_array(record.vertices, 'vertices', (1, 3), place)
+        if record.shape == MESH or record.triangles is not None:
+            _check_array(record.triangles, 'triangles', (1, 3), place)
+            if (np.min(record.triangles) < 0
+                    or np.max(record.triangles) >= len(record.vertices)):
+                raise InvalidValueError(
+                    'triangles', (np.min(record.triangles), np.max(record.triangles)),
+                    f'rows of vertices, 0 to {len(record.vertices) - 1}', place)
+    if record.shape == HEIGHT_FIELD:
+        _check_array(record.heights, 'heights', (2, 2), place)
+
+
+def _check_array(array: object, what: str, least: tuple[int, int], place: str) -> None:
+    shape = np.shape(array)
+    is_vectors = what != 'heights'
+    if (array is None or len(shape) != 2 or shape[0] < least[0] or shape[1] < least[1]
+            or (is_vectors and shape[1] != 3) or not np.all(np.isfinite(array))):
+        columns = '3' if is_vectors else f'at least {least[1]}'
+        raise InvalidValueError(what, 'None' if array is None else f'array of shape {shape}',
+                                f'at least {least[0]} rows of {columns} finite numbers', place)
+
+
+def _pair_key(body: int, other: int) -> int:
+    """Give the number that stands for a pair of bodies, as `filters.pair_key` does."""
+    low, high = sorted((body, other))
+    return (low + 1) << 32 | (high + 1)
+
+
+def _bounds(
+    records: Sequence[GeometryRecord], hulls: Sequence[Polytope | None],
+    meshes: Sequence[SurfaceMesh | None],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Compute the boxes, and how far points of the shapes are from the boxes' centres."""
+    bounds, radius = np.zeros((len(records), 6)), np.zeros(len(records))
+    for row, (record, hull, mesh) in enumerate(zip(records, hulls, meshes, strict=True)):
+        r, s, t = (*record.size, 0.0, 0.0, 0.0)[:3]
+        pool = hull or mesh
+        if pool is not None:
+            low, high = pool.vertex.min(axis=0), pool.vertex.max(axis=0)
+            bounds[row] = *(0.5 * (low + high)), *(0.5 * (high - low))
+            radius[row] = np.linalg.norm(pool.vertex - bounds[row, :3], axis=1).max()
+            continue
+        if record.shape == HEIGHT_FIELD:
+            # what has sunk below the surface is still to be found
+            low = np.min(record.heights) - 2.0 * max(r, s)
+            high = np.max(record.heights)
+            bounds[row] = 0.0, 0.0, 0.5 * (low + high), r, s, 0.5 * (high - low)
+        else:
+            bounds[row, 3:] = {
+                PLANE: (math.inf, math.inf, math.inf), SPHERE: (r, r, r), CAPSULE: (r, r, s + r),
+                BOX: (r, s, t), CYLINDER: (r, r, s), CONE: (r, r, s), ELLIPSOID: (r, s, t),
+            }[record.shape]
+        radius[row] = {
+            PLANE: 0.0, SPHERE: 0.0, CAPSULE: s + r, CYLINDER: math.hypot(r, s),
+            CONE: math.hypot(r, s), ELLIPSOID: max(r, s, t),
+        }.get(record.shape, math.hypot(*bounds[row, 3:]))
+    return bounds, radius
+
+
+def _pool_vertices(
+    hulls: Sequence[Polytope | None], meshes: Sequence[SurfaceMesh | None],
+) -> dict[str, np.ndarray]:
+    """Lay the corners and their neighbours end to end."""
+    vertices, rings, counts = [np.zeros((0, 3))], [np.zeros(0, np.int64)], []
+    ranges = np.zeros((len(hulls), 2), np.int64)
+    end = 0
+    for row, (hull, mesh) in enumerate(zip(hulls, meshes, strict=True)):
+        pool = hull or mesh
+        if pool is not None:
+            vertices.append(pool.vertex)
+            rings.append(pool.ring + end)
+            counts.extend(np.diff(pool.ring_start))
+            ranges[row] = end, end + len(pool.vertex)
+            end += len(pool.vertex)
+        else:
+            ranges[row] = end
+    return {'vertex': np.concatenate(vertices), 'vertex_range': ranges,
+            'ring_start': _starts(counts), 'ring': np.concatenate(rings)}
+
+
+def _pool_faces(
+    hulls: Sequence[Polytope | None], first_vertices: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Lay the faces of the hulls end to end."""
+    planes, corners, across, counts = [np.zeros((0, 4))], [], [], []
+    ranges = np.zeros((len(hulls), 2), np.int64)
+    first_face = 0
+    for row, hull in enumerate(hulls):
+        ranges[row] = first_face
+        if hull is not None:
+            planes.append(hull.face_plane)
+            corners.extend(hull.face_vertex + first_vertices[row])
+            across.extend(hull.face_across + first_face)
+            counts.extend(np.diff(hull.face_start))
+            first_face += len(hull.face_plane)
+            ranges[row, 1] = first_face
+    return {'face_range': ranges, 'face_plane': np.concatenate(planes),
+            'face_start': _starts(counts), 'face_vertex': _ints(corners),
+            'face_across': _ints(across)}
+
+
+def _pool_triangles(
+    meshes: Sequence[SurfaceMesh | None], first_vertices: np.ndarray,
+) -> dict[str, np.ndarray]:
+    """Lay the triangles of the meshes and their trees end to end."""
+    triangles, opposites = [np.zeros((0, 3), np.int64)], [np.zeros((0, 3), np.int64)]
+    boxes = [np.zeros((0, 6))]
+    ranges, tree = np.zeros((len(meshes), 2), np.int64), np.zeros((len(meshes), 2), np.int64)
+    first_triangle = first_box = 0
+    for row, mesh in enumerate(meshes):
+        ranges[row] = first_triangle
+        if mesh is not None:
+            first = first_vertices[row]
+            triangles.append(mesh.triangle + first)
+            opposites.append(np.where(mesh.opposite < 0, -1, mesh.opposite + first))
+            boxes.append(mesh.tree_box)
+            tree[row] = first_box, mesh.depth
+            first_triangle += len(mesh.triangle)
+            first_box += len(mesh.tree_box)
+            ranges[row, 1] = first_triangle
+    return {'triangle_range': ranges, 'triangle': np.concatenate(triangles),
+            'triangle_opposite': np.concatenate(opposites),
+            'tree': tree, 'tree_box': np.concatenate(boxes)}
+
+
+def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
+    """Say where each field's heights begin, and how many rows and columns they have."""
+    starts = _starts([heights.size for heights in fields])
+    return np.array([[start, *heights.shape] for start, heights
+                     in zip(starts, fields, strict=False)], np.int64).reshape(-1, 3)
+
+
+def _starts(counts: Sequence[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+
+
+def _ints(values: Iterable[int]) -> np.ndarray:
+    return np.array(list(values), np.int64)
+
+
+def _rows(values: Sequence[Sequence[float]], columns: int) -> np.ndarray:
+    return np.array(values, float).reshape(-1, columns)

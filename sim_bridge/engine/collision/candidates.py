@@ -1,0 +1,39 @@
+"""Which stages of collision a set of geometries can ever need."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.collision.geometry import BOX, Geometry, HULL, MESH, PLANE, SPHERE, STATIC
+
+_MANY = 3000  # geometries for which nothing is looked up: a matrix of their pairs would be large
+
+
+class Needs(NamedTuple):
+    """What there are pairs of that may collide, or may once they are enabled or regrouped."""
+
+    any: bool
+    convex: bool
+    """Pairs of convex shapes without a closed form."""
+    surface: bool
+    """Pairs with a mesh or a height field."""
+
+
+def find_needs(geometry: Geometry) -> Needs:
+    """Look at the pairs of geometries that belong to different bodies and are not excluded."""
+    shape = geometry.shape
+    if len(shape) > _MANY:
+        surface, convex = shape >= MESH, (shape > BOX) & (shape < MESH)
+        return Needs(True, bool(convex.any()), bool(surface.any()))
+    body, moves = geometry.body, (geometry.flags & STATIC) == 0
+    key = (np.minimum.outer(body, body) + 1 << 32) | (np.maximum.outer(body, body) + 1)
+    low, high = np.minimum.outer(shape, shape), np.maximum.outer(shape, shape)
+    may = (np.not_equal.outer(body, body) & np.logical_or.outer(moves, moves)
+           & (high > PLANE) & ~np.isin(key, geometry.excluded))
+    # as narrow.is_closed
+    is_closed = np.select([low == PLANE, low == SPHERE], [high <= HULL, high < HULL], high <= BOX)
+    surface = high >= MESH
+    kinds = may, may & ~surface & ~is_closed, may & surface
+    return Needs(*(bool(kind.any()) for kind in kinds))

@@ -1,0 +1,159 @@
+"""
+From bodies in motion to contact points.
+
+The parts of this pipeline are kernels that can be compiled apart, see `collision.stage`: what a
+robot on a plane needs (`start_collision`, `collide_closed_pairs`), the generic convex shapes
+(`collide_convex_pairs`), meshes and height fields (`surface.collide_surface_pairs`). Each appends
+its points; `order_contacts` puts those of several parts in order.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.collision.narrow import collide_closed, collide_pair
+from sim_bridge.engine.collision.pairs import choose_pairs, find_overlaps
+from sim_bridge.engine.collision.place import place_geometries
+from sim_bridge.engine.collision.scratch import (
+    CLASS,
+    CLOSED,
+    CONVEX,
+    CONVEX_PAIRS,
+    FIRST,
+    FIRST_ROW,
+    FOUND,
+    PAIRS,
+    ROWS,
+    SECOND,
+    SURFACE_PAIRS,
+)
+from sim_bridge.engine.contact.contacts import COUNT, OVERFLOW
+from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.vec3 import load3, load_m, store3
+
+MOST_POINTS = 8
+"""Contact points of one pair at most."""
+
+
+@kernel
+def start_collision(
+    geometry,  # model
+    pose, velocity, root, h, margin,  # state (read)
+    scratch_out, contacts_out,
+):
+    """
+    Find the pairs within reach, and empty the contacts.
+
+    A pair is within reach if it can come closer than the margin [m] in a step of h seconds at the
+    velocities (nb, 6) of the bodies, which are about their trees' origins.
+    """
+    place_geometries(geometry, pose, velocity, root, h, margin,
+                     scratch_out.pose, scratch_out.reach, scratch_out.motion, scratch_out.box)
+    find_overlaps(scratch_out)
+    room = scratch_out.found.shape[0] - 1
+    found = scratch_out.count[FOUND]
+    choose_pairs(geometry, scratch_out.pose, scratch_out.reach, scratch_out.box, scratch_out.found,
+                 found if found <= room else 0, scratch_out.count, scratch_out.pair)
+    contacts_out.size[COUNT] = 0
+    contacts_out.size[OVERFLOW] = 1 if found > room else 0
+
+
+@kernel
+def collide_closed_pairs(
+    geometry,  # model
+    scratch_inout, contacts_inout,
+):
+    """Find the contact points of the pairs of class CLOSED."""
+    for row in range(scratch_inout.count[PAIRS]):
+        if scratch_inout.pair[row, CLASS] != CLOSED:
+            continue
+        first = claim_rows(contacts_inout)
+        if first < 0:
+            scratch_inout.pair[row, ROWS] = 0
+            continue
+        a, b = scratch_inout.pair[row, FIRST], scratch_inout.pair[row, SECOND]
+        count = collide_closed(
+            geometry, a, b, geometry_pose(scratch_inout, a), geometry_pose(scratch_inout, b),
+            scratch_inout.reach[a] + scratch_inout.reach[b],
+            scratch_inout.polygon,
+            first, contacts_inout.feature, contacts_inout.point, contacts_inout.normal,
+            contacts_inout.gap)
+        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+
+
+@kernel
+def collide_convex_pairs(
+    geometry,  # model
+    scratch_inout, contacts_inout,
+):
+    """Find the contact points of the pairs of class CONVEX."""
+    for row in range(scratch_inout.count[PAIRS]):
+        if scratch_inout.pair[row, CLASS] != CONVEX:
+            continue
+        first = claim_rows(contacts_inout)
+        if first < 0:
+            scratch_inout.pair[row, ROWS] = 0
+            continue
+        a, b = scratch_inout.pair[row, FIRST], scratch_inout.pair[row, SECOND]
+        count = collide_pair(
+            geometry, a, b, geometry_pose(scratch_inout, a), geometry_pose(scratch_inout, b),
+            scratch_inout.reach[a] + scratch_inout.reach[b],
+            scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face,
+            scratch_inout.polygon,
+            first, contacts_inout.feature, contacts_inout.point, contacts_inout.normal,
+            contacts_inout.gap)
+        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+
+
+@kernel
+def geometry_pose(scratch, g):
+    """Give (R, p) of a geometry in the world."""
+    return load_m(scratch.pose, g, 0), load3(scratch.pose, g, 9)
+
+
+@kernel
+def claim_rows(contacts_inout):
+    """Give the first free row if there is room for all points of a pair, else -1."""
+    first = contacts_inout.size[COUNT]
+    if first + MOST_POINTS > contacts_inout.feature.shape[0]:
+        contacts_inout.size[OVERFLOW] = 1
+        return -1
+    return first
+
+
+@kernel
+def keep_rows(row, first, count, pair_inout, contacts_inout):
+    """Note that a pair has contact points in the rows from `first` on."""
+    for k in range(first, first + count):
+        contacts_inout.geometry[k, 0] = pair_inout[row, FIRST]
+        contacts_inout.geometry[k, 1] = pair_inout[row, SECOND]
+    contacts_inout.size[COUNT] = first + count
+    pair_inout[row, FIRST_ROW], pair_inout[row, ROWS] = first, count
+
+
+@kernel
+def needs_order(scratch):
+    """Tell whether pairs of more than the class CLOSED wrote contact points."""
+    return scratch.count[CONVEX_PAIRS] + scratch.count[SURFACE_PAIRS] > 0
+
+
+@kernel
+def order_contacts(scratch_inout, contacts_inout):
+    """Put the contact points in the order of their pairs."""
+    count = contacts_inout.size[COUNT]
+    for k in range(count):
+        scratch_inout.spare_geometry[k, 0] = contacts_inout.geometry[k, 0]
+        scratch_inout.spare_geometry[k, 1] = contacts_inout.geometry[k, 1]
+        scratch_inout.spare_feature[k] = contacts_inout.feature[k]
+        store3(scratch_inout.spare_place, k, 0, load3(contacts_inout.point, k, 0))
+        store3(scratch_inout.spare_place, k, 3, load3(contacts_inout.normal, k, 0))
+        scratch_inout.spare_place[k, 6] = contacts_inout.gap[k]
+    at = 0
+    for row in range(scratch_inout.count[PAIRS]):
+        first = scratch_inout.pair[row, FIRST_ROW]
+        for k in range(first, first + scratch_inout.pair[row, ROWS]):
+            contacts_inout.geometry[at, 0] = scratch_inout.spare_geometry[k, 0]
+            contacts_inout.geometry[at, 1] = scratch_inout.spare_geometry[k, 1]
+            contacts_inout.feature[at] = scratch_inout.spare_feature[k]
+            store3(contacts_inout.point, at, 0, load3(scratch_inout.spare_place, k, 0))
+            store3(contacts_inout.normal, at, 0, load3(scratch_inout.spare_place, k, 3))
+            contacts_inout.gap[at] = scratch_inout.spare_place[k, 6]
+            at += 1

@@ -1,0 +1,74 @@
+"""Distances that are asked for outside of steps, at the state behind a handle's table."""
+
+from __future__ import annotations
+
+from sim_bridge.engine.collision.narrow import distance
+from sim_bridge.engine.collision.query import measure
+from sim_bridge.engine.evaluate import place
+from sim_bridge.engine.handle import (
+    open_collision,
+    open_geometry,
+    open_model,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.jit import entry, kernel
+from sim_bridge.engine.vec3 import add, load3, load_m, mul_mm, mul_mv, store3, store_m
+
+
+@entry
+def locate(table):
+    """Write the poses of all geometries at the present state to the collision scratch."""
+    place_all(table)
+
+
+@entry
+def measure_convex_pair(table, a, b):
+    """Measure two convex geometries, as `narrow.distance`; quicker to compile than the other."""
+    geometry, scratch = open_geometry(table), open_collision(table)
+    place_all(table)
+    return convex_distance(geometry, scratch, a, b)
+
+
+@entry
+def measure_pair(table, a, b):
+    """Measure two geometries, as `query.measure`."""
+    geometry, scratch = open_geometry(table), open_collision(table)
+    place_all(table)
+    return measure(geometry, a, b, scratch.pose, scratch)
+
+
+@entry
+def convex_gaps(table, pair, gap_out):
+    """Measure pairs (np, 2) of convex geometries: signed distances (np,) [m]."""
+    geometry, scratch = open_geometry(table), open_collision(table)
+    place_all(table)
+    for row in range(pair.shape[0]):
+        gap, _, _, _ = convex_distance(geometry, scratch, pair[row, 0], pair[row, 1])
+        gap_out[row] = gap
+
+
+@kernel
+def convex_distance(geometry, scratch, a, b):
+    """Measure two convex geometries where `place_all` put them."""
+    return distance(
+        geometry, a, b,
+        (load_m(scratch.pose, a, 0), load3(scratch.pose, a, 9)),
+        (load_m(scratch.pose, b, 0), load3(scratch.pose, b, 9)),
+        scratch.expand_point, scratch.expand_plane, scratch.expand_face)
+
+
+@kernel
+def place_all(table):
+    """Place bodies and geometries."""
+    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    geometry, scratch = open_geometry(table), open_collision(table)
+    place(model, state.q, ws)
+    for g in range(geometry.body.shape[0]):
+        R, p = load_m(geometry.frame, g, 0), load3(geometry.frame, g, 9)
+        body = geometry.body[g]
+        if body >= 0:
+            R_WB = load_m(ws.pose, body, 0)
+            R, p = mul_mm(R_WB, R), add(load3(ws.pose, body, 9), mul_mv(R_WB, p))
+        store_m(scratch.pose, g, 0, R)
+        store3(scratch.pose, g, 9, p)

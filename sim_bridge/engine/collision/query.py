@@ -1,0 +1,205 @@
+"""
+Signed distances of any two geometries, whether or not they are in a world.
+
+The distance to a mesh or height field is that to the nearest of its triangles, and in contact the
+depth is the greatest of its triangles' depths: for each the shortest translation that parts it
+from the other shape. What is wholly inside a solid has the depth of the way out past the nearest
+triangle.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.engine.collision.broad_tree import next_node
+from sim_bridge.engine.collision.geometry import HEIGHT_FIELD, MESH, PLANE
+from sim_bridge.engine.collision.narrow import (
+    column_distance,
+    distance,
+    triangle_distance,
+    triangles_distance,
+)
+from sim_bridge.engine.collision.place import spread_along
+from sim_bridge.engine.collision.triangles import (
+    box_in_frame,
+    corners_in_world,
+    farthest_point,
+    is_outer,
+    is_solid,
+    near_triangle,
+    next_triangle,
+    triangle_box,
+    unit_normal,
+)
+from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.engine.vec3 import add, dot, load3, load_m, mul_mv, mul_tv, scale, sub
+
+OFF = 1e-9
+"""Share of a height field's size that is far from its surface for rounding."""
+
+
+@kernel
+def measure(
+    geometry,  # model
+    a, b, pose,  # state (read)
+    scratch_inout,
+):
+    """
+    Measure two geometries; give signed distance, nearest point of a and of b, unit normal.
+
+    pose: (ng, 12) of the geometries in the world. The normal points from b towards a. Between a
+    height field and another one or a plane the distance is nan.
+    """
+    pose_a = load_m(pose, a, 0), load3(pose, a, 9)
+    pose_b = load_m(pose, b, 0), load3(pose, b, 9)
+    if max(geometry.shape[a], geometry.shape[b]) < MESH:
+        return distance(geometry, a, b, pose_a, pose_b, scratch_inout.expand_point,
+                        scratch_inout.expand_plane, scratch_inout.expand_face)
+    if is_outer(geometry, a, b):
+        gap, on_b, on_a, n = measure_surface(geometry, b, a, pose_b, pose_a, scratch_inout)
+        return gap, on_a, on_b, scale(-1.0, n)
+    return measure_surface(geometry, a, b, pose_a, pose_b, scratch_inout)
+
+
+@kernel
+def measure_surface(
+    geometry,  # model
+    other, surface, pose, pose_s,  # state (read)
+    scratch_inout,
+):
+    """Measure a geometry against a surface, as `measure`; the surface is the second."""
+    shape = geometry.shape[other]
+    if shape == MESH:
+        return measure_meshes(geometry, other, surface, pose, pose_s, scratch_inout)
+    if shape == PLANE and geometry.shape[surface] == MESH:
+        return measure_plane_mesh(geometry, surface, pose_s, pose)
+    if shape == PLANE or shape == HEIGHT_FIELD:
+        nowhere = (math.nan, math.nan, math.nan)
+        return math.nan, nowhere, nowhere, nowhere
+    return measure_convex(geometry, other, surface, pose, pose_s, scratch_inout)
+
+
+@subroutine
+def measure_convex(
+    geometry,  # model
+    convex, surface, pose, pose_s,  # state (read)
+    scratch_inout,
+):
+    """Measure a convex shape against a surface, as `measure`."""
+    low, high = box_in_frame(geometry, convex, pose, pose_s, 0.0)
+    best, facing = math.inf, 0.0
+    on_convex = on_surface = n = (0.0, 0.0, 0.0)
+    # one that is near first, so that the search has a bound
+    t, cursor = near_triangle(geometry, surface, scale(0.5, add(low, high))), 0
+    while t >= 0:
+        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+        gap, y, x, m = triangle_distance(
+            geometry, convex, pose, x0, x1, x2,
+            scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face)
+        turned = dot(m, unit_normal(x0, x1, x2))
+        # of triangles that share the nearest point, the one that faces most tells the side
+        slack = 1e-9 * abs(gap)
+        if gap < best - slack or (gap < best + slack and abs(turned) > abs(facing)):
+            best, facing, on_convex, on_surface, n = gap, turned, y, x, m
+        reach = max(best, 0.0)
+        t, cursor = next_triangle(geometry, surface, sub(low, (reach, reach, reach)),
+                                  add(high, (reach, reach, reach)), cursor)
+    is_sunk = facing < 0.0 and is_solid(geometry, surface)
+    if best > 0.0 and geometry.shape[surface] == HEIGHT_FIELD:
+        # a bit off the surface, which rounding may put a touching point on either side of
+        size = load3(geometry.size, surface, 0)
+        beyond = add(on_convex, scale(OFF * (size[0] + size[1]), n))
+        is_sunk = is_below(geometry, surface, pose_s, beyond)
+        if not is_over(geometry, surface, pose_s, on_convex):
+            # perhaps it reaches through a wall into the solid, below the surface
+            wall_gap, inner, wall, m = column_distance(
+                geometry, convex, pose, size, pose_s, low, high,
+                scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face)
+            if wall_gap <= 0.0 and is_below(geometry, surface, pose_s, inner):
+                return wall_gap, inner, wall, m
+            is_sunk = False
+    if best > 0.0 and is_sunk:
+        # all of it is inside: out past the nearest point
+        n = scale(-1.0, n)
+        far = farthest_point(geometry, convex, pose, scale(-1.0, n))
+        return dot(n, sub(far, on_surface)), far, on_surface, n
+    return best, on_convex, on_surface, n
+
+
+@kernel
+def is_over(geometry, field, pose, point):
+    """Tell whether a point is above or below a height field, not beside it."""
+    x = mul_tv(pose[0], sub(point, pose[1]))
+    return abs(x[0]) <= geometry.size[field, 0] and abs(x[1]) <= geometry.size[field, 1]
+
+
+@kernel
+def is_below(geometry, field, pose, point):
+    """Tell whether a point is below the surface of a height field, or what that goes on as."""
+    t = near_triangle(geometry, field, mul_tv(pose[0], sub(point, pose[1])))
+    x0, x1, x2 = corners_in_world(geometry, field, pose, t)
+    return dot(unit_normal(x0, x1, x2), sub(point, x0)) < 0.0
+
+
+@subroutine
+def measure_meshes(
+    geometry,  # model
+    mesh, surface, pose, pose_s,  # state (read)
+    scratch_inout,
+):
+    """Measure a mesh against a surface, as `measure`; of solids one inside the other is apart."""
+    low, high = box_in_frame(geometry, surface, pose_s, pose, 0.0)
+    best = math.inf
+    on_mesh = on_surface = n = (0.0, 0.0, 0.0)
+    s, outer = near_triangle(geometry, mesh, scale(0.5, add(low, high))), 0
+    while s >= 0:
+        y0, y1, y2 = corners_in_world(geometry, mesh, pose, s)
+        inner_low, inner_high = triangle_box(y0, y1, y2, pose_s, 0.0)
+        t, cursor = near_triangle(geometry, surface, scale(0.5, add(inner_low, inner_high))), 0
+        while t >= 0:
+            x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+            gap, y, x, m = triangles_distance(
+                geometry, y0, y1, y2, x0, x1, x2,
+                scratch_inout.expand_point, scratch_inout.expand_plane,
+                scratch_inout.expand_face)
+            if gap < best:
+                best, on_mesh, on_surface, n = gap, y, x, m
+            reach = max(best, 0.0)
+            t, cursor = next_triangle(geometry, surface, sub(inner_low, (reach, reach, reach)),
+                                      add(inner_high, (reach, reach, reach)), cursor)
+        reach = max(best, 0.0)
+        s, outer = next_triangle(geometry, mesh, sub(low, (reach, reach, reach)),
+                                 add(high, (reach, reach, reach)), outer)
+    return best, on_mesh, on_surface, n
+
+
+@subroutine
+def measure_plane_mesh(geometry, mesh, pose, plane_pose):
+    """Measure a plane against a mesh, as `measure`; the mesh is the second."""
+    R, p = plane_pose
+    n = R[0][2], R[1][2], R[2][2]
+    down, offset = mul_tv(pose[0], n), dot(n, sub(pose[1], p))
+    root, depth = geometry.tree[mesh, 0], geometry.tree[mesh, 1]
+    first_leaf = (1 << depth) - 1
+    first, end = geometry.triangle_range[mesh, 0], geometry.triangle_range[mesh, 1]
+    best, lowest, node = math.inf, 0, 0
+    while node >= 0:
+        low = load3(geometry.tree_box, root + node, 0)
+        high = load3(geometry.tree_box, root + node, 3)
+        centre, sides = scale(0.5, add(low, high)), scale(0.5, sub(high, low))
+        if dot(down, centre) - spread_along(down, sides) + offset < best:
+            if node < first_leaf:
+                node = 2 * node + 1
+                continue
+            leaf = node - first_leaf
+            for t in range(first + (leaf * (end - first) >> depth),
+                           first + ((leaf + 1) * (end - first) >> depth)):
+                for k in range(3):
+                    vertex = geometry.triangle[t, k]
+                    height = dot(down, load3(geometry.vertex, vertex, 0)) + offset
+                    if height < best:
+                        best, lowest = height, vertex
+        node = next_node(node) if next_node(node) > 0 else -1
+    x = add(pose[1], mul_mv(pose[0], load3(geometry.vertex, lowest, 0)))
+    # from the mesh to the plane: against the plane's normal
+    return best, sub(x, scale(best, n)), x, scale(-1.0, n)

@@ -1,0 +1,64 @@
+"""
+The stages of a step that find contacts, compiled apart; see `engine.stages`.
+
+`DETECT` is what a robot on a plane needs. It calls the other two where a pair is theirs and their
+address is not 0.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.collision.collide import (
+    collide_closed_pairs,
+    collide_convex_pairs,
+    needs_order,
+    order_contacts,
+    start_collision,
+)
+from sim_bridge.engine.collision.scratch import CONVEX_PAIRS, SURFACE_PAIRS
+from sim_bridge.engine.collision.surface import collide_surface_pairs
+from sim_bridge.engine.contact.contacts import COUNT, OVERFLOW
+from sim_bridge.engine.contact.twists import find_twists
+from sim_bridge.engine.handle import (
+    open_collision,
+    open_contacts,
+    open_geometry,
+    open_model,
+    open_options,
+    open_response,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.stages import call_stage, Stage
+
+
+def detect(table, phase):
+    """Find the contacts at the poses of the workspace; give their number, -1 without room."""
+    model, geometry, options = open_model(table), open_geometry(table), open_options(table)
+    state, ws, twist = open_state(table), open_workspace(table), open_response(table).twist
+    scratch, contacts = open_collision(table), open_contacts(table)
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, twist)
+    start_collision(geometry, ws.pose, twist, model.root,
+                    options.time_step, options.contact_margin, scratch, contacts)
+    collide_closed_pairs(geometry, scratch, contacts)
+    if scratch.count[CONVEX_PAIRS] > 0:
+        call_stage(options.detect_convex, table, phase)
+    if scratch.count[SURFACE_PAIRS] > 0:
+        call_stage(options.detect_surface, table, phase)
+    if needs_order(scratch):
+        order_contacts(scratch, contacts)
+    return -1 if contacts.size[OVERFLOW] != 0 else contacts.size[COUNT]
+
+
+def detect_convex(table, phase):
+    """Append the contacts of the pairs that need the generic convex algorithms."""
+    collide_convex_pairs(open_geometry(table), open_collision(table), open_contacts(table))
+    return 0
+
+
+def detect_surface(table, phase):
+    """Append the contacts of the pairs with a mesh or a height field."""
+    collide_surface_pairs(open_geometry(table), open_collision(table), open_contacts(table))
+    return 0
+
+
+DETECT, DETECT_CONVEX, DETECT_SURFACE = map(Stage, (detect, detect_convex, detect_surface))

@@ -1,0 +1,163 @@
+"""
+Coulomb's law at one contact.
+
+Given the velocity u = q + A λ of a contact's rows as a function of its own impulse λ, find the λ
+with 0 <= λ_n ⟂ u_n >= 0 and |λ_t| <= mu λ_n, where u_t = 0 inside the disk and opposes λ_t on its
+edge. The disk scales to an ellipse, and an interval for each direction replaces it in the
+pyramid and constant-limit models.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.engine.contact.surface import CONSTANT
+from sim_bridge.engine.jit import kernel, subroutine
+
+_MAX_TURNS = 12
+_DIRECTIONS = 72
+_BISECTIONS = 50
+
+
+@kernel
+def clamp(value, bound):
+    """Give the nearest value from -bound to bound."""
+    return min(max(value, -bound), bound)
+
+
+@kernel
+def per_bound(model, normal):
+    """Give what a friction bound multiplies; constant limits hold wherever a contact presses."""
+    if model == CONSTANT:
+        return 1.0 if normal > 0.0 else 0.0
+    return normal
+
+
+@kernel
+def solve_cone(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, old_1, old_2):
+    """
+    Solve for the impulse of one contact with a true cone; give (λ_n, λ_1, λ_2).
+
+    old_1, old_2: a guess of the direction of friction. Apart, sticking and sliding are tried in
+    this order. Sliding is one equation for the angle of friction, solved by Newton's method.
+    """
+    if q_n >= 0.0:
+        return 0.0, 0.0, 0.0
+    n, t, s = solve_stick(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2)
+    if n >= 0.0 and t * t + s * s <= mu * mu * n * n:
+        return n, t, s
+
+    size = math.sqrt(old_1 * old_1 + old_2 * old_2)
+    d1, d2 = old_1, old_2
+    if size == 0.0:
+        d1, d2 = t, s
+        size = math.sqrt(t * t + s * s)
+    if size == 0.0:
+        return -q_n / a_nn, 0.0, 0.0
+    d1, d2 = d1 / size, d2 / size
+    turn, along, den = 1.0, 1.0, 0.0
+    for _ in range(_MAX_TURNS):
+        den, wrong, along, slope = try_direction(
+            a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, d1, d2)
+        if not (den > 0.0 and slope > 0.0):
+            break
+        turn = clamp(-wrong / slope, 0.7)
+        c1, c2 = d1 - turn * d2, d2 + turn * d1
+        size = math.sqrt(c1 * c1 + c2 * c2)
+        d1, d2 = c1 / size, c2 / size
+        if abs(turn) < 1e-13:
+            break
+    if abs(turn) < 1e-8 and den > 0.0 and along <= 0.0:
+        n = -q_n / (a_nn + mu * (a_n1 * d1 + a_n2 * d2))
+        return n, mu * n * d1, mu * n * d2
+    return search_slide(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu)
+
+
+@kernel
+def try_direction(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, d1, d2):
+    """
+    Slide with friction along the unit vector d.
+
+    Give the normal row's inverse inertia (not positive: only a greater force would make it slide,
+    Painlevé), the sliding velocity across d and along it, and the slope of the former with the
+    angle of d. Right is a direction with nothing across and a negative velocity along it.
+    """
+    x1 = a_n1 + mu * (a_11 * d1 + a_12 * d2)
+    x2 = a_n2 + mu * (a_12 * d1 + a_22 * d2)
+    den = a_nn + mu * (a_n1 * d1 + a_n2 * d2)
+    n = -q_n / den
+    u1, u2 = q_1 + n * x1, q_2 + n * x2
+    along = d1 * u1 + d2 * u2
+    dn = -n * mu * (a_n2 * d1 - a_n1 * d2) / den
+    slope = (-along + dn * (d1 * x2 - d2 * x1)
+             + n * mu * (a_11 * d2 * d2 - 2.0 * a_12 * d1 * d2 + a_22 * d1 * d1))
+    return den, d1 * u2 - d2 * u1, along, slope
+
+
+@subroutine
+def search_slide(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu):
+    """
+    Find by bisection how a contact slides, where Newton's method has lost its way.
+
+    Where friction is strong and the rows are coupled there may be several ways (Painlevé): the
+    one with the least impulse is taken. Were there none, the contact would push without friction.
+    """
+    step = 2.0 * math.pi / _DIRECTIONS
+    least, friction_1, friction_2 = math.inf, 0.0, 0.0
+    after = across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, 0.0)
+    for k in range(_DIRECTIONS):
+        lo, hi, before = k * step, (k + 1) * step, after
+        after = across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, hi)
+        if before > 0.0 or not after > 0.0:
+            continue
+        for _ in range(_BISECTIONS):
+            middle = 0.5 * (lo + hi)
+            if across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, middle) > 0.0:
+                hi = middle
+            else:
+                lo = middle
+        d1, d2 = math.cos(lo), math.sin(lo)
+        den, wrong, along, _ = try_direction(
+            a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, d1, d2)
+        # where den changes its sign, so does the velocity across, and is infinite
+        if den > 0.0 and along <= 0.0 and abs(wrong) <= 1e-6 * -along and -q_n / den < least:
+            least = -q_n / den
+            friction_1, friction_2 = mu * least * d1, mu * least * d2
+    if least == math.inf:
+        return -q_n / a_nn, 0.0, 0.0
+    return least, friction_1, friction_2
+
+
+@kernel
+def across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, angle):
+    """Give the sliding velocity across friction at an angle."""
+    return try_direction(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu,
+                         math.cos(angle), math.sin(angle))[1]
+
+
+@kernel
+def solve_stick(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2):
+    """Solve A λ = -q by LDLᵀ; a direction without inertia gets no impulse."""
+    l1, l2 = a_n1 / a_nn, a_n2 / a_nn
+    d1 = a_11 - l1 * a_n1
+    b1, b2 = -q_1 + l1 * q_n, -q_2 + l2 * q_n
+    c = a_12 - l2 * a_n1
+    if d1 > 1e-13 * a_11:
+        l12 = c / d1
+        d2 = a_22 - l2 * a_n2 - l12 * c
+        s = (b2 - l12 * b1) / d2 if d2 > 1e-13 * a_22 else 0.0
+        t = b1 / d1 - l12 * s
+    else:
+        d2 = a_22 - l2 * a_n2
+        s = b2 / d2 if d2 > 1e-13 * a_22 else 0.0
+        t = 0.0
+    return -q_n / a_nn - l1 * t - l2 * s, t, s
+
+
+@kernel
+def project_disk(t, s, bound):
+    """Give the nearest point of the disk of radius `bound` about 0."""
+    size = math.sqrt(t * t + s * s)
+    if size <= bound:
+        return t, s
+    return t * bound / size, s * bound / size

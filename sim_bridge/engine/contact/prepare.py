@@ -1,0 +1,209 @@
+"""What a step demands of its contacts, before the trees are factorized: frames and laws."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.engine.collision.geometry import SENSOR
+from sim_bridge.engine.contact.problem import FIRST, NO_LAW, NORMAL, SECOND
+from sim_bridge.engine.contact.surface import (
+    ADHESION,
+    CFM,
+    CONE,
+    CONSTANT,
+    DAMPING,
+    LAYER,
+    MODEL,
+    MOTION,
+    MOTION2,
+    MOTION_N,
+    MU,
+    MU2,
+    ROLLING,
+    SLIP,
+    SLIP2,
+    SPINNING,
+    STIFFNESS,
+)
+from sim_bridge.engine.contact.twists import relative_velocity
+from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.engine.vec3 import add, cross, dot, load3, load_m, mul_mv, scale, store3, sub
+
+_STICKY_REACH = 1e-4  # gap up to which adhesion pulls [m]
+
+
+@subroutine
+def set_laws(root, geometry, surfaces, pose, twist, contacts, h, laws):
+    """Fill the laws of all contacts; twist: at the start of the step."""
+    for contact in range(contacts.size[0]):
+        a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
+        laws.rows[contact] = 0
+        laws.law[contact] = NO_LAW
+        if (geometry.flags[a] | geometry.flags[b]) & SENSOR != 0:
+            continue
+        laws.law[contact] = surfaces.pair[geometry.material[a], geometry.material[b]]
+        law = surfaces.law[laws.law[contact]]
+        laws.model[contact] = int(law[MODEL])
+        normal = load3(contacts.normal, contact, 0)
+        wanted = wanted_direction(geometry, pose, a)
+        if dot(wanted, wanted) == 0.0:
+            wanted = wanted_direction(geometry, pose, b)
+        belt = sub(belt_velocity(geometry, pose, b), belt_velocity(geometry, pose, a))
+        set_frame(law, normal, wanted, belt, laws.frame[contact], laws.target[contact])
+        set_bounds(law, h, laws.radius[contact])
+        set_softness(law, h, laws.frame[contact], laws.softness[contact])
+        laws.rows[contact] = rows_of_law(law)
+        sticks = law[ADHESION] > 0.0 and contacts.gap[contact] < law[LAYER] + _STICKY_REACH
+        laws.pull[contact] = h * law[ADHESION] if sticks else 0.0
+        laws.approach[contact] = dot(normal, relative_velocity(
+            root, pose, twist, geometry.body[a], geometry.body[b],
+            load3(contacts.point, contact, 0)))
+
+
+@kernel
+def rows_of_law(law):
+    """Give the number of rows that a law needs."""
+    if law[ROLLING] > 0.0 or law[SPINNING] > 0.0:
+        return 6
+    return 1 if law[MU] == 0.0 and law[MU2] == 0.0 else 3
+
+
+@kernel
+def to_world(geometry, pose, number, vector):
+    """Turn a vector from a geometry's frame to world axes."""
+    vector = mul_mv(load_m(geometry.frame, number, 0), vector)
+    body = geometry.body[number]
+    return mul_mv(load_m(pose, body, 0), vector) if body >= 0 else vector
+
+
+@kernel
+def wanted_direction(geometry, pose, number):
+    """Give a geometry's friction direction, world; zero where it has none."""
+    direction = load3(geometry.direction, number, 0)
+    return to_world(geometry, pose, number, direction)
+
+
+@kernel
+def belt_velocity(geometry, pose, number):
+    """Give the velocity of a geometry's surface relative to its body [m/s], world."""
+    return to_world(geometry, pose, number, load3(geometry.belt, number, 0))
+
+
+@kernel
+def any_tangent(n):
+    """Give a unit vector orthogonal to n, that changes as little as possible with it."""
+    if abs(n[2]) > 0.7071:
+        norm = math.sqrt(n[1] * n[1] + n[2] * n[2])
+        return 0.0, -n[2] / norm, n[1] / norm
+    norm = math.sqrt(n[0] * n[0] + n[1] * n[1])
+    return -n[1] / norm, n[0] / norm, 0.0
+
+
+@kernel
+def set_frame(law, n, wanted, belt, frame_out, target_out):
+    """
+    Choose the friction directions, and what velocities they want.
+
+    An ellipse becomes a circle by scaling its second direction: impulses by mu / mu2, velocities,
+    their duals, by mu2 / mu.
+    """
+    first = any_tangent(n)
+    wanted = sub(wanted, scale(dot(wanted, n), n))
+    norm = math.sqrt(dot(wanted, wanted))
+    if norm > 1e-6:
+        first = scale(1.0 / norm, wanted)
+    second = cross(n, first)
+    mu, mu2 = law[MU], law[MU2]
+    ratio = mu2 / mu if law[MODEL] == CONE and mu != mu2 and 0.0 < mu < math.inf else 1.0
+    for k in range(3):
+        frame_out[k] = n[k]
+        frame_out[3 + k] = first[k]
+        frame_out[6 + k] = ratio * second[k]
+    target_out[NORMAL] = law[MOTION_N]
+    target_out[FIRST] = law[MOTION] + dot(belt, first)
+    target_out[SECOND] = ratio * (law[MOTION2] + dot(belt, second))
+
+
+@kernel
+def set_bounds(law, h, radius_out):
+    """Set the bounds of friction; those of constant limits are impulses."""
+    share = h if law[MODEL] == CONSTANT else 1.0
+    radius_out[0] = share * law[MU]
+    radius_out[1] = share * (law[MU] if law[MODEL] == CONE else law[MU2])
+    radius_out[2], radius_out[3] = law[ROLLING], law[SPINNING]
+
+
+@kernel
+def set_softness(law, h, frame, softness_out):
+    """Set how much rows yield; h k and d of a spring and a damper act like ODE's CFM."""
+    softness_out[NORMAL] = law[CFM] / h
+    if law[STIFFNESS] > 0.0:
+        softness_out[NORMAL] = 1.0 / (h * (h * law[STIFFNESS] + law[DAMPING]))
+    softness_out[FIRST] = law[SLIP] / h
+    stretch = frame[6] * frame[6] + frame[7] * frame[7] + frame[8] * frame[8]
+    softness_out[SECOND] = law[SLIP2] / h * stretch
+    softness_out[3] = softness_out[4] = softness_out[5] = 0.0
+
+
+@subroutine
+def start_impulses(
+    old_count, old_geometry, old_feature, old_impulse,  # state (read)
+    count, geometry, feature, laws,
+    last_out, impulse_out,
+):
+    """
+    Start from the last step's impulses of the same features; both lists are ordered alike.
+
+    last_out: those impulses themselves, world axes.
+    """
+    old = 0
+    for contact in range(count):
+        a, b = geometry[contact, 0], geometry[contact, 1]
+        while old < old_count and is_before(old_geometry, old_feature, old, a, b,
+                                            feature[contact]):
+            old += 1
+        for k in range(6):
+            impulse_out[contact, k] = 0.0
+            last_out[contact, k] = 0.0
+        rows = laws.rows[contact]
+        if (old == old_count or old_geometry[old, 0] != a
+                or old_geometry[old, 1] != b or old_feature[old] != feature[contact]):
+            continue
+        for k in range(6):
+            last_out[contact, k] = old_impulse[old, k]
+        if rows == 0:
+            continue
+        n, t = load3(laws.frame, contact, 0), load3(laws.frame, contact, 3)
+        s = load3(laws.frame, contact, 6)
+        stretch = dot(s, s)
+        s = scale(1.0 / stretch if stretch > 0.0 else 0.0, s)
+        push, twist = load3(old_impulse, old, 0), load3(old_impulse, old, 3)
+        impulse_out[contact, 0] = max(dot(n, push) + laws.pull[contact], 0.0)
+        if rows > 1:
+            impulse_out[contact, 1], impulse_out[contact, 2] = dot(t, push), dot(s, push)
+        if rows > 3:
+            store3(impulse_out, contact, 3, (dot(n, twist), dot(t, twist), dot(s, twist)))
+
+
+@kernel
+def is_before(old_geometry, old_feature, old, a, b, feature):
+    """Tell whether the contact `old` of the last step orders before (a, b, feature)."""
+    if old_geometry[old, 0] != a:
+        return old_geometry[old, 0] < a
+    if old_geometry[old, 1] != b:
+        return old_geometry[old, 1] < b
+    return old_feature[old] < feature
+
+
+@kernel
+def world_impulse(frame, rows, pull, impulse):
+    """Give a contact's linear and angular impulse on its first body, world axes."""
+    n, t = (frame[0], frame[1], frame[2]), (frame[3], frame[4], frame[5])
+    s = (frame[6], frame[7], frame[8])
+    push = scale(impulse[0] - pull, n)
+    twist = (0.0, 0.0, 0.0)
+    if rows > 1:
+        push = add(push, add(scale(impulse[1], t), scale(impulse[2], s)))
+    if rows > 3:
+        twist = add(scale(impulse[3], n), add(scale(impulse[4], t), scale(impulse[5], s)))
+    return push, twist

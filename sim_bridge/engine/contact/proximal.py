@@ -1,0 +1,133 @@
+"""
+Newton steps made robust: the proximal point method around them.
+
+A box on four corners has more contact rows than freedom: many impulses solve its problem, or the
+last bits of the gaps decide which of them press. The Newton matrix is then singular, and its steps
+wild. Each round here solves a nearby problem instead, in which every row also yields in proportion
+to how far its impulse moves from where it is (Rockafellar 1976): that has one solution, which
+Newton finds in a few steps, and whatever it settles on is a solution of the true problem. How
+much rows yield shrinks as long as the inner problems are solved, which makes the rounds few.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep
+from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_along
+from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.jit import kernel, subroutine
+
+MOST_NEWTONS = 150  # after which no further round begins
+
+_ROUNDS = 40
+_NEWTONS_A_ROUND = 12
+_WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
+_SHORTEST = 0.1  # share of a Newton step that is tried last
+_BEST = 1e-4  # share of the tolerance that is good enough for anything
+_YIELD = 1e-3  # at first, relative to a row's inverse inertia
+_LEAST_YIELD = 1e-10
+_MOST_YIELD = 0.1
+
+
+@subroutine
+def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
+    """
+    Solve an island to a natural-map residual of `tolerance`; give the Newton steps it took.
+
+    Once there, a last round makes it much better, so that a world at rest is at rest for long.
+    """
+    natural, _ = island_residual(laws, islands, rows, solution, island)
+    newtons, share, is_last = 0, _YIELD, False
+    for _ in range(_ROUNDS):
+        if newtons >= MOST_NEWTONS or is_last or natural <= _BEST * tolerance:
+            break
+        is_last = natural <= tolerance
+        soften(laws, islands, rows, solution, island, share, direct.kept)
+        wanted = max(_BEST * tolerance, 1e-3 * natural)
+        near, _ = island_residual(laws, islands, rows, solution, island)
+        for _ in range(_NEWTONS_A_ROUND):
+            size = find_direction(laws, islands, rows, solution, direct, island)
+            if size < 0:
+                break
+            newtons += 1
+            near = search_along(laws, islands, rows, solution, direct, island, size, near)
+            if near <= wanted:
+                break
+        solved = near <= wanted
+        harden(laws, islands, rows, solution, direct.kept, island)
+        left, _ = island_residual(laws, islands, rows, solution, island)
+        if not solved and not left <= 0.5 * natural:
+            go_back(laws, islands, rows, solution, direct.kept, island)
+            sweep(laws, islands, rows, solution, island)
+            share = min(10.0 * share, _MOST_YIELD)
+            natural, _ = island_residual(laws, islands, rows, solution, island)
+            continue
+        if left > 0.1 * natural:
+            share = max(0.1 * share, _LEAST_YIELD)
+        natural = left
+    return newtons
+
+
+@kernel
+def search_along(laws, islands, rows, solution, direct, island, size, natural):
+    """
+    Take a Newton step, or the share of it that does not make the residual much worse; give that.
+
+    natural: the residual before.
+    """
+    length = 1.0
+    move_along(rows, solution, direct, size, length)
+    near, _ = island_residual(laws, islands, rows, solution, island)
+    while not near <= _WORSE * natural and length > _SHORTEST:
+        length *= 0.5
+        move_along(rows, solution, direct, size, -length)
+        near, _ = island_residual(laws, islands, rows, solution, island)
+    return near
+
+
+@kernel
+def soften(laws, islands, rows, solution, island, share, kept_out):
+    """Let every row yield by a share of its inverse inertia, about its present impulse."""
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        block, softness = rows.block[contact], laws.softness[contact]
+        impulse, bias = solution.impulse[contact], solution.bias[contact]
+        for k in range(6):
+            kept_out[contact, k] = impulse[k]
+            kept_out[contact, 6 + k] = bias[k]
+            kept_out[contact, 12 + k] = softness[k]
+        for k in range(9):
+            kept_out[contact, 18 + k] = block[k]
+        for row in range(laws.rows[contact]):
+            at = diagonal_of(row)
+            more = share * block[at]
+            block[at] += more
+            softness[row] += more
+            bias[row] -= more * impulse[row]
+
+
+@kernel
+def harden(laws, islands, rows, solution, kept, island):
+    """Undo `soften`, but keep the impulses."""
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        for k in range(6):
+            solution.bias[contact, k] = kept[contact, 6 + k]
+            laws.softness[contact, k] = kept[contact, 12 + k]
+        for k in range(9):
+            rows.block[contact, k] = kept[contact, 18 + k]
+
+
+@kernel
+def go_back(laws, islands, rows, solution, kept, island):
+    """Go back to the impulses before `soften`."""
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        impulse, back = solution.impulse[contact], kept[contact]
+        first, end = rows.first[contact], rows.first[contact + 1]
+        push_rows(rows.support, rows.linear, first, end, back[0] - impulse[0],
+                  back[1] - impulse[1], back[2] - impulse[2], solution.z)
+        if laws.rows[contact] > 3:
+            push_rows(rows.support, rows.angular, first, end, back[3] - impulse[3],
+                      back[4] - impulse[4], back[5] - impulse[5], solution.z)
+        for k in range(6):
+            impulse[k] = back[k]

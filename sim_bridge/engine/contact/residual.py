@@ -1,0 +1,78 @@
+"""
+How well a solution fulfils the laws of contact.
+
+The natural map of each law, λ - P(λ - u / a) with the projection P on the impulses it allows,
+times the row's inverse inertia a: 0 for a solution, else a velocity that is not accounted for.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
+from sim_bridge.engine.contact.gauss_seidel import velocities
+from sim_bridge.engine.contact.problem import D11, D22, NN, ROLL2_ROLL2, ROLL_ROLL, SPIN_SPIN
+from sim_bridge.engine.contact.surface import CONE
+from sim_bridge.engine.jit import kernel, subroutine
+
+
+@subroutine
+def island_residual(laws, islands, rows, solution, island):
+    """Give the greatest natural-map residual [m/s] and complementarity |λ_n u_n| [J]."""
+    natural, complementarity = 0.0, 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        block, impulse = rows.block[contact], solution.impulse[contact]
+        if block[NN] == 0.0:
+            continue
+        first, end = rows.first[contact], rows.first[contact + 1]
+        bias, softness = solution.bias[contact], laws.softness[contact]
+        u_n, u_1, u_2 = velocities(rows.support, rows.linear, first, end, bias, softness, impulse,
+                                   0, solution.z)
+        normal = abs(impulse[0] - max(impulse[0] - u_n / block[NN], 0.0))
+        natural = max(natural, block[NN] * normal)
+        complementarity = max(complementarity, abs(impulse[0] * u_n))
+        if laws.rows[contact] > 1:
+            natural = max(natural, friction_residual(
+                block, laws.model[contact], laws.radius[contact], impulse, u_1, u_2))
+        if laws.rows[contact] > 3:
+            u_n, u_1, u_2 = velocities(rows.support, rows.angular, first, end, bias, softness,
+                                       impulse, 3, solution.z)
+            natural = max(natural, turning_residual(
+                block, laws.radius[contact], impulse, u_n, u_1, u_2))
+    return natural, complementarity
+
+
+@kernel
+def friction_residual(block, model, radius, impulse, u_1, u_2):
+    """Give a contact's residual of friction [m/s]."""
+    t, s = impulse[1], impulse[2]
+    a_1, a_2 = block[D11], block[D22]
+    if model == CONE:
+        stiff = max(a_1, a_2)
+        return disk_residual(t, s, u_1, u_2, stiff, radius[0] * impulse[0])
+    bound = per_bound(model, impulse[0])
+    first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[0] * bound)) if a_1 > 0.0 else 0.0
+    second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[1] * bound)) if a_2 > 0.0 else 0.0
+    return max(first, second)
+
+
+@kernel
+def turning_residual(block, radius, impulse, u_n, u_1, u_2):
+    """Give a contact's residual of spinning and rolling friction [rad/s]."""
+    spin = 0.0
+    if block[SPIN_SPIN] > 0.0:
+        x = clamp(impulse[3] - u_n / block[SPIN_SPIN], radius[3] * impulse[0])
+        spin = block[SPIN_SPIN] * abs(impulse[3] - x)
+    stiff = max(block[ROLL_ROLL], block[ROLL2_ROLL2])
+    return max(spin, disk_residual(impulse[4], impulse[5], u_1, u_2, stiff,
+                                   radius[2] * impulse[0]))
+
+
+@kernel
+def disk_residual(t, s, u_1, u_2, stiff, bound):
+    """Give the residual of two rows that a disk bounds."""
+    if stiff == 0.0:
+        return 0.0
+    x, y = project_disk(t - u_1 / stiff, s - u_2 / stiff, bound)
+    return stiff * math.sqrt((t - x) * (t - x) + (s - y) * (s - y))

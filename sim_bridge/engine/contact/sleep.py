@@ -1,0 +1,134 @@
+"""
+Auto-disable: trees that have come to rest are neither moved nor solved for until something stirs.
+
+With ODE's parameters. All trees of an island fall asleep together, once each has been slower than
+the thresholds for long enough; one wakes when it is pushed, written to, or touched by a tree that
+is awake or by a kinematic body that moves. Contacts of sleepers keep the impulses that they had.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.contact.problem import ISLANDS
+from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.engine.model import FREE, GROUND, KINEMATIC, PRISMATIC, WELD
+
+# State.idle of a tree's first body counts its steps at rest; ASLEEP once it sleeps
+ASLEEP = -1
+
+
+@kernel
+def coordinates_of(kind):
+    """Give the first of a joint's position and velocity coordinates and how many of each."""
+    if kind >= FREE:
+        return 7, 6
+    return (1, 1) if kind > WELD else (0, 0)
+
+
+@subroutine
+def wake_written(root, kind, q_index, v_index, q, v, u, wrench, rest, idle_inout):
+    """Wake the trees whose state, efforts or pushes are not those of a sleeper."""
+    for body in range(kind.shape[0]):
+        if idle_inout[root[body]] != ASLEEP:
+            continue
+        positions, velocities = coordinates_of(kind[body])
+        is_same = True
+        for at in range(q_index[body], q_index[body] + positions):
+            is_same = is_same and q[at] == rest[at]
+        for at in range(v_index[body], v_index[body] + velocities):
+            is_same = is_same and v[at] == 0.0 and u[at] == 0.0
+        for k in range(6):
+            is_same = is_same and wrench[body, k] == 0.0
+        if not is_same:
+            idle_inout[root[body]] = 0
+
+
+@subroutine
+def set_kinds(root, kind, v_index, idle, kind_out, still_out):
+    """Let sleepers count as ground; still_out: 1 for their velocity coordinates."""
+    for body in range(kind.shape[0]):
+        asleep = idle[root[body]] == ASLEEP
+        kind_out[body] = GROUND if asleep else kind[body]
+        for at in range(v_index[body], v_index[body] + coordinates_of(kind[body])[1]):
+            still_out[at] = 1 if asleep else 0
+
+
+@subroutine
+def wake_touched(root, kind, v_index, v, count, geometry, geometry_body, flags, idle_inout):
+    """Wake the sleepers that something awake touches; tell whether there are any."""
+    woken = False
+    for contact in range(count):
+        for side in range(2):
+            body = geometry_body[geometry[contact, side]]
+            other = geometry_body[geometry[contact, 1 - side]]
+            if (body >= 0 and other >= 0 and idle_inout[root[body]] == ASLEEP
+                    and (flags[geometry[contact, 0]] | flags[geometry[contact, 1]]) & 2 == 0
+                    and is_stirring(kind, v_index, v, idle_inout, root[other])):
+                idle_inout[root[body]] = 0
+                woken = True
+    return woken
+
+
+@kernel
+def is_stirring(kind, v_index, v, idle, tree):
+    """Tell whether a tree is awake, or a kinematic body that moves."""
+    if kind[tree] == KINEMATIC:
+        total = 0.0
+        for at in range(v_index[tree], v_index[tree] + 6):
+            total += abs(v[at])
+        return total > 0.0
+    return kind[tree] != GROUND and idle[tree] != ASLEEP
+
+
+@subroutine
+def fall_asleep(
+    root, kind, q_index, v_index, steps, slow, slow_turn,  # model
+    q, u, wrench, islands, effort,  # state (read)
+    v_inout, idle_inout, rest_out, minimum_out,
+):
+    """
+    Count how long trees have been slow, and let the islands sleep that have been long enough.
+
+    minimum_out: (nc,) scratch, one entry per island.
+    """
+    for body in range(kind.shape[0]):
+        if root[body] == body and idle_inout[body] != ASLEEP:
+            idle_inout[body] += 1
+    for body in range(kind.shape[0]):
+        if idle_inout[root[body]] == ASLEEP:
+            continue
+        velocities = coordinates_of(kind[body])[1]
+        for k in range(velocities):
+            at = v_index[body] + k
+            turns = k >= 3 if velocities == 6 else kind[body] != PRISMATIC
+            if abs(v_inout[at]) > (slow_turn if turns else slow) or u[at] != 0.0:
+                idle_inout[root[body]] = 0
+        for k in range(6):
+            if wrench[body, k] != 0.0:
+                idle_inout[root[body]] = 0
+
+    for island in range(effort[ISLANDS]):
+        minimum_out[island] = steps
+    for body in range(kind.shape[0]):
+        island = island_of(islands, root[body])
+        if island >= 0:
+            minimum_out[island] = min(minimum_out[island], idle_inout[root[body]])
+    for body in range(kind.shape[0]):
+        island = island_of(islands, root[body])
+        if root[body] == body and island >= 0 and minimum_out[island] >= steps:
+            idle_inout[body] = ASLEEP
+    for body in range(kind.shape[0]):
+        if idle_inout[root[body]] == ASLEEP:
+            positions, velocities = coordinates_of(kind[body])
+            for at in range(q_index[body], q_index[body] + positions):
+                rest_out[at] = q[at]
+            for at in range(v_index[body], v_index[body] + velocities):
+                v_inout[at] = 0.0
+
+
+@kernel
+def island_of(islands, tree):
+    """Give the island of a tree in this step, -1 where it touches nothing."""
+    leader = islands.leader
+    while leader[tree] != tree:
+        tree = leader[tree]
+    return islands.of_tree[tree]

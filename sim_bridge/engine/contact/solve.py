@@ -1,0 +1,198 @@
+"""The contact solvers: islands, one after the other, until their laws hold."""
+
+from __future__ import annotations
+
+from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep, sweep_friction
+from sim_bridge.engine.contact.islands import affordable_sweeps
+from sim_bridge.engine.contact.problem import ISLANDS, NEWTONS, NORMAL, SWEEPS
+from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.contact.surface import (
+    BOUNCE_VELOCITY,
+    CFM,
+    DAMPING,
+    ERP,
+    LAYER,
+    MAX_VELOCITY,
+    RESTITUTION,
+    STIFFNESS,
+)
+from sim_bridge.engine.contact.twists import (
+    common_turn,
+    relative_gain,
+    relative_turn,
+    relative_velocity,
+)
+from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.stages import call_stage
+from sim_bridge.engine.vec3 import add, dot, load3
+
+# solve types, Options.solver
+DIRECT, ITERATIVE, SPLIT = range(3)
+
+_FEW_SWEEPS = 12
+_SWEEPS_PER_ROW_2 = 0.02  # as costly as two Newton steps, per square of the rows
+_FRICTION_SWEEPS = 5  # of the split solver between solutions of the normals
+
+
+@kernel
+def set_biases(
+    model, state, geometry_body, surface_law, pose, twist, contacts, h, touching, laws, bias_out,
+):
+    """
+    Compute all rows' velocities without contact impulses, less those they are to have.
+
+    twist: that the step would end with if there were no contacts.
+    """
+    root = model.root
+    for contact in range(contacts.size[0]):
+        if laws.rows[contact] == 0:
+            continue
+        a = geometry_body[contacts.geometry[contact, 0]]
+        b = geometry_body[contacts.geometry[contact, 1]]
+        point = load3(contacts.point, contact, 0)
+        relative = relative_velocity(root, pose, twist, a, b, point)
+        u_n = dot(load3(laws.frame, contact, 0), relative)
+        target = laws.target[contact]
+        laws.wanted[contact] = target[NORMAL] + least_velocity(
+            surface_law[laws.law[contact]], contacts.gap[contact], laws.approach[contact], u_n,
+            h, touching)
+        bias_out[contact, 0] = u_n - laws.wanted[contact]
+        if laws.rows[contact] > 1:
+            relative = add(relative, common_turn(root, twist, a, b, h))
+            relative = add(relative, relative_gain(model.kind, model.v_index, pose,
+                                                   state.v, state.v_left, a, b, point))
+            bias_out[contact, 1] = dot(load3(laws.frame, contact, 3), relative) - target[1]
+            bias_out[contact, 2] = dot(load3(laws.frame, contact, 6), relative) - target[2]
+        if laws.rows[contact] > 3:
+            turn = relative_turn(twist, a, b)
+            for k in range(3):
+                bias_out[contact, 3 + k] = dot(load3(laws.frame, contact, 3 * k), turn)
+
+
+@kernel
+def least_velocity(law, gap, approach, u_n, h, touching):
+    """
+    Give the least velocity along the normal that a step may end with.
+
+    gap: in the middle of the step. approach, u_n: the velocity along the normal at its start, and
+    at its end without contact. Bodies that are apart, by more than rounding leaves, may come as
+    close as to touch at the end of the step; those that touch must not approach; those that would
+    come to touch faster than the law's bounce velocity part at the restitution's share of the
+    velocity they had at the start.
+    """
+    if law[CFM] > 0.0 or law[STIFFNESS] > 0.0:
+        wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
+    else:
+        wanted = -2.0 * (gap - touching) / h if gap > touching else 0.0
+    if gap + 0.5 * h * u_n <= 0.0 and -approach > law[BOUNCE_VELOCITY]:
+        wanted = max(wanted, -law[RESTITUTION] * approach)
+    return wanted
+
+
+@kernel
+def soft_velocity(law, gap, h):
+    """
+    Give the velocity at which a soft contact wants to part; gap at the start of the step.
+
+    As ODE's: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
+    damper choose both (ODE manual, 3.8.2), and are not limited.
+    """
+    depth = -gap - law[LAYER]
+    if depth < 0.0:
+        return -gap / h if gap > 0.0 else 0.0
+    if law[STIFFNESS] > 0.0:
+        return law[STIFFNESS] * depth / (h * law[STIFFNESS] + law[DAMPING])
+    return min(law[ERP] * depth / h, law[MAX_VELOCITY])
+
+
+@kernel
+def solve_contacts(table, options, laws, islands, rows, solution, room, count):
+    """
+    Find the impulses for the rows and biases at hand; solution.impulse holds a guess.
+
+    room: most rows of an island that the stage options.newton takes.
+    """
+    for at in range(solution.z.shape[0]):
+        solution.z[at] = 0.0
+    for contact in range(count):
+        if laws.rows[contact] > 0:
+            impulse = solution.impulse[contact]
+            first, end = rows.first[contact], rows.first[contact + 1]
+            push_rows(rows.support, rows.linear, first, end,
+                      impulse[0] - laws.pull[contact], impulse[1], impulse[2], solution.z)
+            if laws.rows[contact] > 3:
+                push_rows(rows.support, rows.angular, first, end,
+                          impulse[3], impulse[4], impulse[5], solution.z)
+    solution.effort[SWEEPS], solution.effort[NEWTONS] = 0, 0
+    for island in range(solution.effort[ISLANDS]):
+        solve_island(table, options, laws, islands, rows, solution, room, island)
+
+
+@kernel
+def solve_island(table, options, laws, islands, rows, solution, room, island):
+    """Solve one island by the world's solve type."""
+    # a change of so much in a sweep leaves a residual below the tolerance
+    enough = 0.5 * options.contact_tolerance
+    size = island_rows(laws, islands, island)
+    fits = size <= room
+    sweeps, newtons = 0, 0
+    if options.solver == DIRECT and fits:
+        sweeps = sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough)
+        if sweeps < 0:
+            sweeps = -sweeps
+            newtons = call_stage(options.newton, table, island)
+    elif options.solver == SPLIT and fits:
+        while sweeps < options.max_sweeps:
+            newtons += call_stage(options.newton, table, -1 - island)
+            change = 0.0
+            for _ in range(_FRICTION_SWEEPS):
+                change = max(change, sweep_friction(laws, islands, rows, solution, island))
+                sweeps += 1
+            if change <= enough:
+                break
+    else:
+        most = affordable_sweeps(islands, island, options.max_sweeps)
+        while sweeps < most:
+            sweeps += 1
+            if sweep(laws, islands, rows, solution, island) <= enough:
+                break
+    if options.newton != 0 and fits and (sweeps > 1 or newtons > 0):
+        call_stage(options.share, table, island)
+    effort = solution.effort
+    effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
+
+
+@kernel
+def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
+    """
+    Sweep until the changes are small; give the number of sweeps, less than 0 if they are not.
+
+    At every so many sweeps their rate tells how many more it will take: more than Newton steps for
+    so many rows would cost are not begun.
+    """
+    before, sweeps = 0.0, 0
+    most = _SWEEPS_PER_ROW_2 * size * size
+    while True:
+        change = sweep(laws, islands, rows, solution, island)
+        sweeps += 1
+        if change <= enough:
+            # where inertias differ, small changes may be large ones for other contacts
+            if island_residual(laws, islands, rows, solution, island)[0] <= 2.0 * enough:
+                return sweeps
+            change = 2.0 * enough
+        if sweeps == 1:
+            before = change
+        if sweeps % _FEW_SWEEPS == 0:
+            rate = change / before
+            if not (rate < 1.0 and change * rate ** ((most - sweeps) / _FEW_SWEEPS) <= enough):
+                return -sweeps
+            before = change
+
+
+@kernel
+def island_rows(laws, islands, island):
+    """Give the number of rows of an island."""
+    rows = 0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        rows += laws.rows[islands.order[place]]
+    return rows

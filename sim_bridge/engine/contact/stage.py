@@ -1,0 +1,243 @@
+"""The contacts' part of a step, compiled on its own; see `engine.stages`."""
+
+from __future__ import annotations
+
+from sim_bridge.engine.contact.contacts import COUNT
+from sim_bridge.engine.contact.fair import share_fairly
+from sim_bridge.engine.contact.gauss_seidel import sweep
+from sim_bridge.engine.contact.islands import find_islands
+from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
+from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
+from sim_bridge.engine.contact.prepare import set_laws, start_impulses, world_impulse
+from sim_bridge.engine.contact.problem import (
+    COMPLEMENTARITY,
+    ISLANDS,
+    NATURAL,
+    NO_LAW,
+    PENETRATION,
+)
+from sim_bridge.engine.contact.proximal import MOST_NEWTONS, solve_proximal
+from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.contact.respond import gather_wrenches, respond
+from sim_bridge.engine.contact.rows import build_rows, whiten
+from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_touched
+from sim_bridge.engine.contact.solve import set_biases, solve_contacts
+from sim_bridge.engine.contact.twists import find_twists
+from sim_bridge.engine.handle import (
+    open_contacts,
+    open_direct,
+    open_geometry,
+    open_islands,
+    open_laws,
+    open_model,
+    open_options,
+    open_response,
+    open_rows,
+    open_solution,
+    open_state,
+    open_surfaces,
+    open_workspace,
+)
+from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.engine.stages import Stage
+from sim_bridge.engine.vec3 import load3, store3
+
+# phases, in the order in which a step goes through them
+PREPARE, BUILD, SOLVE, PART, KEEP = range(5)
+
+_NORMAL_SWEEPS = 10
+_LAST_SWEEPS = 50  # where Newton's method was given up
+
+
+def contact(table, phase):
+    """Go through one phase of a step's contacts; only PART tells something, see `part`."""
+    if phase == PREPARE:
+        return prepare(table)
+    if phase == BUILD:
+        return build(table)
+    if phase == SOLVE:
+        return resolve(table)
+    if phase == PART:
+        return part(table)
+    return keep(table)
+
+
+@subroutine
+def prepare(table):
+    """Make the problem of the contacts that were found; response.twist: at the step's start."""
+    model, geometry, contacts = open_model(table), open_geometry(table), open_contacts(table)
+    state, ws, laws = open_state(table), open_workspace(table), open_laws(table)
+    solution, count = open_solution(table), contacts.size[COUNT]
+    if open_options(table).sleep_steps > 0 and wake_touched(
+            model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
+            geometry.body, geometry.flags, state.idle):
+        set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
+    set_laws(model.root, geometry, open_surfaces(table), ws.pose, open_response(table).twist,
+             contacts, open_options(table).time_step, laws)
+    find_islands(model.root, ws.kind, geometry.body, count, contacts.geometry,
+                 laws.rows, open_islands(table), solution.effort)
+    start_impulses(state.contact_size[COUNT], state.contact_geometry, state.contact_feature,
+                   state.contact_impulse, count, contacts.geometry, contacts.feature, laws,
+                   solution.last, solution.impulse)
+    return 0
+
+
+@subroutine
+def build(table):
+    """Build the rows, whenever the trees were factorized."""
+    model, ws, rows = open_model(table), open_workspace(table), open_rows(table)
+    contacts = open_contacts(table)
+    whiten(ws.kind, model.v_index, ws.hinge, ws.articulated, rows.whitening)
+    if model.mimic.shape[0] > 0:
+        build_mimic_rows(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
+                         ws.axis, ws.hinge, ws.articulated, rows.whitening,
+                         rows.mimic, rows.column)
+    build_rows(model.parent, model.root, ws.kind, model.v_index, open_geometry(table).body,
+               ws.pose, ws.axis, ws.hinge, ws.articulated,
+               contacts.size[COUNT], contacts.geometry, contacts.point, open_laws(table),
+               rows)
+    return 0
+
+
+@subroutine
+def resolve(table):
+    """Find what the contacts do where the velocities would become ws.v_next, into response."""
+    model, ws, options = open_model(table), open_workspace(table), open_options(table)
+    contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
+    solution, response = open_solution(table), open_response(table)
+    h, geometry_body = options.time_step, open_geometry(table).body
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, response.twist)
+    set_biases(model, open_state(table), geometry_body, open_surfaces(table).law, ws.pose,
+               response.twist, contacts, h, options.touching, laws, solution.bias)
+    solve_contacts(table, options, laws, open_islands(table), rows, solution,
+                   open_direct(table).right.shape[0], contacts.size[COUNT])
+    gather_wrenches(geometry_body, ws.pose, contacts, laws, solution.impulse, h,
+                    response.wrench, response.pushed)
+    respond(model.parent, model.root, ws.kind, model.v_index,
+            ws.pose, ws.axis, ws.articulated, ws.hinge, ws.acceleration,
+            response)
+    return 0
+
+
+@subroutine
+def part(table):
+    """
+    Find the velocity that keeps bodies apart in the second half of the step.
+
+    Gives 1 where it is not ws.v_next but response.v_drift.
+    """
+    model, ws, options = open_model(table), open_workspace(table), open_options(table)
+    contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
+    islands, solution, response = open_islands(table), open_solution(table), open_response(table)
+    law, h = open_surfaces(table).law, options.time_step
+    take_stock(contacts, h, laws, islands, rows, solution)
+    copy_rows(response.wrench, response.mean_wrench)
+    if not find_missing(law, contacts.gap, contacts.size[COUNT], h, options.touching, laws, rows,
+                        solution):
+        return 0
+    solve_positions(laws, islands, rows, solution, options.touching / h, options.max_sweeps)
+    gather_shifts(open_geometry(table).body, ws.pose, contacts, laws, solution.shift, h,
+                  response.wrench, response.pushed)
+    respond(model.parent, model.root, ws.kind, model.v_index,
+            ws.pose, ws.axis, ws.articulated, ws.hinge, ws.acceleration,
+            response)
+    for joint in range(ws.v_next.shape[0]):
+        response.v_drift[joint] = ws.v_next[joint] + h * response.ddq[joint]
+    return 1
+
+
+@subroutine
+def keep(table):
+    """Write the contacts and what they did into the state, and let what is at rest sleep."""
+    state, contacts, laws = open_state(table), open_contacts(table), open_laws(table)
+    model, options, ws = open_model(table), open_options(table), open_workspace(table)
+    solution, mean_wrench = open_solution(table), open_response(table).mean_wrench
+    count = contacts.size[COUNT]
+    state.contact_size[COUNT] = count
+    for body in range(state.contact_wrench.shape[0]):
+        if state.idle[model.root[body]] != ASLEEP:
+            for k in range(6):
+                state.contact_wrench[body, k] = mean_wrench[body, k] if count > 0 else 0.0
+    for contact in range(count):
+        state.contact_geometry[contact, 0] = contacts.geometry[contact, 0]
+        state.contact_geometry[contact, 1] = contacts.geometry[contact, 1]
+        state.contact_feature[contact] = contacts.feature[contact]
+        store3(state.contact_point, contact, 0, load3(contacts.point, contact, 0))
+        store3(state.contact_normal, contact, 0, load3(contacts.normal, contact, 0))
+        state.contact_gap[contact] = contacts.gap[contact]
+        push, twist = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        if laws.rows[contact] > 0:
+            push, twist = world_impulse(laws.frame[contact], laws.rows[contact],
+                                        laws.pull[contact], solution.impulse[contact])
+        elif laws.law[contact] != NO_LAW:
+            push, twist = load3(solution.last, contact, 0), load3(solution.last, contact, 3)
+        store3(state.contact_impulse, contact, 0, push)
+        store3(state.contact_impulse, contact, 3, twist)
+    if options.sleep_steps > 0 and count > 0:
+        fall_asleep(model.root, ws.kind, model.q_index, model.v_index, options.sleep_steps,
+                    options.sleep_linear, options.sleep_angular,
+                    state.q, state.u, state.wrench, open_islands(table), solution.effort,
+                    state.v, state.idle, state.rest, solution.shift)
+    return 0
+
+
+@kernel
+def take_stock(contacts, h, laws, islands, rows, solution):
+    """Take account of how deep bodies were, and of how well the contacts were solved."""
+    residual = solution.residual
+    for contact in range(contacts.size[COUNT]):
+        if laws.rows[contact] > 0:
+            start = contacts.gap[contact] - 0.5 * h * laws.approach[contact]
+            residual[PENETRATION] = max(residual[PENETRATION], -start)
+    for island in range(solution.effort[ISLANDS]):
+        natural, complementarity = island_residual(laws, islands, rows, solution, island)
+        residual[NATURAL] = max(residual[NATURAL], natural)
+        residual[COMPLEMENTARITY] = max(residual[COMPLEMENTARITY], complementarity)
+
+
+@kernel
+def copy_rows(source, rows_out):
+    """Copy a matrix."""
+    for i in range(source.shape[0]):
+        for k in range(source.shape[1]):
+            rows_out[i, k] = source[i, k]
+
+
+def newton(table, island):
+    """
+    Solve an island directly, from the impulses at hand; give the Newton steps it took.
+
+    island: its number, or -1 less that to solve for the normals alone.
+    """
+    laws, islands, rows = open_laws(table), open_islands(table), open_rows(table)
+    solution, direct = open_solution(table), open_direct(table)
+    tolerance = open_options(table).contact_tolerance
+    alone = island < 0
+    if alone:
+        island = -1 - island
+        for place in range(islands.first[island], islands.first[island + 1]):
+            contact = islands.order[place]
+            direct.rows[contact] = laws.rows[contact]
+            laws.rows[contact] = 1
+        for _ in range(_NORMAL_SWEEPS):
+            if sweep(laws, islands, rows, solution, island) <= 0.25 * tolerance:
+                break
+    newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance)
+    if newtons >= MOST_NEWTONS:
+        for _ in range(_LAST_SWEEPS):
+            sweep(laws, islands, rows, solution, island)
+    if alone:
+        for place in range(islands.first[island], islands.first[island + 1]):
+            contact = islands.order[place]
+            laws.rows[contact] = direct.rows[contact]
+    return newtons
+
+
+def share(table, island):
+    """Share an island's loads fairly among redundant contacts."""
+    share_fairly(open_laws(table), open_islands(table), open_rows(table), open_solution(table),
+                 open_direct(table), island)
+    return 0
+
+
+CONTACT, NEWTON, SHARE = map(Stage, (contact, newton, share))

@@ -1,0 +1,44 @@
+"""
+Surface laws between pairs of materials: ODE's contact parameters, cones, restitution.
+
+Friction models: CONE, the exact Coulomb cone (an ellipse where mu differs from mu2); PYRAMID,
+each direction bounded by its coefficient times the normal force (ODE's dContactApprox1); CONSTANT,
+each direction bounded by mu and mu2 as forces [N] (ODE without dContactApprox1).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sim_bridge.engine.arrays import FloatMatrix, IntMatrix
+
+CONE, PYRAMID, CONSTANT = range(3)
+
+# columns of Surfaces.law
+(
+    MODEL,  # CONE, PYRAMID or CONSTANT
+    MU, MU2,  # friction along the first and second direction; [1], or [N] for CONSTANT
+    ROLLING,  # [m] rolling friction torque per normal force
+    SPINNING,  # [m] torsional friction torque per normal force
+    RESTITUTION,  # [1]
+    BOUNCE_VELOCITY,  # [m/s] slower approaches do not bounce (ODE bounce_vel)
+    ERP,  # share of the penetration that one step takes back (ODE soft_erp)
+    CFM,  # [m/(N s)], velocity per normal force (ODE soft_cfm); 0: rigid
+    SLIP, SLIP2,  # [m/(N s)], creep velocity per friction force (ODE slip1, slip2)
+    MOTION, MOTION2, MOTION_N,  # [m/s] wanted surface velocities (ODE motion1, motion2, motionN)
+    LAYER,  # [m] penetration that is left alone (ODE's contact surface layer)
+    MAX_VELOCITY,  # [m/s] greatest velocity that takes penetration back
+    ADHESION,  # [N] normal force per contact point up to which pulling does not part it
+    STIFFNESS,  # [N/m] per contact point, 0: from ERP and CFM (Young's modulus, AGX)
+    DAMPING,  # [N s/m] goes with STIFFNESS
+) = range(19)
+LAW_SIZE = 19
+
+
+class Surfaces(NamedTuple):
+    """Which law rules between which materials."""
+
+    pair: IntMatrix
+    """(nm, nm) row of `law` for two materials; symmetric."""
+    law: FloatMatrix
+    """(nl, 19) the laws, columns above; SI units."""

@@ -1,0 +1,72 @@
+"""
+One evaluation of the dynamics, as steps, observations and Runge-Kutta stages share it.
+
+Place the bodies, factorize the trees, and find the accelerations: each fills the workspace for the
+next.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.kinematics import move_bodies, place_bodies
+from sim_bridge.engine.mimic import apply_rows, compute_responses
+from sim_bridge.engine.model import FREE, KINEMATIC
+
+
+@kernel
+def place(model, q, ws):
+    """Compute poses, axes and rigid inertias at a configuration."""
+    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
+                 q,
+                 ws.pose, ws.axis, ws.rigid)
+
+
+@kernel
+def factorize_trees(model, ws, h):
+    """Eliminate the trees under ws.mode; their implicit terms are those of a step of h seconds."""
+    factorize(model.parent, ws.kind, model.v_index, model.passive,
+              ws.mode, ws.axis, ws.rigid, h,
+              ws.articulated, ws.hinge)
+    if model.mimic.shape[0] > 0:
+        compute_responses(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
+                          ws.articulated, ws.hinge, ws.axis, ws.mode,
+                          ws.rhs, ws.force, ws.acceleration,
+                          ws.response, ws.delassus)
+
+
+@kernel
+def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
+    """
+    Compute the joints' accelerations under ws.rhs and the wrenches, moving at v.
+
+    ddq_out: a free joint's as spatial accelerations, see `to_origin_acceleration`. v_start: what
+    mimic joints must reach their law from in 1 / rate seconds.
+    """
+    move_bodies(model.parent, model.root, ws.kind, model.v_index, model.gravity,
+                v, wrench, ws.pose, ws.axis, ws.rigid,
+                ws.velocity, ws.drift, ws.force)
+    solve(model.parent, ws.kind, model.v_index,
+          ws.articulated, ws.hinge, ws.axis, ws.rhs,
+          ws.force, ws.acceleration, ddq_out, ws.constraint)
+    obey_mimic(model, v_start, rate, ws, ddq_out)
+
+
+@kernel
+def obey_mimic(model, v_start, rate, ws, ddq_inout):
+    """Make mimic joints follow, by the efforts that this takes."""
+    if model.mimic.shape[0] > 0:
+        apply_rows(model.mimic, model.mimic_law, v_start, ws.response, rate,
+                   ws.delassus, ddq_inout, ws.constraint)
+
+
+@kernel
+def to_origin_acceleration(kind, v_index, v, ddq_inout):
+    """Turn a free joint's spatial acceleration into that of its body's origin: add w x v."""
+    for body in range(kind.shape[0]):
+        if kind[body] >= FREE and kind[body] != KINEMATIC:
+            at = v_index[body]
+            w0, w1, w2 = v[at + 3], v[at + 4], v[at + 5]
+            ddq_inout[at] += w1 * v[at + 2] - w2 * v[at + 1]
+            ddq_inout[at + 1] += w2 * v[at] - w0 * v[at + 2]
+            ddq_inout[at + 2] += w0 * v[at + 1] - w1 * v[at]

@@ -1,0 +1,150 @@
+"""A geometry: a shape that collides, on a link of a robot in a world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.engine.collision.build import GeometryRecord
+from sim_bridge.engine.collision.geometry import ENABLED, SENSOR, STATIC
+from sim_bridge.shape_records import shape_record
+from sim_bridge.values import finite_vector, name_set
+
+if TYPE_CHECKING:
+    from sim_bridge.description.compile import BodyShape
+    from sim_bridge.description.materials import Material
+    from sim_bridge.description.shapes import Shape
+    from sim_bridge.link import Link
+
+
+class Geometry:
+    """
+    A shape that collides.
+
+    Its shape and place on the link are fixed; `enabled`, `sensor`, `material`, `groups` and
+    `surface_velocity` can be changed at any time.
+    """
+
+    def __init__(self, link: Link, name: str, body_shape: BodyShape, number: int):
+        """Belong to a link; World makes geometries. number: among the robot's."""
+        self.link = link
+        self.name = name
+        self._placed, self._body = body_shape.placed, body_shape.body
+        self._rotation, self._position = body_shape.rotation, body_shape.position
+        self._number = number
+        self._groups = self._placed.groups
+
+    def __repr__(self) -> str:
+        """Show the names."""
+        kind = type(self.shape).__name__
+        return f'<Geometry {self.name!r} ({kind}) of {self.link.robot.name!r}>'
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        robot = self.link.robot.name
+        return f'robot {robot!r}, link {self.link.name!r}, geometry {self.name!r}'
+
+    @property
+    def shape(self) -> Shape:
+        """What it fills."""
+        return self._placed.shape
+
+    @property
+    def p(self) -> np.ndarray:
+        """(3,) position of the shape's frame [m], world."""
+        return self.link.p + self.link.R @ np.array(self._placed.position)
+
+    @property
+    def R(self) -> np.ndarray:
+        """(3, 3) rotation of the shape's frame: takes vectors in its axes to world axes."""
+        return self.link.R @ self._placed.rotation
+
+    @property
+    def enabled(self) -> bool:
+        """Whether it touches anything; to be set."""
+        return self._flag(ENABLED)
+
+    @enabled.setter
+    def enabled(self, value: bool) -> None:
+        self._set_flag(ENABLED, value)
+
+    @property
+    def sensor(self) -> bool:
+        """Whether its contacts are reported, but push nothing; to be set."""
+        return self._flag(SENSOR)
+
+    @sensor.setter
+    def sensor(self, value: bool) -> None:
+        self._set_flag(SENSOR, value)
+
+    @property
+    def material(self) -> Material:
+        """What it is made of; to be set by a material or its name."""
+        materials = self._world.materials
+        return materials[list(materials)[self._world.geometry.material[self.index]]]
+
+    @material.setter
+    def material(self, value: Material | str) -> None:
+        self._world.geometry.material[self.index] = self._world.materials.number(value)
+        self._world.invalidate()
+
+    @property
+    def groups(self) -> frozenset[str]:
+        """Names of the collision groups it belongs to; to be set."""
+        return self._groups
+
+    @groups.setter
+    def groups(self, value: Iterable[str]) -> None:
+        self._groups = name_set('groups', value, self.place)
+        self._world.regroup()
+
+    @property
+    def surface_velocity(self) -> np.ndarray:
+        """(3,) of its surface relative to the link [m/s], the shape's axes; to be set."""
+        return self._world.geometry.belt[self.index].copy()
+
+    @surface_velocity.setter
+    def surface_velocity(self, value: Sequence[float]) -> None:
+        velocity = finite_vector('surface_velocity', value, 3, self.place)
+        self._world.geometry.belt[self.index] = velocity
+        self._world.invalidate()
+
+    # --- for World -------------------------------------------------------------------------------
+
+    @property
+    def index(self) -> int:
+        """Number among the world's geometries."""
+        self._world.settle()
+        return self.link.robot.first_geometry + self._number
+
+    def record(self) -> GeometryRecord:
+        """Describe it to the engine as it is now, on its body in the world, without groups."""
+        robot, placed = self.link.robot, self._placed
+        flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
+        material, belt = self._world.materials.number(placed.material), placed.surface_velocity
+        known = robot.known_geometry
+        if known is not None:
+            row = robot.first_geometry + self._number
+            flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
+            belt = known.belt[row].copy()
+        return shape_record(
+            placed.shape, rotation=self._rotation, position=self._position,
+            body=robot.part.at.body + self._body, material=int(material),
+            flags=int(flags) | (0 if robot.motion == 'dynamic' else STATIC), belt=belt,
+            direction=placed.friction_direction or (0.0, 0.0, 0.0), name=self.name)
+
+    @property
+    def _world(self):
+        return self.link.robot.world
+
+    def _flag(self, bit: int) -> bool:
+        return bool(self._world.geometry.flags[self.index] & bit)
+
+    def _set_flag(self, bit: int, value: bool) -> None:
+        flags = self._world.geometry.flags
+        flags[self.index] = flags[self.index] | bit if value else flags[self.index] & ~bit
+        # what rests on it must not sleep on
+        self._world.invalidate()

@@ -1,0 +1,125 @@
+"""What the engine needs to step and to observe a world, made of the world's arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.collision.build import build_geometry
+from sim_bridge.engine.collision.candidates import find_needs
+from sim_bridge.engine.collision.geometry import Geometry
+from sim_bridge.engine.collision.scratch import make_collision_scratch
+from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.compile import compile_side_by_side
+from sim_bridge.engine.contact.contacts import make_contacts
+from sim_bridge.engine.contact.problem import ContactProblem, make_problem
+from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
+from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
+from sim_bridge.engine.contact.surface import LAW_SIZE, Surfaces
+from sim_bridge.engine.handle import Handle
+from sim_bridge.engine.model import Model, Options
+from sim_bridge.engine.state import State
+from sim_bridge.engine.workspace import make_workspace, Workspace
+from sim_bridge.records import Sleep
+
+_DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
+_SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
+_TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
+_TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
+_NO_SURFACES = Surfaces(np.zeros((0, 0), np.int64), np.zeros((0, LAW_SIZE)))
+
+
+class Observer(NamedTuple):
+    """A handle to observe a world with, and what it writes into."""
+
+    handle: Handle
+    workspace: Workspace
+
+
+class ContactHandles(NamedTuple):
+    """A handle that holds all a world steps with, and what the solver reports into."""
+
+    probe: Handle
+    problem: ContactProblem
+
+
+class Probe(NamedTuple):
+    """A handle to ask with. pose: (ng, 12) where `collision.probe` puts the geometries."""
+
+    handle: Handle
+    pose: np.ndarray
+
+
+def make_options(
+    time_step: float, solver: int = DIRECT, margin: float = 1e-4, sleep: Sleep | None = None
+) -> Options:
+    """
+    Give the numbers that steer a world which steps by so many seconds.
+
+    solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
+    """
+    steps = 0
+    if sleep is not None:
+        steps = max(sleep.steps, math.ceil(sleep.time / time_step), 1)
+    sleep = sleep or Sleep()
+    return Options(
+        time_step=time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100,
+        solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
+        max_sweeps=_SWEEPS[solver], contact_margin=margin,
+        detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0,
+        sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+
+
+def with_stages(options: Options, geometry: Geometry) -> Options:
+    """Add the addresses of the stages that these geometries need, which compiles them."""
+    needs = find_needs(geometry)
+    if not needs.any:
+        return options
+    is_direct = options.solver != ITERATIVE
+    stages = {'detect': DETECT, 'contact': CONTACT}
+    stages |= {'newton': NEWTON, 'share': SHARE} if is_direct else {}
+    stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
+    stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
+    compile_side_by_side(stages.values())
+    return options._replace(**{field: stage.address for field, stage in stages.items()})
+
+
+def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
+    """Make a handle for all that asks about a state and takes no step."""
+    room = len(state.contact_gap)
+    scratch = make_collision_scratch(geometry, room, 0)
+    handle = Handle(
+        model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
+        make_contacts(room), *make_problem(model, room, 0))
+    return Probe(handle, scratch.pose)
+
+
+def make_observer(model: Model, options: Options, state: State) -> Observer:
+    """Make a handle for all that concerns no contact; the arrays given are used in place."""
+    workspace, geometry = make_workspace(model), build_geometry([])
+    handle = Handle(
+        model, options, state, workspace, geometry, _NO_SURFACES,
+        make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0))
+    return Observer(handle, workspace)
+
+
+def make_contact_handles(
+    model: Model, options: Options, state: State, geometry: Geometry, surfaces: Surfaces
+) -> ContactHandles:
+    """Make the scratch memory that contacts need; the arrays given are used in place."""
+    room = len(state.contact_gap)
+    scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
+    problem = make_problem(model, room, min(6 * room, _DIRECT_ROWS))
+    probe = Handle(
+        model, options, state, make_workspace(model), geometry, surfaces, scratch, contacts,
+        *problem)
+    return ContactHandles(probe, problem)
+
+
+def make_stepper(probe: Handle) -> Handle:
+    """Make the handle to step with of one with all but the stages; compiles those it needs."""
+    model, options, state, _, geometry, *others = probe.parts
+    return Handle(model, with_stages(options, geometry), state, make_workspace(model), geometry,
+                  *others)

@@ -1,0 +1,195 @@
+"""Robots and the arrays that hold them, joined when something needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.assembly import (
+    assemble,
+    contact_room,
+    copy_contacts,
+    gather_sites,
+    Sites,
+    with_contact_room,
+)
+from sim_bridge.description.materials import MaterialTable
+from sim_bridge.engine.collision import geometry as collision
+from sim_bridge.engine.collision.build import build_geometry
+from sim_bridge.engine.contact.surface import Surfaces
+from sim_bridge.engine.model import Model
+from sim_bridge.engine.state import State
+from sim_bridge.geometry import Geometry
+from sim_bridge.groups import CollisionGroups
+from sim_bridge.robot import Robot
+
+if TYPE_CHECKING:
+    from sim_bridge.link import Link
+
+# room for contacts that a world of geometries starts with, and more for each of them
+_LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
+
+
+class JoinedRobots:
+    """
+    Robots, and the arrays that hold them all.
+
+    The arrays are joined when they are needed, once for all that was added until then; what
+    contacts need is made for those only who step, or ask about contacts.
+    """
+
+    def __init__(self, gravity: np.ndarray):
+        """Begin empty. gravity: (3,) [m/s²], used in place."""
+        self.robots: dict[str, Robot] = {}
+        self.materials = MaterialTable(self._forget_surfaces)
+        self.groups = CollisionGroups(self.regroup)
+        self._gravity = gravity
+        self._separated: dict[tuple[str, ...], tuple[Link, Link]] = {}
+        self._next_number: dict[str, int] = {}
+        self._was_joined = False
+        self._has_parts = self._has_geometry = self._has_surfaces = False
+        self._initial: tuple[State, np.ndarray] | None = None
+        self._model: Model
+        self._state: State
+        self._geometry: collision.Geometry
+        self._surfaces: Surfaces
+        self._sites: Sites
+
+    def admit(self, robot: Robot) -> None:
+        """Take a robot in; its name is free."""
+        self.robots[robot.name] = robot
+        self._forget_parts()
+
+    def dismiss(self, robots: Iterable[Robot]) -> None:
+        """Remove the robots that were taken in last, as if they had never been there."""
+        for robot in robots:
+            del self.robots[robot.name]
+        self._forget_parts()
+
+    # --- arrays ----------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Model:
+        """The constant arrays of all robots."""
+        self.settle()
+        return self._model
+
+    @property
+    def state(self) -> State:
+        """The arrays that steps change; new ones whenever something was added."""
+        self.settle()
+        return self._state
+
+    @property
+    def geometry(self) -> collision.Geometry:
+        """The arrays of all geometries; new ones whenever something was added or excluded."""
+        self.settle_contact()
+        return self._geometry
+
+    @property
+    def geometries(self) -> list[Geometry]:
+        """Everything that collides, in the order of the engine's numbers."""
+        return [geometry for robot in self.robots.values() for geometry in robot.geometries]
+
+    def settle(self) -> None:
+        """Bring the robots' arrays up to date with what was added."""
+        if not self._has_parts:
+            self._join()
+            self._has_parts = True
+            self._state.idle[:] = 0
+            self.connect()
+
+    def settle_contact(self) -> None:
+        """Bring all arrays up to date with what was added and changed."""
+        self.settle()
+        if self._has_geometry and self._has_surfaces:
+            return
+        if not self._has_geometry:
+            self._build_geometry()
+        if not self._has_surfaces:
+            self._surfaces = self.materials.surfaces()
+        self._has_geometry = self._has_surfaces = True
+        self._state.idle[:] = 0
+        self.connect_contact()
+
+    def connect(self) -> None:
+        """Hand the robots' arrays to the engine; `World` does."""
+        raise NotImplementedError
+
+    def connect_contact(self) -> None:
+        """Hand all arrays to the engine; `World` does."""
+        raise NotImplementedError
+
+    def regroup(self) -> None:
+        """Take account of changed collision groups."""
+        if self._has_geometry:
+            self._write_groups()
+            self._state.idle[:] = 0
+
+    def make_room(self, contacts: int) -> None:
+        """Give the state room for so many contacts, if it has less; its other arrays stay."""
+        self.settle_contact()
+        if contacts > contact_room(self._state):
+            self._state = with_contact_room(self._state, contacts)
+            for robot in self.robots.values():
+                robot.bind(robot.part._replace(state=self._state))
+            self.connect()
+            self.connect_contact()
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _join(self) -> None:
+        """Join the robots' arrays, carrying over what they hold."""
+        robots = list(self.robots.values())
+        geometries = len(self.geometries)
+        room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
+        if self._was_joined:
+            # geometries keep their numbers, and what touched goes on touching
+            room = max(room, contact_room(self._state))
+            contacts = self._state
+        else:
+            contacts = None
+        self._model, self._state, parts = assemble(robots, self._gravity, room)
+        if contacts is not None:
+            copy_contacts(contacts, self._state)
+        first = 0
+        for robot, part in zip(robots, parts, strict=True):
+            robot.bind(part)
+            robot.first_geometry = first
+            first += len(robot.geometries)
+        self._sites = gather_sites(robots)
+        self._was_joined = True
+
+    def _build_geometry(self) -> None:
+        """Build the arrays of all geometries, carrying over what was set."""
+        records = [geometry.record() for geometry in self.geometries]
+        excluded = []
+        for robot in self.robots.values():
+            body = robot.part.at.body
+            excluded += [(body + a, body + b) for a, b in robot.excluded]
+        for pair in self._separated.values():
+            a, b = (link.robot.part.at.body + link.placement.body for link in pair)
+            if a != b:
+                excluded.append((a, b))
+        self._geometry = build_geometry(records, excluded)
+        self._write_groups()
+        for robot in self.robots.values():
+            robot.known_geometry = self._geometry
+
+    def _write_groups(self) -> None:
+        geometries = self.geometries
+        bits = self.groups.bits(geometry.groups for geometry in geometries)
+        for row, geometry in enumerate(geometries):
+            self._geometry.group[row], self._geometry.mask[row] = bits[geometry.groups]
+
+    def _forget_parts(self) -> None:
+        self._has_parts = self._has_geometry = False
+        self._initial = None
+
+    def _forget_surfaces(self) -> None:
+        self._has_surfaces = False
+
+    def _forget_geometry(self) -> None:
+        self._has_geometry = False

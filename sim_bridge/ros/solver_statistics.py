@@ -1,0 +1,64 @@
+"""How the solver fares, summed up over many control steps."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sim_bridge.records import StepReport
+
+
+@dataclasses.dataclass
+class SolverSummary:
+    """
+    The worst of some control steps; the units are those of `StepReport`.
+
+    unconverged: how many left a law of a joint or a contact unfulfilled.
+    """
+
+    unconverged: int = 0
+    pivots: int = 0
+    contacts: int = 0
+    islands: int = 0
+    sweeps: int = 0
+    newton_steps: int = 0
+    residual: float = 0.0
+    complementarity: float = 0.0
+    penetration: float = 0.0
+
+
+# what a summary takes from reports: the greatest
+_GREATEST = tuple(
+    field.name for field in dataclasses.fields(SolverSummary) if field.name != 'unconverged'
+)
+
+
+class SolverStatistics:
+    """
+    Written by the physics thread, read by another.
+
+    unconverged: control steps since the start that did not converge. A reader may miss a step that
+    is being recorded, which is in no summary then; so there is no lock.
+    """
+
+    def __init__(self) -> None:
+        """Start counting."""
+        self.unconverged = 0
+        self._summary = SolverSummary()
+
+    def record(self, report: StepReport) -> None:
+        """Take account of a control step."""
+        summary = self._summary
+        if not report.converged:
+            self.unconverged += 1
+            summary.unconverged += 1
+        for name in _GREATEST:
+            value = getattr(report, name)
+            if value > getattr(summary, name):
+                setattr(summary, name, value)
+
+    def take(self) -> SolverSummary:
+        """Sum up what was recorded since the last call."""
+        summary, self._summary = self._summary, SolverSummary()
+        return summary
