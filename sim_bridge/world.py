@@ -125,7 +125,7 @@ class World(Population):
         """How the last `step` call went."""
         self.settle_contact()
         solution = self._handles.problem.solution
-        islands, sweeps, newtons = solution.effort.tolist()
+        islands, sweeps, newtons, _ = solution.effort.tolist()
         residual, complementarity, penetration = solution.residual.tolist()
         count = int(self._state.contact_size[0])
         tolerance = self._options.contact_tolerance

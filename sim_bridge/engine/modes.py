@@ -43,6 +43,9 @@ from sim_bridge.engine.state import (
 
 VELOCITY_SLACK = 1e-11  # rad/s or m/s
 
+# which wrong modes `update_modes` changes
+ALL, FIRST, RELEASE = range(3)
+
 
 @kernel
 def highest_velocity(limits, joint, q, h):
@@ -173,14 +176,14 @@ def settle_locked(
 def update_modes(
     kind, q_index, v_index, passive, limits,  # model
     q, hinge, v_next, constraint,  # state (read)
-    h, v_slack, only_first, mode_inout,
+    h, v_slack, how, mode_inout,
 ):
     """
     Change the modes whose signs are wrong; give how many were changed.
 
     A sign counts as wrong by a velocity of `v_slack` or more, or by the effort that gives it to
     the joint within the step: where a stop just touches, rounding alone decides the sign.
-    only_first: change no more than the first wrong joint.
+    how: ALL, no more than the FIRST wrong joint, or only to RELEASE locked ones.
     """
     changed = 0
     for body in range(kind.shape[0]):
@@ -192,9 +195,11 @@ def update_modes(
         mode = next_mode(mode_inout[joint], v_next[joint], constraint[joint],
                           passive[joint, FRICTION], lo, hi,
                           v_slack, hinge[body, 6] * (v_slack / h))
+        if how == RELEASE and mode >= STUCK:
+            continue
         if mode != mode_inout[joint]:
             mode_inout[joint] = mode
             changed += 1
-            if only_first:
+            if how == FIRST:
                 break
     return changed

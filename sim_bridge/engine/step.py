@@ -26,6 +26,9 @@ from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.mimic import follow
 from sim_bridge.engine.model import EFFORT, FREE_SINGLE, FRICTION, GROUND
 from sim_bridge.engine.modes import (
+    ALL,
+    FIRST,
+    RELEASE,
     set_right_hand_side,
     settle_locked,
     start_modes,
@@ -44,6 +47,8 @@ NO_ROOM = 3  # more contacts than there is room for
 
 # change of the velocities in the middle of the step for which nothing is evaluated again
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
+
+_RELEASES = 20  # at most, after the last pivot
 
 
 @entry
@@ -111,9 +116,10 @@ def choose_velocities(model, options, state, ws, table, touching):
     Find the velocities and joint modes at the end of the step; give the pivots it took.
 
     Should the pivots go on, more and more of a wrong sign is put up with; in their second half
-    only one joint at a time is changed.
+    only one joint at a time is changed. After the last, joints are only released: one that is
+    locked at a stop that it has not reached would be thrown there.
     """
-    pivots, slack = 0, VELOCITY_SLACK
+    pivots, slack, how = 0, VELOCITY_SLACK, ALL
     while True:
         factorize_trees(model, ws, options.time_step)
         if touching > 0:
@@ -122,11 +128,15 @@ def choose_velocities(model, options, state, ws, table, touching):
         settle_locked(model.q_of_v, model.passive, model.limits,
                       ws.q, state.v, state.u, ws.mode,
                       options.time_step, ws.v_next, ws.constraint)
+        if pivots > options.max_pivots:
+            how = RELEASE
+        elif 2 * pivots > options.max_pivots:
+            how = FIRST
         changed = update_modes(ws.kind, model.q_index, model.v_index,
                                model.passive, model.limits,
                                ws.q, ws.hinge, ws.v_next, ws.constraint,
-                               options.time_step, slack, 2 * pivots > options.max_pivots, ws.mode)
-        if changed == 0 or pivots > options.max_pivots:
+                               options.time_step, slack, how, ws.mode)
+        if changed == 0 or pivots > options.max_pivots + _RELEASES:
             return pivots
         pivots += 1
         if pivots % 10 == 0:

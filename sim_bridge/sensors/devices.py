@@ -238,6 +238,16 @@ class ImuSensor(Device):
         self.is_silent = False
 
     @property
+    def w(self) -> np.ndarray:
+        """(3,) angular velocity [rad/s], sensor frame; the gyro's."""
+        return self.gyro.w
+
+    @property
+    def dv(self) -> np.ndarray:
+        """(3,) proper acceleration [m/s²], sensor frame; the accelerometer's."""
+        return self.accelerometer.dv
+
+    @property
     def orientation(self) -> np.ndarray:
         """
         (4,) quaternion x y z w of the sensor frame in the world (ENU); nan before a sample.

@@ -8,6 +8,8 @@ from sim_bridge.engine.jit import kernel, subroutine
 
 _LEAST_SWEEPS = 10
 _UPDATES = 2000  # of contacts, that a step can afford for each island
+_MOST_NEWTONS = 150
+_WORK = 600_000_000  # of Newton steps in cubes of rows, half a second
 
 
 @subroutine
@@ -56,6 +58,17 @@ def affordable_sweeps(islands, island, most):
     """Give how often to sweep an island at most: large ones less often, but for a few times."""
     size = islands.first[island + 1] - islands.first[island]
     return min(most, max(_LEAST_SWEEPS, _UPDATES // size))
+
+
+@kernel
+def affordable_newtons(spent, rows):
+    """
+    Give how many Newton steps to take for so many rows at most.
+
+    Few for many rows, where a step of time has spent much already: jammed bodies whose laws
+    nothing fulfils, around every pivot of joints at their stops, must not stop a simulation.
+    """
+    return min(_MOST_NEWTONS, max(_WORK - spent, 0) // (rows * rows * rows))
 
 
 @kernel

@@ -26,6 +26,7 @@ NN, N1, D11, N2, D12, D22, SPIN_SPIN, ROLL_ROLL, ROLL2_ROLL2 = range(9)
 ISLANDS = 0
 SWEEPS = 1  # the most of any island
 NEWTONS = 2  # likewise
+SPENT = 3  # by all Newton steps of a step of time, in cubes of rows
 # entries of Solution.residual
 NATURAL = 0  # natural map [m/s]
 COMPLEMENTARITY = 1  # [J]
@@ -109,11 +110,11 @@ class Solution(NamedTuple):
     z: FloatVector
     """(nv,) whitened velocity that the impulses give."""
     last: FloatMatrix
-    """(nc, 6) impulses of the last step, world axes; as State.contact_impulse."""
+    """(nc, 6) impulses of the last step, world axes; scratch for contacts that are new."""
     shift: FloatVector
     """(nc,) impulses of the position problem."""
     effort: IntVector
-    """(3,) ISLANDS, SWEEPS, NEWTONS of the last solution."""
+    """(4,) ISLANDS, SWEEPS, NEWTONS of the last solution; SPENT."""
     residual: FloatVector
     """(3,) NATURAL, COMPLEMENTARITY, PENETRATION; maxima since they were last set to 0."""
 
@@ -207,7 +208,7 @@ def make_problem(model: Model, capacity: int, direct_rows: int) -> ContactProble
              inverse=np.zeros((nc, 6)), place=np.full(nv, -1, np.int64),
              whitening=np.zeros(nv), column=np.zeros((6, 3)), mimic=np.zeros((nm, nv))),
         Solution(impulse=np.zeros((nc, 6)), bias=np.zeros((nc, 6)), z=np.zeros(nv),
-                 last=np.zeros((nc, 6)), shift=np.zeros(nc), effort=integers(3),
+                 last=np.zeros((nc, 6)), shift=np.zeros(nc), effort=integers(4),
                  residual=np.zeros(3)),
         Response(twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), mean_wrench=np.zeros((nb, 6)),
                  pushed=integers(nb), force=np.zeros((nb, 6)), ddq=np.zeros(nv),

@@ -16,8 +16,6 @@ from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_a
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.jit import kernel, subroutine
 
-MOST_NEWTONS = 150  # after which no further round begins
-
 _ROUNDS = 40
 _NEWTONS_A_ROUND = 12
 _WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
@@ -29,16 +27,17 @@ _MOST_YIELD = 0.1
 
 
 @subroutine
-def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
+def solve_proximal(laws, islands, rows, solution, direct, island, most, tolerance):
     """
     Solve an island to a natural-map residual of `tolerance`; give the Newton steps it took.
 
-    Once there, a last round makes it much better, so that a world at rest is at rest for long.
+    most: Newton steps after which no further round begins. Where the tolerance is met, a last
+    round makes it much better, so that a world at rest is at rest for long.
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, is_last = 0, _YIELD, False
     for _ in range(_ROUNDS):
-        if newtons >= MOST_NEWTONS or is_last or natural <= _BEST * tolerance:
+        if newtons >= most or is_last or natural <= _BEST * tolerance:
             break
         is_last = natural <= tolerance
         soften(laws, islands, rows, solution, island, share, direct.kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sim_bridge.engine.contact.contacts import COUNT
 from sim_bridge.engine.contact.fair import share_fairly
 from sim_bridge.engine.contact.gauss_seidel import sweep
-from sim_bridge.engine.contact.islands import find_islands
+from sim_bridge.engine.contact.islands import affordable_newtons, find_islands
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, start_impulses, world_impulse
@@ -15,13 +15,14 @@ from sim_bridge.engine.contact.problem import (
     NATURAL,
     NO_LAW,
     PENETRATION,
+    SPENT,
 )
-from sim_bridge.engine.contact.proximal import MOST_NEWTONS, solve_proximal
+from sim_bridge.engine.contact.proximal import solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows, whiten
 from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_touched
-from sim_bridge.engine.contact.solve import set_biases, solve_contacts
+from sim_bridge.engine.contact.solve import island_rows, set_biases, solve_contacts
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.handle import (
     open_contacts,
@@ -72,6 +73,7 @@ def prepare(table):
             model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
             geometry.body, geometry.flags, state.idle):
         set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
+    solution.effort[SPENT] = 0
     set_laws(model.root, geometry, open_surfaces(table), ws.pose, open_response(table).twist,
              contacts, open_options(table).time_step, laws)
     find_islands(model.root, ws.kind, geometry.body, count, contacts.geometry,
@@ -109,7 +111,7 @@ def resolve(table):
     find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, response.twist)
     set_biases(model, open_state(table), geometry_body, open_surfaces(table).law, ws.pose,
                response.twist, contacts, h, options.touching, laws, solution.bias)
-    solve_contacts(table, options, laws, open_islands(table), rows, solution,
+    solve_contacts(table, options, contacts.geometry, laws, open_islands(table), rows, solution,
                    open_direct(table).right.shape[0], contacts.size[COUNT])
     gather_wrenches(geometry_body, ws.pose, contacts, laws, solution.impulse, h,
                     response.wrench, response.pushed)
@@ -211,7 +213,8 @@ def newton(table, island):
     """
     laws, islands, rows = open_laws(table), open_islands(table), open_rows(table)
     solution, direct = open_solution(table), open_direct(table)
-    tolerance = open_options(table).contact_tolerance
+    # what follows, sharing loads fairly, adds rounding of its own
+    tolerance = 0.5 * open_options(table).contact_tolerance
     alone = island < 0
     if alone:
         island = -1 - island
@@ -220,10 +223,13 @@ def newton(table, island):
             direct.rows[contact] = laws.rows[contact]
             laws.rows[contact] = 1
         for _ in range(_NORMAL_SWEEPS):
-            if sweep(laws, islands, rows, solution, island) <= 0.25 * tolerance:
+            if sweep(laws, islands, rows, solution, island) <= 0.5 * tolerance:
                 break
-    newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance)
-    if newtons >= MOST_NEWTONS:
+    size = island_rows(laws, islands, island)
+    most = affordable_newtons(solution.effort[SPENT], size)
+    newtons = solve_proximal(laws, islands, rows, solution, direct, island, most, tolerance)
+    solution.effort[SPENT] += newtons * size * size * size
+    if newtons >= most:
         for _ in range(_LAST_SWEEPS):
             sweep(laws, islands, rows, solution, island)
     if alone:
