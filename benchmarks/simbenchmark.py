@@ -165,7 +165,9 @@ def _add_times(rows, times):
 
 
 def _targets(what, rows):
-    return [Target(f'{what}: error, best of the others', value(rows, OURS, ERROR),
+    # one solver is to be the best at both
+    ours = OURS_ITERATIVE
+    return [Target(f'{what}: error of {ours}, best of the others', value(rows, ours, ERROR),
                    best(rows, ERROR)),
-            Target(f'{what}: time [us], fastest of the others', value(rows, OURS, TIME),
+            Target(f'{what}: time [us] of {ours}, fastest of the others', value(rows, ours, TIME),
                    best(rows, TIME))]

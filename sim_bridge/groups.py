@@ -33,6 +33,16 @@ class CollisionGroups:
         change(frozenset((a, b)))
         self._on_change()
 
+    def save(self) -> frozenset[frozenset[str]]:
+        """Give what `restore` goes back to."""
+        return frozenset(self._kept_apart)
+
+    def restore(self, saved: frozenset[frozenset[str]]) -> None:
+        """Go back to what `save` gave."""
+        if saved != self._kept_apart:
+            self._kept_apart = set(saved)
+            self._on_change()
+
     def collide(self, a: Iterable[str], b: Iterable[str]) -> bool:
         """Tell whether geometries collide that belong to the groups `a` and to the groups `b`."""
         others = tuple(b)

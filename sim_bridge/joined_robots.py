@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +43,8 @@ class JoinedRobots:
 
     def __init__(self, gravity: np.ndarray):
         """Begin empty. gravity: (3,) [m/s²], used in place."""
-        self.robots: dict[str, Robot] = {}
+        self._robots: dict[str, Robot] = {}
+        self.robots: Mapping[str, Robot] = MappingProxyType(self._robots)
         self.materials = MaterialTable(self._forget_surfaces)
         self.groups = CollisionGroups(self.regroup)
         self._gravity = gravity
@@ -59,13 +61,13 @@ class JoinedRobots:
 
     def admit(self, robot: Robot) -> None:
         """Take a robot in; its name is free."""
-        self.robots[robot.name] = robot
+        self._robots[robot.name] = robot
         self._forget_parts()
 
     def dismiss(self, robots: Iterable[Robot]) -> None:
         """Remove the robots that were taken in last, as if they had never been there."""
         for robot in robots:
-            del self.robots[robot.name]
+            del self._robots[robot.name]
         self._forget_parts()
 
     # --- arrays ----------------------------------------------------------------------------------
@@ -137,6 +139,22 @@ class JoinedRobots:
                 robot.bind(robot.part._replace(state=self._state))
             self.connect()
             self.connect_contact()
+
+    def present_filters(self) -> tuple[Any, ...]:
+        """Give who is kept from touching whom, by groups and by links."""
+        members = [geometry.groups for geometry in self.geometries]
+        return self.groups.save(), members, dict(self._separated)
+
+    def restore_filters(self, saved: tuple[Any, ...]) -> None:
+        """Go back to what `present_filters` gave."""
+        groups, members, separated = saved
+        self.groups.restore(groups)
+        for geometry, names in zip(self.geometries, members, strict=True):
+            if geometry.groups != names:
+                geometry.groups = names
+        if separated != self._separated:
+            self._separated = dict(separated)
+            self._forget_geometry()
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -26,13 +26,17 @@ Placement = tuple[Sequence[float], Sequence[float]]
 """Position [m] and quaternion x y z w."""
 
 
+_ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
+
+
 class Distance(NamedTuple):
     """
     How far two things are apart.
 
-    distance: m; negative where they intersect: the shortest way that parts them. point_a, point_b:
-    (3,) the nearest points, or the deepest [m], world. normal: (3,) unit vector from b to a; nan
-    where it is not unique.
+    distance: m; negative where they intersect: the shortest way that parts them. Two
+    triangle meshes are surfaces: it is 0 where they cross. point_a, point_b: (3,) the nearest
+    points, or the deepest [m], world. normal: (3,) unit vector from b to a; any of several where
+    it is not unique.
     """
 
     distance: float
@@ -77,8 +81,14 @@ def overlapping(
     shape: Shape, position: Sequence[float], orientation: Sequence[float],
     geometries: Iterable[Geometry],
 ) -> list[Geometry]:
-    """Give those geometries that a shape at a pose touches or intersects."""
+    """
+    Give those geometries that a shape at a pose touches or intersects.
+
+    A plane or a height field does not meet another.
+    """
     _checked_shape('shape', shape)
+    if shape.kind in _ENDLESS:
+        geometries = [one for one in geometries if one.shape.kind not in _ENDLESS]
     pose = _checked_pose(position, orientation)
     near = [one for one in geometries if _boxes_meet(shape, pose, one)]
     probe = _probe([(shape, pose), *((one.shape, pose_row(one.R, one.p)) for one in near)])
@@ -87,13 +97,12 @@ def overlapping(
         if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
 
 
-def geometries_of(what: Geometry | Link) -> list[Geometry]:
+def geometries_of(name: str, what: Geometry | Link, world: object) -> list[Geometry]:
     """Give a geometry itself, or all of a link; raises InvalidValueError for anything else."""
-    if isinstance(what, Geometry):
-        return [what]
-    if not isinstance(what, Link):
-        raise InvalidValueError('a or b', what, 'a link, or a geometry of one')
-    return list(what.geometries)
+    link = what.link if isinstance(what, Geometry) else what
+    if not isinstance(link, Link) or link.robot.world is not world:
+        raise InvalidValueError(name, what, 'a link of this world, or a geometry of one')
+    return [what] if isinstance(what, Geometry) else list(what.geometries)
 
 
 def _probe(shapes: Sequence[tuple[Shape, np.ndarray]]) -> Probe:
@@ -108,7 +117,7 @@ def _probe(shapes: Sequence[tuple[Shape, np.ndarray]]) -> Probe:
 def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Distance:
     """Measure two shapes, each with its number among the geometries."""
     kinds = {a[0].kind, b[0].kind}
-    if kinds <= {engine.PLANE, engine.HEIGHT_FIELD}:
+    if kinds <= _ENDLESS:
         raise InvalidValueError('pair', (a[0], b[0]), 'at most one plane or height field')
     is_convex = kinds.isdisjoint({engine.MESH, engine.HEIGHT_FIELD})
     ask = measure_convex_pair if is_convex else measure_pair

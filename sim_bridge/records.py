@@ -99,6 +99,7 @@ class Snapshot(NamedTuple):
     parameters: list[np.ndarray]
     devices: list[Any]
     materials: Any
+    filters: Any
 
 
 def digest_into(value: Any, digest: Any) -> None:

@@ -193,9 +193,10 @@ class Robot:
         if self.fixed_base:
             rotation = matrix_from_quaternion(quat)
             model.frame[at.body] = [*rotation.ravel(), *p]
-            self.world.invalidate()
         else:
             state.q[at.q : at.q + 7] = [*p, *quat]
+        # wakes what lay on it, too
+        self.world.invalidate()
 
     def set_base_velocity(
         self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0)

@@ -125,7 +125,7 @@ class World(Population):
         """How the last `step` call went."""
         self.settle_contact()
         solution = self._handles.problem.solution
-        islands, sweeps, newtons, _ = solution.effort.tolist()
+        islands, sweeps, newtons = solution.effort.tolist()
         residual, complementarity, penetration = solution.residual.tolist()
         count = int(self._state.contact_size[0])
         tolerance = self._options.contact_tolerance
@@ -205,7 +205,7 @@ class World(Population):
         devices = [device.save() for device, _ in self._sites.devices]
         parameters = [array.copy() for array in self._parameters()]
         return Snapshot(self.step_count, present_state(self._state), parameters, devices,
-                        self.materials.save())
+                        self.materials.save(), self.present_filters())
 
     def restore(self, snapshot: Snapshot) -> None:
         """
@@ -219,12 +219,15 @@ class World(Population):
             raise InvalidValueError(
                 'snapshot', f'of {len(snapshot.state.q)} positions',
                 f'one of this world as it is, of {len(self._state.q)} positions')
+        self.materials.restore(snapshot.materials)
+        self.restore_filters(snapshot.filters)
+        # these wake all sleepers, so the state comes last
+        self.settle_contact()
         self.make_room(contact_room(snapshot.state))
         self.step_count = snapshot.step_count
         restore_state(snapshot.state, self._state)
-        for array, saved in zip(parameters, snapshot.parameters, strict=True):
+        for array, saved in zip(self._parameters(), snapshot.parameters, strict=True):
             array[:] = saved
-        self.materials.restore(snapshot.materials)
         self._pushed = bool(self._state.wrench.any())
         self._is_observed = False
         for (device, _), saved in zip(self._sites.devices, snapshot.devices, strict=True):
@@ -237,7 +240,9 @@ class World(Population):
         devices = [device.save() for device, _ in self._sites.devices]
         state = present_state(self._state)
         laws = self._surfaces.law[self._surfaces.pair]
-        digest_into([self.step_count, *state, *self._parameters(), laws, devices], digest)
+        digest_into(
+            [self.step_count, self.integrator, *self._options, *state, *self._parameters(),
+             self._geometry.excluded, laws, devices], digest)
         return digest.hexdigest()
 
     def energy(self) -> Energy:
@@ -264,10 +269,12 @@ class World(Population):
         """
         Measure the way between two links, or geometries, at the present state.
 
-        Raises InvalidValueError where a link has no geometry, or both are planes or height fields.
+        Raises InvalidValueError for a link of another world or without geometry, or where both are
+        planes or height fields.
         """
         self.settle_contact()
-        return distance_between(self._handles.probe, geometries_of(a), geometries_of(b))
+        return distance_between(
+            self._handles.probe, geometries_of('a', a, self), geometries_of('b', b, self))
 
     def overlaps(
         self,
@@ -278,7 +285,8 @@ class World(Population):
         """
         Give what a shape would touch if it were at a pose [m; quaternion x y z w].
 
-        Whether geometries are enabled, and which collide, does not matter.
+        Whether geometries are enabled, and which collide, does not matter. Planes and height
+        fields do not meet each other.
         """
         return overlapping(shape, position, orientation, self.geometries)
 
@@ -397,6 +405,11 @@ class World(Population):
                         return (
                             f'step {self.step_count + 1}: {what} = {value} at {joint.place}. '
                             'Set it to a finite number; the state before the step is kept')
+            if not robot.fixed_base and not np.isfinite(robot.root_link.p).all():
+                return (
+                    f'step {self.step_count + 1}: position = {robot.root_link.p.tolist()} of the '
+                    f'base of robot {robot.name!r}. Set it by set_base_pose; the state before the '
+                    'step is kept')
         return (
             f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not '
             'finite; the state before it is kept. Reduce the time step, or look for a link '

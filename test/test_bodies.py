@@ -254,3 +254,25 @@ def test_groups_are_as_many_as_the_engine_has_bits():
         groups.set_collision(f'g{k}', f'g{k + 1}', False)
     with pytest.raises(InvalidValueError, match='at most 63'):
         groups.bits(names)
+
+
+@pytest.mark.parametrize('values', [(np.nan, 0.0, 1.0), (np.inf, 0.0, 1.0)])
+def test_positions_that_are_no_numbers_are_refused(values):
+    """Keep the state, and say whose position it is."""
+    world = sb.World()
+    world.add_ground()
+    ball = world.add_body(sb.Sphere(0.1), 'ball', mass=1.0, position=(0.0, 0.0, 1.0))
+    world.step()
+    world.state.q[:3] = values
+    with pytest.raises(sb.SimulationError, match="base of robot 'ball'"):
+        world.step()
+    ball.set_base_pose((0.0, 0.0, 1.0))
+    world.step()
+
+
+def test_robots_are_not_removed_by_hand():
+    """Give a view of the robots that cannot be written."""
+    world = sb.World()
+    world.add_body(sb.Sphere(0.1), 'ball', mass=1.0)
+    with pytest.raises(TypeError):
+        del world.robots['ball']

@@ -84,6 +84,59 @@ def test_falling_ball_wakes_what_it_hits():
     assert (ball.root_link.v == 0.0).all()
 
 
+@pytest.mark.parametrize('hammer_first', [False, True])
+def test_push_travels_through_a_row_of_sleepers(hammer_first):
+    """Wake the whole row at once: momentum is kept."""
+    world = grounded({'friction': 0.0}, sleep=True)
+
+    def add_hammer():
+        """Add the body that will hit the row."""
+        return add_block(world, size=(0.1, 0.1, 0.1), mass=10.0, at=(-0.3, 0.0))
+
+    hammer = add_hammer() if hammer_first else None
+    for k in range(3):
+        add_block(world, size=(0.1, 0.1, 0.1), mass=1.0, at=(0.1 * k, 0.0))
+    world.step(100)
+    hammer = hammer or add_hammer()
+    hammer.set_base_velocity((2.0, 0.0, 0.0))
+    world.step(300)
+    assert world.momentum().linear[0] == pytest.approx(20.0, rel=1e-9)
+    assert hammer.root_link.v[0] < 1.9
+
+
+@pytest.mark.parametrize('motion', ['dynamic', 'kinematic'])
+def test_what_lay_on_a_body_that_is_taken_away_falls(motion):
+    """Wake what rests on something that is put elsewhere."""
+    world = grounded(sleep=True)
+    lower = add_block(world, motion=motion) if motion == 'dynamic' else world.add_body(
+        sb.Box((0.4, 0.4, 0.1)), motion=motion, position=(0.0, 0.0, 0.05))
+    upper = add_block(world, lift=0.1)
+    world.step(100)
+    assert upper.is_asleep
+    lower.set_base_pose((3.0, 0.0, 0.05))
+    world.step(500)
+    assert upper.root_link.p[2] == pytest.approx(0.05, abs=1e-6)
+
+
+def test_snapshot_puts_to_sleep_again(sleeper):
+    """Go back to a sleeping world whatever was changed since."""
+    world, block = sleeper
+    snapshot, before = world.save(), world.state_hash()
+    world.materials.add(sb.Material('new'))
+    world.exclude(block.root_link, world.robots['ground'].root_link)
+    world.set_group_collision('a', 'a', False)
+    block.root_link.geometries[0].groups = ['a']
+    world.step()
+    assert not block.is_asleep
+    world.restore(snapshot)
+    assert world.state_hash() == before
+    assert block.is_asleep
+    assert block.root_link.geometries[0].groups == frozenset()
+    block.set_base_velocity((0.0, 0.0, -0.01))
+    world.step(100)
+    assert block.root_link.p[2] == pytest.approx(0.05, abs=1e-6)
+
+
 def test_moving_floor_wakes():
     """Wake on a kinematic body that starts to move, and come along."""
     world = grounded(sleep=True)

@@ -85,6 +85,31 @@ def test_corners_share_a_boxs_weight():
     assert np.abs(world.contacts.forces[:, :2]).max() < 1e-7
 
 
+def test_placed_box_pushes_straight_down():
+    """Have no corner push against another, from the first step on."""
+    world = grounded()
+    add_block(world, size=(0.1, 0.1, 0.1))
+    for _ in range(3):
+        world.step()
+        assert lifts(world) == pytest.approx([0.5 * G] * 4, abs=1e-7)
+        assert np.abs(world.contacts.forces[:, :2]).max() < 1e-7
+
+
+@pytest.mark.parametrize('solver', ['direct', 'split'])
+def test_towers_do_not_starve_each_other(solver):
+    """Solve every island, however many there are."""
+    world = grounded(solver=solver)
+    for k in range(12):
+        for level in range(8):
+            add_block(world, size=(0.2, 0.2, 0.2), mass=1.0 if level % 2 else 10.0,
+                      at=(1.0 * k, 0.0), lift=0.201 * level)
+    for _ in range(150):
+        world.step()
+        assert world.report.residual < 0.1
+        assert world.report.penetration < 1e-3
+    assert np.max(world.contacts.depths) < 1e-4
+
+
 def test_eccentric_load_is_shared_by_levers():
     """Give the corners near the centre of mass more, as the lever rule says."""
     world = grounded()

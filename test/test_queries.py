@@ -106,3 +106,21 @@ def test_planes_have_no_distance():
     nothing = world.add_body([], mass=1.0, inertia=(1, 1, 1))
     with pytest.raises(InvalidValueError, match='at least one on either side'):
         world.distance(nothing.root_link, ground.root_link)
+
+
+def test_links_of_another_world_are_refused():
+    """Measure nothing of a world that was not asked."""
+    here, there = sb.World(), sb.World()
+    ours, theirs = (
+        world.add_body(sb.Sphere(0.1), mass=1.0, position=(x, 0.0, 0.0))
+        for world, x in ((here, 0.0), (there, 5.0)))
+    with pytest.raises(sb.InvalidValueError, match='b .*a link of this world'):
+        here.distance(ours.root_link, theirs.root_link)
+
+
+def test_planes_overlap_no_planes():
+    """Ask what a half-space would touch where there is ground."""
+    world = sb.World()
+    world.add_ground()
+    ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.0, 0.0, 0.05))
+    assert world.overlaps(sb.Plane()) == ball.geometries

@@ -310,3 +310,35 @@ def test_nothing_is_added_where_anything_is_wrong():
     assert list(world.robots) == ['ground']
     assert list(world.materials) == ['default']
     assert world.state_hash() == before
+
+
+def test_names_may_hold_dots():
+    """Keep names whole, whatever stands in them."""
+    world = load("""
+        world:
+          materials: {rubber.v2: {friction: 0.7}}
+          objects:
+            cup.1: {sphere: 0.1, mass: 1.0, material: rubber.v2}
+            jar.1: {sphere: 0.1, mass: 1.0, enabled: false}
+    """)
+    assert list(world.robots) == ['cup.1', 'jar.1']
+    assert world.robots['cup.1'].geometries[0].material.name == 'rubber.v2'
+    assert not world.robots['jar.1'].geometries[0].enabled
+
+
+@pytest.mark.parametrize(('world', 'attribute', 'message'), [
+    ({'materials': {'a': {'friction': 0.3, 'roughness': 0.9}}}, 'roughness', 'is given too'),
+    ({'materials': {'a': {'viscosity': 2.0}}}, 'viscosity', 'from 0 to 1'),
+    ({'contact_materials': [{'between': ['default', 'default'], 'friction': 0.3, 'mu': 0.9}]},
+     'mu', 'is given too'),
+    ({'contact_materials': [{'between': ['default', 'default'], 'mo': 0.9}]}, 'mo', 'mu'),
+    ({'apart': [['a', '']]}, 'apart[0]', 'pair of names'),
+    ({'objects': {'a': {'motion': 'static', 'mesh': {
+        'vertices': [[0, 0, 0], [1, 0, 0], [0, 1, 0]], 'triangles': [[0, 1, 1.7]]}}}},
+     'triangles', 'whole numbers'),
+])
+def test_words_that_contradict_are_refused(world, attribute, message):
+    """Say so where two words mean the same, or a value means nothing."""
+    errors = errors_of({'world': world})
+    assert any(error.attribute == attribute and message in error.message for error in errors), [
+        str(error) for error in errors]

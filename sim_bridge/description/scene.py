@@ -147,9 +147,14 @@ def _material(section: Section) -> Material | None:
     roughness, viscosity = (section.number(key, None) for key in ('roughness', 'viscosity'))
     section.close()
     if roughness is not None:
+        _keep_one(section, 'friction', 'roughness')
         values['friction'] = roughness
     if viscosity is not None:
-        values['restitution'] = 1.0 - viscosity
+        _keep_one(section, 'restitution', 'viscosity')
+        if 0.0 <= viscosity <= 1.0:
+            values['restitution'] = 1.0 - viscosity
+        else:
+            section.error('viscosity', viscosity, 'must be from 0 to 1')
     given = {key: value for key, value in values.items() if value is not None}
     return section.make(lambda: Material(section.name, **given))
 
@@ -160,13 +165,21 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
         key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
         for key in _CONTACT_KEYS}
     for ode, own in ODE_NAMES.items():
+        section.knows(ode)
         if ode not in _CONTACT_KEYS and section.has(ode):
+            _keep_one(section, own, ode)
             values[own] = section.number(ode, None)
             if values['friction_model'] is None:
                 values['friction_model'] = 'pyramid'
     section.close()
     contact = section.make(lambda: ContactMaterial(**values))
     return None if contact is None or pair is None else (*pair, contact)
+
+
+def _keep_one(section: Section, own: str, other: str) -> None:
+    """Note where two words for the same are given."""
+    if section.has(own):
+        section.error(other, section.peek(other), f'{own}, which is the same, is given too')
 
 
 def _ground(world: Section) -> Mapping[str, object] | None:

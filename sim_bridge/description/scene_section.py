@@ -81,18 +81,17 @@ class Section:
     `close` notes the keys that nobody read.
     """
 
-    def __init__(self, content: Mapping[str, Any], path: str, findings: Findings, line: int = 0):
-        """Read `content`, which stands at a dotted key path."""
+    def __init__(
+        self, content: Mapping[str, Any], path: str, findings: Findings, line: int = 0,
+        name: str = '',
+    ):
+        """Read `content`, which stands at a dotted key path; name: the path's last key."""
+        self.name = name
         self._content = content
         self._path = path
         self._findings = findings
         self._read: dict[str, None] = {}
         self.line = line
-
-    @property
-    def name(self) -> str:
-        """The last key of the path."""
-        return self._path.rpartition('.')[2]
 
     def names(self) -> list[str]:
         """List the keys."""
@@ -245,7 +244,8 @@ class Section:
         """Give pairs of texts."""
         value = self._take(key) or ()
         for k, pair in enumerate(value if _is_list(value) else [value]):
-            if not _is_list(pair) or len(pair) != 2 or not all(isinstance(v, str) for v in pair):
+            good = _is_list(pair) and len(pair) == 2
+            if not good or not all(isinstance(name, str) and name for name in pair):
                 self.error(f'{key}[{k}]', pair, 'must be a pair of names')
             else:
                 yield tuple(pair)
@@ -284,7 +284,7 @@ class Section:
             return None
         lines = getattr(self._content, 'lines', {})
         path = f'{self._path}.{key}' if self._path else str(key)
-        return Section(value, path, self._findings, lines.get(key, self.line))
+        return Section(value, path, self._findings, lines.get(key, self.line), str(key))
 
 
 def _number(value: object) -> float | None:

@@ -42,7 +42,8 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
         return None
     shape = section.make(lambda: SHAPES[given[0]](section, given[0], folder))
     arguments: dict[str, object] = {
-        'sensor': section.flag('sensor', False), 'groups': section.texts('groups') or (),
+        'sensor': section.flag('sensor', False), 'enabled': section.flag('enabled', True),
+        'groups': section.texts('groups') or (),
         'surface_velocity': section.vector('surface_velocity', 3, (0.0, 0.0, 0.0)),
         'friction_direction': section.vector('friction_direction', 3, None)}
     if not is_body:
@@ -109,6 +110,9 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
     if mesh is not None or vertices is None or triangles is None:
         section.error(
             key, section.peek(key), 'must hold either vertices [m] and triangles, or file')
+        return None
+    if not np.array_equal(triangles, np.round(triangles)):
+        inner.error('triangles', inner.peek('triangles'), 'must hold whole numbers of vertices')
         return None
     return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64)))
 

@@ -15,6 +15,7 @@ from sim_bridge.engine.evaluate import (
 )
 from sim_bridge.engine.free_body import advance_free_body
 from sim_bridge.engine.handle import (
+    open_geometry,
     open_model,
     open_options,
     open_response,
@@ -64,14 +65,18 @@ def step(table, n):
     state, ws = open_state(table), open_workspace(table)
     h = options.time_step
     status, most_pivots = DONE, 0
+    if not (is_finite(state.q) and is_finite(state.u)):
+        return NOT_FINITE, 0, 0
     for done in range(n):
         limit_efforts(model.limits, state.u)
         drift(model.kind, model.q_index, model.v_index, state.q, state.v, 0.5 * h, ws.q)
         follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
         place(model, ws.q, ws)
-        if options.sleep_steps > 0:
+        if options.sleep_steps > 0 and options.detect != 0:
             wake_written(model.root, model.kind, model.q_index, model.v_index,
-                         state.q, state.v, state.u, state.wrench, state.rest, state.idle)
+                         state.q, state.v, state.u, state.wrench, state.rest,
+                         state.contact_size[0], state.contact_geometry,
+                         open_geometry(table).body, state.idle)
             set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
         touching = find_contacts(options, table)
         if touching < 0:
@@ -81,7 +86,7 @@ def step(table, n):
                     h, ws.mode)
         pivots = choose_velocities(model, options, state, ws, table, touching)
         advance_positions(model, options, state, ws, table, touching)
-        if not is_finite(ws.v_next):
+        if not (is_finite(ws.v_next) and is_finite(ws.q)):
             return NOT_FINITE, done, most_pivots
         if pivots > options.max_pivots:
             status = NOT_CONVERGED

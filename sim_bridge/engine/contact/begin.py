@@ -18,8 +18,8 @@ _PASSES = 4
 
 @subroutine
 def begin_fairly(count, geometry, laws, rows, solution):
-    """Improve the impulses of all pairs of geometries none of whose contacts pushes yet."""
-    first = 0
+    """Guess the impulses of all pairs none of whose contacts pushes yet; tell whether any does."""
+    first, moved = 0, False
     while first < count:
         end, is_new = first, True
         while (end < count and geometry[end, 0] == geometry[first, 0]
@@ -30,7 +30,9 @@ def begin_fairly(count, geometry, laws, rows, solution):
             for _ in range(_PASSES):
                 if not move_together(first, end, laws, rows, solution):
                     break
+                moved = True
         first = end
+    return moved
 
 
 @kernel

@@ -6,10 +6,8 @@ from sim_bridge.engine.articulated import is_immobile
 from sim_bridge.engine.contact.problem import ISLANDS
 from sim_bridge.engine.jit import kernel, subroutine
 
-_LEAST_SWEEPS = 10
+_LEAST_SWEEPS = 8
 _UPDATES = 2000  # of contacts, that a step can afford for each island
-_MOST_NEWTONS = 150
-_WORK = 600_000_000  # of Newton steps in cubes of rows, half a second
 
 
 @subroutine
@@ -50,6 +48,8 @@ def find_islands(
         islands.number[contact] = islands.of_tree[a]
         islands.first[islands.of_tree[a]] += 1
     effort_out[ISLANDS] = number
+    for island in range(number):
+        islands.spent[island] = 0
     sort_contacts(count, number, islands)
 
 
@@ -58,17 +58,6 @@ def affordable_sweeps(islands, island, most):
     """Give how often to sweep an island at most: large ones less often, but for a few times."""
     size = islands.first[island + 1] - islands.first[island]
     return min(most, max(_LEAST_SWEEPS, _UPDATES // size))
-
-
-@kernel
-def affordable_newtons(spent, rows):
-    """
-    Give how many Newton steps to take for so many rows at most.
-
-    Few for many rows, where a step of time has spent much already: jammed bodies whose laws
-    nothing fulfils, around every pivot of joints at their stops, must not stop a simulation.
-    """
-    return min(_MOST_NEWTONS, max(_WORK - spent, 0) // (rows * rows * rows))
 
 
 @kernel

@@ -32,6 +32,7 @@ def find_direction(laws, islands, rows, solution, direct, island):
         return size
     band = fill_matrix(direct.unknown, size, laws.softness, rows.first, rows.support,
                        rows.linear, rows.angular, direct.dense, direct.matrix)
+    islands.spent[island] += size * (size + band * band)
     for at in range(size):
         if direct.unknown[at, 1] == NORMAL:
             set_contact_equations(laws, rows, solution, direct, at, size)

@@ -26,7 +26,6 @@ NN, N1, D11, N2, D12, D22, SPIN_SPIN, ROLL_ROLL, ROLL2_ROLL2 = range(9)
 ISLANDS = 0
 SWEEPS = 1  # the most of any island
 NEWTONS = 2  # likewise
-SPENT = 3  # by all Newton steps of a step of time, in cubes of rows
 # entries of Solution.residual
 NATURAL = 0  # natural map [m/s]
 COMPLEMENTARITY = 1  # [J]
@@ -73,6 +72,8 @@ class Islands(NamedTuple):
     """(nb,) union-find forest over the trees' first bodies."""
     of_tree: IntVector
     """(nb,) island of a leader."""
+    spent: IntVector
+    """(nc,) multiplications that an island's Newton steps took in this step of time."""
 
 
 class Rows(NamedTuple):
@@ -114,7 +115,7 @@ class Solution(NamedTuple):
     shift: FloatVector
     """(nc,) impulses of the position problem."""
     effort: IntVector
-    """(4,) ISLANDS, SWEEPS, NEWTONS of the last solution; SPENT."""
+    """(3,) ISLANDS, SWEEPS, NEWTONS of the last solution."""
     residual: FloatVector
     """(3,) NATURAL, COMPLEMENTARITY, PENETRATION; maxima since they were last set to 0."""
 
@@ -202,13 +203,13 @@ def make_problem(model: Model, capacity: int, direct_rows: int) -> ContactProble
              radius=np.zeros((nc, 4)), target=np.zeros((nc, 3)), softness=np.zeros((nc, 6)),
              approach=np.zeros(nc), wanted=np.zeros(nc), pull=np.zeros(nc)),
         Islands(number=integers(nc), order=integers(nc), first=integers(nc + 1),
-                leader=integers(nb), of_tree=integers(nb)),
+                leader=integers(nb), of_tree=integers(nb), spent=integers(nc)),
         Rows(first=integers(nc + 1), support=integers(ns), linear=np.zeros((3, ns)),
              angular=np.zeros((3, ns)), block=np.zeros((nc, 9)),
              inverse=np.zeros((nc, 6)), place=np.full(nv, -1, np.int64),
              whitening=np.zeros(nv), column=np.zeros((6, 3)), mimic=np.zeros((nm, nv))),
         Solution(impulse=np.zeros((nc, 6)), bias=np.zeros((nc, 6)), z=np.zeros(nv),
-                 last=np.zeros((nc, 6)), shift=np.zeros(nc), effort=integers(4),
+                 last=np.zeros((nc, 6)), shift=np.zeros(nc), effort=integers(3),
                  residual=np.zeros(3)),
         Response(twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), mean_wrench=np.zeros((nb, 6)),
                  pushed=integers(nb), force=np.zeros((nb, 6)), ddq=np.zeros(nv),

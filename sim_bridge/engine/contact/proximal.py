@@ -17,6 +17,8 @@ from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.jit import kernel, subroutine
 
 _ROUNDS = 40
+_MOST_NEWTONS = 150
+_MOST_WORK = 600_000_000  # multiplications, some tenths of a second
 _NEWTONS_A_ROUND = 12
 _WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
 _SHORTEST = 0.1  # share of a Newton step that is tried last
@@ -27,17 +29,20 @@ _MOST_YIELD = 0.1
 
 
 @subroutine
-def solve_proximal(laws, islands, rows, solution, direct, island, most, tolerance):
+def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
     """
     Solve an island to a natural-map residual of `tolerance`; give the Newton steps it took.
 
-    most: Newton steps after which no further round begins. Where the tolerance is met, a last
-    round makes it much better, so that a world at rest is at rest for long.
+    Once there, a last round makes it much better, so that a world at rest is at rest for long.
+    Jammed bodies whose laws nothing fulfils must not stop a simulation: no round begins after so
+    many Newton steps, or so much work on the island in this step of time, around every pivot of
+    joints at their stops.
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, is_last = 0, _YIELD, False
     for _ in range(_ROUNDS):
-        if newtons >= most or is_last or natural <= _BEST * tolerance:
+        is_spent = newtons >= _MOST_NEWTONS or islands.spent[island] > _MOST_WORK
+        if is_spent or is_last or natural <= _BEST * tolerance:
             break
         is_last = natural <= tolerance
         soften(laws, islands, rows, solution, island, share, direct.kept)

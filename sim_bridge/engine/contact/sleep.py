@@ -3,11 +3,13 @@ Auto-disable: trees that have come to rest are neither moved nor solved for unti
 
 With ODE's parameters. All trees of an island fall asleep together, once each has been slower than
 the thresholds for long enough; one wakes when it is pushed, written to, or touched by a tree that
-is awake or by a kinematic body that moves. Contacts of sleepers keep the impulses that they had.
+is awake or by a kinematic body that moves, and with it all that touch each other. Contacts of
+sleepers keep the impulses that they had.
 """
 
 from __future__ import annotations
 
+from sim_bridge.engine.collision.geometry import SENSOR
 from sim_bridge.engine.contact.problem import ISLANDS
 from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.model import FREE, GROUND, KINEMATIC, PRISMATIC, WELD
@@ -25,8 +27,17 @@ def coordinates_of(kind):
 
 
 @subroutine
-def wake_written(root, kind, q_index, v_index, q, v, u, wrench, rest, idle_inout):
-    """Wake the trees whose state, efforts or pushes are not those of a sleeper."""
+def wake_written(
+    root, kind, q_index, v_index,  # model
+    q, v, u, wrench, rest, count, geometry, geometry_body,  # state (read)
+    idle_inout,
+):
+    """
+    Wake the trees whose state, efforts or pushes are not those of a sleeper.
+
+    With them those that they touched in the last step: what lay on them may fall now.
+    """
+    any_woke = False
     for body in range(kind.shape[0]):
         if idle_inout[root[body]] != ASLEEP:
             continue
@@ -40,6 +51,18 @@ def wake_written(root, kind, q_index, v_index, q, v, u, wrench, rest, idle_inout
             is_same = is_same and wrench[body, k] == 0.0
         if not is_same:
             idle_inout[root[body]] = 0
+            any_woke = True
+    while any_woke:
+        any_woke = False
+        for contact in range(count):
+            a, b = geometry_body[geometry[contact, 0]], geometry_body[geometry[contact, 1]]
+            if a >= 0 and b >= 0:
+                for body, other in ((a, b), (b, a)):
+                    if (idle_inout[root[body]] == ASLEEP and kind[root[other]] != GROUND
+                            and kind[root[other]] != KINEMATIC
+                            and idle_inout[root[other]] != ASLEEP):
+                        idle_inout[root[body]] = 0
+                        any_woke = True
 
 
 @subroutine
@@ -55,17 +78,21 @@ def set_kinds(root, kind, v_index, idle, kind_out, still_out):
 @subroutine
 def wake_touched(root, kind, v_index, v, count, geometry, geometry_body, flags, idle_inout):
     """Wake the sleepers that something awake touches; tell whether there are any."""
-    woken = False
-    for contact in range(count):
-        for side in range(2):
-            body = geometry_body[geometry[contact, side]]
-            other = geometry_body[geometry[contact, 1 - side]]
-            if (body >= 0 and other >= 0 and idle_inout[root[body]] == ASLEEP
-                    and (flags[geometry[contact, 0]] | flags[geometry[contact, 1]]) & 2 == 0
-                    and is_stirring(kind, v_index, v, idle_inout, root[other])):
-                idle_inout[root[body]] = 0
-                woken = True
-    return woken
+    any_woke, goes_on = False, True
+    while goes_on:
+        goes_on = False
+        for contact in range(count):
+            a, b = geometry[contact, 0], geometry[contact, 1]
+            if (flags[a] | flags[b]) & SENSOR != 0:
+                continue
+            for side in range(2):
+                body = geometry_body[geometry[contact, side]]
+                other = geometry_body[geometry[contact, 1 - side]]
+                if (body >= 0 and other >= 0 and idle_inout[root[body]] == ASLEEP
+                        and is_stirring(kind, v_index, v, idle_inout, root[other])):
+                    idle_inout[root[body]] = 0
+                    any_woke = goes_on = True
+    return any_woke
 
 
 @kernel

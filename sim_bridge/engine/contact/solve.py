@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sim_bridge.engine.contact.begin import begin_fairly
 from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep, sweep_friction
-from sim_bridge.engine.contact.islands import affordable_newtons, affordable_sweeps
-from sim_bridge.engine.contact.problem import ISLANDS, NEWTONS, NORMAL, SPENT, SWEEPS
+from sim_bridge.engine.contact.islands import affordable_sweeps
+from sim_bridge.engine.contact.problem import ISLANDS, NEWTONS, NORMAL, SWEEPS
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.surface import (
     BOUNCE_VELOCITY,
@@ -32,7 +32,6 @@ DIRECT, ITERATIVE, SPLIT = range(3)
 
 _FEW_SWEEPS = 12
 _SWEEPS_PER_ROW_2 = 0.02  # as costly as two Newton steps, per square of the rows
-_LAST_SWEEPS = 50  # where no more Newton steps are affordable
 _FRICTION_SWEEPS = 5  # of the split solver between solutions of the normals
 
 
@@ -125,31 +124,27 @@ def solve_contacts(table, options, geometry, laws, islands, rows, solution, room
             if laws.rows[contact] > 3:
                 push_rows(rows.support, rows.angular, first, end,
                           impulse[3], impulse[4], impulse[5], solution.z)
-    begin_fairly(count, geometry, laws, rows, solution)
+    is_new = begin_fairly(count, geometry, laws, rows, solution)
     solution.effort[SWEEPS], solution.effort[NEWTONS] = 0, 0
     for island in range(solution.effort[ISLANDS]):
-        solve_island(table, options, laws, islands, rows, solution, room, island)
+        solve_island(table, options, laws, islands, rows, solution, room, is_new, island)
 
 
 @kernel
-def solve_island(table, options, laws, islands, rows, solution, room, island):
-    """Solve one island by the world's solve type."""
+def solve_island(table, options, laws, islands, rows, solution, room, is_new, island):
+    """Solve one island by the world's solve type; is_new: with impulses that were guessed."""
     # a change of so much in a sweep leaves a residual below the tolerance
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
     fits = size <= room
-    sweeps, newtons, effort = 0, 0, solution.effort
+    sweeps, newtons = 0, 0
     if options.solver == DIRECT and fits:
         sweeps = sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough)
         if sweeps < 0:
             sweeps = -sweeps
-            if affordable_newtons(effort[SPENT], size) > 0:
-                newtons = call_stage(options.newton, table, island)
-            else:
-                for _ in range(_LAST_SWEEPS):
-                    sweep(laws, islands, rows, solution, island)
+            newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT and fits:
-        while sweeps < options.max_sweeps and affordable_newtons(effort[SPENT], size) > 0:
+        while sweeps < options.max_sweeps:
             newtons += call_stage(options.newton, table, -1 - island)
             change = 0.0
             for _ in range(_FRICTION_SWEEPS):
@@ -163,8 +158,9 @@ def solve_island(table, options, laws, islands, rows, solution, room, island):
             sweeps += 1
             if sweep(laws, islands, rows, solution, island) <= enough:
                 break
-    if options.newton != 0 and fits and (sweeps > 1 or newtons > 0):
+    if options.newton != 0 and fits and (is_new or sweeps > 1 or newtons > 0):
         call_stage(options.share, table, island)
+    effort = solution.effort
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sim_bridge.engine.contact.contacts import COUNT
 from sim_bridge.engine.contact.fair import share_fairly
 from sim_bridge.engine.contact.gauss_seidel import sweep
-from sim_bridge.engine.contact.islands import affordable_newtons, find_islands
+from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, start_impulses, world_impulse
@@ -15,14 +15,13 @@ from sim_bridge.engine.contact.problem import (
     NATURAL,
     NO_LAW,
     PENETRATION,
-    SPENT,
 )
 from sim_bridge.engine.contact.proximal import solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows, whiten
 from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_touched
-from sim_bridge.engine.contact.solve import island_rows, set_biases, solve_contacts
+from sim_bridge.engine.contact.solve import set_biases, solve_contacts
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.handle import (
     open_contacts,
@@ -73,7 +72,6 @@ def prepare(table):
             model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
             geometry.body, geometry.flags, state.idle):
         set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
-    solution.effort[SPENT] = 0
     set_laws(model.root, geometry, open_surfaces(table), ws.pose, open_response(table).twist,
              contacts, open_options(table).time_step, laws)
     find_islands(model.root, ws.kind, geometry.body, count, contacts.geometry,
@@ -225,11 +223,8 @@ def newton(table, island):
         for _ in range(_NORMAL_SWEEPS):
             if sweep(laws, islands, rows, solution, island) <= 0.5 * tolerance:
                 break
-    size = island_rows(laws, islands, island)
-    most = affordable_newtons(solution.effort[SPENT], size)
-    newtons = solve_proximal(laws, islands, rows, solution, direct, island, most, tolerance)
-    solution.effort[SPENT] += newtons * size * size * size
-    if newtons >= most:
+    newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance)
+    if island_residual(laws, islands, rows, solution, island)[0] > tolerance:
         for _ in range(_LAST_SWEEPS):
             sweep(laws, islands, rows, solution, island)
     if alone:
