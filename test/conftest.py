@@ -90,7 +90,7 @@ def pytest_xdist_setupnodes(config, specs):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item, nextitem):
-    """Let a test that starts processes, most of which keep up with the clock, run alone."""
+    """Let a test that asks for `alone` run while no other worker runs one."""
     turns = item.config.stash.get(_turns, None)
     if turns is None:
         return (yield)
@@ -103,7 +103,12 @@ def pytest_runtest_protocol(item, nextitem):
 
 
 def _runs_alone(item):
-    return 'start_process' in getattr(item, 'fixturenames', ())
+    return 'alone' in getattr(item, 'fixturenames', ())
+
+
+@pytest.fixture
+def alone():
+    """Run while no other worker runs a test: for what falls where a controller comes late."""
 
 
 def example_urdfs() -> dict[str, Path]:

@@ -47,6 +47,7 @@ def wait_until(graph, states: list[JointState], time_s: float) -> None:
 
 
 @pytest.mark.parametrize(('controller', 'tolerance'), [('pd', 0.1), ('computed_torque', 0.02)])
+@pytest.mark.usefixtures('alone')
 def test_the_arm_is_held_against_gravity(
     graph, start_node, start_controller, controller, tolerance
 ):
@@ -72,6 +73,7 @@ def test_the_arm_is_held_against_gravity(
         assert 'Traceback' not in output
 
 
+@pytest.mark.usefixtures('alone')
 def test_computed_torque_follows_a_sinusoid(graph, start_node, start_controller):
     """Swing every joint about the pose by the amplitude, at the frequency."""
     start_node(initial_positions=POSE, real_time_factor=UNHURRIED)
@@ -94,6 +96,7 @@ def test_computed_torque_follows_a_sinusoid(graph, start_node, start_controller)
     assert np.abs(positions - basis @ fit).max() < 0.02
 
 
+@pytest.mark.usefixtures('alone')
 def test_pd_moves_to_a_pose_and_survives_a_reset(graph, start_node, start_controller):
     """Go to the pose given with the gains given; after ~/reset go there once more."""
     start_node(robot='pendulum', initial_positions=[0.0])

@@ -330,6 +330,8 @@ def test_a_namespace_moves_everything_but_clock_and_diagnostics(graph, start_nod
     states = graph.listen(JointState, '/left/joint_states')
     graph.wait_for_next(states)
     graph.wait(lambda: graph.node.get_publishers_info_by_topic('/diagnostics'), '/diagnostics')
+    graph.wait(lambda: ('sim_bridge', '/left') in graph.node.get_node_names_and_namespaces(),
+               'the node itself')
     publishers = graph.node.get_publisher_names_and_types_by_node('sim_bridge', '/left')
     roots = {topic for topic, _ in publishers if not topic.startswith('/left/')}
     assert roots == {'/clock', '/diagnostics', '/parameter_events', '/rosout'}

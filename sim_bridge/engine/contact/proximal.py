@@ -61,6 +61,8 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
         left, _ = island_residual(laws, islands, rows, solution, island)
         if not solved and not left <= 0.5 * natural:
             go_back(laws, islands, rows, solution, direct.kept, island)
+            if is_last:
+                break
             sweep(laws, islands, rows, solution, island)
             share = min(10.0 * share, _MOST_YIELD)
             natural, _ = island_residual(laws, islands, rows, solution, island)
