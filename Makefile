@@ -28,7 +28,7 @@ run: $(VENV)/.run  ## simulate ROBOT (default: arm), held by a controller in a s
 test: $(VENV)/.test  ## run all tests, on all processors
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
-bench: $(VENV)/.bench  ## time a step beside MuJoCo, ODE and Pinocchio
+bench: $(VENV)/.bench  ## time a step beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 lint: $(VENV)/.lint  ## what ament_flake8 and ament_pep257 would say, and more

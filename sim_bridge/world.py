@@ -62,8 +62,8 @@ class World(Population):
         time_step: s; rounded to a whole number of nanoseconds, so that stamps do not drift.
         gravity: (3,) [m/s²], world axes.
         solver: of the contacts; stops, friction and mimic joints are always solved exactly.
-            'direct': to a residual below 1e-9 m/s. 'iterative': by 50 sweeps at most, for piles of
-            hundreds of bodies. 'split': normals direct, friction by sweeps.
+            'direct': to a residual below 1e-9 m/s, or the report says so. 'iterative': by 8 to 50
+            sweeps, for piles of hundreds of bodies. 'split': normals direct, friction by sweeps.
         seed: of the sensors' noise.
         integrator: 'midpoint', of second order with one evaluation of the dynamics; or 'rk5',
             Dormand-Prince of fifth order with six, which falls back to the former in steps with

@@ -1,8 +1,8 @@
 """
-Turns of the workers of pytest-xdist: a test that runs in real time runs alone.
+Turns of the workers of pytest-xdist: a test that asks for `alone` runs alone.
 
-A simulator that is to keep up with the clock, its controllers and the test need the processors
-that another worker's computing would take. Tests that do not mind share the machine.
+A robot falls where its controller waits for processors that another worker's computing takes.
+Tests that do not mind share the machine.
 """
 
 from __future__ import annotations
