@@ -103,6 +103,7 @@ setup(
             'sim_bridge = sim_bridge.cli.main:main',
             'pd_controller = sim_bridge.control.pd_controller:main',
             'computed_torque_controller = sim_bridge.control.computed_torque_controller:main',
+            'velocity_controller = sim_bridge.control.velocity_controller:main',
         ],
     },
 )

@@ -16,7 +16,13 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import LaunchContext, LaunchDescription
 from sim_bridge.description import find_robot, load_description, share_directory
 from sim_bridge.description.scene import read_scene
-from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
+from sim_bridge.ros.robot_parameters import (
+    controller_for,
+    CONTROLLERS,
+    DEFAULT_CONTROLLER,
+    DEFAULT_ROBOT,
+    parameter_file_beside,
+)
 
 BOOLEAN = ['true', 'false']
 
@@ -49,9 +55,10 @@ ARGUMENTS = [
     ),
     DeclareLaunchArgument(
         'controller',
-        default_value='pd',
-        choices=['pd', 'computed_torque', 'none'],
-        description='who moves the robot',
+        default_value='',
+        choices=['', *CONTROLLERS, 'none'],
+        description='who moves the robot; empty: the one that the parameter file beside it is '
+        f'for, else {DEFAULT_CONTROLLER}',
     ),
     DeclareLaunchArgument(
         'use_sim_time',
@@ -110,7 +117,7 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
     for namespace, robot in robots:
         space = '/'.join(filter(None, (chosen['namespace'], namespace)))
         if chosen['controller'] != 'none':
-            name = f'{chosen["controller"]}_controller'
+            name = f'{chosen["controller"] or controller_for(robot)}_controller'
             nodes.append(
                 _python_node(
                     name, [f'sim_bridge.control.{name}'], space,

@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 _MODULES = {
+    'crawler': ('Crawler',),
     'description': ('DescriptionError', 'load_description'),
     'contacts': ('Contact', 'Contacts'),
     'description.materials': ('ContactMaterial', 'Material'),
@@ -35,7 +36,7 @@ _MODULES = {
         'UnknownNameError',
     ),
     'geometry': ('Geometry',),
-    'joint': ('Joint',),
+    'joint': ('Axis', 'Joint'),
     'link': ('Link',),
     'queries': ('Distance', 'distance'),
     'records': ('Sleep',),

@@ -15,10 +15,19 @@ import numpy as np
 
 from sim_bridge.description.model import SensorKind
 from sim_bridge.engine.join import join_models, Offsets
-from sim_bridge.engine.model import body_count, Model, position_count, velocity_count
-from sim_bridge.engine.state import make_state, State
+from sim_bridge.engine.model import (
+    body_count,
+    FREE,
+    FREE_SINGLE,
+    GROUND,
+    Model,
+    position_count,
+    velocity_count,
+)
+from sim_bridge.engine.state import BY_EFFORT, make_state, State
 
 if TYPE_CHECKING:
+    from sim_bridge.description.compile import Blueprint
     from sim_bridge.robot import Robot
     from sim_bridge.sensors.devices import Device
 
@@ -27,11 +36,14 @@ _OF_CONTACTS = (
     'contact_geometry', 'contact_feature', 'contact_point', 'contact_normal', 'contact_gap',
     'contact_impulse')
 _OF_WORLD = frozenset({'contact_size', *_OF_CONTACTS})
+# and those with a row for each joint that closes a loop, or for each of its axes
+LOOP_FIELDS = (
+    'loop_wrench', 'axis_q', 'axis_u', 'axis_control', 'axis_target', 'axis_mode', 'axis_effort')
 _BY_POSITION = frozenset({'q', 'rest'})
-_BY_BODY = frozenset({'wrench', 'contact_wrench', 'idle'})
+_BY_BODY = frozenset({'wrench', 'contact_wrench', 'yield_wrench', 'idle'})
 # parameters that can be changed while a world runs, by body and by velocity
 _BODY_PARAMETERS = ('frame',)
-_VELOCITY_PARAMETERS = ('passive', 'limits')
+_VELOCITY_PARAMETERS = ('passive', 'limits', 'motor', 'stop')
 
 
 class Part(NamedTuple):
@@ -73,7 +85,7 @@ def carry_over(own: Model, source: Part, target: Part) -> None:
     """Copy one robot's state and parameters to another place; `own` gives the sizes."""
     nb, nq, nv = body_count(own), position_count(own), velocity_count(own)
     for field in State._fields:
-        if field in _OF_WORLD:
+        if field in _OF_WORLD or field in LOOP_FIELDS:
             continue
         if field in _BY_POSITION:
             size, start, to = nq, source.at.q, target.at.q
@@ -91,22 +103,84 @@ def carry_over(own: Model, source: Part, target: Part) -> None:
         getattr(target.model, field)[target.at.body : target.at.body + nb] = values
 
 
+def carry_bodies(own: Model, source: Part, target: Part) -> None:
+    """Copy what acts on one robot's bodies to another place; `own` gives their number."""
+    nb = body_count(own)
+    for field in _BY_BODY:
+        values = getattr(source.state, field)[source.at.body : source.at.body + nb]
+        getattr(target.state, field)[target.at.body : target.at.body + nb] = values
+
+
 def assemble(
-    robots: Sequence[Robot], gravity: np.ndarray, contacts: int
+    robots: Sequence[Robot], gravity: np.ndarray, contacts: int, loops: int, axes: int
 ) -> tuple[Model, State, list[Part]]:
     """
     Join the robots' arrays in order; give the joined ones, and each robot's part of them.
 
-    gravity: (3,) [m/s²], used in place. contacts: how many there is room for.
+    gravity: (3,) [m/s²], used in place. contacts: how many there is room for. loops: how many
+    joints close loops. axes: how many axes these have.
     """
-    own = [robot.blueprint.model for robot in robots]
-    model, offsets = join_models(own, gravity)
+    in_order = carriers_first(robots)
+    model, offsets = join_models([robot.blueprint.model for robot in in_order], gravity)
     model = model._replace(gravity=gravity)
-    state = make_state(model, contacts)
-    parts = [Part(model, state, at) for at in offsets]
-    for robot, compiled, part in zip(robots, own, parts, strict=True):
-        carry_over(compiled, robot.part, part)
+    place = {robot.name: at for robot, at in zip(in_order, offsets, strict=True)}
+    for robot in in_order:
+        if robot.carrier is not None:
+            link = robot.carrier
+            _hang(model, place[robot.name].body, len(robot.blueprint.model.parent),
+                  place[link.robot.name].body + link.placement.body)
+    state = make_state(model, contacts, loops, axes)
+    parts = [Part(model, state, place[robot.name]) for robot in robots]
+    for robot, part in zip(robots, parts, strict=True):
+        carry_over(robot.blueprint.model, robot.part, part)
     return model, state, parts
+
+
+def carriers_first(robots: Sequence[Robot]) -> list[Robot]:
+    """Order robots so that each comes after the one that it hangs on; else as they are."""
+    placed: dict[str, Robot] = {}
+    for robot in robots:
+        waiting = [robot]
+        while waiting[-1].carrier is not None and waiting[-1].carrier.robot.name not in placed:
+            waiting.append(waiting[-1].carrier.robot)
+        for one in reversed(waiting):
+            placed.setdefault(one.name, one)
+    return list(placed.values())
+
+
+def _hang(model: Model, first: int, count: int, carrier: int) -> None:
+    """Let the tree of `count` bodies that begins with body `first` hang on a body before it."""
+    model.parent[first] = carrier
+    if model.kind[carrier] == FREE_SINGLE:
+        model.kind[carrier] = FREE
+    if model.kind[carrier] == GROUND:
+        # what hangs on it is a tree of its own all the same
+        return
+    own = slice(first, first + count)
+    model.root[own] = np.where(model.root[own] == first, model.root[carrier], model.root[own])
+
+
+def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
+    """
+    Give arrays for a robot whose base hangs, or moves, in another way than before.
+
+    The coordinates of its joints and their parameters are as they were, those of the base zero.
+    """
+    part = own_part(new.model)
+    for field in State._fields:
+        if field in _OF_WORLD or field in LOOP_FIELDS or field in _BY_BODY:
+            continue
+        by_q = field in _BY_POSITION
+        start = source.at.q + old.first_q if by_q else source.at.v + old.first_v
+        to = new.first_q if by_q else new.first_v
+        target = getattr(part.state, field)
+        count = len(target) - to
+        target[to:] = getattr(source.state, field)[start : start + count]
+    for field in _VELOCITY_PARAMETERS:
+        target = getattr(part.model, field)
+        start, count = source.at.v + old.first_v, len(target) - new.first_v
+        target[new.first_v :] = getattr(source.model, field)[start : start + count]
+    return part
 
 
 def contact_room(state: State) -> int:
@@ -149,6 +223,13 @@ def restore_state(source: State, target: State) -> None:
     copy_contacts(source, target)
 
 
+def start_control(model: Model, control: np.ndarray, state: State) -> None:
+    """Let the motors go for where the joints are, at rest; control: (nv,) as in State."""
+    state.control[:], state.target[:] = control, 0.0
+    driven = control != BY_EFFORT
+    state.target[driven, 0] = state.q[model.q_of_v[driven]]
+
+
 def gather_sites(robots: Iterable[Robot]) -> Sites:
     """List the sites of all robots, in order; each robot is told where its own begin."""
     bodies: list[int] = []
@@ -178,9 +259,11 @@ def _device_frame(device: Device) -> np.ndarray:
     return np.concatenate([rotation.ravel(), position])
 
 
-def initial_state(robots: Iterable[Robot], model: Model) -> tuple[State, np.ndarray]:
+def initial_state(
+    robots: Iterable[Robot], model: Model, loops: int, axes: int
+) -> tuple[State, np.ndarray]:
     """Give the state all robots were added in, without contacts, and their joint frames there."""
-    state, frame = make_state(model), model.frame.copy()
+    state, frame = make_state(model, loops=loops, axes=axes), model.frame.copy()
     target = model._replace(
         frame=frame, **{field: getattr(model, field).copy() for field in _VELOCITY_PARAMETERS})
     for robot in robots:

@@ -47,23 +47,28 @@ def describe_body(
     InvalidValueError, naming the body, for values that no body has.
     """
     place = f'body {name!r}'
-    if spec.motion not in MOTIONS:
-        raise InvalidValueError('motion', spec.motion, f'one of {", ".join(MOTIONS)}', place)
     shapes = as_placed(spec.shapes)
-    if spec.motion != 'static':
-        for placed in shapes:
-            if isinstance(placed.shape, (Plane, HeightField)):
-                raise InvalidValueError(
-                    'motion', spec.motion,
-                    f"'static', since a {type(placed.shape).__name__} has no end", place)
+    check_motion(spec.motion, shapes, place)
     inertial = None
-    if spec.motion == 'dynamic':
+    if spec.motion == 'dynamic' or spec.mass is not None or spec.density is not None:
         inertial = _inertial(spec, shapes, place, material_of)
     link = LinkDescription(name, inertial)
     description = RobotDescription(
         name=name, root=name, links=MappingProxyType({name: link}),
         joints=MappingProxyType({}), sensors=(), report=Report(place))
     return description, shapes_on(name, shapes)
+
+
+def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
+    """Raise InvalidValueError for what is no motion control, or none of such shapes."""
+    if motion not in MOTIONS:
+        raise InvalidValueError('motion', motion, f'one of {", ".join(MOTIONS)}', place)
+    if motion != 'static':
+        for placed in shapes:
+            if isinstance(placed.shape, (Plane, HeightField)):
+                raise InvalidValueError(
+                    'motion', motion,
+                    f"'static', since a {type(placed.shape).__name__} has no end", place)
 
 
 def _inertial(

@@ -4,7 +4,8 @@ The textbook dynamics of one robot at its present q and dq.
 Rigid bodies, gravity and rotor inertias only: no damping, friction, springs, stops, mimic rows or
 pushes. The order of coordinates is that of the robot's velocities: for a free base the linear
 velocity of the root link's origin and its angular velocity, both in world axes (6); then
-`robot.joint_names`; then planar (3) and floating (6) joints.
+`robot.joint_names`; then the other joints in the order of the description, each with those of its
+`dq`.
 """
 
 from __future__ import annotations

@@ -31,8 +31,7 @@ class Geometry:
         """Belong to a link; World makes geometries. number: among the robot's."""
         self.link = link
         self.name = name
-        self._placed, self._body = body_shape.placed, body_shape.body
-        self._rotation, self._position = body_shape.rotation, body_shape.position
+        self.put_on(body_shape)
         self._number = number
         self._groups = self._placed.groups
 
@@ -40,6 +39,11 @@ class Geometry:
         """Show the names."""
         kind = type(self.shape).__name__
         return f'<Geometry {self.name!r} ({kind}) of {self.link.robot.name!r}>'
+
+    def put_on(self, body_shape: BodyShape) -> None:
+        """Belong to another body, since the robot was compiled anew."""
+        self._placed, self._body = body_shape.placed, body_shape.body
+        self._rotation, self._position = body_shape.rotation, body_shape.position
 
     @property
     def place(self) -> str:
@@ -125,16 +129,20 @@ class Geometry:
         robot, placed = self.link.robot, self._placed
         flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
         material, belt = self._world.materials.number(placed.material), placed.surface_velocity
+        crawler, axis, speed = self.link.crawler, np.zeros(3), 0.0
+        if crawler is not None:
+            axis = np.array(placed.rotation).T @ crawler.axis
         known = robot.known_geometry
         if known is not None:
             row = robot.first_geometry + self._number
             flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
-            belt = known.belt[row].copy()
+            belt, speed = known.belt[row].copy(), known.track[row, 3]
         return shape_record(
             placed.shape, rotation=self._rotation, position=self._position,
             body=robot.part.at.body + self._body, material=int(material),
-            flags=int(flags) | (0 if robot.motion == 'dynamic' else STATIC), belt=belt,
-            direction=placed.friction_direction or (0.0, 0.0, 0.0), name=self.name)
+            flags=int(flags) | (STATIC if robot.immobile[self._body] else 0), belt=belt,
+            track=(*axis, speed), direction=placed.friction_direction or (0.0, 0.0, 0.0),
+            name=self.name)
 
     @property
     def _world(self):

@@ -19,6 +19,8 @@ from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.contact.surface import LAW_SIZE, Surfaces
 from sim_bridge.engine.handle import Handle
+from sim_bridge.engine.loops.loops import ALL, HARD, Loops, LoopWork, make_loop_work, make_loops
+from sim_bridge.engine.loops.stage import LOOPS
 from sim_bridge.engine.model import Model, Options
 from sim_bridge.engine.state import State
 from sim_bridge.engine.workspace import make_workspace, Workspace
@@ -36,6 +38,7 @@ class Observer(NamedTuple):
 
     handle: Handle
     workspace: Workspace
+    loop_work: LoopWork
 
 
 class ContactHandles(NamedTuple):
@@ -65,21 +68,20 @@ def make_options(
         steps = max(sleep.steps, math.ceil(sleep.time / time_step), 1)
     sleep = sleep or Sleep()
     return Options(
-        time_step=time_step, stop_erp=0.2, velocity_passes=2, max_pivots=100,
+        time_step=time_step, velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=_SWEEPS[solver], contact_margin=margin,
-        detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0,
+        detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0, loops=0,
         sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
-def with_stages(options: Options, geometry: Geometry) -> Options:
-    """Add the addresses of the stages that these geometries need, which compiles them."""
+def with_stages(options: Options, geometry: Geometry, loops: Loops) -> Options:
+    """Add the addresses of the stages that geometries and loops need, which compiles them."""
     needs = find_needs(geometry)
-    if not needs.any:
-        return options
     is_direct = options.solver != ITERATIVE
-    stages = {'detect': DETECT, 'contact': CONTACT}
-    stages |= {'newton': NEWTON, 'share': SHARE} if is_direct else {}
+    stages = {'loops': LOOPS} if loops.size[ALL] > 0 else {}
+    stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
+    stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
     compile_side_by_side(stages.values())
@@ -92,34 +94,51 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
     scratch = make_collision_scratch(geometry, room, 0)
     handle = Handle(
         model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
-        make_contacts(room), *make_problem(model, room, 0))
+        make_contacts(room), *make_problem(model, room, 0), *_without_loops(model))
     return Probe(handle, scratch.pose)
 
 
-def make_observer(model: Model, options: Options, state: State) -> Observer:
+def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
     """Make a handle for all that concerns no contact; the arrays given are used in place."""
-    workspace, geometry = make_workspace(model), build_geometry([])
+    workspace, geometry = make_workspace(model, bool(loops.size[ALL])), build_geometry([])
+    options = with_stages(options, geometry, loops)
+    work = make_loop_work(model, loops)
     handle = Handle(
         model, options, state, workspace, geometry, _NO_SURFACES,
-        make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0))
-    return Observer(handle, workspace)
+        make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0),
+        loops, work)
+    return Observer(handle, workspace, work)
 
 
 def make_contact_handles(
-    model: Model, options: Options, state: State, geometry: Geometry, surfaces: Surfaces
+    model: Model,
+    options: Options,
+    state: State,
+    geometry: Geometry,
+    surfaces: Surfaces,
+    loops: Loops,
 ) -> ContactHandles:
-    """Make the scratch memory that contacts need; the arrays given are used in place."""
+    """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
     room = len(state.contact_gap)
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
-    problem = make_problem(model, room, min(6 * room, _DIRECT_ROWS))
+    yielding = int(loops.size[ALL] - loops.size[HARD])
+    problem = make_problem(
+        model, room, min(6 * room, _DIRECT_ROWS), loops.body.tolist(), yielding)
+    workspace = make_workspace(model, bool(loops.size[ALL]))
     probe = Handle(
-        model, options, state, make_workspace(model), geometry, surfaces, scratch, contacts,
-        *problem)
+        model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
+        loops, make_loop_work(model, loops))
     return ContactHandles(probe, problem)
 
 
 def make_stepper(probe: Handle) -> Handle:
     """Make the handle to step with of one with all but the stages; compiles those it needs."""
-    model, options, state, _, geometry, *others = probe.parts
-    return Handle(model, with_stages(options, geometry), state, make_workspace(model), geometry,
-                  *others)
+    model, options, state, _, geometry, *others, loops, work = probe.parts
+    workspace = make_workspace(model, bool(loops.size[ALL]))
+    options = with_stages(options, geometry, loops)
+    return Handle(model, options, state, workspace, geometry, *others, loops, work)
+
+
+def _without_loops(model: Model) -> tuple[Loops, LoopWork]:
+    loops = make_loops([], model)
+    return loops, make_loop_work(model, loops)

@@ -16,15 +16,18 @@ from sim_bridge.assembly import (
     Sites,
     with_contact_room,
 )
+from sim_bridge.constraint_joint import ConstraintJoint
 from sim_bridge.description.materials import MaterialTable
 from sim_bridge.engine.collision import geometry as collision
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.contact.surface import Surfaces
+from sim_bridge.engine.loops.loops import Loops, make_loops
 from sim_bridge.engine.model import Model
 from sim_bridge.engine.state import State
 from sim_bridge.geometry import Geometry
 from sim_bridge.groups import CollisionGroups
 from sim_bridge.robot import Robot
+from sim_bridge.surroundings import surround, Surroundings
 
 if TYPE_CHECKING:
     from sim_bridge.link import Link
@@ -48,16 +51,21 @@ class JoinedRobots:
         self.materials = MaterialTable(self._forget_surfaces)
         self.groups = CollisionGroups(self.regroup)
         self._gravity = gravity
+        self.constraints: Mapping[str, ConstraintJoint]
+        self._constraints: dict[str, ConstraintJoint] = {}
+        self.constraints = MappingProxyType(self._constraints)
         self._separated: dict[tuple[str, ...], tuple[Link, Link]] = {}
         self._next_number: dict[str, int] = {}
         self._was_joined = False
         self._has_parts = self._has_geometry = self._has_surfaces = False
+        self._has_surroundings = False
         self._initial: tuple[State, np.ndarray] | None = None
         self._model: Model
         self._state: State
         self._geometry: collision.Geometry
         self._surfaces: Surfaces
         self._sites: Sites
+        self._loops: Loops
 
     def admit(self, robot: Robot) -> None:
         """Take a robot in; its name is free."""
@@ -68,6 +76,8 @@ class JoinedRobots:
         """Remove the robots that were taken in last, as if they had never been there."""
         for robot in robots:
             del self._robots[robot.name]
+            for joint in robot.loop_joints.values():
+                self._constraints.pop(joint.key, None)
         self._forget_parts()
 
     # --- arrays ----------------------------------------------------------------------------------
@@ -102,6 +112,8 @@ class JoinedRobots:
             self._has_parts = True
             self._state.idle[:] = 0
             self.connect()
+        elif not self._has_surroundings:
+            self._take_surroundings()
 
     def settle_contact(self) -> None:
         """Bring all arrays up to date with what was added and changed."""
@@ -123,6 +135,18 @@ class JoinedRobots:
     def connect_contact(self) -> None:
         """Hand all arrays to the engine; `World` does."""
         raise NotImplementedError
+
+    def reconnect_joints(self) -> None:
+        """Take account of constraint joints that were added, changed or removed."""
+        self._forget_parts()
+
+    def rejoin(self) -> None:
+        """Take account of robots that were compiled anew."""
+        self._forget_parts()
+
+    def forget_surroundings(self) -> None:
+        """Let what surrounds the links be looked at anew, once it is needed."""
+        self._has_surroundings = False
 
     def regroup(self) -> None:
         """Take account of changed collision groups."""
@@ -156,6 +180,17 @@ class JoinedRobots:
             self._separated = dict(separated)
             self._forget_geometry()
 
+    def present_surroundings(self) -> list[Surroundings]:
+        """Give what surrounds each link."""
+        return [link.surroundings for robot in self.robots.values() for link in robot.links]
+
+    def restore_surroundings(self, saved: list[Surroundings]) -> None:
+        """Go back to what `present_surroundings` gave."""
+        links = [link for robot in self.robots.values() for link in robot.links]
+        for link, surroundings in zip(links, saved, strict=True):
+            link.surroundings = surroundings
+        self.forget_surroundings()
+
     # --- inside ----------------------------------------------------------------------------------
 
     def _join(self) -> None:
@@ -169,7 +204,10 @@ class JoinedRobots:
             contacts = self._state
         else:
             contacts = None
-        self._model, self._state, parts = assemble(robots, self._gravity, room)
+        joints = list(self._constraints.values())
+        axes = sum(len(joint.axes) for joint in joints)
+        self._model, self._state, parts = assemble(
+            robots, self._gravity, room, len(joints), axes)
         if contacts is not None:
             copy_contacts(contacts, self._state)
         first = 0
@@ -177,8 +215,27 @@ class JoinedRobots:
             robot.bind(part)
             robot.first_geometry = first
             first += len(robot.geometries)
+        self._model = surround(self._model, robots)
+        self._has_surroundings = True
         self._sites = gather_sites(robots)
+        self._loops = make_loops([joint.record() for joint in joints], self._model)
+        first = 0
+        for joint in joints:
+            joint.bind(self._loops, self._state, first)
+            first += len(joint.axes)
         self._was_joined = True
+
+    def _take_surroundings(self) -> None:
+        """Take account of what surrounds the links now; views of the state stay valid."""
+        self._has_surroundings = True
+        kinds = self._model.kind.copy()
+        model = surround(self._model, self.robots.values())
+        if model is self._model and np.array_equal(kinds, model.kind):
+            return
+        self._model = model
+        self.connect()
+        if self._has_geometry and self._has_surfaces:
+            self.connect_contact()
 
     def _build_geometry(self) -> None:
         """Build the arrays of all geometries, carrying over what was set."""

@@ -1,112 +1,175 @@
-"""A joint of a robot in a world: its coordinates and its parameters."""
+"""A joint of a robot in a world, and its axes: their coordinates and their parameters."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.axis import Axis
 from sim_bridge.description.model import JointType
+from sim_bridge.description.stages import coordinate_counts
 from sim_bridge.engine import model as engine
 from sim_bridge.engine.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
-from sim_bridge.errors import InvalidValueError, StateError
-from sim_bridge.values import finite_vector
+from sim_bridge.errors import StateError
+from sim_bridge.feedback import Feedback, feedback_of
+from sim_bridge.values import unit_quaternion
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDescription, Mimic
     from sim_bridge.link import Link
     from sim_bridge.robot import Robot
 
-_COORDINATES = {JointType.FIXED: (0, 0), JointType.PLANAR: (3, 3), JointType.FLOATING: (7, 6)}
+
+class JointAxis(Axis):
+    """An axis of a joint of a robot's tree."""
+
+    def __init__(self, joint: Joint, number: int):
+        """Belong to a joint; joints make their axes."""
+        self.robot = joint.robot
+        self.joint = joint
+        self.number = number
+        """Which of the joint's coordinates it is, from 0."""
+        self.coordinates = (1, 1)
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it slides; else it turns."""
+        return self.robot.blueprint.model.kind[self._stage()] == engine.PRISMATIC
+
+    @property
+    def direction(self) -> np.ndarray:
+        """(3,) unit vector along which, or about which, it moves its child; world."""
+        pose = self.robot.world.observed_pose(self.robot.offsets.body + self._stage())
+        # of a joint whose first link hangs on its second, what hangs moves the other way
+        return pose[[2, 5, 8]] * (1.0 if self.joint.by_second else -1.0)
+
+    @property
+    def q(self) -> float | np.ndarray:
+        """Position."""
+        return self._value(self._positions())
+
+    @q.setter
+    def q(self, value: float | np.ndarray) -> None:
+        self._positions()[:] = self._checked('q', value, self.coordinates[0])
+
+    @property
+    def dq(self) -> float | np.ndarray:
+        """Velocity."""
+        return self._value(self._coordinates_in('v'))
+
+    @dq.setter
+    def dq(self, value: float | np.ndarray) -> None:
+        self._coordinates_in('v')[:] = self._checked('dq', value, self.coordinates[1])
+
+    @property
+    def ddq(self) -> float | np.ndarray:
+        """Acceleration, at the present state under the present efforts; a copy."""
+        accelerations = self.robot.world.observed_accelerations()
+        return self._value(accelerations[self._velocity_slice()].copy())
+
+    @property
+    def u(self) -> float | np.ndarray:
+        """Applied effort, whatever the control; a step clamps it to the limit."""
+        return self._value(self._coordinates_in('u'))
+
+    @u.setter
+    def u(self, value: float | np.ndarray) -> None:
+        self._coordinates_in('u')[:] = self._checked('u', value, self.coordinates[1])
+
+    def parameter_rows(self, array: str, of_balls: bool = False) -> np.ndarray:
+        """Give the rows of a model array; see Axis."""
+        return getattr(self.robot.part.model, array)[self._velocity_slice()]
+
+    def state_rows(self, array: str) -> np.ndarray:
+        """Give the view of the rows of one of State's arrays by velocity."""
+        self._settled()
+        return getattr(self.robot.part.state, array)[self._velocity_slice()]
+
+    def wake(self) -> None:
+        """Let the robot be simulated, if it was asleep."""
+        self.robot.wake()
+
+    def invalidate(self) -> None:
+        """Forget what was computed from the model's parameters."""
+        self.robot.invalidate()
+
+    def _positions(self) -> np.ndarray:
+        """Give the view of the position coordinates."""
+        count = self._settled()[0]
+        start = self._starts()[0]
+        return self.robot.part.state.q[start : start + count]
+
+    def _stage(self) -> int:
+        """Give the robot's body that moves along or about it."""
+        own = self.robot.blueprint
+        moves = (own.model.kind > engine.WELD) & (own.model.kind < engine.FREE)
+        at = own.joint_v[self.joint.name] + self.number
+        return int(np.flatnonzero(moves & (own.model.v_index == at))[0])
+
+    def _coordinates_in(self, array: str) -> np.ndarray:
+        """Give the view of the state's array 'v' or 'u'."""
+        return JointAxis.state_rows(self, array)
+
+    def _velocity_slice(self) -> slice:
+        start = self._starts()[1]
+        return slice(start, start + self.coordinates[1])
+
+    def _settled(self) -> tuple[int, int]:
+        """Give `coordinates`; of several users get views, which are to stay valid."""
+        if self.coordinates[1] > 1:
+            self.robot.world.settle()
+        return self.coordinates
+
+    def _starts(self) -> tuple[int, int]:
+        """Give the first position and velocity coordinate in the world's arrays."""
+        q, v = self.joint._starts()
+        return q + self.number, v + self.number
+
+    @staticmethod
+    def _value(array: np.ndarray) -> float | np.ndarray:
+        return float(array[0]) if len(array) == 1 else array
 
 
-class _Parameter:
-    """A joint parameter kept in the model, checked when it is set."""
+class Joint(JointAxis):
+    """
+    A joint; one with a single axis is that axis, of others see `axes`.
+
+    q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N], for others arrays:
+
+    - planar (3,): along the plane's x and y, about its normal;
+    - piston (2,): along and about the axis;
+    - universal (2,): about axis 1, fixed on the parent, about axis 2, fixed on the child;
+    - hinge2 (2,) likewise, or (3,) and along axis 1 where it has a suspension;
+    - ball: q (4,) the quaternion x y z w of the child's frame in the joint frame on the parent,
+      the others (3,): angular velocity of the child relative to the parent in that frame's axes,
+      the rate at which it changes there, and torque;
+    - floating: q (7,) position and quaternion x y z w of the child's frame in the world, the
+      others (6,) linear then angular, world axes.
+
+    Set to anything but that many finite numbers they raise InvalidValueError; a quaternion is
+    normalised.
+    """
+
+    by_second = True
+    """Whether it is the second link, the child, that hangs on the first one, the parent."""
 
     def __init__(
-        self,
-        array: str,
-        column: int,
-        expected: str,
-        minimum: float = -math.inf,
-        maximum: float = math.inf,
+        self, robot: Robot, description: JointDescription, parent: Link | None, child: Link
     ):
-        self._array, self._column, self._expected = array, column, expected
-        self._minimum, self._maximum = minimum, maximum
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, joint: Joint, owner: type | None = None) -> float:
-        return float(joint.parameter_row(self._array)[self._column])
-
-    def __set__(self, joint: Joint, value: float) -> None:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not self._minimum <= number <= self._maximum:
-            raise InvalidValueError(self._name, value, self._expected, joint.place)
-        self.check(joint, number)
-        joint.parameter_row(self._array)[self._column] = number
-        joint.robot.invalidate()
-
-    def check(self, joint: Joint, number: float) -> None:
-        """Refuse what does not fit the joint's other parameters."""
-
-
-class _LowerStop(_Parameter):
-    """The lower position limit."""
-
-    def check(self, joint: Joint, number: float) -> None:
-        """Refuse a limit above the upper one."""
-        if number > joint.upper:
-            raise InvalidValueError(
-                'lower', number, f'at most upper, which is {joint.upper}', joint.place)
-
-
-class _UpperStop(_Parameter):
-    """The upper position limit."""
-
-    def check(self, joint: Joint, number: float) -> None:
-        """Refuse a limit below the lower one."""
-        if number < joint.lower:
-            raise InvalidValueError(
-                'upper', number, f'at least lower, which is {joint.lower}', joint.place)
-
-
-class Joint:
-    """
-    A joint.
-
-    q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N]; for planar joints
-    arrays (3,): along the plane's x and y, about its normal; for floating ones q is (7,) position
-    and quaternion x y z w of the child's frame in the world, the others (6,) linear then angular,
-    world axes. Set to anything but that many finite numbers they raise InvalidValueError; a
-    quaternion is normalised.
-    """
-
-    damping = _Parameter(
-        'passive', engine.DAMPING, 'a number of at least 0 [N m s/rad or N s/m]', 0.0)
-    friction = _Parameter('passive', engine.FRICTION, 'a number of at least 0 [N m or N]', 0.0)
-    armature = _Parameter('passive', engine.ARMATURE, 'a number of at least 0 [kg m² or kg]', 0.0)
-    stiffness = _Parameter(
-        'passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0)
-    reference = _Parameter('passive', engine.REFERENCE, 'a number [rad or m]')
-    lower = _LowerStop('limits', engine.LOWER, 'a number, or -inf for none [rad or m]')
-    upper = _UpperStop('limits', engine.UPPER, 'a number, or inf for none [rad or m]')
-    effort_limit = _Parameter(
-        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
-
-    def __init__(self, robot: Robot, description: JointDescription, parent: Link, child: Link):
         """Belong to a robot; World makes joints."""
         self.robot = robot
+        self.joint = self
+        self.number = 0
         self.description = description
         self.name = description.name
         self.type = description.type
         self.parent_link = parent
         self.child_link = child
+        self.coordinates = coordinate_counts(description)
+        """The numbers of position and of velocity coordinates."""
+        self.axes = self._make_axes()
+        """One for each coordinate that turns about, or slides along, an axis."""
 
     def __repr__(self) -> str:
         """Show the names."""
@@ -123,49 +186,21 @@ class Joint:
         return self.description.mimic
 
     @property
-    def velocity_limit(self) -> float:
-        """The described velocity limit [rad/s or m/s]; the simulation does not enforce it."""
-        return self.description.limits.velocity
+    def followed(self) -> str | None:
+        """The joint that this one mimics, if any."""
+        return None if self.mimic is None else self.mimic.joint
 
     @property
     def q(self) -> float | np.ndarray:
         """Position."""
-        return self._value(self.robot.joint_positions(self))
+        return self._value(self._positions())
 
     @q.setter
     def q(self, value: float | np.ndarray) -> None:
         position = self._checked('q', value, self.coordinates[0])
-        if self.type is JointType.FLOATING:
-            length = np.linalg.norm(position[3:])
-            if length < 1e-6:
-                raise InvalidValueError(
-                    'q', value, 'a quaternion x y z w of non-zero length at the end', self.place)
-            position[3:] /= length
-        self.robot.joint_positions(self)[:] = position
-
-    @property
-    def dq(self) -> float | np.ndarray:
-        """Velocity."""
-        return self._value(self.robot.joint_velocities(self))
-
-    @dq.setter
-    def dq(self, value: float | np.ndarray) -> None:
-        velocity = self._checked('dq', value, self.coordinates[1])
-        self.robot.joint_velocities(self)[:] = velocity
-
-    @property
-    def ddq(self) -> float | np.ndarray:
-        """Acceleration, at the present state under the present efforts; a copy."""
-        return self._value(self.robot.joint_accelerations(self).copy())
-
-    @property
-    def u(self) -> float | np.ndarray:
-        """Applied effort; a step clamps it to the limit."""
-        return self._value(self.robot.joint_efforts(self))
-
-    @u.setter
-    def u(self, value: float | np.ndarray) -> None:
-        self.robot.joint_efforts(self)[:] = self._checked('u', value, self.coordinates[1])
+        if self.type in (JointType.BALL, JointType.FLOATING):
+            position[-4:] = unit_quaternion(position[-4:], self.place, 'quaternion of q')
+        self._positions()[:] = position
 
     @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
@@ -176,8 +211,7 @@ class Joint:
         stops, and what the structure carries. Raises StateError for a fixed joint without a
         force-torque sensor, which is part of its body.
         """
-        body = self.robot.joint_body(self)
-        if body is None:
+        if self.name not in self.robot.blueprint.joint_body:
             raise StateError(
                 f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not '
                 'computed: its links are one body. Declare a force-torque sensor on it'
@@ -188,27 +222,55 @@ class Joint:
         force, torque = site[SITE_FORCE : SITE_FORCE + 3], site[SITE_TORQUE : SITE_TORQUE + 3]
         return -rotation @ force, -rotation @ torque
 
+    def feedback(
+        self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
+    ) -> Feedback:
+        """Give what the joint does to both its links; see `feedback.feedback_of`."""
+        return feedback_of(self, frame, about, part)
+
     @property
-    def coordinates(self) -> tuple[int, int]:
-        """The numbers of position and of velocity coordinates."""
-        return _COORDINATES.get(self.type, (1, 1))
+    def link1(self) -> Link | None:
+        """The parent link."""
+        return self.parent_link
 
-    def parameter_row(self, array: str) -> np.ndarray:
-        """
-        Give the joint's row of the model's array 'passive' or 'limits'.
+    @property
+    def link2(self) -> Link | None:
+        """The child link."""
+        return self.child_link
 
-        Raises StateError for a joint that is not a one-axis one.
-        """
-        if self.coordinates != (1, 1):
-            raise StateError(
-                f'{self.place} is {self.type.value}: only one-axis joints have such parameters'
-            )
-        return self.robot.parameter_row(array, self)
+    @property
+    def anchor2(self) -> np.ndarray:
+        """(3,) its origin on the child link [m], world."""
+        return self.child_link.p
 
-    def _checked(self, what: str, value: object, size: int) -> np.ndarray:
-        expected = {0: 'nothing, it has no coordinates', 1: 'a finite number'}.get(size, '')
-        return finite_vector(what, value, size, self.place, expected)
+    @property
+    def rotation(self) -> np.ndarray:
+        """(3, 3) the joint's frame on the parent link, world."""
+        return self.parent_link.R @ self.description.origin.rotation
 
-    @staticmethod
-    def _value(array: np.ndarray) -> float | np.ndarray:
-        return float(array[0]) if len(array) == 1 else array
+    def parameter_rows(self, array: str, of_balls: bool = False) -> np.ndarray:
+        """Give the rows of a model array; see Axis."""
+        if not (of_balls and self.type is JointType.BALL):
+            self._check_axis()
+        return super().parameter_rows(array)
+
+    def state_rows(self, array: str) -> np.ndarray:
+        """Give the view of the row of one of State's arrays; as `parameter_rows`."""
+        self._check_axis()
+        return super().state_rows(array)
+
+    def _check_axis(self) -> None:
+        if self.axes != (self,):
+            has = 'its `axes` have' if self.axes else 'only one-axis joints and axes have'
+            raise StateError(f'{self.place} is {self.type.value}: {has} such parameters')
+
+    def _make_axes(self) -> tuple[JointAxis, ...]:
+        if self.type in (JointType.BALL, JointType.FLOATING):
+            return ()
+        count = self.coordinates[1]
+        return (self,) if count == 1 else tuple(JointAxis(self, number) for number in range(count))
+
+    def _starts(self) -> tuple[int, int]:
+        blueprint, at = self.robot.blueprint, self.robot.part.at
+        return (at.q + blueprint.joint_q.get(self.name, 0),
+                at.v + blueprint.joint_v.get(self.name, 0))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,8 +17,10 @@ from sim_bridge.engine.observe import (
     SITE_W,
 )
 from sim_bridge.errors import InvalidValueError
+from sim_bridge.surroundings import Surroundings
 
 if TYPE_CHECKING:
+    from sim_bridge.crawler import Crawler
     from sim_bridge.description.compile import Placement
     from sim_bridge.description.model import LinkDescription
     from sim_bridge.geometry import Geometry
@@ -42,7 +46,11 @@ class Link:
         self.children: list[Link] = []
         self.geometries: list[Geometry] = []
         """What of it collides."""
+        self.crawler: Crawler | None = None
+        """What lets its surface run, where it is a continuous track."""
         self.placement = placement
+        self.surroundings = Surroundings(description.gravity)
+        """Whether gravity acts on it, and what the medium does; the properties below set it."""
         inertial = description.inertial
         self._mass = 0.0 if inertial is None else inertial.mass
         self._c = np.zeros(3) if inertial is None else np.array(inertial.pose.position)
@@ -103,6 +111,66 @@ class Link:
         """(3, 3) inertia about the centre of mass [kg m²], link axes."""
         return self._inertia.copy()
 
+    @property
+    def gravity(self) -> bool:
+        """
+        Whether gravity acts on it, after ODE's gravity mode; to be set.
+
+        If not, a force bears its weight at the centre of mass, and its potential energy is 0.
+        """
+        return self.surroundings.gravity
+
+    @gravity.setter
+    def gravity(self, value: bool) -> None:
+        if value not in (True, False):
+            raise InvalidValueError('gravity', value, 'True or False', self._place)
+        self._surround(replace(self.surroundings, gravity=bool(value)))
+
+    @property
+    def linear_velocity_damping(self) -> np.ndarray:
+        """
+        (3,) rates d at which its velocity decays [1/s], along its axes; to be set.
+
+        After AGX: a force -m d v at the centre of mass, v that at the end of the step; of any d.
+        """
+        return np.array(self.surroundings.linear_velocity_damping)
+
+    @linear_velocity_damping.setter
+    def linear_velocity_damping(self, value: Sequence[float]) -> None:
+        self._set_rates('linear_velocity_damping', value, '1/s')
+
+    @property
+    def angular_velocity_damping(self) -> np.ndarray:
+        """(3,) rates d at which its rotation decays [1/s]; to be set; torque -√d I √d w."""
+        return np.array(self.surroundings.angular_velocity_damping)
+
+    @angular_velocity_damping.setter
+    def angular_velocity_damping(self, value: Sequence[float]) -> None:
+        self._set_rates('angular_velocity_damping', value, '1/s')
+
+    @property
+    def mass_coefficients(self) -> np.ndarray:
+        """
+        (3,) mass that the medium adds, as a multiple of m [1], along its axes; to be set.
+
+        AGX's effective mass: to forces it is as heavy as m (1 + C). Weight, energy, momentum and
+        gyroscopic torques remain those of its own mass, and so does all that `dynamics` gives.
+        """
+        return np.array(self.surroundings.mass_coefficients)
+
+    @mass_coefficients.setter
+    def mass_coefficients(self, value: Sequence[float]) -> None:
+        self._set_rates('mass_coefficients', value, '1')
+
+    @property
+    def inertia_coefficients(self) -> np.ndarray:
+        """(3,) inertia that the medium adds [1], about its axes; to be set; I + √C I √C."""
+        return np.array(self.surroundings.inertia_coefficients)
+
+    @inertia_coefficients.setter
+    def inertia_coefficients(self, value: Sequence[float]) -> None:
+        self._set_rates('inertia_coefficients', value, '1')
+
     def add_force(self, f: np.ndarray, point: np.ndarray | None = None) -> None:
         """
         Push the link during the next `world.step` call; pushes add up.
@@ -127,9 +195,20 @@ class Link:
     def _site(self, column: int) -> np.ndarray:
         return self.robot.site(self)[column : column + 3].copy()
 
+    @property
+    def _place(self) -> str:
+        return f'robot {self.robot.name!r}, link {self.name!r}'
+
+    def _set_rates(self, what: str, value: object, unit: str) -> None:
+        self._surround(self.surroundings.with_rates(what, value, unit, self._place))
+
+    def _surround(self, surroundings: Surroundings) -> None:
+        self.surroundings = surroundings
+        self.robot.world.forget_surroundings()
+        self.robot.invalidate()
+
     def _vector(self, what: str, value: object) -> np.ndarray:
         vector = np.asarray(value, dtype=float)
         if vector.shape != (3,) or not np.isfinite(vector).all():
-            place = f'robot {self.robot.name!r}, link {self.name!r}'
-            raise InvalidValueError(what, value, 'three finite numbers', place)
+            raise InvalidValueError(what, value, 'three finite numbers', self._place)
         return vector

@@ -21,8 +21,8 @@ from sim_bridge.description.report import DescriptionError, ERROR, Findings
 from sim_bridge.description.scene import read_scene, SceneDescription
 from sim_bridge.description.shapes import Plane, Shape
 from sim_bridge.errors import InvalidValueError, SimBridgeError
-from sim_bridge.joined_robots import JoinedRobots
 from sim_bridge.link import Link
+from sim_bridge.mechanisms import Mechanisms
 from sim_bridge.robot import Robot
 from sim_bridge.scene import add_scene
 
@@ -31,7 +31,7 @@ _NAMES_SHOWN = 40
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
-class Population(JoinedRobots):
+class Population(Mechanisms):
     """What a world is filled with: robots and bodies, materials, and who touches whom."""
 
     # --- adding ----------------------------------------------------------------------------------
@@ -46,6 +46,7 @@ class Population(JoinedRobots):
         *,
         joint_positions: Mapping[str, float] = _NOTHING,
         sensors: Iterable[SensorDescription] = (),
+        extra_joints: str | Path | Mapping[str, object] | None = None,
         xacro_args: Mapping[str, object] | None = None,
         package_paths: Iterable[str | Path] = (),
         collisions: str = HULL,
@@ -62,8 +63,10 @@ class Population(JoinedRobots):
         fixed_base: weld the root link to the world; None: only where it is called 'world'.
         position, orientation: of the root link's frame in the world [m; quaternion x y z w].
         joint_positions: where one-axis joints begin [rad or m]; the others begin at 0, or at the
-            stop nearest to it.
+            stop nearest to it, and where there are loops near there so that these close.
         sensors: devices beyond those the file declares.
+        extra_joints: joints that close loops, beyond those the file declares: a YAML file, or a
+            mapping as it would hold; docs/closed_loops.md tells the keys.
         xacro_args: for a xacro file.
         package_paths: folders to search for package:// files.
         collisions: what meshes collide as: 'hull', their convex hulls; 'mesh', their triangles;
@@ -76,10 +79,12 @@ class Population(JoinedRobots):
         srdf: file or text; its `disable_collisions` take the place of the overlap.
         material: of links that Gazebo's tags give none.
 
-        Raises DescriptionError, with the whole report, for a description that cannot be simulated.
+        Raises DescriptionError, with the whole report, for a description that cannot be simulated,
+        and StateError where a loop cannot be closed.
         """
         description = load_description(
-            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors)
+            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors,
+            extra_joints=extra_joints)
         return self.add_robot(
             description, name, fixed_base, position, orientation,
             joint_positions=joint_positions, collisions=collisions,
@@ -150,8 +155,9 @@ class Population(JoinedRobots):
             [kg m²]; center_of_mass in the link [m]: what is None comes from the shapes. With mass
             and inertia given, the centre of mass is the link's origin if None.
         density: of the shapes [kg/m³]; that of their materials if None.
-        motion: 'dynamic'; 'static', it never moves; 'kinematic', it moves as `move_to` says,
-            whatever it meets.
+        motion: 'dynamic'; 'static', it does not move; 'kinematic', it moves as `move_to` says,
+            whatever it meets. `robot.motion` changes it; to become dynamic, what begins otherwise
+            needs a mass or density here.
         material: of shapes that name none; the material 'default' if None.
         position, orientation: of the link's frame in the world [m; quaternion x y z w].
         linear_velocity: of the link's origin [m/s]. angular_velocity: rad/s. In world axes.
@@ -290,6 +296,7 @@ class Population(JoinedRobots):
         self.admit(robot)
         try:
             robot.initialize(joint_positions)
+            self._add_loops(robot, joint_positions)
         except SimBridgeError:
             self.dismiss([robot])
             raise

@@ -100,6 +100,7 @@ class Snapshot(NamedTuple):
     devices: list[Any]
     materials: Any
     filters: Any
+    surroundings: list[Any]
 
 
 def digest_into(value: Any, digest: Any) -> None:

@@ -8,25 +8,25 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from sim_bridge.assembly import copy_part, own_part, Part
+from sim_bridge.assembly import copy_part, move_over, own_part, Part
+from sim_bridge.crawler import Crawler
 from sim_bridge.description.model import JointType, RobotDescription
-from sim_bridge.description.rotation import (
-    matrix_from_quaternion,
-    quaternion_from_matrix,
-    rotation_vector,
-)
+from sim_bridge.description.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.devices import make_device
 from sim_bridge.engine import model as engine
 from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.geometry import Geometry
 from sim_bridge.joint import Joint
+from sim_bridge.joint_commands import JointCommands
 from sim_bridge.link import Link
+from sim_bridge.motion_control import MotionControl
 from sim_bridge.self_collision import excluded_bodies
 from sim_bridge.sensors.devices import Device, ImuSensor
-from sim_bridge.values import finite_vector, positive_number, real_array, unit_quaternion
+from sim_bridge.values import finite_vector, real_array, unit_quaternion
 
 if TYPE_CHECKING:
+    from sim_bridge.constraint_joint import ConstraintJoint
     from sim_bridge.description.collisions import Collisions
     from sim_bridge.description.compile import Blueprint
     from sim_bridge.description.exclusions import Pairs
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _Kind = TypeVar('_Kind', bound=Device)
 
 
-class Robot:
+class Robot(MotionControl, JointCommands):
     """
     A body of links, after Choreonoid's Body.
 
@@ -55,11 +55,15 @@ class Robot:
         self.name = name
         self.description = description
         self.blueprint = blueprint
-        self._collisions = collisions
+        self.collisions = collisions
         self.joint_names = list(blueprint.joint_names)
         self.part: Part
         self.initial: Part
         self.added: Part
+        self.carrier: Link | None = None
+        """The link that its base hangs on by a joint; None where it does not, or in the world."""
+        self.loop_joints: dict[str, ConstraintJoint] = {}
+        """The joints that close its loops, by name; also `joint` gives them."""
         self.first_site = self.first_geometry = 0
         self.known_geometry: collision.Geometry | None = None
         self._links = {
@@ -74,6 +78,8 @@ class Robot:
             child.parent, child.joint = parent, joint
             parent.children.append(child)
         self._devices = {sensor.name: make_device(self, sensor) for sensor in description.sensors}
+        self._crawlers = {
+            each.name: Crawler(self._links[each.link], each) for each in description.crawlers}
         self._site_of = {key: number for number, key in enumerate(self._links)}
         self.geometries: list[Geometry] = []
         for number, shape in enumerate(blueprint.shapes):
@@ -142,32 +148,8 @@ class Robot:
 
     @property
     def velocity_limits(self) -> np.ndarray:
-        """Velocity limits as described, inf where there is none; not enforced."""
-        return np.array([self._joints[name].velocity_limit for name in self.joint_names])
-
-    def command_effort(self, values: Sequence[float], joints: Sequence[str] | None = None) -> None:
-        """
-        Set efforts after checking them; where anything is wrong nothing is set.
-
-        values: N m or N, one for each of `joints`, or of all `joint_names`. Raises
-        UnknownNameError for a joint that is not there, and InvalidValueError for a wrong number of
-        values or one that is not finite.
-        """
-        names = self.joint_names if joints is None else list(joints)
-        efforts = real_array(
-            'efforts', values, 'numbers [N m or N]', f'robot {self.name!r}')
-        if efforts.shape != (len(names),):
-            raise InvalidValueError(
-                'number of efforts', efforts.size,
-                f'{len(names)}, one for each of {", ".join(names)}', f'robot {self.name!r}')
-        for joint, effort in zip(names, efforts, strict=True):
-            if joint not in self._index:
-                raise UnknownNameError('joint', joint, self.joint_names, f'robot {self.name!r}')
-            if not np.isfinite(effort):
-                raise InvalidValueError(
-                    'effort', float(effort),
-                    'a finite number [N m or N]', f'robot {self.name!r}, joint {joint!r}')
-        self._u[[self._index[joint] for joint in names]] = efforts
+        """Velocity limits, inf where there is none, which position control keeps to; a copy."""
+        return self.part.model.limits[self._one_axis, engine.VELOCITY].copy()
 
     # --- base ------------------------------------------------------------------------------------
 
@@ -187,6 +169,11 @@ class Robot:
         """
         p = self._finite('position', position, 3)
         quat = unit_quaternion(orientation, f'robot {self.name!r}')
+        if self.blueprint.mount is not None:
+            raise InvalidValueError(
+                'base pose', (*p.tolist(), *quat.tolist()),
+                f'a robot that does not hang on joint {self.blueprint.mount.joint.name!r}',
+                f'robot {self.name!r}')
         if not self._links:
             return
         model, state, at = self.part
@@ -209,7 +196,7 @@ class Robot:
         """
         v = self._finite('linear velocity', linear, 3)
         w = self._finite('angular velocity', angular, 3)
-        if self.fixed_base:
+        if self.fixed_base or self.blueprint.mount is not None:
             raise InvalidValueError(
                 'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
                 f'robot {self.name!r}')
@@ -217,45 +204,13 @@ class Robot:
         state.v[at.v : at.v + 6] = [*v, *w]
 
     @property
-    def motion(self) -> str:
-        """What moves the base: 'dynamic', forces; 'static', nothing; 'kinematic', `move_to`."""
-        if self.fixed_base:
-            return 'static'
-        return 'kinematic' if self.blueprint.model.kind[0] == engine.KINEMATIC else 'dynamic'
-
-    def move_to(
-        self,
-        position: Sequence[float],
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
-        dt: float | None = None,
-    ) -> None:
-        """
-        Let a kinematic body move so that it is at a pose after `dt` seconds.
-
-        It moves there at a steady velocity and turns about a fixed axis, the shorter way, and goes
-        on like that until it is told otherwise. dt: the time step if None. Raises
-        InvalidValueError for another body than a kinematic one, or values that are no pose.
-        """
-        if self.motion != 'kinematic':
-            raise InvalidValueError(
-                'motion', self.motion, "'kinematic', for what is moved", f'robot {self.name!r}')
-        p = self._finite('position', position, 3)
-        quat = unit_quaternion(orientation, f'robot {self.name!r}')
-        dt = self.world.time_step if dt is None else positive_number(
-            'dt', dt, 'a positive number [s]', f'robot {self.name!r}')
-        _, state, at = self.part
-        now = state.q[at.q : at.q + 7]
-        turn = matrix_from_quaternion(quat) @ matrix_from_quaternion(now[3:]).T
-        self.set_base_velocity((p - now[:3]) / dt, rotation_vector(turn) / dt)
-
-    @property
     def hold(self) -> bool:
-        """Whether all one-axis joints are locked in place, whatever it takes; to be set."""
-        return bool(self.part.state.hold[self._own_one_axis].any())
+        """Whether joints, but floating ones, are locked in place, whatever it takes; to be set."""
+        return bool(self.part.state.hold[self._holdable()].any())
 
     @hold.setter
     def hold(self, value: bool) -> None:
-        self.part.state.hold[self._own_one_axis] = int(bool(value))
+        self.part.state.hold[self._holdable()] = int(bool(value))
         self.world.invalidate()
 
     @property
@@ -286,9 +241,20 @@ class Robot:
         """Give a link by name; raises UnknownNameError."""
         return self._part('link', self._links, name)
 
-    def joint(self, name: str) -> Joint:
-        """Give a joint of any type by name; raises UnknownNameError."""
+    def joint(self, name: str) -> Joint | ConstraintJoint:
+        """Give a joint of any type by name, of a loop too; raises UnknownNameError."""
+        if name in self.loop_joints:
+            return self.loop_joints[name]
         return self._part('joint', self._joints, name)
+
+    @property
+    def crawlers(self) -> tuple[Crawler, ...]:
+        """All continuous tracks, in the order of the description."""
+        return tuple(self._crawlers.values())
+
+    def crawler(self, name: str) -> Crawler:
+        """Give a continuous track by name; raises UnknownNameError."""
+        return self._part('crawler', self._crawlers, name)
 
     def device(self, name: str) -> Device:
         """Give a device by name; raises UnknownNameError."""
@@ -327,13 +293,28 @@ class Robot:
         self.part = part
         start = part.at.v + self.blueprint.first_v
         self._one_axis = slice(start, start + len(self.joint_names))
-        self._own_one_axis = np.array(
-            [start + k for k, name in enumerate(self.joint_names)
-             if self._joints[name].mimic is None], dtype=np.int64)
-        start_q = part.at.q + (0 if self.fixed_base else 7)
+        start_q = part.at.q + self.blueprint.first_q
         self._q = part.state.q[start_q : start_q + len(self.joint_names)]
-        self._dq, self._u = part.state.v[self._one_axis], part.state.u[self._one_axis]
-        self._index = {name: k for k, name in enumerate(self.joint_names)}
+        self._dq = part.state.v[self._one_axis]
+        self.bind_commands(part.state, self._one_axis)
+
+    def rebuild(
+        self, blueprint: Blueprint, carrier: Link | None, part: Part | None = None
+    ) -> None:
+        """
+        Hang, or move, the base in another way.
+
+        part: arrays for it; if None, the base's coordinates become zero and all else stays.
+        """
+        part = part or move_over(self.blueprint, self.part, blueprint)
+        self.blueprint, self.carrier = blueprint, carrier
+        for name, link in self._links.items():
+            link.placement = blueprint.links[name]
+        for geometry, shape in zip(self.geometries, blueprint.shapes, strict=True):
+            geometry.put_on(shape)
+        for cached in ('excluded', 'immobile'):
+            self.__dict__.pop(cached, None)
+        self.bind(part)
 
     @property
     def offsets(self) -> Offsets:
@@ -342,9 +323,14 @@ class Robot:
         return self.part.at
 
     @cached_property
+    def immobile(self) -> np.ndarray:
+        """Which of the robot's bodies no force moves, (nb,)."""
+        return engine.immobile_bodies(self.blueprint.model)
+
+    @cached_property
     def excluded(self) -> Pairs:
         """Which pairs of the robot's bodies never touch, by the state that it was added in."""
-        return excluded_bodies(self, self._collisions)
+        return excluded_bodies(self, self.collisions)
 
     def remember(self) -> None:
         """Make the present state the one that `World.reset` goes back to."""
@@ -361,13 +347,12 @@ class Robot:
             if name not in self._index:
                 raise UnknownNameError(
                     'one-axis joint', name, self.joint_names, f'robot {self.name!r}')
-        for name in self.joint_names:
-            joint = self._joints[name]
-            row = joint.parameter_row('limits')
-            if row[engine.LOWER] <= row[engine.UPPER]:
-                joint.q = min(max(0.0, row[engine.LOWER]), row[engine.UPPER])
-            if name in joint_positions:
-                joint.q = joint_positions[name]
+        for joint in self._joints.values():
+            for axis in joint.axes:
+                if axis.lower <= axis.upper:
+                    axis.q = min(max(0.0, axis.lower), axis.upper)
+            if joint.name in joint_positions:
+                joint.q = joint_positions[joint.name]
         for name in self.joint_names:
             law = self._joints[name].mimic
             if law is not None:
@@ -383,6 +368,13 @@ class Robot:
         """Forget what was computed from the model's parameters."""
         self.world.invalidate()
 
+    def wake(self) -> None:
+        """Let it be simulated if it was asleep, since its motors' commands changed."""
+        state, first = self.part.state, self.part.at.body
+        idle = state.idle[first : first + len(self.blueprint.model.kind)]
+        idle[idle == ASLEEP] = 0
+        self.world.forget_observations()
+
     def site(self, link: Link) -> np.ndarray:
         """Give a link's row of `engine.observe` at the present state."""
         return self.world.observed_sites()[self.first_site + self._site_of[link.name]]
@@ -393,44 +385,11 @@ class Robot:
         """Add a force at a world point and a torque to a body, for the next step call."""
         self.world.add_wrench(self.offsets.body + body, force, torque, point)
 
-    def joint_positions(self, joint: Joint) -> np.ndarray:
-        """Give the view of a joint's position coordinates."""
-        self._settle_for(joint)
-        at = self.part.at.q + self.blueprint.joint_q.get(joint.name, 0)
-        return self.part.state.q[at : at + joint.coordinates[0]]
-
-    def joint_velocities(self, joint: Joint) -> np.ndarray:
-        """Give the view of a joint's velocity coordinates."""
-        self._settle_for(joint)
-        return self.part.state.v[self._velocity_slice(joint)]
-
-    def joint_efforts(self, joint: Joint) -> np.ndarray:
-        """Give the view of a joint's efforts."""
-        self._settle_for(joint)
-        return self.part.state.u[self._velocity_slice(joint)]
-
-    def joint_accelerations(self, joint: Joint) -> np.ndarray:
-        """Give a joint's accelerations at the present state."""
-        return self.world.observed_accelerations()[self._velocity_slice(joint)]
-
-    def parameter_row(self, array: str, joint: Joint) -> np.ndarray:
-        """Give a one-axis joint's row of a model array."""
-        rows = getattr(self.part.model, array)
-        return rows[self.part.at.v + self.blueprint.joint_v[joint.name]]
-
-    def joint_body(self, joint: Joint) -> int | None:
-        """Give the number of the body that hangs on a joint, None if the joint is merged away."""
-        body = self.blueprint.joint_body.get(joint.name)
-        return None if body is None else self.offsets.body + body
-
-    def _settle_for(self, joint: Joint) -> None:
-        """Of several coordinates users get views, which are to stay valid."""
-        if joint.coordinates[1] > 1:
-            self.world.settle()
-
-    def _velocity_slice(self, joint: Joint) -> slice:
-        at = self.part.at.v + self.blueprint.joint_v.get(joint.name, 0)
-        return slice(at, at + joint.coordinates[1])
+    def _holdable(self) -> np.ndarray:
+        """Give the velocity coordinates that a hold locks: mimic joints follow those."""
+        own = self.blueprint.model
+        with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
+        return self.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
 
     def _part(self, kind: str, parts: dict, name: str):
         if name not in parts:

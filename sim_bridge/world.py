@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import hashlib
-import math
 from typing import Any
 
 import numpy as np
 
-from sim_bridge.assembly import contact_room, initial_state, present_state, restore_state
+from sim_bridge.assembly import (
+    contact_room,
+    initial_state,
+    present_state,
+    restore_state,
+    start_control,
+)
+from sim_bridge.constraint_joint import ConstraintJoint
 from sim_bridge.contacts import Contacts
+from sim_bridge.culprit import describe_not_finite
 from sim_bridge.description.shapes import Shape
 from sim_bridge.engine import step as stepper
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
@@ -33,10 +40,12 @@ from sim_bridge.link import Link
 from sim_bridge.population import Population
 from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
 from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport
+from sim_bridge.values import finite_vector
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
 _TABLEAU = np.array(TABLEAU)
+_GRAVITY = 'three finite numbers [m/s²]'
 
 
 class World(Population):
@@ -78,7 +87,7 @@ class World(Population):
         if isinstance(time_step, bool) or not (is_number and 1e-9 <= time_step <= 1.0):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
         self.time_step_ns = round(time_step * 1e9)
-        super().__init__(_checked_gravity(gravity))
+        super().__init__(finite_vector('gravity', gravity, 3, '', _GRAVITY))
         if solver not in _SOLVERS:
             raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
         if integrator not in _INTEGRATORS:
@@ -117,7 +126,7 @@ class World(Population):
 
     @gravity.setter
     def gravity(self, value: Sequence[float]) -> None:
-        self._gravity[:] = _checked_gravity(value)
+        self._gravity[:] = finite_vector('gravity', value, 3, '', _GRAVITY)
         self.invalidate()
 
     @property
@@ -180,20 +189,30 @@ class World(Population):
         """
         Put every robot back to where it was added, at rest and without efforts.
 
-        The sensors' noise begins again; changed parameters stay. time: also set the step count to
-        0.
+        The sensors' noise begins again; changed parameters stay, and so do the joints' controls,
+        whose targets are where the joints are. Crawlers stop. time: also set the step count to 0.
         """
         self.settle()
         if self._initial is None:
-            self._initial = initial_state(self.robots.values(), self._model)
+            self._initial = initial_state(
+                self.robots.values(), self._model, len(self._state.loop_wrench),
+                len(self._state.axis_q))
         state, frame = self._initial
+        control, axis_control = self._state.control.copy(), self._state.axis_control.copy()
         restore_state(state, self._state)
+        start_control(self._model, control, self._state)
+        self._state.axis_control[:] = axis_control
+        for joint in self._constraints.values():
+            joint.restart()
         self._model.frame[:] = frame
         self._is_observed = False
         self._pushed = False
         self._steps, self._pivots, self._converged = 0, 0, True
         if time:
             self.step_count = 0
+        for robot in self.robots.values():
+            for crawler in robot.crawlers:
+                crawler.speed = 0.0
         for device, _ in self._sites.devices:
             device.reset(self.seed)
 
@@ -205,13 +224,14 @@ class World(Population):
         devices = [device.save() for device, _ in self._sites.devices]
         parameters = [array.copy() for array in self._parameters()]
         return Snapshot(self.step_count, present_state(self._state), parameters, devices,
-                        self.materials.save(), self.present_filters())
+                        self.materials.save(), self.present_filters(),
+                        self.present_surroundings())
 
     def restore(self, snapshot: Snapshot) -> None:
         """
         Go back to a snapshot of this world.
 
-        Raises InvalidValueError where robots were added since.
+        Raises InvalidValueError where robots were added, or fixed or freed, since.
         """
         self.settle_contact()
         parameters = self._parameters()
@@ -221,6 +241,7 @@ class World(Population):
                 f'one of this world as it is, of {len(self._state.q)} positions')
         self.materials.restore(snapshot.materials)
         self.restore_filters(snapshot.filters)
+        self.restore_surroundings(snapshot.surroundings)
         # these wake all sleepers, so the state comes last
         self.settle_contact()
         self.make_room(contact_room(snapshot.state))
@@ -242,14 +263,17 @@ class World(Population):
         laws = self._surfaces.law[self._surfaces.pair]
         digest_into(
             [self.step_count, self.integrator, *self._options, *state, *self._parameters(),
-             self._geometry.excluded, laws, devices], digest)
+             self._model.medium_body, self._model.medium, self._geometry.excluded, laws, devices],
+            digest)
         return digest.hexdigest()
 
     def energy(self) -> Energy:
         """Give the energy of all robots."""
         self.observed_sites()
         bodies, velocities = body_count(self._model), velocity_count(self._model)
-        return Energy(*energy(self._observer.handle.table, 0, bodies, 0, velocities))
+        kinetic, potential = energy(self._observer.handle.table, 0, bodies, 0, velocities)
+        springs = sum(joint.potential_energy for joint in self._constraints.values())
+        return Energy(kinetic, potential + springs)
 
     def momentum(self) -> Momentum:
         """Give the momentum of all robots."""
@@ -310,9 +334,13 @@ class World(Population):
 
     def invalidate(self) -> None:
         """Forget observations and wake all, since the model's parameters changed."""
-        self._is_observed = False
+        self.forget_observations()
         if self._has_parts:
             self._state.idle[:] = 0
+
+    def forget_observations(self) -> None:
+        """Let the state be observed anew."""
+        self._is_observed = False
 
     def add_wrench(
         self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
@@ -324,25 +352,47 @@ class World(Population):
         self._state.wrench[body, 3:] += force
         self._pushed = True
 
+    def constraint_wrench(self, joint: ConstraintJoint) -> tuple[np.ndarray, np.ndarray]:
+        """Give force and torque about anchor2 of a joint on its second link, as observed."""
+        number, work = list(self._constraints).index(joint.key), self._observer.loop_work
+        body, origin = int(self._loops.body[number, 1]), None
+        if body >= 0:
+            origin = self._observer.workspace.pose[self._model.root[body], 9:12]
+        return joint.wrench_in(
+            number, self._loops, work.arm, work.impulse, self._state, origin)
+
+    def observed(self) -> Observer:
+        """Give what holds the present state's evaluation."""
+        self.observed_sites()
+        return self._observer
+
+    def observed_pose(self, body: int) -> np.ndarray:
+        """Give (12,) rotation by rows and origin of a body's frame, world."""
+        self.observed_sites()
+        return self._observer.workspace.pose[body]
+
     # --- inside ----------------------------------------------------------------------------------
 
     def _parameters(self) -> list[np.ndarray]:
         """List the arrays beside the state that can be changed."""
-        model, geometry = self._model, self._geometry
+        model, geometry, loops = self._model, self._geometry, self._loops
         return [
-            model.frame, model.passive, model.limits, model.gravity,
-            geometry.flags, geometry.material, geometry.group, geometry.mask, geometry.belt]
+            model.frame, model.passive, model.limits, model.motor, model.stop, model.gravity,
+            geometry.flags, geometry.material, geometry.group, geometry.mask, geometry.belt,
+            geometry.track, loops.frame, loops.reference, loops.erp, loops.cfm, loops.passive,
+            loops.limits, loops.motor, loops.stop]
 
     def connect(self) -> None:
         """Hand the robots' arrays to the engine."""
-        self._observer = make_observer(self._model, self._options, self._state)
+        self._observer = make_observer(
+            self._model, self._options, self._state, self._loops)
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
         self._is_observed = False
 
     def connect_contact(self) -> None:
         """Hand all arrays to the engine."""
         self._handles = make_contact_handles(
-            self._model, self._options, self._state, self._geometry, self._surfaces)
+            self._model, self._options, self._state, self._geometry, self._surfaces, self._loops)
         self._stepper = None
 
     def _table(self) -> np.ndarray:
@@ -373,7 +423,7 @@ class World(Population):
         self._pivots = max(self._pivots, pivots)
         self._converged = self._converged and status != stepper.NOT_CONVERGED
         if status == stepper.NOT_FINITE:
-            raise SimulationError(self._describe_not_finite())
+            raise SimulationError(describe_not_finite(self))
 
     def _next_sample(self, device: Any, end: int) -> int:
         """
@@ -394,34 +444,3 @@ class World(Population):
             sites = self.observed_sites()
             for device, site in due:
                 device.sample(sites[site], step)
-
-    def _describe_not_finite(self) -> str:
-        for robot in self.robots.values():
-            for name in robot.joint_names:
-                joint = robot.joint(name)
-                values = {'effort u': joint.u, 'position q': joint.q, 'velocity dq': joint.dq}
-                for what, value in values.items():
-                    if not math.isfinite(value):
-                        return (
-                            f'step {self.step_count + 1}: {what} = {value} at {joint.place}. '
-                            'Set it to a finite number; the state before the step is kept')
-            if not robot.fixed_base and not np.isfinite(robot.root_link.p).all():
-                return (
-                    f'step {self.step_count + 1}: position = {robot.root_link.p.tolist()} of the '
-                    f'base of robot {robot.name!r}. Set it by set_base_pose; the state before the '
-                    'step is kept')
-        return (
-            f'step {self.step_count + 1} of {self.time_step} s gives velocities that are not '
-            'finite; the state before it is kept. Reduce the time step, or look for a link '
-            'without inertia or an enormous effort')
-
-
-def _checked_gravity(value: Sequence[float]) -> np.ndarray:
-    """Give a gravity as a (3,) array; raises InvalidValueError."""
-    try:
-        gravity = np.array(value, dtype=float)
-    except (TypeError, ValueError):
-        gravity = np.array(np.nan)
-    if gravity.shape != (3,) or not np.isfinite(gravity).all():
-        raise InvalidValueError('gravity', value, 'three finite numbers [m/s²]')
-    return gravity

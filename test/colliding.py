@@ -15,6 +15,7 @@ from sim_bridge.engine.contact.problem import make_problem
 from sim_bridge.engine.contact.surface import LAW_SIZE, Surfaces
 from sim_bridge.engine.handle import Handle
 from sim_bridge.engine.join import join_models
+from sim_bridge.engine.loops.loops import make_loop_work, make_loops
 from sim_bridge.engine.model import FREE_SINGLE, Model
 from sim_bridge.engine.state import make_state
 from sim_bridge.engine.workspace import make_workspace
@@ -60,13 +61,14 @@ class Bodies:
         model = _free_bodies(len(records))
         self._state, self._workspace = make_state(model, room), make_workspace(model)
         self.contacts = make_contacts(room)
+        loops = make_loops([], model)
         options = make_options(h, margin=margin)._replace(
             detect_convex=DETECT_CONVEX.address, detect_surface=DETECT_SURFACE.address)
         self._handle = Handle(
             model, options, self._state, self._workspace, self.geometry,
             Surfaces(np.zeros((0, 0), np.int64), np.zeros((0, LAW_SIZE))),
             make_collision_scratch(self.geometry, room), self.contacts,
-            *make_problem(model, room, 0))
+            *make_problem(model, room, 0), loops, make_loop_work(model, loops))
 
     def collide(self, *poses, velocity=None):
         """Fill in the contacts at poses (R, p) and velocities (n, 6), angular before linear."""

@@ -99,6 +99,67 @@ def test_json_holds_every_finding(write, capsys):
     }
 
 
+CHAIN = (
+    '<robot name="r"><link name="world"/>'
+    + ''.join(
+        f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0"'
+        ' ixz="0" iyz="0"/></inertial></link>' for name in 'ab')
+    + '<joint name="i" type="continuous"><parent link="world"/><child link="a"/></joint>'
+    '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>'
+)
+EXTRA = """\
+joints:
+  - {name: rod, type: distance, link1: b, link2: world, position2: [0, 0, 0.5], distance: 0.4}
+"""
+
+
+def test_loops_and_mobility(capsys):
+    """Say how many loop joints there are, what is redundant, and in how many ways it can move."""
+    assert run('four_bar') == 0
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith('four_bar.urdf: no defects found')
+    assert second.endswith(
+        'four_bar.urdf: 1 loop joint; freedoms 3, constraints 5, 3 of them redundant: mobility 1')
+    assert run('delta') == 0
+    assert capsys.readouterr().out.endswith(
+        '5 loop joints; freedoms 18, constraints 15: mobility 3\n')
+
+
+def test_loops_as_json(capsys):
+    """Give programs every loop joint and the counts."""
+    assert run('four_bar', '--json') == 0
+    report = json.loads(capsys.readouterr().out)
+    (loop,) = report['loops']
+    assert (loop['name'], loop['type'], loop['link1'], loop['link2']) == (
+        'coupler_rocker', 'hinge', 'coupler', 'rocker')
+    assert loop['gap_at_zero'] < 1e-15
+    assert report['mobility'] == {
+        'freedoms': 3, 'constraints': 5, 'independent_constraints': 2, 'mobility': 1}
+    assert run('pendulum', '--json') == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report['loops'], report['mobility']) == ([], None)
+
+
+def test_extra_joints(write, capsys):
+    """Add the loop joints of a file, and say by how much they are open at zero."""
+    robot, extra = write(CHAIN), write(EXTRA, 'loops.yaml')
+    assert run(robot, '--extra-joints', extra) == 0
+    assert capsys.readouterr().out.splitlines()[1] == (
+        f"{robot}: 1 loop joint; open where all joints are at 0: 'rod' by 0.1 m; "
+        'freedoms 2, constraints 1, 1 of them redundant: mobility 2')
+
+
+def test_defects_of_extra_joints(write, tmp_path, capsys):
+    """Report them with the file and the line they stand in; tell a file that is not there."""
+    robot, extra = write(CHAIN), write(EXTRA.replace('link1: b', 'link1: c'), 'loops.yaml')
+    assert run(robot, '--extra-joints', extra) == 1
+    assert capsys.readouterr().out.splitlines() == [
+        f"""{extra}:2: error: joint 'rod' link1="c": no link has this name [unknown-link]""",
+        f'{extra}: 1 error']
+    assert run(robot, '--extra-joints', tmp_path / 'none.yaml') == 2
+    assert 'none.yaml: cannot be read' in capsys.readouterr().err
+
+
 def test_package_paths_and_xacro_arguments(write, tmp_path, capsys):
     """Pass both on, more than once."""
     (tmp_path / 'bot').mkdir()

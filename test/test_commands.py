@@ -1,4 +1,4 @@
-"""Effort commands: applied whole or not at all, clamped, timed out, and held until they come."""
+"""Commands: applied whole or not at all, clamped, timed out, and held until they come."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.ros import commands
 
 MS = 1_000_000
@@ -20,16 +20,16 @@ def robot(repository):
     return sb.World().load_urdf(repository / 'urdf' / 'arm.urdf')
 
 
-def make(robot, **options) -> commands.EffortCommands:
+def make(robot, **options) -> commands.RobotCommands:
     """Make commands of all joints in the robot's order."""
-    return commands.EffortCommands(robot, robot.joint_names, **options)
+    return commands.RobotCommands(robot, robot.joint_names, **options)
 
 
 def test_efforts_are_taken_by_name_and_by_order(robot):
     """Write what was commanded, and leave the joints that were not named."""
     taken = make(robot)
     taken.accept_ordered([1, 2, 3, 4, 5, 6, 7])
-    taken.accept_named(['joint_6', 'joint_2'], [60 / 2, 20.0])
+    taken.accept_named(['joint_6', 'joint_2'], effort=[60 / 2, 20.0])
     taken.apply(0)
     assert robot.u.tolist() == [1, 20, 3, 4, 5, 30, 7]
     assert taken.counts.accepted == 2
@@ -37,7 +37,7 @@ def test_efforts_are_taken_by_name_and_by_order(robot):
 
 def test_the_order_is_the_one_given(robot):
     """Take a list for the joints that were chosen, in their order."""
-    taken = commands.EffortCommands(robot, ['joint_3', 'joint_1'])
+    taken = commands.RobotCommands(robot, ['joint_3', 'joint_1'])
     taken.accept_ordered([3.0, 1.0])
     taken.apply(0)
     assert robot.u.tolist() == [1, 0, 3, 0, 0, 0, 0]
@@ -62,7 +62,7 @@ def test_efforts_are_clamped_to_the_limits_and_counted(robot):
         (['joint_1', 'elbow'], [1.0, 1.0], "unknown joint 'elbow'"),
         (['joint_1', 'joint_1'], [1.0, 2.0], 'each joint once'),
         (['joint_1', 'joint_2'], [1.0], '2 values'),
-        (['joint_1'], [], '1 values'),
+        (['joint_1'], [], 'positions, velocities or efforts'),
         ([], [], 'at least one joint name'),
         (['joint_1', 'joint_2'], [1.0, float('nan')], 'finite'),
         (['joint_1', 'joint_2'], [1.0, float('-inf')], 'finite'),
@@ -74,7 +74,7 @@ def test_a_bad_command_changes_nothing_and_is_counted(robot, names, efforts, sai
     taken.accept_ordered([7.0] * 7)
     taken.apply(0)
     with pytest.raises((UnknownNameError, InvalidValueError), match=said):
-        taken.accept_named(names, efforts)
+        taken.accept_named(names, effort=efforts)
     taken.apply(MS)
     assert robot.u.tolist() == [7.0] * 7
     assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
@@ -94,7 +94,7 @@ def test_a_list_of_the_wrong_size_is_refused_with_the_joints(robot):
 def test_an_unknown_ordered_joint_is_refused_at_the_start(robot):
     """Name the joint and the robot."""
     with pytest.raises(UnknownNameError, match="unknown joint 'joint_9' in robot 'arm'"):
-        commands.EffortCommands(robot, ['joint_1', 'joint_9'])
+        commands.RobotCommands(robot, ['joint_1', 'joint_9'])
 
 
 def test_the_robot_is_held_until_the_first_command(robot):
@@ -128,7 +128,7 @@ def test_commands_of_before_a_restart_are_forgotten(robot):
     taken.restart()
     taken.apply(0)
     assert robot.u.tolist() == [0.0] * 7
-    taken.accept_named(['joint_1'], [1.0])
+    taken.accept_named(['joint_1'], effort=[1.0])
     taken.apply(0)
     assert robot.u.tolist() == [1.0] + [0.0] * 6
 
@@ -152,7 +152,7 @@ def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
         assert robot.u.tolist() == [effort] * 7
         assert bool(robot.hold) == held
     assert taken.counts.timeouts == 1
-    taken.accept_named(['joint_2'], [2.0])
+    taken.accept_named(['joint_2'], effort=[2.0])
     taken.apply(151 * MS)
     assert not taken.is_timed_out
     assert not robot.hold
@@ -203,3 +203,140 @@ def test_an_infinite_effort_is_refused_where_there_is_no_limit(repository):
     taken.apply(0)
     assert free.u.tolist() == [-1.7e308]
     assert taken.counts.clamped == 0
+
+
+# --- motors and crawlers -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def driven(robot):
+    """Give the arm, its first four joints driven in the four ways, and its commands."""
+    for number, control in enumerate(('effort', 'velocity', 'position', 'servo'), start=1):
+        robot.joint(f'joint_{number}').control = control
+    return robot, make(robot)
+
+
+def targets(robot, *joints: str) -> list[tuple[float, float]]:
+    """Give where motors go: positions and velocities."""
+    found = [robot.joint(name) for name in joints]
+    return [(joint.target_position, joint.target_velocity) for joint in found]
+
+
+def test_each_joint_takes_what_its_control_goes_for(driven):
+    """Take positions and velocities for motors, and efforts for all, in one message or several."""
+    robot, taken = driven
+    taken.accept_named(['joint_3', 'joint_4'], [0.5, -1.0], [0.1, 0.2], [3.0, 4.0])
+    taken.accept_named(['joint_2'], velocity=[0.7])
+    taken.accept_named(['joint_1', 'joint_2'], effort=[1.0, 2.0])
+    taken.apply(0)
+    assert targets(robot, 'joint_3', 'joint_4') == [(0.5, 0.1), (-1.0, 0.2)]
+    assert robot.joint('joint_2').target_velocity == 0.7
+    assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
+    # a position alone is one to rest at; what is not named goes on as it did
+    taken.accept_named(['joint_3'], [0.25])
+    taken.apply(MS)
+    assert targets(robot, 'joint_3', 'joint_4') == [(0.25, 0.0), (-1.0, 0.2)]
+    assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_lists_may_hold_what_each_control_is_named_after(driven):
+    """Take what ros2_control's topic-based hardware sends for joints of several interfaces."""
+    robot, taken = driven
+    names = ['joint_4', 'joint_1', 'joint_2', 'joint_3']
+    taken.accept_named(names, [0.4, 0.3], [0.2], [0.1])
+    taken.apply(0)
+    assert targets(robot, 'joint_4', 'joint_3') == [(0.4, 0.0), (0.3, 0.0)]
+    assert robot.joint('joint_2').target_velocity == 0.2
+    assert robot.u.tolist() == [0.1] + [0.0] * 6
+
+
+@pytest.mark.parametrize(
+    ('names', 'lists', 'said'),
+    [
+        (['joint_1'], {'position': [0.1]},
+         "position of robot 'arm', joint 'joint_1': its control is 'effort', which does not take "
+         'it. Set parameter control.joint_1 to position or servo'),
+        (['joint_1'], {'velocity': [0.1]}, 'to velocity or position or servo'),
+        (['joint_2'], {'position': [0.1], 'velocity': [0.1]}, "its control is 'velocity'"),
+        (['joint_3'], {'position': [float('nan')]}, r'positions .* finite values \[rad or m\]'),
+        (['joint_3'], {'position': [0.1], 'velocity': [float('inf')]}, 'velocities'),
+        (['joint_3', 'joint_1'], {'position': [0.1, 0.2]}, "joint 'joint_1'"),
+        (['joint_3', 'joint_4', 'joint_1'], {'position': [0.1]}, '3 values, one position'),
+        (['joint_3'], {'position': [0.1], 'effort': [float('nan')]}, 'efforts'),
+    ],
+)
+def test_what_a_joint_does_not_take_is_refused_whole(driven, names, lists, said):
+    """Say why and what would help, count it, and change nothing."""
+    robot, taken = driven
+    taken.accept_named(['joint_3'], [0.3])
+    taken.apply(0)
+    before = targets(robot, 'joint_3', 'joint_4'), robot.u.tolist()
+    with pytest.raises((StateError, InvalidValueError), match=said):
+        taken.accept_named(names, **lists)
+    taken.apply(MS)
+    assert (targets(robot, 'joint_3', 'joint_4'), robot.u.tolist()) == before
+    assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
+
+
+def test_a_control_changes_without_a_jerk(robot):
+    """Begin at the present position, at rest; forget targets of before, but not efforts."""
+    taken = make(robot)
+    robot.joint('joint_2').q = 0.8
+    taken.accept_named(['joint_2'], effort=[5.0])
+    taken.set_control('joint_2', 'servo', 100.0, 10.0)
+    with pytest.raises(StateError, match="joint 'joint_1'"):
+        taken.accept_named(['joint_1', 'joint_2'], [0.0, 0.0])
+    taken.apply(0)
+    joint = robot.joint('joint_2')
+    assert (joint.control, joint.kp, joint.kd) == ('servo', 100.0, 10.0)
+    assert targets(robot, 'joint_2') == [(0.8, 0.0)]
+    assert robot.u[1] == 5.0
+    taken.accept_named(['joint_2'], [1.2])
+    taken.set_control('joint_2', 'velocity', 100.0, 10.0)
+    taken.accept_named(['joint_2'], velocity=[0.3])
+    taken.apply(MS)
+    assert targets(robot, 'joint_2') == [(0.8, 0.3)]
+    # new gains alone leave the target where it was
+    taken.set_control('joint_2', 'velocity', 50.0, 5.0)
+    taken.apply(2 * MS)
+    assert targets(robot, 'joint_2') == [(0.8, 0.3)]
+    assert joint.kp == 50.0
+
+
+@pytest.mark.parametrize('policy', ['zero', 'hold', 'last'])
+def test_motors_stop_where_they_are_when_commands_cease(robot, policy):
+    """Keep the joints in place, but by 'last'; go on with what a later command names alone."""
+    robot.joint('joint_2').control = 'velocity'
+    robot.joint('joint_3').control = 'position'
+    taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
+    taken.accept_named(['joint_2', 'joint_3'], [1.5], [0.4])
+    taken.apply(0)
+    robot.world.step(10)
+    taken.apply(10 * MS)
+    goes_on = policy == 'last'
+    assert robot.joint('joint_2').target_velocity == (0.4 if goes_on else 0.0)
+    assert robot.joint('joint_3').target_position == (1.5 if goes_on else robot.joint('joint_3').q)
+    taken.accept_named(['joint_1'], effort=[1.0])
+    taken.apply(11 * MS)
+    assert robot.joint('joint_2').target_velocity == (0.4 if goes_on else 0.0)
+    taken.restart()
+    assert targets(robot, 'joint_3') == [(robot.joint('joint_3').q, 0.0)]
+    assert robot.joint('joint_2').target_velocity == 0.0
+
+
+def test_crawlers_take_velocities_and_nothing_else(repository):
+    """Run at the speeds commanded by name, and stop when commands cease."""
+    vehicle = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf')
+    taken = commands.RobotCommands(vehicle, [], timeout_ns=10 * MS, timeout_policy='zero')
+    taken.accept_named(['right_track_joint', 'left_track_joint'], velocity=[0.4, 0.3])
+    taken.apply(0)
+    assert [crawler.speed for crawler in vehicle.crawlers] == [0.3, 0.4]
+    taken.accept_named(['right_track_joint'], velocity=[-0.1])
+    taken.apply(MS)
+    assert [crawler.speed for crawler in vehicle.crawlers] == [0.3, -0.1]
+    with pytest.raises(StateError, match="crawler 'left_track_joint': it takes a velocity"):
+        taken.accept_named(['left_track_joint'], effort=[1.0])
+    with pytest.raises(UnknownNameError, match="Did you mean 'left_track_joint'"):
+        taken.accept_named(['left_track'], velocity=[1.0])
+    taken.apply(11 * MS)
+    assert [crawler.speed for crawler in vehicle.crawlers] == [0.0, 0.0]

@@ -7,6 +7,7 @@ from pathlib import Path
 from contact_worlds import add_block, G, grounded
 import numpy as np
 import pytest
+from robots import joint, link, robot
 import yaml
 
 import sim_bridge as sb
@@ -188,3 +189,18 @@ def test_force_sensors_feel_what_the_contacts_say():
         assert felt == pytest.approx(push - carried, rel=1e-6, abs=1e-6 * np.linalg.norm(push))
     imu = robot.devices(sb.ImuSensor)[0]
     assert np.linalg.norm(imu.dv) == pytest.approx(G, rel=1e-4)
+
+
+def test_arm_of_a_fixed_robot_lies_on_the_ground():
+    """Touch what never moves, too: the robot's base is welded to the world, its arm is not."""
+    world = grounded()
+    arm = link('arm', 2.0, (0.2, 0.0, 0.0)).replace(
+        '</link>', '<collision><origin xyz="0.5 0 0"/><geometry><sphere radius="0.1"/></geometry>'
+        '</collision></link>')
+    hinge = joint('hinge', 'world', 'arm', 'continuous', (0, 1, 0), (0, 0, 0.1))
+    arm = world.load_urdf(robot(link('world', 0.0), arm, hinge)).link('arm')
+    world.step(200)
+    push = world.contacts.force_on(arm)
+    # about the hinge: friction, which may jam the arm, at 0.1 m, the ground at 0.5 m
+    assert 0.5 * push[2] + 0.1 * push[0] == pytest.approx(2.0 * G * 0.2, rel=1e-9)
+    np.testing.assert_allclose(arm.wc, (0.2, 0.0, 0.1), atol=1e-9)

@@ -120,7 +120,7 @@ def test_inertia_of_a_tree_is_pinocchios(example_robots, name):
     }
     for joint in reversed(tree.parents_first(description)):
         if joint.type is not JointType.FIXED:
-            subspace = inertia._subspace(joint)
+            subspace = inertia.motion_subspace(joint)
             v = model.idx_vs[model.getJointId(joint.name)]
             met = (subspace.T @ rigid[joint.child] @ subspace).item()
             assert met == pytest.approx(mass_matrix[v, v], rel=1e-9)

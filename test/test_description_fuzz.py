@@ -39,6 +39,14 @@ WHOLE = """<?xml version="1.0"?>
   <sensor name="s" type="gyroscope"><parent link="c"/><origin xyz="0 0 0" rpy="0 0 0"/></sensor>
   <ros2_control name="x" type="system"><sensor name="y"><state_interface name="force.x"/>
     <param name="joint">k</param></sensor></ros2_control>
+  <sim_bridge><joint name="loop" type="universal"><link1 name="b" xyz="0 0 1" rpy="0 0 1"/><link2
+    name="c" quat_xyzw="0 0 0 1"/><axis xyz="0 0 1"/><axis2 xyz="1 0 0"/><limit lower="-1"
+    upper="inf"/><dynamics damping="1"/><compliance erp="0.2" cfm="1e-6"/></joint>
+    <crawler link="a" axis="0 1 0"/></sim_bridge>
+  <gazebo><joint name="sdf" type="revolute"><parent>a</parent><child>c</child><pose
+    relative_to="j">0 0 1 0 0 0</pose><axis><xyz expressed_in="k">0 0 1</xyz><limit><lower>-1
+    </lower></limit><dynamics><damping>1</damping></dynamics></axis></joint>
+    <plugin filename="gz-sim-track-controller-system"><link>c</link></plugin></gazebo>
 </robot>
 """
 TOKEN = re.compile(r'<[^>]*>|"[^"]*"|[^<>"]+')

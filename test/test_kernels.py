@@ -16,8 +16,8 @@ ENGINE = Path(engine.__file__).parent
 # parameters that carry many arrays: what a kernel may write into, and what never changes
 MUTABLE = {
     'state', 'ws', 'contacts', 'laws', 'islands', 'rows', 'solution', 'response', 'direct',
-    'scratch'}
-CONSTANT = {'model', 'options', 'surfaces'}
+    'scratch', 'work'}
+CONSTANT = {'model', 'options', 'surfaces', 'loops'}
 
 # what makes a function a kernel
 MARKS = {'kernel', 'subroutine', 'entry'}

@@ -19,6 +19,8 @@ from sim_bridge.ros.parameters import SimulatorParameters
 # of a parser that the message packages import when they are first used
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
+BLOCKS = {'sensors', 'control', 'gains'}
+
 
 @pytest.fixture
 def make_node(ros_environment):
@@ -133,7 +135,7 @@ def test_ros_loads_the_parameter_file(make_node, repository):
     """Start a node with the whole file: ROS reads it, and the values arrive."""
     file = repository / 'config' / 'sim_bridge.yaml'
     node = make_node('--params-file', str(file), '-r', '__ns:=/left')
-    assert len(node._parameter_overrides) == len(specifications(SimulatorParameters)) - 1
+    assert len(node._parameter_overrides) == len(specifications(SimulatorParameters)) - len(BLOCKS)
     assert declare(node, SimulatorParameters) == SimulatorParameters()
 
 
@@ -141,7 +143,7 @@ def test_declared_parameters_have_types_and_ranges(make_node):
     """Describe to ROS what the table says."""
     node = make_node()
     declare(node, SimulatorParameters)
-    assert set(specifications(SimulatorParameters)) - {'sensors'} <= set(node._parameters)
+    assert set(specifications(SimulatorParameters)) - BLOCKS <= set(node._parameters)
     factor = node.describe_parameter('real_time_factor')
     assert factor.type == ParameterType.PARAMETER_DOUBLE
     assert (

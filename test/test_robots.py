@@ -14,13 +14,19 @@ from sim_bridge.description import check_description, load_description
 from sim_bridge.description.model import SensorKind
 
 FOLDER = Path(__file__).parent.parent / 'urdf'
-NAMES = ('pendulum', 'double_pendulum', 'arm', 'floating_box', 'quadruped')
-FREE = ('floating_box', 'quadruped')
+NAMES = (
+    'pendulum', 'double_pendulum', 'arm', 'floating_box', 'quadruped', 'four_bar', 'delta',
+    'tracked_vehicle')
+FREE = ('floating_box', 'quadruped', 'tracked_vehicle')
 LEGS = ('lf', 'rf', 'lh', 'rh')
 
 MASSES = {'pendulum': 1.0, 'double_pendulum': 2.0, 'arm': 20.2, 'floating_box': 10.0,
-          'quadruped': 14.22}
-DOFS = {'pendulum': 1, 'double_pendulum': 2, 'arm': 7, 'floating_box': 0, 'quadruped': 12}
+          'quadruped': 14.22, 'four_bar': 8.47, 'delta': 6.5, 'tracked_vehicle': 50.0}
+# of the foot of the arm and of what else is bolted to the world
+GROUNDED = {'arm': 4.0, 'four_bar': 8.0, 'delta': 5.0}
+# of the tree; loops take some of them away
+DOFS = {'pendulum': 1, 'double_pendulum': 2, 'arm': 7, 'floating_box': 0, 'quadruped': 12,
+        'four_bar': 3, 'delta': 18, 'tracked_vehicle': 0}
 
 
 def path_of(name):
@@ -134,8 +140,8 @@ def test_robot_loads_as_pinocchio_reads_it(name):
     robot = sb.World().load_urdf(path_of(name))
     assert robot.fixed_base == (name not in FREE)
     assert robot.mass == pytest.approx(MASSES[name], rel=1e-12)
-    grounded = 4.0 if name == 'arm' else 0.0  # the arm's foot
-    assert pin.computeTotalMass(truth) == pytest.approx(robot.mass - grounded, rel=1e-12)
+    moving = robot.mass - GROUNDED.get(name, 0.0)
+    assert pin.computeTotalMass(truth) == pytest.approx(moving, rel=1e-12)
     assert len(robot.joint_names) == DOFS[name]
     assert set(robot.joint_names) == set(truth.names) - {'universe', 'root_joint'}
     if name in ('arm', 'quadruped'):
@@ -213,7 +219,10 @@ def test_sensor_frames_are_links(name):
 
 @pytest.mark.parametrize(
     ('name', 'carrier', 'place'),
-    [('arm', 'tool_flange', (0.0, 0.0, 0.018)), ('quadruped', 'trunk', (-0.01, 0.0, 0.02))],
+    [
+        ('arm', 'tool_flange', (0.0, 0.0, 0.018)), ('quadruped', 'trunk', (-0.01, 0.0, 0.02)),
+        ('tracked_vehicle', 'chassis', (0.1, 0.0, 0.07)),
+    ],
 )
 def test_imu_link_sits_where_its_comment_says(name, carrier, place):
     """Have the IMU's frame parallel to its carrier's."""
@@ -287,3 +296,19 @@ def test_ros2_control_names_every_joint_and_its_limits(name):
         assert bounds == {'min': -limits[joint.get('name')], 'max': limits[joint.get('name')]}
         states = [state.get('name') for state in joint.findall('state_interface')]
         assert states == ['position', 'velocity', 'effort']
+
+
+def test_tracked_vehicle_stands_on_two_crawlers():
+    """Have tracks 0.44 m apart, run by the names of their joints, that reach 0.14 m down."""
+    description = load_description(path_of('tracked_vehicle'))
+    tracks = {one.name: one for one in description.crawlers}
+    assert tracks.keys() == {'left_track_joint', 'right_track_joint'}
+    places = {name: description.joints[name].origin.position for name in tracks}
+    left, right = places['left_track_joint'], places['right_track_joint']
+    np.testing.assert_allclose(left - right, [0.0, 0.44, 0.0], atol=1e-15)
+    for name, one in tracks.items():
+        assert one.axis.tolist() == [0.0, 1.0, 0.0]
+        wheels = [shape for shape in description.links[one.link].collisions
+                  if shape.kind == 'cylinder']
+        assert sorted(shape.pose.position[0] for shape in wheels) == [-0.25, 0.25]
+        assert places[name][2] - wheels[0].size[0] == pytest.approx(-0.14, abs=1e-15)

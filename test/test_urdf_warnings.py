@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from loop_cases import LOOP_ERRORS, LOOP_WARNINGS
 import pytest
 from test_urdf_errors import ERRORS
 from urdf_cases import (
@@ -315,12 +316,14 @@ def test_every_code_of_the_sources_is_tested(repository):
     elsewhere = {
         'unreadable', 'xacro', 'xacro-missing', 'unknown-key', 'sensor-type', 'not-yaml'}
     assert codes >= elsewhere
-    assert codes - elsewhere <= ERRORS.keys() | WARNINGS.keys()
+    tables = (ERRORS, WARNINGS, LOOP_ERRORS, LOOP_WARNINGS)
+    assert codes - elsewhere <= set().union(*tables)
 
 
 def test_nothing_reaches_the_terminal(capfd):
     """Read files full of what urdf-parser-py warns of, and files it refuses, in silence."""
-    for listed in [*WARNINGS.values(), *ERRORS.values()]:
+    tables = (WARNINGS, ERRORS, LOOP_WARNINGS, LOOP_ERRORS)
+    for listed in (rows for table in tables for rows in table.values()):
         for lines, *_ in listed:
             check_description(robot(lines))
     assert capfd.readouterr() == ('', '')

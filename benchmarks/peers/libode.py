@@ -52,9 +52,16 @@ get_velocity = _declare('dBodyGetLinearVel', reals, _pointer)
 get_angular = _declare('dBodyGetAngularVel', reals, _pointer)
 create_hinge = _declare('dJointCreateHinge', _pointer, _pointer, _pointer)
 create_slider = _declare('dJointCreateSlider', _pointer, _pointer, _pointer)
+create_joint = {kind: _declare(f'dJointCreate{kind}', _pointer, _pointer, _pointer) for kind in (
+    'Ball', 'Hinge', 'Slider', 'Universal', 'Hinge2', 'Piston', 'Fixed')}
+place_joint = {what: _declare(f'dJointSet{what}', None, _pointer, real, real, real) for what in (
+    'BallAnchor', 'HingeAnchor', 'HingeAxis', 'SliderAxis', 'UniversalAnchor', 'UniversalAxis1',
+    'UniversalAxis2', 'Hinge2Anchor', 'Hinge2Axis1', 'Hinge2Axis2', 'PistonAnchor', 'PistonAxis')}
+set_fixed = _declare('dJointSetFixed', None, _pointer)
 attach = _declare('dJointAttach', None, _pointer, _pointer, _pointer)
 hinge_anchor = _declare('dJointSetHingeAnchor', None, _pointer, real, real, real)
 hinge_axis = _declare('dJointSetHingeAxis', None, _pointer, real, real, real)
+slider_parameter = _declare('dJointSetSliderParam', None, _pointer, ctypes.c_int, real)
 slider_axis = _declare('dJointSetSliderAxis', None, _pointer, real, real, real)
 seed_random = _declare('dRandSetSeed', None, ctypes.c_ulong)
 world_step = _declare('dWorldStep', ctypes.c_int, _pointer, real)

@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import discovery_defaults, require_ros, set_prefix
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
-from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
+from sim_bridge.ros.robot_parameters import (
+    controller_for,
+    CONTROLLERS,
+    DEFAULT_CONTROLLER,
+    DEFAULT_ROBOT,
+    parameter_file_beside,
+)
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
-
-CONTROLLERS = ('pd', 'computed_torque')
 
 # A first start compiles the kernels, which takes minutes where many share few processors.
 START_LIMIT_S = 900.0
@@ -64,7 +68,9 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         '--world', metavar='FILE', help='scene file: ground, objects, materials and robots'
     )
     parser.add_argument(
-        '--controller', choices=(*CONTROLLERS, 'none'), default='pd', help='default: %(default)s'
+        '--controller', choices=(*CONTROLLERS, 'none'),
+        help='default: the one that the parameter file beside the robot is for, else '
+        f'{DEFAULT_CONTROLLER}'
     )
     parser.add_argument('--params', metavar='FILE', help='YAML file with parameters of the nodes')
     parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
@@ -92,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
     set_prefix()
     os.environ.update(discovery_defaults(os.environ))
     console = Console(sys.stdout)
-    robots = [namespace for namespace, _ in _controlled(args)]
+    robots = [namespace for namespace, *_ in _controlled(args)]
     watched = robots[0] if robots else ''
     return supervise(build_commands(args), args.namespace, args.duration, console, watched)
 
@@ -119,7 +125,7 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     python = [sys.executable, '-m']
     controlled = list(_controlled(args))
     # what the user gives comes last, and so goes before what lies beside the robot
-    own = [item for name, beside in controlled if not name for item in beside]
+    own = [item for name, _, beside in controlled if not name for item in beside]
     commands = {
         'simulator': [
             *python, 'sim_bridge', 'node', '--ros-args', *_namespace(args.namespace),
@@ -127,16 +133,16 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
         ],
     }
     if args.controller != 'none':
-        module = f'sim_bridge.control.{args.controller}_controller'
-        for name, beside in controlled:
+        for name, controller, beside in controlled:
+            module = f'sim_bridge.control.{args.controller or controller}_controller'
             namespace = '/'.join(filter(None, (args.namespace.strip('/'), name)))
             commands[f'{name} controller'.strip()] = [
                 *python, module, '--ros-args', *_namespace(namespace), *beside, *shared]
     return commands
 
 
-def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
-    """Give namespace and parameter file, as arguments, of every robot to control."""
+def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
+    """Give namespace, controller and parameter file, as arguments, of every robot to control."""
     robots = []
     if args.world:
         from sim_bridge.description.scene import read_scene
@@ -146,7 +152,8 @@ def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, list[str]]]:
         robots.append(('', args.robot or DEFAULT_ROBOT))
     for namespace, robot in robots:
         file = parameter_file_beside(robot)
-        yield namespace, [] if file is None else ['--params-file', str(file)]
+        beside = [] if file is None else ['--params-file', str(file)]
+        yield namespace, controller_for(robot), beside
 
 
 def _namespace(name: str) -> list[str]:

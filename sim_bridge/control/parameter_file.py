@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sim_bridge.control.computed_torque_controller import ComputedTorqueParameters
 from sim_bridge.control.pd_controller import PdParameters
+from sim_bridge.control.velocity_controller import VelocityParameters
 from sim_bridge.ros.parameter_table import to_yaml
 from sim_bridge.ros.parameters import SimulatorParameters
 
@@ -15,6 +16,7 @@ TABLES = {
     'sim_bridge': SimulatorParameters,
     'pd_controller': PdParameters,
     'computed_torque_controller': ComputedTorqueParameters,
+    'velocity_controller': VelocityParameters,
 }
 
 _HEAD = """\

@@ -1,19 +1,27 @@
 """Robot descriptions: URDF and xacro files read, checked and given as plain data."""
 
+from sim_bridge.description.loops import gap, link_poses, Mobility, mobility
 from sim_bridge.description.report import DescriptionError, Finding, Report
 from sim_bridge.description.resources import find_robot, resolve_uri, share_directory
 from sim_bridge.description.sensors import add_sensors
-from sim_bridge.description.urdf import check_description, load_description
+from sim_bridge.description.urdf import check_description, examine_description, load_description
+from sim_bridge.description.yaml_constraints import add_extra_joints
 from sim_bridge.description.yaml_sensors import sensors_from_mapping
 
 __all__ = [
     'DescriptionError',
     'Finding',
+    'Mobility',
     'Report',
+    'add_extra_joints',
     'add_sensors',
     'check_description',
+    'examine_description',
     'find_robot',
+    'gap',
+    'link_poses',
     'load_description',
+    'mobility',
     'resolve_uri',
     'sensors_from_mapping',
     'share_directory',

@@ -3,8 +3,8 @@ From a robot description to the arrays of `engine.Model`.
 
 Links that are fixed to each other become one body, unless a force-torque sensor sits on the joint
 between them: such a joint stays, welded, so that its reaction can be measured. Every link keeps
-its place on its body. A planar joint becomes two prismatic joints and a revolute one; a floating
-joint starts a tree of its own, since nothing passes through it.
+its place on its body. A joint of several axes becomes bodies without mass, see `stages`; a
+floating joint starts a tree of its own, since nothing passes through it.
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ from sim_bridge.description.model import (
     JointLimits,
     JointType,
     Mimic,
+    Mount,
     RobotDescription,
     SensorKind,
 )
 from sim_bridge.description.placed import Placed
+from sim_bridge.description.stages import axis_frame, coordinate_counts, Stage, stages_of
 from sim_bridge.engine import model as engine
+from sim_bridge.engine.medium import MEDIUM_SIZE
 from sim_bridge.errors import InvalidValueError
 
 _WORLD = 'world'
+_STOP_ERP = 0.2  # share of a joint's excess beyond its rigid stop that one step takes back
 
 
 @dataclass(frozen=True)
@@ -68,9 +72,11 @@ class Blueprint:
 
     model: its arrays, numbered from 0, without gravity.
     fixed_base: whether the root link is welded to the world.
+    mount: the joint that the root link hangs on, if it is neither welded nor free. Its bodies come
+        first, the first without a parent; it is none of `joint_names`, but has coordinates.
     links: where each link is.
     joint_names: the one-axis joints in the order of the description; their coordinates are
-        consecutive, from velocity `first_v`.
+        consecutive, from velocity `first_v` and position `first_q`.
     joint_v, joint_q: first velocity and position index of every joint that moves.
     joint_body: the body that hangs on each joint that is not merged away.
     shapes: what collides.
@@ -81,6 +87,8 @@ class Blueprint:
     links: dict[str, Placement]
     joint_names: tuple[str, ...]
     first_v: int
+    first_q: int
+    mount: Mount | None = None
     joint_v: dict[str, int] = field(default_factory=dict)
     joint_q: dict[str, int] = field(default_factory=dict)
     joint_body: dict[str, int] = field(default_factory=dict)
@@ -92,39 +100,35 @@ def compile_robot(
     fixed_base: bool | None = None,
     shapes: Iterable[LinkShape] = (),
     is_kinematic: bool = False,
+    mount: Mount | None = None,
 ) -> Blueprint:
     """
     Compile a description.
 
     fixed_base: weld the root link to the world; None: only where the root link is called 'world'.
     shapes: what of its links collides. is_kinematic: the base moves as it is told to, whatever
-    pushes it.
-    Raises InvalidValueError where the base is free but nothing fixed to it has mass.
+    pushes it. mount: the joint that the root link hangs on; then it is neither fixed nor free.
+    Raises InvalidValueError where the base is free but nothing fixed to it has mass, and for
+    joints whose parameters do not go together.
     """
     if fixed_base is None:
         fixed_base = description.root == _WORLD
     fixed_base = fixed_base or not description.links
     base = engine.GROUND if fixed_base else engine.KINEMATIC if is_kinematic else engine.FREE
-    return _Compiler(description, base, shapes).compile()
-
-
-def axis_frame(axis: np.ndarray) -> np.ndarray:
-    """Give a rotation (3, 3) that takes z to the unit vector `axis`."""
-    x, y, z = axis
-    if z < 0.0:
-        # half a turn first: the formula below loses all precision towards z = -1
-        return axis_frame(-axis) @ np.diag([1.0, -1.0, -1.0])
-    v = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
-    return np.eye(3) + v + v @ v / (1.0 + z)
+    return _Compiler(description, base, shapes, mount).compile()
 
 
 class _Compiler:
     """The bodies made so far, in parent-first order."""
 
-    def __init__(self, description: RobotDescription, base: int, shapes: Iterable[LinkShape]):
+    def __init__(
+        self, description: RobotDescription, base: int, shapes: Iterable[LinkShape],
+        mount: Mount | None,
+    ):
         self._description = description
         self._base = base
-        self._fixed_base = base == engine.GROUND
+        self._mount = mount
+        self._fixed_base = base == engine.GROUND and mount is None
         self._shapes = tuple(shapes)
         self._children: dict[str, list[JointDescription]] = {
             name: [] for name in description.links}
@@ -148,28 +152,35 @@ class _Compiler:
         """
         Fix the order of coordinates.
 
-        A free base, the one-axis joints as described, then planar and floating ones.
+        A free base or what takes its place, the one-axis joints as described, then the others.
         """
         joints = self._description.joints.values()
         one_axis = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
         single = [joint for joint in joints if joint.type in one_axis]
+        others = [joint for joint in joints if joint.type not in (*one_axis, JointType.FIXED)]
         self._joint_names = tuple(joint.name for joint in single)
-        self._first_v = v = 0 if self._fixed_base else 6
-        q = 0 if self._fixed_base else 7
         self._joint_v, self._joint_q = {}, {}
-        sizes = {JointType.PLANAR: (3, 3), JointType.FLOATING: (7, 6)}
-        for joint in [*single, *(joint for joint in joints if joint.type in sizes)]:
-            self._joint_v[joint.name], self._joint_q[joint.name] = v, q
-            nq, nv = sizes.get(joint.type, (1, 1))
-            q, v = q + nq, v + nv
+        self._stages: dict[str, tuple[Stage, ...]] = {}
+        q, v = (0, 0) if self._fixed_base else (7, 6)
+        if self._mount is not None:
+            q, v = self._number(self._mount.joint, 0, 0)
+        self._first_q, self._first_v = q, v
+        for joint in [*single, *others]:
+            q, v = self._number(joint, q, v)
         self._nv = v
+
+    def _number(self, joint: JointDescription, q: int, v: int) -> tuple[int, int]:
+        """Give a joint the coordinates from q and v on; give the next."""
+        self._joint_v[joint.name], self._joint_q[joint.name] = v, q
+        self._stages[joint.name] = stages_of(joint)
+        nq, nv = coordinate_counts(joint)
+        return q + nq, v + nv
 
     def compile(self) -> Blueprint:
         # depth first without recursion: real chains are deeper than Python's stack likes
         pending = []
         if self._description.root:
-            base = self._add_body(-1, self._base, np.eye(3), np.zeros(3), 0, 0)
-            pending.append((self._description.root, base, np.eye(3), np.zeros(3)))
+            pending.append((self._description.root, *self._begin()))
         while pending:
             link, body, rotation, position = pending.pop()
             self._place(link, body, rotation, position)
@@ -178,8 +189,27 @@ class _Compiler:
         model = self._model()
         self._check_free_bodies(model)
         return Blueprint(model, self._fixed_base, self._links, self._joint_names, self._first_v,
-                         self._joint_v, self._joint_q, self._joint_body,
-                         tuple(map(self._on_body, self._shapes)))
+                         self._first_q, self._mount, self._joint_v, self._joint_q,
+                         self._joint_body, tuple(map(self._on_body, self._shapes)))
+
+    def _begin(self) -> tuple[int, np.ndarray, np.ndarray]:
+        """Add what carries the root link; give its body and its frame there."""
+        if self._mount is None:
+            base = self._add_body(-1, self._base, np.eye(3), np.zeros(3), 0, 0)
+            return base, np.eye(3), np.zeros(3)
+        joint, child = self._mount.joint, self._mount.child
+        place = f'robot {self._description.name!r}'
+        if joint.type is JointType.FLOATING:
+            raise InvalidValueError(
+                'type of the mount', joint.type.value, 'that of a joint that holds something',
+                place)
+        if joint.name in self._description.joints:
+            raise InvalidValueError(
+                'name of the mount', joint.name, 'one that none of its joints has', place)
+        # a fixed one stays, too: what it is welded to is not of this model
+        self._measured.add(joint.name)
+        body, rotation, position = self._attach(joint, -1, np.eye(3), np.zeros(3))
+        return body, rotation @ child.rotation, position + rotation @ child.position
 
     def _on_body(self, shape: LinkShape) -> BodyShape:
         """Place a shape on the body that its link is part of."""
@@ -251,29 +281,27 @@ class _Compiler:
             child = self._add_body(-1, engine.FREE, np.eye(3), np.zeros(3), q, v)
             self._joint_body[joint.name] = child
             return child, np.eye(3), np.zeros(3)
-        to_axis = axis_frame(joint.axis)
-        if joint.type is JointType.PLANAR:
-            # along the plane's x, along its y (each the z of its own body), about its normal
-            x_to_z = axis_frame(np.array([1.0, 0.0, 0.0]))
-            y_to_z = axis_frame(np.array([0.0, 1.0, 0.0]))
-            along_x, along_y = rotation @ to_axis @ x_to_z, x_to_z.T @ y_to_z
-            body = self._add_body(body, engine.PRISMATIC, along_x, position, q, v)
-            body = self._add_body(body, engine.PRISMATIC, along_y, np.zeros(3), q + 1, v + 1)
-            child = self._add_body(body, engine.REVOLUTE, y_to_z.T, np.zeros(3), q + 2, v + 2)
-        else:
-            kind = engine.PRISMATIC if joint.type is JointType.PRISMATIC else engine.REVOLUTE
-            child = self._add_body(body, kind, rotation @ to_axis, position, q, v)
-        self._joint_body[joint.name] = child
-        return child, to_axis.T, np.zeros(3)
+        for stage in self._stages[joint.name]:
+            to_axis = axis_frame(stage.axis)
+            at_q = q if joint.type is JointType.BALL else q + stage.coordinate
+            body = self._add_body(
+                body, stage.kind, rotation @ to_axis, position, at_q, v + stage.coordinate)
+            # from here on in the stage's frame
+            rotation, position = to_axis.T, np.zeros(3)
+        self._joint_body[joint.name] = body
+        return body, rotation, position
 
     def _model(self) -> engine.Model:
         passive = np.zeros((self._nv, 5))
         limits = np.tile([-np.inf, np.inf, np.inf, np.inf], (self._nv, 1))
+        motor = np.tile([0.0, 0.0, np.inf], (self._nv, 1))
+        stop = np.tile([0.0, _STOP_ERP, 0.0], (self._nv, 1))
         mimic, mimic_law = [], []
-        for name in self._joint_names:
-            joint, v = self._description.joints[name], self._joint_v[name]
-            _set_passive(passive[v], joint.dynamics)
-            _set_limits(limits[v], joint)
+        for name, stages in self._stages.items():
+            for stage in stages:
+                v = self._joint_v[name] + stage.coordinate
+                _set_passive(passive[v], stage.dynamics)
+                _set_limits(limits[v], stage.limits)
         for name in self._joint_names:
             joint = self._description.joints[name]
             if joint.mimic is not None:
@@ -298,9 +326,14 @@ class _Compiler:
             inertia=np.array([_combine(masses) for masses in self._masses]).reshape(-1, 10),
             passive=passive,
             limits=limits,
+            motor=motor,
+            stop=stop,
             mimic=np.array(mimic, np.int64).reshape(-1, 2),
             mimic_law=np.array(mimic_law, float).reshape(-1, 2),
             q_of_v=q_of_v,
+            weight=np.ones(len(self._parent)),
+            medium_body=np.zeros(0, np.int64),
+            medium=np.zeros((0, MEDIUM_SIZE)),
             gravity=np.zeros(3),
         )
 
@@ -311,18 +344,16 @@ def _set_passive(row: np.ndarray, dynamics: JointDynamics) -> None:
     row[engine.FRICTION] = dynamics.friction
 
 
-def _set_limits(row: np.ndarray, joint: JointDescription) -> None:
-    limits: JointLimits = joint.limits
-    if joint.type is not JointType.CONTINUOUS:
-        row[engine.LOWER], row[engine.UPPER] = limits.lower, limits.upper
-    row[engine.EFFORT] = limits.effort
+def _set_limits(row: np.ndarray, limits: JointLimits) -> None:
+    row[engine.LOWER], row[engine.UPPER] = limits.lower, limits.upper
+    row[engine.EFFORT], row[engine.VELOCITY] = limits.effort, limits.velocity
 
 
 def _move_to_master(
     passive: np.ndarray, limits: np.ndarray, v: int, master: int, law: Mimic
 ) -> None:
     """
-    Let a mimic joint's stops and friction act on the joint it follows, where they are one.
+    Let a mimic joint's stops, friction and speed limit act on the joint it follows, once for both.
 
     Stops that the other's contradict are left out, as the report says.
     """
@@ -334,6 +365,9 @@ def _move_to_master(
     passive[master, engine.FRICTION] += abs(law.multiplier) * passive[v, engine.FRICTION]
     limits[v, engine.LOWER], limits[v, engine.UPPER] = -np.inf, np.inf
     passive[v, engine.FRICTION] = 0.0
+    if law.multiplier != 0.0:
+        limits[master, engine.VELOCITY] = min(
+            limits[master, engine.VELOCITY], limits[v, engine.VELOCITY] / abs(law.multiplier))
 
 
 def _combine(masses: list[tuple[Inertial, np.ndarray, np.ndarray]]) -> np.ndarray:

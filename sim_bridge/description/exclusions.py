@@ -43,7 +43,7 @@ def adjacent_bodies(model: engine.Model, has_shape: np.ndarray) -> Pairs:
     welded: dict[int, list[int]] = {}
     head = np.arange(len(model.parent))
     for body, kind in enumerate(model.kind):
-        if kind == engine.WELD:
+        if kind == engine.WELD and model.parent[body] >= 0:
             head[body] = head[model.parent[body]]
         welded.setdefault(int(head[body]), []).append(body)
 

@@ -17,7 +17,9 @@ import numpy as np
 from sim_bridge.description.joints import ONE_AXIS
 from sim_bridge.description.model import JointDescription, JointType, RobotDescription
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.stages import stages_of
 from sim_bridge.description.tree import parents_first
+from sim_bridge.engine import model as engine
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import Inertial, LinkDescription
@@ -96,11 +98,13 @@ def check_joints(description: RobotDescription, findings: Findings) -> dict[str,
     }
     rigid = {name: inertia.copy() for name, inertia in articulated.items()}
     for joint in reversed(parents_first(description)):
-        subspace = _subspace(joint)
+        subspace = motion_subspace(joint)
         inertia, whole = articulated[joint.child], rigid[joint.child]
         if subspace.shape[1]:
             seen = inertia @ subspace
-            felt = subspace.T @ seen + joint.dynamics.armature * np.eye(subspace.shape[1])
+            felt = subspace.T @ seen
+            for number, stage in enumerate(stages_of(joint)):
+                felt[number, number] += stage.dynamics.armature
             unreduced = subspace.T @ whole @ subspace
             felt, joints[joint.name] = _judge(joint, felt, unreduced, findings)
             inertia = inertia - seen @ np.linalg.solve(felt, seen.T)
@@ -156,22 +160,15 @@ def _spatial_inertia(inertial: Inertial | None) -> np.ndarray:
     return spatial
 
 
-def _subspace(joint: JointDescription) -> np.ndarray:
+def motion_subspace(joint: JointDescription) -> np.ndarray:
     """Give the (6, n) velocities a joint allows, linear before angular, in the child frame."""
-    if joint.type is JointType.FIXED:
-        return np.zeros((6, 0))
     if joint.type is JointType.FLOATING:
         return np.eye(6)
-    columns = np.zeros((6, 1))
-    if joint.type is JointType.PRISMATIC:
-        columns[:3, 0] = joint.axis
-        return columns
-    columns[3:, 0] = joint.axis
-    if joint.type is JointType.PLANAR:
-        # the two directions in the plane are the rest of an orthonormal basis that starts with its
-        # normal
-        in_plane = np.linalg.svd(joint.axis.reshape(1, 3))[2][1:].T
-        columns = np.hstack([np.vstack([in_plane, np.zeros((3, 2))]), columns])
+    stages = stages_of(joint)
+    columns = np.zeros((6, len(stages)))
+    for column, stage in zip(columns.T, stages, strict=True):
+        column[:3] = stage.axis if stage.kind == engine.PRISMATIC else 0.0
+        column[3:] = 0.0 if stage.kind == engine.PRISMATIC else stage.axis
     return columns
 
 

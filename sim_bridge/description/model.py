@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 
 class JointType(enum.Enum):
-    """The joint types of the URDF specification."""
+    """
+    The joint types of the URDF specification, and ODE's that it lacks.
+
+    BALL: turns about its origin. UNIVERSAL: turns about `axis`, fixed on the parent link, then
+    about `axis2`, fixed on the child. HINGE2: likewise, and where it has a suspension slides along
+    `axis` too: a wheel that is steered. PISTON: slides along `axis`, and turns about it.
+    """
 
     REVOLUTE = 'revolute'
     CONTINUOUS = 'continuous'
@@ -32,6 +38,32 @@ class JointType(enum.Enum):
     FIXED = 'fixed'
     FLOATING = 'floating'
     PLANAR = 'planar'
+    BALL = 'ball'
+    UNIVERSAL = 'universal'
+    PISTON = 'piston'
+    HINGE2 = 'hinge2'
+
+
+class ConstraintType(enum.Enum):
+    """
+    What two links that a loop joint connects can still do to each other; ODE's names of joints.
+
+    BALL: turn about the anchor. HINGE: turn about the axis. SLIDER: slide along it. UNIVERSAL:
+    turn about an axis of each link, at right angles. HINGE2: likewise, at any angle, like a
+    steered wheel. FIXED: nothing. PISTON: slide along the axis and turn about it (Choreonoid's
+    fourth, beside ball, hinge and fixed). PLANAR: slide in the plane that is normal to the axis
+    and turn in it. DISTANCE: everything that keeps the anchors as far apart (ODE: DBall).
+    """
+
+    BALL = 'ball'
+    HINGE = 'hinge'
+    SLIDER = 'slider'
+    UNIVERSAL = 'universal'
+    HINGE2 = 'hinge2'
+    FIXED = 'fixed'
+    PISTON = 'piston'
+    PLANAR = 'planar'
+    DISTANCE = 'distance'
 
 
 class SensorKind(enum.Enum):
@@ -113,13 +145,14 @@ class ContactDescription:
 
 @dataclass(frozen=True, eq=False)
 class LinkDescription:
-    """A URDF link."""
+    """A URDF link. gravity: whether it acts on the link."""
 
     name: str
     inertial: Inertial | None = None
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
     contact: ContactDescription = ContactDescription()
+    gravity: bool = True
     line: int = 0
 
 
@@ -192,11 +225,16 @@ class SafetyLimits:
 @dataclass(frozen=True, eq=False)
 class JointDescription:
     """
-    A URDF joint.
+    A joint.
 
     origin: the joint frame, which is the child link's frame at position 0, in the parent link's
     frame.
     axis: (3,) unit vector in the joint frame; for planar joints the normal of the plane.
+    limits, dynamics: of the coordinate along or about `axis`, a piston's along it; those of ball
+    joints, damping and armature only, hold in all directions.
+    axis2: (3,) the other axis of a universal or hinge2 joint, not along the first; at position 0.
+    limits2, dynamics2: about it, and of a piston's turns.
+    suspension: of a hinge2 joint's slide along `axis`; None: it does not slide.
     """
 
     name: str
@@ -209,6 +247,78 @@ class JointDescription:
     dynamics: JointDynamics = JointDynamics()
     mimic: Mimic | None = None
     safety: SafetyLimits | None = None
+    axis2: np.ndarray | None = None
+    limits2: JointLimits = JointLimits()
+    dynamics2: JointDynamics = JointDynamics()
+    suspension: JointDynamics | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Mount:
+    """
+    The joint that a root link hangs on, at another robot's body or in the world.
+
+    joint: its origin is in the frame of what carries it; `parent` and `child` mean nothing.
+    child: the root link's frame, at position 0, in the joint frame.
+    """
+
+    joint: JointDescription
+    child: Pose = field(default_factory=Pose)
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintDescription:
+    """
+    A joint between two links that the tree does not have: it closes a loop.
+
+    link1, link2: names; link2 is '' for the world. position1, position2: (3,) the anchor in each
+    link's frame [m]; position2 None: where position1 is when the robot is put together.
+    axis: (3,) unit vector in the frame of link1, where the type has one. axis2: likewise in that
+    of link2 (universal, hinge2), else None.
+    rotation: (3, 3) the orientation of link2's frame in link1's where the joint's coordinates are
+    0: what a fixed joint, a slider and the like keep, and where a hinge begins to count. None: as
+    when the robot is put together.
+    distance: of the anchors [m], for a distance joint. None: as when the robot is put together.
+    limits, dynamics: of the coordinate of link2 against link1: a hinge's angle about the axis,
+    what a slider or a piston has slid along it. Of a hinge2, dynamics are those of its suspension
+    along the axis, which is rigid without stiffness. Other types have none.
+    erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
+    N m]; None: rigid.
+    """
+
+    name: str
+    type: ConstraintType
+    link1: str
+    link2: str
+    position1: np.ndarray
+    position2: np.ndarray | None = None
+    axis: np.ndarray | None = None
+    axis2: np.ndarray | None = None
+    rotation: np.ndarray | None = None
+    distance: float | None = None
+    limits: JointLimits = JointLimits()
+    dynamics: JointDynamics = JointDynamics()
+    erp: float | None = None
+    cfm: float | None = None
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class CrawlerDescription:
+    """
+    A link whose surface runs around it: a continuous track, or a belt.
+
+    name: of the joint through which its speed [m/s] is commanded: the fixed one that carries the
+    link, or a name of its own.
+    axis: (3,) unit vector in the link's frame, about which the surface runs: where the outward
+    normal of a contact is n, along axis × n (Choreonoid's pseudo continuous track). With y for the
+    axis of a vehicle that looks along x, positive speeds drive it forwards.
+    """
+
+    name: str
+    link: str
+    axis: np.ndarray
     line: int = 0
 
 
@@ -274,6 +384,7 @@ class RobotDescription:
     links, joints: by name, in file order; root: the name of the one link that is no joint's child.
     source: the file's path, or '<string>'. xml: the URDF text as the robot_description topic
     publishes it (after xacro). report: what was wrong and could be lived with.
+    constraints: joints that close loops of the tree. crawlers: links that are continuous tracks.
     """
 
     name: str
@@ -284,3 +395,5 @@ class RobotDescription:
     report: Report
     source: str = '<string>'
     xml: str = ''
+    constraints: tuple[ConstraintDescription, ...] = ()
+    crawlers: tuple[CrawlerDescription, ...] = ()

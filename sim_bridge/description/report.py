@@ -127,8 +127,12 @@ class Report:
                 counts.append(f'{len(findings)} {word}{"s" if len(findings) > 1 else ""}')
         return ', '.join(counts)
 
-    def to_json(self) -> str:
-        """Give the report as JSON: source, ok, counts of errors and warnings, every finding."""
+    def to_json(self, **more: object) -> str:
+        """
+        Give the report as JSON: source, ok, counts of errors and warnings, every finding.
+
+        more: what else to put in, by key.
+        """
         return json.dumps(
             {
                 'source': self.source,
@@ -136,6 +140,7 @@ class Report:
                 'errors': len(self.errors),
                 'warnings': len(self.warnings),
                 'findings': [asdict(finding) for finding in self.findings],
+                **more,
             },
             indent=2,
             ensure_ascii=False,

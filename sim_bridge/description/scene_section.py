@@ -85,7 +85,11 @@ class Section:
         self, content: Mapping[str, Any], path: str, findings: Findings, line: int = 0,
         name: str = '',
     ):
-        """Read `content`, which stands at a dotted key path; name: the path's last key."""
+        """
+        Read `content`, which stands at a dotted key path; name: the path's last key.
+
+        In findings the first key of the path is the element, the rest its name.
+        """
         self.name = name
         self._content = content
         self._path = path
@@ -111,10 +115,18 @@ class Section:
 
     def error(self, key: str, value: object, message: str) -> None:
         """Note a defect of a key."""
-        lines = getattr(self._content, 'lines', {})
-        place = Place('world', self._path.partition('.')[2], lines.get(key, self.line))
         shown = '' if value is None or value == '' else str(value)
-        self._findings.error('bad-value', place, message, key, shown)
+        self._findings.error('bad-value', self.place(key), message, key, shown)
+
+    def place(self, key: str = '') -> Place:
+        """Give the place of a key, or of the section itself."""
+        lines = getattr(self._content, 'lines', {})
+        element, _, name = self._path.partition('.')
+        return Place(element or 'world', name, lines.get(key, self.line))
+
+    def rename(self, path: str) -> None:
+        """Let findings call the section by another path."""
+        self._path = path
 
     def make(self, build: Callable[[], _Made]) -> _Made | None:
         """Give what a function builds; None, with its error noted, where it refuses the values."""
@@ -259,8 +271,7 @@ class Section:
         given = self.vector('orientation', 4, None)
         if given is not None:
             text = ' '.join(map(repr, given))
-            place = Place('world', self._path.partition('.')[2], self.line)
-            rotation = read_quaternion(text, place, self._findings, 'orientation')
+            rotation = read_quaternion(text, self.place(), self._findings, 'orientation')
             turn = tuple(quaternion_from_matrix(rotation).tolist())
         return {'position': self.vector('position', 3, (0.0, 0.0, 0.0)), 'orientation': turn}
 
@@ -284,7 +295,9 @@ class Section:
             return None
         lines = getattr(self._content, 'lines', {})
         path = f'{self._path}.{key}' if self._path else str(key)
-        return Section(value, path, self._findings, lines.get(key, self.line), str(key))
+        # of an item in a list, the line of its first key
+        first = next(iter(getattr(value, 'lines', {}).values()), self.line)
+        return Section(value, path, self._findings, lines.get(key, first), str(key))
 
 
 def _number(value: object) -> float | None:

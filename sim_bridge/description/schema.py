@@ -162,7 +162,8 @@ JOINT = Schema(
 )
 
 # read elsewhere or by others; anything else under <robot> is unknown
-ROBOT_TAGS = frozenset(
-    {'link', 'joint', 'gazebo', 'ros2_control', 'sensor', 'material', 'transmission', 'mujoco'}
-)
+ROBOT_TAGS = frozenset({
+    'link', 'joint', 'gazebo', 'sim_bridge', 'ros2_control', 'sensor', 'material', 'transmission',
+    'mujoco',
+})
 ROBOT_ATTRIBUTES = frozenset({'name', 'version'})

@@ -8,7 +8,6 @@ imu noise, and the frame keys of the gazebo_ros plugins inside a sensor.
 from __future__ import annotations
 
 from dataclasses import replace
-import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -16,10 +15,11 @@ from sim_bridge.description.clean import parse_numbers
 from sim_bridge.description.gazebo import element_text
 from sim_bridge.description.model import Pose, SensorDescription, SensorKind
 from sim_bridge.description.noise import read_axis_noise, read_classic_noise
-from sim_bridge.description.poses import read_only, read_quaternion
+from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.rotation import matrix_from_rpy
 from sim_bridge.description.schema import Numbers
+from sim_bridge.description.sdf_values import read_pose
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -185,25 +185,13 @@ def _read_imu(node: Element, place: Place, findings: Findings) -> dict[str, obje
 
 
 def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:
-    """Read SDF's `<pose>`: x y z roll pitch yaw, also in degrees or with a quaternion."""
     if node is None:
         return Pose()
     place = place.child('pose', node.line)
     if node.get('relative_to'):
         message = 'not supported: poses count from the link'
         findings.warning('pose-reference', place, message, 'relative_to', node.get('relative_to'))
-    quaternion = node.get('rotation_format') == 'quat_xyzw'
-    numbers = Numbers(7, '0 0 0 0 0 0 1') if quaternion else Numbers(6)
-    text = element_text(node)
-    values = parse_numbers(text, numbers, place, findings, '')
-    if values is None:
-        return Pose()
-    position, angles = read_only(values[:3]), values[3:]
-    if quaternion:
-        return Pose(position, read_quaternion(' '.join(map(repr, angles)), place, findings, ''))
-    if _BOOLEANS.get(node.get('degrees', 'false').lower()):
-        angles = [math.radians(angle) for angle in angles]
-    return Pose(position, read_only(matrix_from_rpy(angles)))
+    return read_pose(node, place, findings)
 
 
 def _read_origin(node: Element, place: Place, findings: Findings) -> Pose:

@@ -28,7 +28,10 @@ def check_tree(
         place = Place('joint', joint.name, joint.line)
         if joint.child in parent_joint:
             other = parent_joint[joint.child]
-            message = f'already the child of joint {other.name!r} in line {other.line}'
+            message = (
+                f'already the child of joint {other.name!r} in line {other.line}; '
+                'a joint that closes a loop belongs into <sim_bridge>'
+            )
             findings.error(
                 'two-parents', place.child('child', joint.line), message, 'link', joint.child
             )
@@ -47,6 +50,15 @@ def check_tree(
         )
         findings.error('several-roots', Place('link', second.name, second.line), message)
     return roots[0] if roots else ''
+
+
+def is_tree(description: RobotDescription) -> bool:
+    """Tell whether every link is reached from the root, by one way."""
+    children = [joint.child for joint in description.joints.values()]
+    if len(set(children)) < len(children) or description.root in children:
+        return False
+    reached = {joint.child for joint in parents_first(description)}
+    return reached | {description.root} == set(description.links)
 
 
 def _report_cycles(parent_joint: Mapping[str, JointDescription], findings: Findings) -> None:

@@ -17,8 +17,18 @@ import xml.etree.ElementTree as ET
 
 from urdf_parser_py.urdf import URDF
 
-from sim_bridge.description import gazebo, gazebo_contact, inertia, meshes, sensors, xacro_file
+from sim_bridge.description import (
+    crawlers,
+    extension,
+    gazebo,
+    gazebo_contact,
+    inertia,
+    meshes,
+    sensors,
+    xacro_file,
+)
 from sim_bridge.description.clean import clean, clean_or_drop
+from sim_bridge.description.constraints import attach
 from sim_bridge.description.document import Document, Element, parse_document, read_source
 from sim_bridge.description.joints import build_joint
 from sim_bridge.description.links import build_link
@@ -41,7 +51,9 @@ from sim_bridge.description.schema import (
     ROBOT_TAGS,
     SHAPE,
 )
+from sim_bridge.description.sdf_joints import read_gazebo_joints
 from sim_bridge.description.tree import check_mimic_limits, check_tree, resolve_mimics
+from sim_bridge.description.yaml_constraints import add_extra_joints
 
 
 def load_description(
@@ -50,6 +62,7 @@ def load_description(
     xacro_args: Mapping[str, object] | None = None,
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
+    extra_joints: str | Path | Mapping[str, object] | None = None,
 ) -> RobotDescription:
     """
     Read a robot description.
@@ -58,15 +71,19 @@ def load_description(
     xacro_args: the values of the xacro file's arguments, by name.
     package_paths: where to look for `package://` files, before the places the environment names.
     extra_sensors: devices to add to those the description declares.
+    extra_joints: a YAML file, or a mapping as it would hold, of joints that close loops.
 
     Raises DescriptionError, with every defect in its `report`, if the description cannot be
-    simulated. What can be lived with is in the description's own `report`.
+    simulated, or else the extra joints cannot. What can be lived with is in the description's own
+    `report`.
 
     """
-    description, report = _read(source, xacro_args, package_paths, extra_sensors)
+    description, report = examine_description(
+        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)
     if description is None or not report.ok:
         raise DescriptionError(report)
-    return replace(description, report=report)
+    description = replace(description, report=report)
+    return description if extra_joints is None else add_extra_joints(description, extra_joints)
 
 
 def check_description(
@@ -77,15 +94,18 @@ def check_description(
     extra_sensors: Iterable[SensorDescription] = (),
 ) -> Report:
     """Give the report of a description that `load_description` would make, without raising it."""
-    return _read(source, xacro_args, package_paths, extra_sensors)[1]
+    return examine_description(
+        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)[1]
 
 
-def _read(
+def examine_description(
     source: str | Path,
-    xacro_args: Mapping[str, object] | None,
-    package_paths: Iterable[str | Path],
-    extra_sensors: Iterable[SensorDescription],
+    *,
+    xacro_args: Mapping[str, object] | None = None,
+    package_paths: Iterable[str | Path] = (),
+    extra_sensors: Iterable[SensorDescription] = (),
 ) -> tuple[RobotDescription | None, Report]:
+    """Give what could be read of a description, None if nothing could be, and its report."""
     findings = Findings()
     name, data = read_source(source, findings)
     label = name
@@ -142,7 +162,12 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
         report=Report(source),
         source=source,
         xml=document.text,
+        crawlers=crawlers.read_crawlers(root, links, joints, findings),
     )
+    extension.check_extension(root, findings)
+    loops = [*extension.read_joints(root, findings)]
+    loops += read_gazebo_joints(root, description, findings)
+    description = replace(description, constraints=attach(loops, description, findings))
     if tree_root:
         inertia.check_links(description, findings)
         if not findings.report(source).errors:

@@ -18,6 +18,18 @@ from sim_bridge.engine.inertia import (
     start_articulated,
 )
 from sim_bridge.engine.jit import kernel
+from sim_bridge.engine.laws import (
+    MOTOR,
+    SERVO,
+    SERVO_BASE,
+    SERVO_DAMPING,
+    SERVO_EFFORT,
+    SERVO_LAG,
+    SERVO_SLOPE,
+    SERVO_SPRING,
+    side_of,
+    STOP_SLOPE,
+)
 from sim_bridge.engine.model import (
     ARMATURE,
     DAMPING,
@@ -25,12 +37,10 @@ from sim_bridge.engine.model import (
     FREE_SINGLE,
     GROUND,
     KINEMATIC,
-    PRISMATIC,
-    REVOLUTE,
     STIFFNESS,
     WELD,
 )
-from sim_bridge.engine.state import STUCK
+from sim_bridge.engine.state import LOCKED, MOTOR_SIDE, STOP_SIDE
 from sim_bridge.engine.vec3 import add, dot, load3, load_v, scale, store3, sub
 
 
@@ -48,51 +58,116 @@ def is_immobile(joint):
 
 
 @kernel
+def has_axis(joint):
+    """Tell whether a body has one velocity coordinate: turns about, or slides along, its axis."""
+    return WELD < joint < FREE
+
+
+@kernel
 def factorize(
     parent, kind, v_index, passive,  # model
     mode, axis, rigid, h,  # state (read)
-    articulated_out, hinge_out,
+    law_inout, articulated_out, hinge_out,
 ):
-    """
-    Eliminate the tree.
+    """Start from the bodies' own inertias, and eliminate the trees."""
+    start_trees(kind, rigid, articulated_out)
+    eliminate(parent, kind, v_index, passive,
+              mode, axis, h,
+              law_inout, articulated_out, hinge_out)
 
-    articulated_out: the articulated inertias. hinge_out: each joint's U = IA S, its effective
-    inertia D = Sᵀ U + armature + implicit terms, and 1 / D, or 0 where it is locked.
 
-    The implicit terms make the velocity after a step of h seconds solve the damped, sprung
-    equation: the spring acts at the middle of the position change (h² k / 4) and the damper with
-    the weight of the (1, 2) Padé approximant of exp(-h d / D), which is third order and does not
-    ring however large the damping. With h = 0 there are none.
-    """
-    for body in range(parent.shape[0]):
+@kernel
+def start_trees(kind, rigid, articulated_out):
+    """Start the articulated inertias from the bodies' own."""
+    for body in range(kind.shape[0]):
         if not is_immobile(kind[body]):
             start_articulated(rigid, body, articulated_out)
+
+
+@kernel
+def eliminate(
+    parent, kind, v_index, passive,  # model
+    mode, axis, h,  # state (read)
+    law_inout, articulated_inout, hinge_out,
+):
+    """
+    Eliminate the trees.
+
+    articulated_inout: the bodies' own inertias, on return the articulated ones. hinge_out: each
+    joint's U = IA S, its effective inertia D = Sᵀ U + armature + implicit terms, and 1 / D, or 0
+    where it is locked. law_inout: servos get their slopes.
+    """
     for body in range(parent.shape[0] - 1, -1, -1):
         joint = kind[body]
         if is_immobile(joint):
             continue
         hinge = hinge_out[body]
-        if joint == REVOLUTE or joint == PRISMATIC:
+        if has_axis(joint):
             at = v_index[body]
             s, t = load3(axis, body, 0), load3(axis, body, 3)
-            n, f = mul_articulated(articulated_out, body, s, t)
+            n, f = mul_articulated(articulated_inout, body, s, t)
             store3(hinge_out, body, 0, n)
             store3(hinge_out, body, 3, f)
             d = dot(s, n) + dot(t, f) + passive[at, ARMATURE]
-            hd = h * passive[at, DAMPING]
-            if hd > 0.0:
-                d += hd * (3.0 * d + hd) / (6.0 * d + hd)
-            d += 0.25 * h * h * passive[at, STIFFNESS]
+            d = implicit_inertia(passive, at, mode[at], d, h, law_inout[at])
             hinge[6] = d
-            hinge[7] = 0.0 if mode[at] >= STUCK else 1.0 / d
+            hinge[7] = 0.0 if mode[at] >= LOCKED else 1.0 / d
         elif joint == WELD:
             hinge[7] = 0.0
         else:
-            factor_free(body, articulated_out)
+            factor_free(body, articulated_inout)
             continue
         above = carrier(parent, kind, body)
         if above >= 0:
-            add_articulated(hinge_out, above, body, articulated_out)
+            add_articulated(hinge_out, above, body, articulated_inout)
+
+
+@kernel
+def implicit_inertia(passive, joint, mode, d, h, law_inout):
+    """
+    Give a joint's inertia d with what makes springs and dampers implicit in a step of h seconds.
+
+    The velocity after the step solves the damped, sprung equation: a spring acts at the middle of
+    the position change (h² k / 4) and all dampers together with the weight of the (1, 2) Padé
+    approximant of exp(-h d / D), which is third order and does not ring however large the damping.
+    A servo is such a spring and damper where it is not clamped; an elastic stop has a slope of its
+    own. With h = 0 there are none.
+    """
+    hd = h * passive[joint, DAMPING]
+    total = d + 0.25 * h * h * passive[joint, STIFFNESS]
+    if law_inout[MOTOR] == SERVO:
+        both = hd + h * law_inout[SERVO_DAMPING]
+        stiffness = servo_stiffness(d, h * law_inout[SERVO_SPRING])
+        spring = (1.0 + 3.0 * stiffness) * law_inout[SERVO_SPRING]
+        law_inout[SERVO_EFFORT] = law_inout[SERVO_BASE] + stiffness * law_inout[SERVO_LAG]
+        law_inout[SERVO_SLOPE] = spring + law_inout[SERVO_DAMPING] * damper_weight(d, both)
+        if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
+            total += h * spring
+            hd = both
+    if hd > 0.0:
+        total += hd * damper_weight(d, hd)
+    if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
+        total += h * law_inout[STOP_SLOPE]
+    return total
+
+
+@kernel
+def damper_weight(d, hd):
+    """Give the weight of the velocity at the end of a step in the effort of a damper."""
+    return (3.0 * d + hd) / (6.0 * d + hd)
+
+
+@kernel
+def servo_stiffness(d, spring):
+    """
+    Tell from 0 to 1 how far the step is too long for a servo's oscillation.
+
+    spring: h² kp / 4. Fourth order in h for short steps; a half where h is 2 / ω.
+    """
+    if spring == 0.0:
+        return 0.0
+    ratio = d / spring
+    return 1.0 / (1.0 + ratio * ratio)
 
 
 @kernel
@@ -116,7 +191,7 @@ def solve(
             continue
         above = carrier(parent, kind, body)
         n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
-        if joint == REVOLUTE or joint == PRISMATIC:
+        if has_axis(joint):
             at = v_index[body]
             w = rhs[at]
             if hinge[body, 7] != 0.0:

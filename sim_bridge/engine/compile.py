@@ -15,11 +15,12 @@ import sys
 
 from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
+from sim_bridge.engine.loops.stage import LOOPS
 from sim_bridge.engine.stages import Stage
 
 STAGES = {
     'DETECT': DETECT, 'DETECT_CONVEX': DETECT_CONVEX, 'DETECT_SURFACE': DETECT_SURFACE,
-    'CONTACT': CONTACT, 'NEWTON': NEWTON, 'SHARE': SHARE}
+    'CONTACT': CONTACT, 'NEWTON': NEWTON, 'SHARE': SHARE, 'LOOPS': LOOPS}
 
 
 def compile_side_by_side(stages: Iterable[Stage]) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from sim_bridge.engine.elements import position_of
 from sim_bridge.engine.handle import open_model, open_state, open_workspace
 from sim_bridge.engine.inertia import mul_rigid
 from sim_bridge.engine.jit import entry
+from sim_bridge.engine.medium import LIFTED, point_from_origin
 from sim_bridge.engine.model import ARMATURE, REFERENCE, STIFFNESS
-from sim_bridge.engine.vec3 import add, cross, dot, load3, store3
+from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, store3
 
 
 @entry
@@ -16,7 +18,7 @@ def energy(table, first_body, last_body, first_v, last_v):
 
     Those are the bodies first_body <= i < last_body and the joints of the velocity coordinates
     first_v <= i < last_v. Kinetic with the rotors' (armature) share; potential of gravity, zero at
-    the world's origin, and of joint springs.
+    the world's origin, and of joint springs. What gravity does not act on has none.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     kinetic, potential = 0.0, 0.0
@@ -29,12 +31,16 @@ def energy(table, first_body, last_body, first_v, last_v):
         m = ws.rigid[body, 0]
         for k in range(3):
             potential -= model.gravity[k] * (ws.rigid[body, 1 + k] + m * o[k])
+    for row in range(model.medium.shape[0]):
+        body = model.medium_body[row]
+        if first_body <= body < last_body:
+            p_O = point_from_origin(model.root, ws.pose, body, model.medium[row])
+            p = add(load3(ws.pose, model.root[body], 9), p_O)
+            potential += model.medium[row, LIFTED] * dot(load_v(model.gravity, 0), p)
     for joint in range(first_v, last_v):
-        at = model.q_of_v[joint]
-        if at >= 0:
-            kinetic += 0.5 * model.passive[joint, ARMATURE] * state.v[joint] * state.v[joint]
-            stretch = state.q[at] - model.passive[joint, REFERENCE]
-            potential += 0.5 * model.passive[joint, STIFFNESS] * stretch * stretch
+        kinetic += 0.5 * model.passive[joint, ARMATURE] * state.v[joint] * state.v[joint]
+        stretch = position_of(model.q_of_v, state.q, joint) - model.passive[joint, REFERENCE]
+        potential += 0.5 * model.passive[joint, STIFFNESS] * stretch * stretch
     return kinetic, potential
 
 

@@ -7,9 +7,11 @@ next.
 
 from __future__ import annotations
 
-from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.articulated import eliminate, solve, start_trees
+from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.kinematics import move_bodies, place_bodies
+from sim_bridge.engine.medium import add_medium, oppose
 from sim_bridge.engine.mimic import apply_rows, compute_responses
 from sim_bridge.engine.model import FREE, KINEMATIC
 
@@ -25,10 +27,15 @@ def place(model, q, ws):
 @kernel
 def factorize_trees(model, ws, h):
     """Eliminate the trees under ws.mode; their implicit terms are those of a step of h seconds."""
-    factorize(model.parent, ws.kind, model.v_index, model.passive,
-              ws.mode, ws.axis, ws.rigid, h,
-              ws.articulated, ws.hinge)
-    if model.mimic.shape[0] > 0:
+    start_trees(ws.kind, ws.rigid, ws.articulated)
+    if model.medium.shape[0] > 0:
+        add_medium(model.root, model.medium_body, model.medium,
+                   ws.pose, h,
+                   ws.articulated)
+    eliminate(model.parent, ws.kind, model.v_index, model.passive,
+              ws.mode, ws.axis, h,
+              ws.law, ws.articulated, ws.hinge)
+    if ws.response.shape[0] > 0:
         compute_responses(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
                           ws.articulated, ws.hinge, ws.axis, ws.mode,
                           ws.rhs, ws.force, ws.acceleration,
@@ -40,12 +47,20 @@ def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
     """
     Compute the joints' accelerations under ws.rhs and the wrenches, moving at v.
 
-    ddq_out: a free joint's as spatial accelerations, see `to_origin_acceleration`. v_start: what
-    mimic joints must reach their law from in 1 / rate seconds.
+    ddq_out: a free joint's as spatial accelerations, see `to_origin_acceleration`. v_start: the
+    velocities at the start of a step of 1 / rate seconds, from which mimic joints must reach their
+    law, and from which the medium slows links down; those of now for a rate of 0.
     """
     move_bodies(model.parent, model.root, ws.kind, model.v_index, model.gravity,
                 v, wrench, ws.pose, ws.axis, ws.rigid,
                 ws.velocity, ws.drift, ws.force)
+    if model.medium.shape[0] > 0:
+        find_twists(model.parent, ws.kind, model.v_index,
+                    ws.axis, v_start,
+                    ws.twist)
+        oppose(model.root, ws.kind, model.gravity, model.medium_body, model.medium,
+               ws.pose, ws.velocity, ws.drift, ws.twist, 1.0 / rate if rate > 0.0 else 0.0,
+               ws.force)
     solve(model.parent, ws.kind, model.v_index,
           ws.articulated, ws.hinge, ws.axis, ws.rhs,
           ws.force, ws.acceleration, ddq_out, ws.constraint)
@@ -54,8 +69,8 @@ def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
 
 @kernel
 def obey_mimic(model, v_start, rate, ws, ddq_inout):
-    """Make mimic joints follow, by the efforts that this takes."""
-    if model.mimic.shape[0] > 0:
+    """Make mimic joints follow, by the efforts that this takes, unless loops see to it."""
+    if ws.response.shape[0] > 0:
         apply_rows(model.mimic, model.mimic_law, v_start, ws.response, rate,
                    ws.delassus, ddq_inout, ws.constraint)
 

@@ -70,7 +70,7 @@ def mean_velocity(inertia_B, w, h):
 
 @kernel
 def advance_free_body(
-    inertia, body, gravity, at_q, at_v,  # model
+    inertia, weight, body, gravity, at_q, at_v,  # model
     q, v, torque, force,  # state (read)
     h, q_out, v_out,
 ):
@@ -102,7 +102,7 @@ def advance_free_body(
     L_B = add(L_B, mul_tv(R, scale(0.5 * h, torque_com)))
     w = mul_mv(R, solve3(inertia_B, L_B))
 
-    acceleration = add(scale(1.0 / mass, force), load_v(gravity, 0))
+    acceleration = add(scale(1.0 / mass, force), scale(weight[body], load_v(gravity, 0)))
     v_com_next = add(v_com, scale(h, acceleration))
     p_com = add(p_com, scale(0.5 * h, add(v_com, v_com_next)))
     c = mul_mv(R, c_B)

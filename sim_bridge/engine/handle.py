@@ -32,6 +32,7 @@ from sim_bridge.engine.collision.scratch import CollisionScratch
 from sim_bridge.engine.contact.contacts import Contacts
 from sim_bridge.engine.contact.problem import Direct, Islands, Laws, Response, Rows, Solution
 from sim_bridge.engine.contact.surface import Surfaces
+from sim_bridge.engine.loops.loops import Loops, LoopWork
 from sim_bridge.engine.model import Model, Options
 from sim_bridge.engine.state import State
 from sim_bridge.engine.workspace import Workspace
@@ -175,11 +176,11 @@ def _generate_field(context: Any, builder: Any, kind: types.Type, first: Any, ro
 
 PARTS = (
     Model, Options, State, Workspace, Geometry, Surfaces, CollisionScratch, Contacts,
-    Laws, Islands, Rows, Solution, Response, Direct)
+    Laws, Islands, Rows, Solution, Response, Direct, Loops, LoopWork)
 _FIRST_ROWS = accumulate((len(part._fields) for part in PARTS), initial=0)
 
 (
     open_model, open_options, open_state, open_workspace, open_geometry, open_surfaces,
     open_collision, open_contacts, open_laws, open_islands, open_rows, open_solution,
-    open_response, open_direct,
+    open_response, open_direct, open_loops, open_loop_work,
 ) = map(_opener, PARTS, _FIRST_ROWS)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.engine.medium import MEDIUM_SIZE
 from sim_bridge.engine.model import body_count, Model, position_count, velocity_count
 
 
@@ -44,5 +45,8 @@ def join_models(models: Sequence[Model], gravity: Sequence[float]) -> tuple[Mode
         q_index=joined('q_index', 'q'), v_index=joined('v_index', 'v'),
         frame=joined('frame', width=12), inertia=joined('inertia', width=10),
         passive=joined('passive', width=5), limits=joined('limits', width=4),
+        motor=joined('motor', width=3), stop=joined('stop', width=3),
         mimic=joined('mimic', 'v', 2), mimic_law=joined('mimic_law', width=2),
-        q_of_v=joined('q_of_v', 'q'), gravity=np.array(gravity, dtype=np.float64)), offsets
+        q_of_v=joined('q_of_v', 'q'), weight=joined('weight'),
+        medium_body=joined('medium_body', 'body'), medium=joined('medium', width=MEDIUM_SIZE),
+        gravity=np.array(gravity, dtype=np.float64)), offsets

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.engine.articulated import has_axis
 from sim_bridge.engine.inertia import mul_rigid
 from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.model import FREE, GROUND, KINEMATIC, PRISMATIC, REVOLUTE
+from sim_bridge.engine.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, REVOLUTE
 from sim_bridge.engine.rotation import quat_to_matrix
 from sim_bridge.engine.vec3 import (
     add,
@@ -53,17 +54,20 @@ def place_bodies(
             else:
                 R_WB = R_PB
                 p_WB = p_PB
+        z = (R_WB[0][2], R_WB[1][2], R_WB[2][2])
+        if joint == BALL:
+            # its axis does not turn with it
+            R_WB = mul_mm(R_WB, quat_to_matrix((q[at], q[at + 1], q[at + 2], q[at + 3])))
         store_m(pose_out, body, 0, R_WB)
         store3(pose_out, body, 9, p_WB)
 
         p_OB = sub(p_WB, load3(pose_out, root[body], 9))
-        z = (R_WB[0][2], R_WB[1][2], R_WB[2][2])
-        if joint == REVOLUTE:
-            store3(axis_out, body, 0, z)
-            store3(axis_out, body, 3, cross(p_OB, z))
-        elif joint == PRISMATIC:
+        if joint == PRISMATIC:
             store3(axis_out, body, 0, (0.0, 0.0, 0.0))
             store3(axis_out, body, 3, z)
+        elif has_axis(joint):
+            store3(axis_out, body, 0, z)
+            store3(axis_out, body, 3, cross(p_OB, z))
         _store_rigid(inertia, body, R_WB, p_OB, rigid_out)
 
 
@@ -109,7 +113,8 @@ def move_bodies(
 
     The recursive Newton-Euler pass of Featherstone (2008), section 5.3, in world axes: gravity
     enters as an upward acceleration of the world, the velocity product v x S dq gives the drift,
-    and v x* I v the gyroscopic force.
+    and v x* I v the gyroscopic force. That v is the velocity that the axis S moves with: for all
+    axes of a ball joint that of the body that carries it.
     """
     for body in range(parent.shape[0]):
         joint = kind[body]
@@ -124,10 +129,13 @@ def move_bodies(
         else:
             w, vel = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
             dw, dvel = (0.0, 0.0, 0.0), (-gravity[0], -gravity[1], -gravity[2])
-        if joint == REVOLUTE or joint == PRISMATIC:
+        if has_axis(joint):
             s, t = scale(v[at], load3(axis, body, 0)), scale(v[at], load3(axis, body, 3))
-            dw = add(dw, cross(w, s))
-            dvel = add(dvel, add(cross(w, t), cross(vel, s)))
+            axis_w, axis_vel = w, vel
+            if joint == BALL_STAGE or joint == BALL:
+                axis_w, axis_vel = _base_velocity(parent, kind, velocity_out, above)
+            dw = add(dw, cross(axis_w, s))
+            dvel = add(dvel, add(cross(axis_w, t), cross(axis_vel, s)))
             w, vel = add(w, s), add(vel, t)
         elif joint >= FREE:
             vel, w = load_v(v, at), load_v(v, at + 3)
@@ -149,3 +157,13 @@ def move_bodies(
         n = sub(n, add(load3(wrench, body, 0), cross(p_OB, outer_f)))
         store3(force_out, body, 0, n)
         store3(force_out, body, 3, sub(f, outer_f))
+
+
+@kernel
+def _base_velocity(parent, kind, velocity, body):
+    """Give the velocity of the body that carries a ball joint; body: above one of its stages."""
+    while body >= 0 and kind[body] == BALL_STAGE:
+        body = parent[body]
+    if body < 0:
+        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    return load3(velocity, body, 0), load3(velocity, body, 3)

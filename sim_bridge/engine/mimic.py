@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from sim_bridge.engine.articulated import solve
 from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.state import STUCK
+from sim_bridge.engine.state import LOCKED
 
 _REDUNDANT = 1e-13  # relative pivot below which a row acts on joints that cannot move
 
@@ -29,16 +29,16 @@ def compute_responses(
         following, followed, ratio = mimic[row, 0], mimic[row, 1], mimic_law[row, 0]
         rhs[:] = 0.0
         force[:, :] = 0.0
-        if mode[following] < STUCK:
+        if mode[following] < LOCKED:
             rhs[following] = 1.0
-        if mode[followed] < STUCK:
+        if mode[followed] < LOCKED:
             rhs[followed] = -ratio
         solve(parent, kind, v_index, articulated, hinge, axis, rhs, force, acceleration,
               response_out[row, 0], response_out[row, 1])
         # a locked joint's constraint also takes the row's own effort
-        if mode[following] >= STUCK:
+        if mode[following] >= LOCKED:
             response_out[row, 1, following] -= 1.0
-        if mode[followed] >= STUCK:
+        if mode[followed] >= LOCKED:
             response_out[row, 1, followed] += ratio
         gained = response_out[row, 0]
         for other in range(rows):

@@ -10,11 +10,20 @@ Coordinates: a one-axis joint has one number in q and one in v. A free joint has
 (position of the body frame in the world [m], unit quaternion x y z w) and six in v (linear
 velocity of the body frame's origin [m/s], angular velocity [rad/s], both in world axes). A welded
 joint has none.
+
+A ball joint is three consecutive bodies, two without mass and the child, whose axes are the x, y
+and z of the joint frame, all fixed in the body that carries the joint: the child's axis is z of
+its frame at position 0. Each has one number in v, consecutive ones: the angular velocity of the
+child relative to the carrying body [rad/s], in the joint frame. The child has four in q, the unit
+quaternion x y z w of its frame in the joint frame; the other two have none. That is exact:
+eliminating three fixed axes one after the other is block elimination.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
+
+import numpy as np
 
 from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 
@@ -23,14 +32,20 @@ GROUND = -1  # welded to the world: nothing of it has to be solved for
 WELD = 0  # welded to another body, so that what passes between them can be measured
 REVOLUTE = 1
 PRISMATIC = 2
-FREE = 3
-FREE_SINGLE = 4  # a free body that carries no other: has an exactly conserving integrator
-KINEMATIC = 5  # moves at a prescribed velocity, whatever pushes it; coordinates of a free one
+BALL_STAGE = 3  # first or second body of a ball joint
+BALL = 4  # third one: the child
+FREE = 5
+FREE_SINGLE = 6  # a free body that carries no other: has an exactly conserving integrator
+KINEMATIC = 7  # moves at a prescribed velocity, whatever pushes it; coordinates of a free one
 
 # columns of Model.passive
 ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
 # columns of Model.limits
 LOWER, UPPER, EFFORT, VELOCITY = range(4)
+# columns of Model.motor
+GAIN_P, GAIN_D, MAX_EFFORT = range(3)
+# columns of Model.stop
+BOUNCE, ERP, CFM = range(3)
 
 
 class Model(NamedTuple):
@@ -41,7 +56,7 @@ class Model(NamedTuple):
     root: IntVector
     """(nb,) index of the first body of the same tree."""
     kind: IntVector
-    """(nb,) joint kind: GROUND, WELD, REVOLUTE, PRISMATIC, FREE, FREE_SINGLE or KINEMATIC."""
+    """(nb,) joint kind: GROUND, WELD, REVOLUTE, PRISMATIC, BALL_STAGE … KINEMATIC."""
     q_index: IntVector
     """(nb,) first position coordinate of the body's joint."""
     v_index: IntVector
@@ -58,16 +73,37 @@ class Model(NamedTuple):
     """(nv, 5) armature, damping, stiffness, reference of the spring, Coulomb friction; SI."""
     limits: FloatMatrix
     """
-    (nv, 4) limits that are enforced, infinite where there is none.
+    (nv, 4) limits, infinite where there is none.
 
-    Lower and upper position [m, rad], effort [N, N m], velocity [m/s, rad/s].
+    Lower and upper position [m, rad], effort of command and motor together [N, N m], velocity of
+    position control [m/s, rad/s]; no other motion is held to the last.
+    """
+    motor: FloatMatrix
+    """
+    (nv, 3) of the motors.
+
+    A servo's gains by position [N/m, N m/rad] and by velocity [N s/m, N m s/rad]; greatest effort
+    [N, N m].
+    """
+    stop: FloatMatrix
+    """
+    (nv, 3) of the stops, after ODE: restitution, ERP and CFM.
+
+    ERP: share of the excess that a step takes back. CFM: 1 / (h kp + kd) of a spring kp and a
+    damper kd [m/(N s), rad/(N m s)], whose ERP is h kp CFM; 0 for a rigid stop.
     """
     mimic: IntMatrix
     """(nm, 2) velocity index of the following joint and of the one it follows."""
     mimic_law: FloatMatrix
     """(nm, 2) multiplier and offset: q[following] = multiplier q[followed] + offset."""
     q_of_v: IntVector
-    """(nv,) position index of a one-axis joint, -1 for the coordinates of a free joint."""
+    """(nv,) position index of a one-axis joint, -1 for coordinates of ball and free joints."""
+    weight: FloatVector
+    """(nb,) share of its weight that acts on a body, as `medium` has it."""
+    medium_body: IntVector
+    """(nl,) bodies of the links that the medium around them acts on."""
+    medium: FloatMatrix
+    """(nl, 29) what it does: columns in `engine.medium`."""
     gravity: FloatVector
     """(3,) [m/s²], world axes."""
 
@@ -77,8 +113,6 @@ class Options(NamedTuple):
 
     time_step: float
     """[s]"""
-    stop_erp: float
-    """Share of a joint's excess beyond its stop that one step takes back."""
     velocity_passes: int
     """Evaluations of the velocity-dependent forces per step; two make it second order."""
     max_pivots: int
@@ -105,6 +139,8 @@ class Options(NamedTuple):
     """Address of the stage that it calls for what sweeps do not solve, 0 if only they are used."""
     share: int
     """Address of the stage that shares loads fairly, where `newton` is not 0."""
+    loops: int
+    """Address of the stage that closes loops, 0 where there are none."""
     sleep_steps: int
     """Steps that an island must be at rest to fall asleep, 0 for never."""
     sleep_linear: float
@@ -118,9 +154,22 @@ def body_count(model: Model) -> int:
     return len(model.parent)
 
 
+def immobile_bodies(model: Model) -> np.ndarray:
+    """
+    Tell (nb,) which bodies no force moves: ground, kinematic ones, and what is welded to it.
+
+    What is welded to a body of another robot may be moved by it.
+    """
+    immobile = np.isin(model.kind, (GROUND, KINEMATIC))
+    for body in np.flatnonzero((model.kind == WELD) & (model.parent >= 0)):
+        immobile[body] = immobile[model.parent[body]]
+    return immobile
+
+
 def position_count(model: Model) -> int:
     """Give the number of position coordinates."""
-    sizes = {GROUND: 0, WELD: 0, REVOLUTE: 1, PRISMATIC: 1, FREE: 7, FREE_SINGLE: 7, KINEMATIC: 7}
+    sizes = {GROUND: 0, WELD: 0, REVOLUTE: 1, PRISMATIC: 1, BALL_STAGE: 0, BALL: 4,
+             FREE: 7, FREE_SINGLE: 7, KINEMATIC: 7}
     return sum(sizes[int(kind)] for kind in model.kind)
 
 

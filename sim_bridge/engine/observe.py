@@ -9,16 +9,22 @@ with the mean force they had in the last step.
 
 from __future__ import annotations
 
+from sim_bridge.engine.articulated import has_axis
 from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration
-from sim_bridge.engine.handle import open_model, open_state, open_workspace
+from sim_bridge.engine.handle import (
+    open_loop_work,
+    open_model,
+    open_options,
+    open_state,
+    open_workspace,
+)
 from sim_bridge.engine.inertia import mul_rigid
 from sim_bridge.engine.jit import entry, kernel
-from sim_bridge.engine.model import FREE, PRISMATIC, REVOLUTE
-from sim_bridge.engine.present import (
-    set_present_efforts,
-    start_present_modes,
-    update_present_modes,
-)
+from sim_bridge.engine.loops.phases import BUILD_PRESENT, OBEY_PRESENT
+from sim_bridge.engine.medium import oppose_reactions
+from sim_bridge.engine.model import FREE
+from sim_bridge.engine.present import set_present_efforts, set_present_laws, update_present_modes
+from sim_bridge.engine.stages import call_stage
 from sim_bridge.engine.vec3 import (
     add,
     cross,
@@ -70,7 +76,8 @@ def observe(table, site_body, site_frame, site_out):
     changed = copy_changed(state.v, ws.v) or changed
     for body in range(state.wrench.shape[0]):
         for k in range(6):
-            total = state.wrench[body, k] + state.contact_wrench[body, k]
+            total = (state.wrench[body, k] + state.contact_wrench[body, k]
+                     + state.yield_wrench[body, k])
             if total != ws.wrench[body, k]:
                 ws.wrench[body, k] = total
                 changed = True
@@ -78,12 +85,17 @@ def observe(table, site_body, site_frame, site_out):
     if not changed:
         return False
     place(model, ws.q, ws)
-    find_accelerations(model, state, ws)
+    find_accelerations(model, open_options(table), state, ws, table)
     accelerate_bodies(model.parent, model.kind, model.v_index,
                       ws.axis, ws.drift, ws.ddq,
                       ws.acceleration)
     accumulate_reactions(model.parent, model.root,
-                         ws.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+                         ws.wrench, open_loop_work(table).wrench,
+                         ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+                         ws.force)
+    if model.medium.shape[0] > 0:
+        oppose_reactions(model.parent, model.root, model.gravity, model.medium_body, model.medium,
+                         ws.pose, ws.velocity, ws.acceleration,
                          ws.force)
     to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
     observe_sites(model.root, model.gravity,
@@ -104,20 +116,22 @@ def copy_changed(source, into_out):
 
 
 @kernel
-def find_accelerations(model, state, ws):
+def find_accelerations(model, options, state, ws, table):
     """Solve for the accelerations and for the joint modes that go with them."""
-    start_present_modes(model.q_of_v, model.passive, model.limits,
-                        ws.q, ws.v, state.hold, state.mode, state.acceleration, state.v_left,
-                        ws.mode)
+    set_present_laws(model, state,
+                     ws.q, ws.v, ws.u,
+                     options.time_step, ws.given, ws.law, ws.mode)
     for pivots in range(_MAX_PIVOTS):
         factorize_trees(model, ws, 0.0)
-        set_present_efforts(model.q_of_v, model.passive, model.limits,
-                            ws.q, ws.v, ws.u, state.force, ws.mode,
+        if options.loops != 0:
+            call_stage(options.loops, table, BUILD_PRESENT)
+        set_present_efforts(ws.given, ws.law, ws.mode,
                             ws.rhs)
         accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, ws.ddq)
-        changed = update_present_modes(model.kind, model.q_index, model.v_index,
-                                       model.passive, model.limits,
-                                       ws.q, ws.v, ws.u, ws.hinge, ws.ddq, ws.constraint,
+        if options.loops != 0:
+            call_stage(options.loops, table, OBEY_PRESENT)
+        changed = update_present_modes(model.kind, model.v_index,
+                                       ws.hinge, ws.given, ws.law, ws.ddq, ws.constraint,
                                        2 * pivots > _MAX_PIVOTS, ws.mode)
         if changed == 0:
             break
@@ -138,7 +152,7 @@ def accelerate_bodies(
         else:
             if above >= 0:
                 dw, dv = load3(acceleration_out, above, 0), load3(acceleration_out, above, 3)
-            if kind[body] == REVOLUTE or kind[body] == PRISMATIC:
+            if has_axis(kind[body]):
                 dw = add(dw, scale(ddq[at], load3(axis, body, 0)))
                 dv = add(dv, scale(ddq[at], load3(axis, body, 3)))
         store3(acceleration_out, body, 0, dw)
@@ -151,13 +165,14 @@ def accelerate_bodies(
 @kernel
 def accumulate_reactions(
     parent, root,  # model
-    wrench, pose, rigid, velocity, acceleration,  # state (read)
+    wrench, spatial_wrench, pose, rigid, velocity, acceleration,  # state (read)
     force_out,
 ):
     """
     Compute the force through each body's joint, parent on child, about O.
 
-    Newton's and Euler's equations for all that the joint carries.
+    Newton's and Euler's equations for all that the joint carries. spatial_wrench: (nb, 6) what
+    else acts on the bodies, about O.
     """
     for body in range(parent.shape[0]):
         w, v = load3(velocity, body, 0), load3(velocity, body, 3)
@@ -167,8 +182,9 @@ def accumulate_reactions(
         p_OB = sub(load3(pose, body, 9), load3(pose, root[body], 9))
         n = add(n, add(cross(w, momentum_n), cross(v, momentum_f)))
         n = sub(n, add(load3(wrench, body, 0), cross(p_OB, outer_f)))
-        store3(force_out, body, 0, n)
-        store3(force_out, body, 3, sub(add(f, cross(w, momentum_f)), outer_f))
+        f = sub(add(f, cross(w, momentum_f)), outer_f)
+        store3(force_out, body, 0, sub(n, load3(spatial_wrench, body, 0)))
+        store3(force_out, body, 3, sub(f, load3(spatial_wrench, body, 3)))
     for body in range(parent.shape[0] - 1, -1, -1):
         if parent[body] >= 0:
             for k in range(6):

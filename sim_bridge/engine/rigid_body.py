@@ -9,13 +9,13 @@ then angular, world axes, at the body frame's origin.
 
 from __future__ import annotations
 
-from sim_bridge.engine.articulated import factorize, solve
+from sim_bridge.engine.articulated import factorize, has_axis, solve
 from sim_bridge.engine.evaluate import place, to_origin_acceleration
-from sim_bridge.engine.handle import open_model, open_state, open_workspace
+from sim_bridge.engine.handle import open_loop_work, open_model, open_state, open_workspace
 from sim_bridge.engine.inertia import mul_rigid
 from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.kinematics import move_bodies
-from sim_bridge.engine.model import ARMATURE, FREE, PRISMATIC, REVOLUTE, WELD
+from sim_bridge.engine.model import ARMATURE, FREE, WELD
 from sim_bridge.engine.observe import accelerate_bodies, accumulate_reactions
 from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, sub
 
@@ -28,7 +28,8 @@ def inverse_dynamics(table, ddq, effort_out):
     for joint in range(ddq.shape[0]):
         ws.ddq[joint] = ddq[joint]
     _to_spatial_acceleration(model.kind, model.v_index, state.v, ws.ddq)
-    ws.wrench[:, :] = 0.0
+    work = open_loop_work(table)
+    ws.wrench[:, :], work.wrench[:, :] = 0.0, 0.0
     move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
                 state.v, ws.wrench, ws.pose, ws.axis, ws.rigid,
                 ws.velocity, ws.drift, ws.force)
@@ -36,7 +37,8 @@ def inverse_dynamics(table, ddq, effort_out):
                       ws.axis, ws.drift, ws.ddq,
                       ws.acceleration)
     accumulate_reactions(model.parent, model.root,
-                         ws.wrench, ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+                         ws.wrench, work.wrench,
+                         ws.pose, ws.rigid, ws.velocity, ws.acceleration,
                          ws.force)
     for body in range(model.parent.shape[0]):
         at = model.v_index[body]
@@ -60,7 +62,7 @@ def forward_dynamics(table, effort, ddq_out):
         ws.mode[joint] = 0
     factorize(model.parent, model.kind, model.v_index, model.passive,
               ws.mode, ws.axis, ws.rigid, 0.0,
-              ws.articulated, ws.hinge)
+              ws.law, ws.articulated, ws.hinge)
     move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
                 state.v, ws.wrench, ws.pose, ws.axis, ws.rigid,
                 ws.velocity, ws.drift, ws.force)
@@ -128,7 +130,7 @@ def jacobian(table, body, point, jacobian_out):
 @kernel
 def _freedom(kind):
     """Give the number of velocity coordinates of a joint kind."""
-    return 6 if kind >= FREE else 1 if kind == REVOLUTE or kind == PRISMATIC else 0
+    return 6 if kind >= FREE else 1 if has_axis(kind) else 0
 
 
 @kernel

@@ -3,23 +3,27 @@ Steps of fifth order, for motion without events.
 
 The explicit method of Dormand and Prince (1980), without its error estimate: six evaluations of
 the forward dynamics per step. It knows no stops, friction or holds; where one of them comes into
-play the step is not taken, and the caller takes one of `step` instead.
+play, or a motor, a loop, or drag that is too stiff for it, the step is not taken, and the caller
+takes one of `step` instead.
 """
 
 from __future__ import annotations
 
+from sim_bridge.engine.elements import explicit_effort, position_of
 from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration
 from sim_bridge.engine.handle import open_model, open_options, open_state, open_workspace
 from sim_bridge.engine.jit import entry, kernel
+from sim_bridge.engine.medium import FASTEST
 from sim_bridge.engine.mimic import follow
-from sim_bridge.engine.model import FREE, FRICTION, LOWER, UPPER, WELD
-from sim_bridge.engine.modes import explicit_effort, VELOCITY_SLACK
+from sim_bridge.engine.model import BALL, BALL_STAGE, FREE, FRICTION, LOWER, UPPER, WELD
+from sim_bridge.engine.modes import VELOCITY_SLACK
 from sim_bridge.engine.rotation import quat_mul, quat_normalize
 from sim_bridge.engine.stages import call_stage
-from sim_bridge.engine.state import LOOSE
+from sim_bridge.engine.state import BY_EFFORT, LOOSE
 from sim_bridge.engine.step import is_finite, limit_efforts
 
 STAGES = 6
+STIFF = 1.0  # share of its velocity that drag takes from a link in a step; 3.3 would blow up
 
 TABLEAU = (
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -43,9 +47,15 @@ def step_smoothly(table, tableau, n):
     model, options = open_model(table), open_options(table)
     state, ws = open_state(table), open_workspace(table)
     h = options.time_step
+    if options.loops != 0:
+        return 0
+    for row in range(model.medium.shape[0]):
+        if h * model.medium[row, FASTEST] > STIFF:
+            return 0
     for joint in range(ws.mode.shape[0]):
         ws.mode[joint] = LOOSE
-        if state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0:
+        if (state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0
+                or state.control[joint] != BY_EFFORT):
             return 0
     for row in range(model.mimic.shape[0]):
         following, followed = model.mimic[row, 0], model.mimic[row, 1]
@@ -78,7 +88,7 @@ def step_smoothly(table, tableau, n):
             state.v[joint] = ws.v[joint]
             state.v_left[joint] = ws.v[joint]
             state.mode[joint] = LOOSE
-            state.force[joint] = 0.0
+            state.force[joint] = state.friction[joint] = state.motor[joint] = 0.0
         forget_contacts(state)
     return n
 
@@ -112,10 +122,10 @@ def is_within_stops(q_of_v, limits, q):
 
 @kernel
 def normalize_quaternions(kind, q_index, q_inout):
-    """Bring the quaternions of free joints to unit length."""
+    """Bring the quaternions of ball and free joints to unit length."""
     for body in range(kind.shape[0]):
-        if kind[body] >= FREE:
-            at = q_index[body] + 3
+        if kind[body] >= BALL:
+            at = q_index[body] if kind[body] == BALL else q_index[body] + 3
             q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3] = quat_normalize(
                 (q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3]))
 
@@ -126,23 +136,27 @@ def find_slopes(model, state, ws, q_slope_out, v_slope_out):
     place(model, ws.q, ws)
     factorize_trees(model, ws, 0.0)
     for joint in range(ws.rhs.shape[0]):
-        at = model.q_of_v[joint]
-        ws.rhs[joint] = state.u[joint]
-        if at >= 0:
-            ws.rhs[joint] = explicit_effort(
-                model.passive, joint, state.u[joint], ws.q[at], ws.v[joint])
+        x = position_of(model.q_of_v, ws.q, joint)
+        ws.rhs[joint] = explicit_effort(model.passive, joint, state.u[joint], x, ws.v[joint])
     accelerate(model, ws.v, state.wrench, ws.v, 0.0, ws, v_slope_out)
     to_origin_acceleration(model.kind, model.v_index, ws.v, v_slope_out)
 
     for body in range(model.kind.shape[0]):
         at, at_v = model.q_index[body], model.v_index[body]
-        if model.kind[body] <= WELD:
+        if model.kind[body] <= WELD or model.kind[body] == BALL_STAGE:
+            continue
+        if model.kind[body] == BALL:
+            _find_turn(ws.q, ws.v, at, at_v - 2, q_slope_out)
             continue
         q_slope_out[at] = ws.v[at_v]
         if model.kind[body] >= FREE:
             q_slope_out[at + 1], q_slope_out[at + 2] = ws.v[at_v + 1], ws.v[at_v + 2]
-            # dq/dt = (w, 0) q / 2
-            rate = (0.5 * ws.v[at_v + 3], 0.5 * ws.v[at_v + 4], 0.5 * ws.v[at_v + 5], 0.0)
-            quat = (ws.q[at + 3], ws.q[at + 4], ws.q[at + 5], ws.q[at + 6])
-            (q_slope_out[at + 3], q_slope_out[at + 4],
-             q_slope_out[at + 5], q_slope_out[at + 6]) = quat_mul(rate, quat)
+            _find_turn(ws.q, ws.v, at + 3, at_v + 3, q_slope_out)
+
+
+@kernel
+def _find_turn(q, v, at, at_v, q_slope_out):
+    """Give the rate of change of a quaternion: dq/dt = (w, 0) q / 2."""
+    rate = (0.5 * v[at_v], 0.5 * v[at_v + 1], 0.5 * v[at_v + 2], 0.0)
+    slope = quat_mul(rate, (q[at], q[at + 1], q[at + 2], q[at + 3]))
+    q_slope_out[at], q_slope_out[at + 1], q_slope_out[at + 2], q_slope_out[at + 3] = slope

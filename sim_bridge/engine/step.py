@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_written
+from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.contact.stage import BUILD, KEEP, PART, PREPARE, SOLVE
+from sim_bridge.engine.elements import set_joint_laws
 from sim_bridge.engine.evaluate import (
     accelerate,
     factorize_trees,
@@ -16,6 +17,8 @@ from sim_bridge.engine.evaluate import (
 from sim_bridge.engine.free_body import advance_free_body
 from sim_bridge.engine.handle import (
     open_geometry,
+    open_loop_work,
+    open_loops,
     open_model,
     open_options,
     open_response,
@@ -24,12 +27,18 @@ from sim_bridge.engine.handle import (
 )
 from sim_bridge.engine.integrator import drift, keep_within_stops
 from sim_bridge.engine.jit import entry, kernel
+from sim_bridge.engine.laws import share_effort, side_of
+from sim_bridge.engine.loops.phases import BUILD as LOOPS_BUILD
+from sim_bridge.engine.loops.phases import CLOSE, OBEY, OBEY_MORE, SWITCH
+from sim_bridge.engine.loops.phases import KEEP as LOOPS_KEEP
+from sim_bridge.engine.loops.phases import PREPARE as LOOPS_PREPARE
 from sim_bridge.engine.mimic import follow
-from sim_bridge.engine.model import EFFORT, FREE_SINGLE, FRICTION, GROUND
+from sim_bridge.engine.model import EFFORT, FREE_SINGLE, GROUND
 from sim_bridge.engine.modes import (
     ALL,
     FIRST,
     RELEASE,
+    release_weakest,
     set_right_hand_side,
     settle_locked,
     start_modes,
@@ -37,7 +46,7 @@ from sim_bridge.engine.modes import (
     VELOCITY_SLACK,
 )
 from sim_bridge.engine.stages import call_stage
-from sim_bridge.engine.state import SLIDING_BACK, SLIDING_FORTH
+from sim_bridge.engine.state import FRICTION_SIDE, LOCKED
 from sim_bridge.engine.vec3 import add, load3, load_v
 
 # what `step` returns first
@@ -58,8 +67,8 @@ def step(table, n):
     Advance the world behind a handle's table by n steps of options.time_step.
 
     Returns (status, steps completed, most pivots in one step). With NOT_FINITE and NO_ROOM the
-    state is that before the failing step; with NOT_CONVERGED some joint's stop or friction was
-    left with a wrong sign in at least one step.
+    state is that before the failing step; with NOT_CONVERGED some joint's stop, friction or motor
+    was left on a wrong piece of its law in at least one step.
     """
     model, options = open_model(table), open_options(table)
     state, ws = open_state(table), open_workspace(table)
@@ -76,14 +85,20 @@ def step(table, n):
             wake_written(model.root, model.kind, model.q_index, model.v_index,
                          state.q, state.v, state.u, state.wrench, state.rest,
                          state.contact_size[0], state.contact_geometry,
-                         open_geometry(table).body, state.idle)
+                         open_geometry(table).body, open_geometry(table).flags, state.idle)
+            wake_tied(model.root, model.kind, open_loops(table).body, state.idle)
             set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
         touching = find_contacts(options, table)
         if touching < 0:
             return NO_ROOM, done, most_pivots
-        start_modes(model.q_of_v, model.passive, model.limits,
-                    ws.q, state.v, state.hold, state.mode,
-                    h, ws.mode)
+        set_joint_laws(model.q_of_v, model.passive, model.limits, model.motor, model.stop,
+                       ws.q, state.v, state.u, state.control, state.target,
+                       h, ws.given, ws.law)
+        if options.loops != 0:
+            call_stage(options.loops, table, LOOPS_PREPARE)
+        start_modes(model.q_of_v,
+                    state.v, state.hold, state.mode, ws.law,
+                    ws.mode)
         pivots = choose_velocities(model, options, state, ws, table, touching)
         advance_positions(model, options, state, ws, table, touching)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
@@ -92,6 +107,8 @@ def step(table, n):
             status = NOT_CONVERGED
         most_pivots = max(most_pivots, pivots)
         commit(model, options, state, ws)
+        if options.loops != 0:
+            call_stage(options.loops, table, LOOPS_KEEP)
         if options.detect != 0:
             call_stage(options.contact, table, KEEP)
     return status, n, most_pivots
@@ -127,20 +144,28 @@ def choose_velocities(model, options, state, ws, table, touching):
     pivots, slack, how = 0, VELOCITY_SLACK, ALL
     while True:
         factorize_trees(model, ws, options.time_step)
+        if options.loops != 0:
+            call_stage(options.loops, table, LOOPS_BUILD)
         if touching > 0:
             call_stage(options.contact, table, BUILD)
         advance_velocities(model, options, state, ws, table, touching)
-        settle_locked(model.q_of_v, model.passive, model.limits,
-                      ws.q, state.v, state.u, ws.mode,
-                      options.time_step, ws.v_next, ws.constraint)
+        settle_locked(ws.mode, ws.given, ws.law,
+                      ws.v_next, ws.constraint)
         if pivots > options.max_pivots:
             how = RELEASE
         elif 2 * pivots > options.max_pivots:
             how = FIRST
-        changed = update_modes(ws.kind, model.q_index, model.v_index,
-                               model.passive, model.limits,
-                               ws.q, ws.hinge, ws.v_next, ws.constraint,
+        changed = update_modes(ws.kind, model.v_index,
+                               state.v, ws.hinge, ws.law, ws.v_next, ws.constraint,
                                options.time_step, slack, how, ws.mode)
+        if options.loops != 0 and (changed == 0 or how != FIRST):
+            pivot = open_loop_work(table).pivot
+            pivot[0], pivot[1] = slack, how
+            changed += call_stage(options.loops, table, SWITCH)
+        if changed == 0 and touching > 0:
+            changed = release_weakest(open_response(table).blocked,
+                                      state.v, ws.law, ws.v_next, ws.constraint,
+                                      ws.mode)
         if changed == 0 or pivots > options.max_pivots + _RELEASES:
             return pivots
         pivots += 1
@@ -160,16 +185,19 @@ def advance_velocities(model, options, state, ws, table, touching):
     h = options.time_step
     for joint in range(ws.v.shape[0]):
         ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
-    set_right_hand_side(model.q_of_v, model.passive, model.limits,
-                        ws.q, state.v, state.u, ws.mode,
+    set_right_hand_side(model.q_of_v,
+                        state.v, ws.mode, ws.given, ws.law,
                         h, ws.rhs)
     passes = options.velocity_passes
-    if touching == 0 and is_loose(ws.kind):
+    if touching == 0 and options.loops == 0 and is_loose(ws.kind):
         passes = 1
     for turn in range(passes):
         accelerate(model, ws.v, state.wrench, state.v, 1.0 / h, ws, ws.ddq)
         to_origin_acceleration(ws.kind, model.v_index, ws.v, ws.ddq)
         rest_sleepers(options, ws)
+        if options.loops != 0:
+            call_stage(options.loops, table, OBEY)
+            rest_sleepers(options, ws)
         if touching > 0:
             if turn == 0 or h * greatest_difference(ws.ddq, ws.ddq_smooth) > MIDDLE_SLACK:
                 for joint in range(ws.v.shape[0]):
@@ -177,9 +205,11 @@ def advance_velocities(model, options, state, ws, table, touching):
                     ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
                 call_stage(options.contact, table, SOLVE)
             add_response(open_response(table), ws)
-            if model.mimic.shape[0] > 0:
+            if options.loops != 0:
+                call_stage(options.loops, table, OBEY_MORE)
+            else:
                 obey_mimic(model, state.v, 1.0 / h, ws, ws.ddq)
-                rest_sleepers(options, ws)
+            rest_sleepers(options, ws)
         for joint in range(ws.v.shape[0]):
             ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
         change = 0.0
@@ -235,15 +265,21 @@ def advance_positions(model, options, state, ws, table, touching):
               0.5 * h, ws.q)
     else:
         drift(model.kind, model.q_index, model.v_index, ws.q, ws.v_next, 0.5 * h, ws.q)
-    keep_within_stops(model.q_of_v, model.limits, state.q, options.stop_erp, ws.q)
+    keep_within_stops(model.q_of_v, model.limits, model.stop,
+                      state.q,
+                      ws.q)
     follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
-    pushed = open_response(table).pushed
+    if options.loops != 0:
+        call_stage(options.loops, table, CLOSE)
+    pushed, tied = open_response(table).pushed, open_loop_work(table).tied
     for body in range(model.kind.shape[0]):
-        if ws.kind[body] == FREE_SINGLE and (touching == 0 or pushed[body] == 0):
+        is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
+        if ws.kind[body] == FREE_SINGLE and is_free:
             at = model.v_index[body]
             force = add(load_v(state.u, at), load3(state.wrench, body, 3))
             torque = add(load_v(state.u, at + 3), load3(state.wrench, body, 0))
-            advance_free_body(model.inertia, body, model.gravity, model.q_index[body], at,
+            advance_free_body(model.inertia, model.weight, body, model.gravity,
+                              model.q_index[body], at,
                               state.q, state.v, torque, force,
                               h, ws.q, ws.v_next)
 
@@ -264,12 +300,13 @@ def commit(model, options, state, ws):
         if options.sleep_steps > 0 and ws.still[joint] != 0:
             continue
         mode = ws.mode[joint]
-        state.force[joint] = ws.constraint[joint]
-        if mode == SLIDING_FORTH or mode == SLIDING_BACK:
-            state.force[joint] = -mode * model.passive[joint, FRICTION]
-            if mode * ws.v_next[joint] < 0.0:
-                # by rounding alone, or `update_modes` would have had it stick
-                ws.v_next[joint] = 0.0
+        if mode < LOCKED and side_of(mode, FRICTION_SIDE) * ws.v_next[joint] < 0.0:
+            # by rounding alone, or `update_modes` would have had it stick
+            ws.v_next[joint] = 0.0
+        friction, motor, stop = share_effort(ws.law[joint], mode, state.v[joint], ws.v_next[joint],
+                                             ws.constraint[joint])
+        state.friction[joint], state.motor[joint] = friction, motor
+        state.force[joint] = friction + stop
         state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / options.time_step
         state.v[joint] = ws.v_next[joint]
         state.v_left[joint] = ws.v_next[joint]

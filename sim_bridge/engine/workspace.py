@@ -8,6 +8,7 @@ import numpy as np
 
 from sim_bridge.engine.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
 from sim_bridge.engine.inertia import ARTICULATED_SIZE, RIGID_SIZE
+from sim_bridge.engine.laws import LAW_SIZE
 from sim_bridge.engine.model import body_count, Model, position_count, velocity_count
 
 
@@ -36,6 +37,8 @@ class Workspace(NamedTuple):
     """(nb, 8) U = IA S (6), the joint's effective inertia D, and 1 / D, or 0 where locked."""
     velocity: FloatMatrix
     """(nb, 6) spatial velocity."""
+    twist: FloatMatrix
+    """(nb, 6) spatial velocity that the medium slows down from."""
     drift: FloatMatrix
     """(nb, 6) spatial acceleration at zero joint accelerations, less gravity."""
     force: FloatMatrix
@@ -62,30 +65,39 @@ class Workspace(NamedTuple):
     """(nv,) effort that keeps a locked joint at its prescribed acceleration."""
     mode: IntVector
     """(nv,) joint modes of the evaluation."""
+    given: FloatVector
+    """(nv,) efforts of commands, dampers and springs where the step changes no velocity."""
+    law: FloatMatrix
+    """(nv, LAW_SIZE) what friction, motors and stops do: columns in `laws`."""
     q_slopes: FloatMatrix
     """(6, nq) rates of change of q at the stages of a Runge-Kutta step."""
     v_slopes: FloatMatrix
     """(6, nv) likewise of v."""
     response: FloatCube
-    """(nm, 2, nv) per unit of a mimic row's force: accelerations; efforts of locked joints."""
+    """
+    (nm, 2, nv) per unit of a mimic row's force: accelerations; efforts of locked joints.
+
+    None where loops see to the mimic rows.
+    """
     delassus: FloatMatrix
     """(nm, nm + 1) the mimic rows' inverse inertia, and their right-hand side."""
 
 
-def make_workspace(model: Model) -> Workspace:
-    """Make the scratch arrays for `model`."""
-    nb, nm = body_count(model), len(model.mimic)
+def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
+    """Make the scratch arrays for `model`; has_loops: joints close loops in it."""
+    nb, nm = body_count(model), 0 if has_loops else len(model.mimic)
     nq, nv = position_count(model), velocity_count(model)
     return Workspace(
         kind=model.kind.copy(), still=np.zeros(nv, np.int64),
         pose=np.zeros((nb, 12)), axis=np.zeros((nb, 6)),
         rigid=np.zeros((nb, RIGID_SIZE)), articulated=np.zeros((nb, ARTICULATED_SIZE)),
-        hinge=np.zeros((nb, 8)), velocity=np.zeros((nb, 6)), drift=np.zeros((nb, 6)),
-        force=np.zeros((nb, 6)), acceleration=np.zeros((nb, 6)),
+        hinge=np.zeros((nb, 8)), velocity=np.zeros((nb, 6)), twist=np.zeros((nb, 6)),
+        drift=np.zeros((nb, 6)), force=np.zeros((nb, 6)), acceleration=np.zeros((nb, 6)),
         # unlike any wrench, so that the first observation finds everything changed
         wrench=np.full((nb, 6), np.nan),
         q=np.zeros(nq), v=np.zeros(nv), u=np.zeros(nv), v_next=np.zeros(nv),
         rhs=np.zeros(nv), ddq=np.zeros(nv), ddq_smooth=np.zeros(nv),
         constraint=np.zeros(nv), mode=np.zeros(nv, np.int64),
+        given=np.zeros(nv), law=np.zeros((nv, LAW_SIZE)),
         q_slopes=np.zeros((6, nq)), v_slopes=np.zeros((6, nv)),
         response=np.zeros((nm, 2, nv)), delassus=np.zeros((nm, nm + 1)))

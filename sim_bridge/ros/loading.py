@@ -88,6 +88,7 @@ def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot
         position=parameters.position or _ORIGIN,
         orientation=parameters.orientation,
         sensors=sensors_from_mapping(parameters.sensors),
+        extra_joints=parameters.extra_joints or None,
         xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
         package_paths=parameters.package_paths,
         collisions=parameters.collisions,

@@ -101,6 +101,14 @@ class EffortCommandMessage(PreparedMessage):
         (self.effort,) = self._blocks
 
 
+class VelocityCommandMessage(PreparedMessage):
+    """A sensor_msgs/JointState that holds velocities alone: rad/s or m/s."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(JointState(name=names, velocity=marks(0, len(names))), (len(names),))
+        (self.velocity,) = self._blocks
+
+
 class PoseStateMessage(PreparedMessage):
     """
     A sensor_msgs/MultiDOFJointState: poses and twists of named things in the world.

@@ -219,6 +219,8 @@ def declare(
     """
     Declare every parameter of the table on the node and return the values it was started with.
 
+    Of blocks that are not read-only the members are left to be declared by who knows their names.
+
     Names given to the node that nobody declares are warned of, once each. When parameters that are
     not read-only are set later, `on_change` gets the new table; it may still refuse it by raising
     InvalidValueError. Raises InvalidValueError.
@@ -247,6 +249,8 @@ def declare(
     values = checked(table, {**own, **nested})
 
     for name, spec in known.items():
+        if name in blocks and not spec.read_only:
+            continue
         if name in blocks:
             for member, value in blocks[name].items():
                 descriptor = ParameterDescriptor(

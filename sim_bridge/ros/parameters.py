@@ -67,6 +67,11 @@ class SimulatorParameters:
         'or the limit nearest to it',
         unit='rad or m',
     )
+    extra_joints: str = parameter(
+        '',
+        'Joints that close loops beyond those of the description: a YAML file; see '
+        'docs/closed_loops.md. Empty for none',
+    )
     sensors: dict = parameter(
         {},
         'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu, link or '
@@ -163,6 +168,19 @@ class SimulatorParameters:
     )
 
     # commands
+    control: dict = parameter(
+        {},
+        "How joints are driven, by name: 'effort' (the default), 'velocity', 'position', or "
+        "'servo', with gains; as in control.elbow: servo. In a `world` the namespace of the robot "
+        'comes first: control.left.elbow',
+        read_only=False,
+    )
+    gains: dict = parameter(
+        {},
+        "Gains of 'servo', by name of the joint, as in gains.elbow: {p: 100.0, d: 10.0} [N m/rad "
+        'or N/m; N m s/rad or N s/m]',
+        read_only=False,
+    )
     hold_until_first_command: bool = parameter(
         True, 'Lock all joints until the first command, at start and after ~/reset'
     )
@@ -174,8 +192,9 @@ class SimulatorParameters:
     )
     command_timeout_policy: str = parameter(
         'hold',
-        "What becomes of a robot without commands: 'zero' effort, 'hold' (its joints lock where "
-        "they are), or the 'last' command goes on",
+        "What becomes of a robot without commands: 'zero', no effort, while motors keep their "
+        "joints where they are; 'hold', all its joints lock there; 'last', the last command goes "
+        'on',
         choices=('zero', 'hold', 'last'),
     )
 

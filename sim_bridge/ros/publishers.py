@@ -139,13 +139,18 @@ def clock_stream(node: Node) -> Stream:
 
 
 def joint_state_stream(node: Node, prefix: str, robot: sb.Robot) -> Stream:
-    """Make the stream of joint_states: position, velocity and effort of all one-axis joints."""
+    """
+    Make the stream of joint_states: position, velocity and effort of all one-axis joints.
+
+    Effort is what drives a joint: what is commanded and what its motor gave in the last step.
+    """
     message = JointStateMessage(list(robot.joint_names))
 
     def fill() -> None:
         message.position[:] = robot.q
         message.velocity[:] = robot.dq
         message.effort[:] = robot.u
+        message.effort += robot.motor_efforts
 
     return Stream(node, f'{prefix}joint_states', JointState, message, fill)
 

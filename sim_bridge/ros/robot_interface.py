@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
+from geometry_msgs.msg import Twist
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.errors import SimBridgeError
 from sim_bridge.ros import topics
-from sim_bridge.ros.commands import EffortCommands
+from sim_bridge.ros.commands import RobotCommands
 from sim_bridge.ros.joint_state_reader import JointStateReader
 from sim_bridge.ros.loading import commandable_joints
 from sim_bridge.ros.publishers import joint_state_stream, Rate, sensor_streams
+from sim_bridge.ros.tracked_drive import TrackedDrive
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -35,8 +37,8 @@ class RobotInterface:
         """
         self.robot = robot = loaded.robot
         self._node, self._world = node, robot.world
-        prefix = loaded.prefix
-        self.commands = EffortCommands(
+        self.prefix = prefix = loaded.prefix
+        self.commands = RobotCommands(
             robot,
             loaded.joints or commandable_joints(robot),
             timeout_ns=round(parameters.command_timeout * 1e9),
@@ -54,6 +56,9 @@ class RobotInterface:
         self._reader = JointStateReader()
         self._subscribe(f'{prefix}joint_commands', JointState, self._take_joint_state, raw=True)
         self._subscribe(f'{prefix}effort_controller/commands', Float64MultiArray, self._take_array)
+        self._drive = TrackedDrive(robot)
+        if self._drive.is_possible:
+            self._subscribe(f'{prefix}cmd_vel', Twist, self._take_twist)
         self.restart()
 
     @property
@@ -99,15 +104,24 @@ class RobotInterface:
     def _take_joint_state(self, data: bytes) -> None:
         command = self._reader.read(data)
         try:
-            self.commands.accept_named(command.names, command.effort)
-        except (UnknownNameError, InvalidValueError) as err:
+            self.commands.accept_named(
+                command.names, command.position, command.velocity, command.effort)
+        except SimBridgeError as err:
             self._complain('joint_commands', err)
 
     def _take_array(self, message: Float64MultiArray) -> None:
         try:
             self.commands.accept_ordered(message.data)
-        except InvalidValueError as err:
+        except SimBridgeError as err:
             self._complain('effort_controller/commands', err)
+
+    def _take_twist(self, message: Twist) -> None:
+        linear, angular = message.linear, message.angular
+        speeds = self._drive.speeds(linear.x, linear.y, angular.z)
+        try:
+            self.commands.accept_named(self._drive.names, velocity=speeds)
+        except SimBridgeError as err:
+            self._complain('cmd_vel', err)
 
     def _complain(self, topic: str, err: Exception) -> None:
         count = self.commands.counts.rejected

@@ -60,6 +60,7 @@ class GeometryRecord:
     flags: int = ENABLED
     """ENABLED, SENSOR, STATIC; what belongs to the world is STATIC besides, SOLID is found out."""
     belt: Sequence[float] = (0.0, 0.0, 0.0)
+    track: Sequence[float] = (0.0, 0.0, 0.0, 0.0)
     direction: Sequence[float] = (0.0, 0.0, 0.0)
     name: str = ''
     """For messages only."""
@@ -96,6 +97,7 @@ def build_geometry(
         frame=_rows([[*np.ravel(r.rotation), *r.position] for r in records], 12),
         bounds=bounds, radius=radius,
         belt=_rows([r.belt for r in records], 3),
+        track=_rows([r.track for r in records], 4),
         direction=_rows([r.direction for r in records], 3),
         excluded=_ints(sorted({_pair_key(*pair) for pair in excluded})),
         **vertices, **_pool_faces(hulls, first_vertices),

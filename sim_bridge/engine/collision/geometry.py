@@ -60,6 +60,12 @@ class Geometry(NamedTuple):
     """(ng,) farthest from the centre of its bounds that turning moves a point of it [m]."""
     belt: FloatMatrix
     """(ng, 3) velocity of its surface relative to its body [m/s], own frame (conveyors)."""
+    track: FloatMatrix
+    """
+    (ng, 4) unit axis about which its surface runs, own frame, and the speed [m/s] (crawlers).
+
+    Where the outward normal is n, along axis × n. The axis is zero where it is no track.
+    """
     direction: FloatMatrix
     """(ng, 3) first friction direction (ODE's fdir1), own frame; zero where there is none."""
     excluded: IntVector

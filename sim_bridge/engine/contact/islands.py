@@ -13,14 +13,15 @@ _UPDATES = 2000  # of contacts, that a step can afford for each island
 @subroutine
 def find_islands(
     root, kind, geometry_body,  # model
-    count, geometry,  # state (read)
+    count, geometry, tied,  # state (read)
     rows_inout, islands, effort_out,
 ):
     """
     Give islands numbers by their first contact, and list each one's contacts.
 
     Union-find over the trees' first bodies; what cannot move connects nothing. A contact between
-    bodies that cannot move loses its rows.
+    bodies that cannot move loses its rows. tied: pairs of bodies whose trees depend on each other,
+    whatever touches.
     """
     leader = islands.leader
     for body in range(leader.shape[0]):
@@ -30,6 +31,12 @@ def find_islands(
         a, b = trees_of(root, kind, geometry_body, geometry, contact)
         if a >= 0 and b >= 0 and rows_inout[contact] > 0:
             a, b = find_leader(leader, a), find_leader(leader, b)
+            leader[max(a, b)] = min(a, b)
+
+    for pair in range(tied.shape[0]):
+        a, b = tied[pair, 0], tied[pair, 1]
+        if a >= 0 and b >= 0 and not is_immobile(kind[a]) and not is_immobile(kind[b]):
+            a, b = find_leader(leader, root[a]), find_leader(leader, root[b])
             leader[max(a, b)] = min(a, b)
 
     number = 0

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.articulated import carrier
+from sim_bridge.engine.articulated import carrier, has_axis
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.model import FREE, PRISMATIC, REVOLUTE
+from sim_bridge.engine.model import FREE
 from sim_bridge.engine.vec3 import add, dot, load3, scale
 
 _REDUNDANT = 1e-24  # what is left of a row's square that is the others' sum
@@ -27,7 +27,7 @@ def build_mimic_rows(
     rows_out[:, :] = 0.0
     for row in range(mimic.shape[0]):
         for body in range(kind.shape[0]):
-            if kind[body] != REVOLUTE and kind[body] != PRISMATIC:
+            if not has_axis(kind[body]):
                 continue
             effort = 0.0
             if v_index[body] == mimic[row, 0]:
@@ -60,7 +60,7 @@ def add_effort(
     body = carrier(parent, kind, body)
     while body >= 0:
         at = v_index[body]
-        if kind[body] == REVOLUTE or kind[body] == PRISMATIC:
+        if has_axis(kind[body]):
             if hinge[body, 7] != 0.0:
                 w = dot(load3(axis, body, 0), n) + dot(load3(axis, body, 3), f)
                 row_inout[at] += whitening[at] * w
@@ -98,10 +98,10 @@ def remove_part(direction, vector_inout):
 
 
 @subroutine
-def respect_mimic(rows, first, end):
-    """Take from a contact's rows what the mimic joints would not follow; give the end."""
-    for row in range(rows.mimic.shape[0]):
-        direction = rows.mimic[row]
+def respect_bonds(bonds, rows, first, end):
+    """Take from a contact's rows what the bonds would not let through; give the end."""
+    for row in range(bonds.shape[0]):
+        direction = bonds[row]
         for angular in range(2):
             values = rows.angular if angular == 1 else rows.linear
             others = rows.linear if angular == 1 else rows.angular

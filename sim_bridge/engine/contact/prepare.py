@@ -30,6 +30,7 @@ from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, load_m, mul_mv, scale, store3, sub
 
 _STICKY_REACH = 1e-4  # gap up to which adhesion pulls [m]
+_TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no direction any more
 
 
 @subroutine
@@ -45,10 +46,11 @@ def set_laws(root, geometry, surfaces, pose, twist, contacts, h, laws):
         law = surfaces.law[laws.law[contact]]
         laws.model[contact] = int(law[MODEL])
         normal = load3(contacts.normal, contact, 0)
-        wanted = wanted_direction(geometry, pose, a)
+        wanted, velocity_a = surface_motion(geometry, pose, a, scale(-1.0, normal))
+        wanted_b, velocity_b = surface_motion(geometry, pose, b, normal)
         if dot(wanted, wanted) == 0.0:
-            wanted = wanted_direction(geometry, pose, b)
-        belt = sub(belt_velocity(geometry, pose, b), belt_velocity(geometry, pose, a))
+            wanted = wanted_b
+        belt = sub(velocity_b, velocity_a)
         set_frame(law, normal, wanted, belt, laws.frame[contact], laws.target[contact])
         set_bounds(law, h, laws.radius[contact])
         set_softness(law, h, laws.frame[contact], laws.softness[contact])
@@ -76,17 +78,24 @@ def to_world(geometry, pose, number, vector):
     return mul_mv(load_m(pose, body, 0), vector) if body >= 0 else vector
 
 
-@kernel
-def wanted_direction(geometry, pose, number):
-    """Give a geometry's friction direction, world; zero where it has none."""
-    direction = load3(geometry.direction, number, 0)
-    return to_world(geometry, pose, number, direction)
+@subroutine
+def surface_motion(geometry, pose, number, outward):
+    """
+    Give a geometry's friction direction, and its surface's velocity relative to its body [m/s].
 
-
-@kernel
-def belt_velocity(geometry, pose, number):
-    """Give the velocity of a geometry's surface relative to its body [m/s], world."""
-    return to_world(geometry, pose, number, load3(geometry.belt, number, 0))
+    World axes; the direction is zero where it has none. That of a track is the one it runs in,
+    which at its ends, where the outward normal is along the axis, is none.
+    """
+    wanted = to_world(geometry, pose, number, load3(geometry.direction, number, 0))
+    velocity = to_world(geometry, pose, number, load3(geometry.belt, number, 0))
+    along = cross(to_world(geometry, pose, number, load3(geometry.track, number, 0)), outward)
+    norm = math.sqrt(dot(along, along))
+    if norm > _TRACK_END:
+        along = scale(1.0 / norm, along)
+        velocity = add(velocity, scale(geometry.track[number, 3], along))
+        if dot(wanted, wanted) == 0.0:
+            wanted = along
+    return wanted, velocity
 
 
 @kernel

@@ -6,11 +6,13 @@ Every contact has up to six rows: along its normal and its two friction directio
 that the tree's own factors give, M = L D Lᵀ and w = D^-½ L⁻¹ Jᵀ. It has entries only for the
 joints between the touched body and the root (the branch-induced sparsity of Featherstone 2008,
 section 6.5), so that neither M⁻¹ nor the Delassus matrix W Wᵀ is ever formed. Impulses λ change
-the whitened velocity z by Wᵀ λ, and the rows' velocities by W z.
+the whitened velocity z by Wᵀ λ, and the rows' velocities by W z. Of the nz entries of z the first
+nv are the coordinates'; each row that yields, of a joint that closes a loop, has one of its own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -92,13 +94,13 @@ class Rows(NamedTuple):
     inverse: FloatMatrix
     """(nc, 6) inverse of the linear rows' matrix; columns NN … D22, 0 where it is singular."""
     place: IntVector
-    """(nv,) entry of a coordinate in the contact that is being built, -1 for none."""
+    """(nz,) entry of a coordinate in the contact that is being built, -1 for none."""
     whitening: FloatVector
     """(nv,) D^-½; 0 for locked joints."""
     column: FloatMatrix
     """(6, 3) three wrenches at a root."""
     mimic: FloatMatrix
-    """(nm, nv) whitened rows of the mimic joints, made orthonormal."""
+    """(nm, nv) whitened rows of the mimic joints, made orthonormal; none where there are loops."""
 
 
 class Solution(NamedTuple):
@@ -109,7 +111,7 @@ class Solution(NamedTuple):
     bias: FloatMatrix
     """(nc, 6) rows' velocities without contact impulses, less those that are wanted."""
     z: FloatVector
-    """(nv,) whitened velocity that the impulses give."""
+    """(nz,) whitened velocity that the impulses give."""
     last: FloatMatrix
     """(nc, 6) impulses of the last step, world axes; scratch for contacts that are new."""
     shift: FloatVector
@@ -139,6 +141,8 @@ class Response(NamedTuple):
     """(nv,) zeros."""
     constraint: FloatVector
     """(nv,) efforts of locked joints that the wrenches call forth."""
+    blocked: FloatVector
+    """(nv,) what contacts that nothing can yield to would push each joint with, see `blocked`."""
     v_drift: FloatVector
     """(nv,) velocity that the positions move with in the second half of the step."""
 
@@ -153,13 +157,13 @@ class Direct(NamedTuple):
     unknown: IntMatrix
     """(nd, 4) contact and row of each unknown; least and greatest coordinate of its entries."""
     dense: FloatVector
-    """(nv,) a whitened row with its zeros."""
+    """(nz,) a whitened row with its zeros."""
     rows: IntVector
     """(nc,) Laws.rows while the normals are solved alone."""
     coordinate: IntVector
-    """(nv,) the coordinates that an island's contacts push."""
+    """(nz,) the coordinates that an island's contacts push."""
     search: FloatMatrix
-    """(4, nv) vectors of the conjugate gradients."""
+    """(4, nz) vectors of the conjugate gradients."""
     kept: FloatMatrix
     """(nc, 27) impulse, bias, softness and block of a contact before a proximal step."""
 
@@ -175,25 +179,46 @@ class ContactProblem(NamedTuple):
     direct: Direct
 
 
-def longest_support(model: Model) -> int:
-    """Give the most coordinates that a contact's row can have on one side."""
+def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), yielding: int = 0) -> int:
+    """
+    Give the most coordinates that a contact's row can have on one side.
+
+    tied: pairs of bodies that joints outside the trees connect. yielding: how many coordinates of
+    their own those have.
+    """
     sizes = np.zeros(body_count(model), np.int64)
     own = np.where(model.kind >= FREE, 6, np.where(model.kind > WELD, 1, 0))
     for body in range(body_count(model)):
         above = model.parent[body]
         sizes[body] = own[body] + (sizes[above] if above >= 0 else 0)
     longest = int(sizes.max(initial=0))
-    if len(model.mimic):
-        # a mimic row can spread an impulse over its whole tree
+    group = model.root.copy()
+    for a, b in tied:
+        if a >= 0 and b >= 0:
+            group[group == group[a]] = group[b]
+    if len(model.mimic) or len(tied):
+        # what ties joints or trees can spread an impulse over all of them
         moving = model.kind != GROUND
-        longest = max(longest, int(np.bincount(model.root[moving], own[moving]).max(initial=0)))
-    return longest
+        longest = max(longest, int(np.bincount(group[moving], own[moving]).max(initial=0)))
+    return longest + yielding
 
 
-def make_problem(model: Model, capacity: int, direct_rows: int) -> ContactProblem:
-    """Make room for `capacity` contacts, and for the direct solution of so many rows at once."""
-    nb, nv, nm, nc = body_count(model), velocity_count(model), len(model.mimic), capacity
-    ns = 2 * nc * longest_support(model)
+def make_problem(
+    model: Model,
+    capacity: int,
+    direct_rows: int,
+    tied: Sequence[Sequence[int]] = (),
+    yielding: int = 0,
+) -> ContactProblem:
+    """
+    Make room for `capacity` contacts, and for the direct solution of so many rows at once.
+
+    tied, yielding: as for `longest_support`.
+    """
+    nb, nv, nc = body_count(model), velocity_count(model), capacity
+    nm = 0 if len(tied) else len(model.mimic)
+    nz = nv + yielding
+    ns = 2 * nc * longest_support(model, tied, yielding)
 
     def integers(*shape: int) -> np.ndarray:
         return np.zeros(shape, np.int64)
@@ -206,15 +231,16 @@ def make_problem(model: Model, capacity: int, direct_rows: int) -> ContactProble
                 leader=integers(nb), of_tree=integers(nb), spent=integers(nc)),
         Rows(first=integers(nc + 1), support=integers(ns), linear=np.zeros((3, ns)),
              angular=np.zeros((3, ns)), block=np.zeros((nc, 9)),
-             inverse=np.zeros((nc, 6)), place=np.full(nv, -1, np.int64),
+             inverse=np.zeros((nc, 6)), place=np.full(nz, -1, np.int64),
              whitening=np.zeros(nv), column=np.zeros((6, 3)), mimic=np.zeros((nm, nv))),
-        Solution(impulse=np.zeros((nc, 6)), bias=np.zeros((nc, 6)), z=np.zeros(nv),
+        Solution(impulse=np.zeros((nc, 6)), bias=np.zeros((nc, 6)), z=np.zeros(nz),
                  last=np.zeros((nc, 6)), shift=np.zeros(nc), effort=integers(3),
                  residual=np.zeros(3)),
         Response(twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), mean_wrench=np.zeros((nb, 6)),
                  pushed=integers(nb), force=np.zeros((nb, 6)), ddq=np.zeros(nv),
-                 rhs=np.zeros(nv), constraint=np.zeros(nv), v_drift=np.zeros(nv)),
+                 rhs=np.zeros(nv), constraint=np.zeros(nv),
+                 blocked=np.zeros(nv), v_drift=np.zeros(nv)),
         Direct(matrix=np.zeros((direct_rows, direct_rows)), right=np.zeros(direct_rows),
-               unknown=integers(direct_rows, 4), dense=np.zeros(nv),
-               rows=integers(nc), coordinate=integers(nv),
-               search=np.zeros((4, nv)), kept=np.zeros((nc, 27))))
+               unknown=integers(direct_rows, 4), dense=np.zeros(nz),
+               rows=integers(nc), coordinate=integers(nz),
+               search=np.zeros((4, nz)), kept=np.zeros((nc, 27))))

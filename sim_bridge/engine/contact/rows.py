@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.articulated import carrier
-from sim_bridge.engine.contact.mimic_rows import respect_mimic
+from sim_bridge.engine.articulated import carrier, has_axis
+from sim_bridge.engine.contact.mimic_rows import respect_bonds
 from sim_bridge.engine.contact.problem import (
     D11,
     D12,
@@ -18,7 +18,7 @@ from sim_bridge.engine.contact.problem import (
     SPIN_SPIN,
 )
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.model import FREE, FREE_SINGLE, PRISMATIC, REVOLUTE
+from sim_bridge.engine.model import FREE, FREE_SINGLE
 from sim_bridge.engine.vec3 import cross, dot, load3, scale, store3, sub
 
 _SINGULAR = 1e-9  # determinant relative to that without coupling, below which nothing is inverted
@@ -29,7 +29,7 @@ def whiten(kind, v_index, hinge, articulated, whitening_out):
     """Compute D^-½ of every coordinate."""
     for body in range(kind.shape[0]):
         at = v_index[body]
-        if kind[body] == REVOLUTE or kind[body] == PRISMATIC:
+        if has_axis(kind[body]):
             whitening_out[at] = math.sqrt(hinge[body, 7])
         elif kind[body] == FREE or kind[body] == FREE_SINGLE:
             for k in range(6):
@@ -39,10 +39,14 @@ def whiten(kind, v_index, hinge, articulated, whitening_out):
 @kernel
 def build_rows(
     parent, root, kind, v_index, geometry_body,  # model
-    pose, axis, hinge, articulated, count, geometry, point, laws,  # state (read)
+    pose, axis, hinge, articulated, count, geometry, point, laws, bonds,  # state (read)
     rows,
 ):
-    """Build the rows of all contacts that push, and each contact's own Delassus matrix."""
+    """
+    Build the rows of all contacts that push, and each contact's own Delassus matrix.
+
+    bonds: orthonormal whitened rows of what else ties joints and bodies.
+    """
     rows.first[0] = 0
     end = rows.first[0]
     for contact in range(count):
@@ -66,8 +70,8 @@ def build_rows(
                 end = add_side(parent, kind, v_index, axis, hinge, articulated, rows.whitening,
                                body, cross(p, f0), f0, cross(p, f1), f1, cross(p, f2), f2, end,
                                rows.place, rows.support, rows.linear, rows.angular, rows.column)
-        if rows.mimic.shape[0] > 0:
-            end = respect_mimic(rows, rows.first[contact], end)
+        if bonds.shape[0] > 0:
+            end = respect_bonds(bonds, rows, rows.first[contact], end)
         for entry in range(rows.first[contact], end):
             rows.place[rows.support[entry]] = -1
         fill_block(rows.first[contact], end, rows.linear, rows.angular, turns,
@@ -92,7 +96,7 @@ def add_side(
     while body >= 0:
         joint = kind[body]
         at = v_index[body]
-        if joint == REVOLUTE or joint == PRISMATIC:
+        if has_axis(joint):
             d_inv = hinge[body, 7]
             if d_inv != 0.0:
                 s, t = load3(axis, body, 0), load3(axis, body, 3)

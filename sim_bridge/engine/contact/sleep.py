@@ -9,10 +9,10 @@ sleepers keep the impulses that they had.
 
 from __future__ import annotations
 
-from sim_bridge.engine.collision.geometry import SENSOR
-from sim_bridge.engine.contact.problem import ISLANDS
+from sim_bridge.engine.collision.geometry import SENSOR, STATIC
+from sim_bridge.engine.contact.problem import FIRST, ISLANDS, SECOND
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.model import FREE, GROUND, KINEMATIC, PRISMATIC, WELD
+from sim_bridge.engine.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
 
 # State.idle of a tree's first body counts its steps at rest; ASLEEP once it sleeps
 ASLEEP = -1
@@ -20,16 +20,18 @@ ASLEEP = -1
 
 @kernel
 def coordinates_of(kind):
-    """Give the first of a joint's position and velocity coordinates and how many of each."""
+    """Give how many position and velocity coordinates a body's joint has."""
     if kind >= FREE:
         return 7, 6
+    if kind == BALL_STAGE or kind == BALL:
+        return (4, 1) if kind == BALL else (0, 1)
     return (1, 1) if kind > WELD else (0, 0)
 
 
 @subroutine
 def wake_written(
     root, kind, q_index, v_index,  # model
-    q, v, u, wrench, rest, count, geometry, geometry_body,  # state (read)
+    q, v, u, wrench, rest, count, geometry, geometry_body, flags,  # state (read)
     idle_inout,
 ):
     """
@@ -57,12 +59,31 @@ def wake_written(
         for contact in range(count):
             a, b = geometry_body[geometry[contact, 0]], geometry_body[geometry[contact, 1]]
             if a >= 0 and b >= 0:
-                for body, other in ((a, b), (b, a)):
-                    if (idle_inout[root[body]] == ASLEEP and kind[root[other]] != GROUND
-                            and kind[root[other]] != KINEMATIC
+                for side in range(2):
+                    body, other = (a, b) if side == 0 else (b, a)
+                    if (idle_inout[root[body]] == ASLEEP
+                            and flags[geometry[contact, 1 - side]] & STATIC == 0
                             and idle_inout[root[other]] != ASLEEP):
                         idle_inout[root[body]] = 0
                         any_woke = True
+
+
+@subroutine
+def wake_tied(root, kind, tied, idle_inout):
+    """Wake the trees that are tied to one that is awake; tell whether there are any."""
+    any_woke, goes_on = False, True
+    while goes_on:
+        goes_on = False
+        for pair in range(tied.shape[0]):
+            for side in range(2):
+                body, other = tied[pair, side], tied[pair, 1 - side]
+                if body < 0 or other < 0 or idle_inout[root[body]] != ASLEEP:
+                    continue
+                if (kind[root[other]] != GROUND and kind[root[other]] != KINEMATIC
+                        and idle_inout[root[other]] != ASLEEP):
+                    idle_inout[root[body]] = 0
+                    any_woke = goes_on = True
+    return any_woke
 
 
 @subroutine
@@ -88,28 +109,29 @@ def wake_touched(root, kind, v_index, v, count, geometry, geometry_body, flags, 
             for side in range(2):
                 body = geometry_body[geometry[contact, side]]
                 other = geometry_body[geometry[contact, 1 - side]]
+                is_static = flags[geometry[contact, 1 - side]] & STATIC != 0
                 if (body >= 0 and other >= 0 and idle_inout[root[body]] == ASLEEP
-                        and is_stirring(kind, v_index, v, idle_inout, root[other])):
+                        and is_stirring(kind, v_index, v, idle_inout, root[other], is_static)):
                     idle_inout[root[body]] = 0
                     any_woke = goes_on = True
     return any_woke
 
 
 @kernel
-def is_stirring(kind, v_index, v, idle, tree):
-    """Tell whether a tree is awake, or a kinematic body that moves."""
+def is_stirring(kind, v_index, v, idle, tree, is_static):
+    """Tell whether what can move of a tree is awake, or its kinematic base moves."""
+    total = 0.0
     if kind[tree] == KINEMATIC:
-        total = 0.0
         for at in range(v_index[tree], v_index[tree] + 6):
             total += abs(v[at])
-        return total > 0.0
-    return kind[tree] != GROUND and idle[tree] != ASLEEP
+    return total > 0.0 or not is_static and idle[tree] != ASLEEP
 
 
 @subroutine
 def fall_asleep(
     root, kind, q_index, v_index, steps, slow, slow_turn,  # model
-    q, u, wrench, islands, effort,  # state (read)
+    q, u, motor, target, wrench,  # state (read)
+    islands, effort, count, geometry, geometry_body, laws,
     v_inout, idle_inout, rest_out, minimum_out,
 ):
     """
@@ -127,11 +149,20 @@ def fall_asleep(
         for k in range(velocities):
             at = v_index[body] + k
             turns = k >= 3 if velocities == 6 else kind[body] != PRISMATIC
-            if abs(v_inout[at]) > (slow_turn if turns else slow) or u[at] != 0.0:
+            is_driven = u[at] != 0.0 or motor[at] != 0.0 or target[at, 1] != 0.0
+            if abs(v_inout[at]) > (slow_turn if turns else slow) or is_driven:
                 idle_inout[root[body]] = 0
         for k in range(6):
             if wrench[body, k] != 0.0:
                 idle_inout[root[body]] = 0
+    for contact in range(count):
+        # on a belt that runs, be it ever so slowly
+        if (laws.rows[contact] > 1
+                and (laws.target[contact, FIRST] != 0.0 or laws.target[contact, SECOND] != 0.0)):
+            for side in range(2):
+                body = geometry_body[geometry[contact, side]]
+                if body >= 0 and idle_inout[root[body]] != ASLEEP:
+                    idle_inout[root[body]] = 0
 
     for island in range(effort[ISLANDS]):
         minimum_out[island] = steps

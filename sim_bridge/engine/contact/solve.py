@@ -32,6 +32,7 @@ DIRECT, ITERATIVE, SPLIT = range(3)
 
 _FEW_SWEEPS = 12
 _SWEEPS_PER_ROW_2 = 0.02  # as costly as two Newton steps, per square of the rows
+_INFINITY = float('inf')
 _FRICTION_SWEEPS = 5  # of the split solver between solutions of the normals
 
 
@@ -144,6 +145,7 @@ def solve_island(table, options, laws, islands, rows, solution, room, is_new, is
             sweeps = -sweeps
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT and fits:
+        before = _INFINITY
         while sweeps < options.max_sweeps:
             newtons += call_stage(options.newton, table, -1 - island)
             change = 0.0
@@ -152,6 +154,13 @@ def solve_island(table, options, laws, islands, rows, solution, room, is_new, is
                 sweeps += 1
             if change <= enough:
                 break
+            if change > before:
+                # friction and normals drive each other up: no longer solve them apart
+                while sweeps < options.max_sweeps:
+                    sweeps += 1
+                    if sweep(laws, islands, rows, solution, island) <= enough:
+                        break
+            before = change
     else:
         most = affordable_sweeps(islands, island, options.max_sweeps)
         while sweeps < most:

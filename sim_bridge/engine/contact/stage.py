@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.contacts import COUNT
 from sim_bridge.engine.contact.fair import share_fairly
 from sim_bridge.engine.contact.gauss_seidel import sweep
@@ -20,7 +21,7 @@ from sim_bridge.engine.contact.proximal import solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows, whiten
-from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_touched
+from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_tied, wake_touched
 from sim_bridge.engine.contact.solve import set_biases, solve_contacts
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.handle import (
@@ -29,6 +30,8 @@ from sim_bridge.engine.handle import (
     open_geometry,
     open_islands,
     open_laws,
+    open_loop_work,
+    open_loops,
     open_model,
     open_options,
     open_response,
@@ -68,14 +71,20 @@ def prepare(table):
     model, geometry, contacts = open_model(table), open_geometry(table), open_contacts(table)
     state, ws, laws = open_state(table), open_workspace(table), open_laws(table)
     solution, count = open_solution(table), contacts.size[COUNT]
-    if open_options(table).sleep_steps > 0 and wake_touched(
+    if open_options(table).sleep_steps > 0:
+        tied = open_loops(table).body
+        wake_touched(
             model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
-            geometry.body, geometry.flags, state.idle):
+            geometry.body, geometry.flags, state.idle)
+        while wake_tied(model.root, model.kind, tied, state.idle):
+            wake_touched(
+                model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
+                geometry.body, geometry.flags, state.idle)
         set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
     set_laws(model.root, geometry, open_surfaces(table), ws.pose, open_response(table).twist,
              contacts, open_options(table).time_step, laws)
     find_islands(model.root, ws.kind, geometry.body, count, contacts.geometry,
-                 laws.rows, open_islands(table), solution.effort)
+                 open_loops(table).body, laws.rows, open_islands(table), solution.effort)
     start_impulses(state.contact_size[COUNT], state.contact_geometry, state.contact_feature,
                    state.contact_impulse, count, contacts.geometry, contacts.feature, laws,
                    solution.last, solution.impulse)
@@ -88,13 +97,14 @@ def build(table):
     model, ws, rows = open_model(table), open_workspace(table), open_rows(table)
     contacts = open_contacts(table)
     whiten(ws.kind, model.v_index, ws.hinge, ws.articulated, rows.whitening)
-    if model.mimic.shape[0] > 0:
+    if rows.mimic.shape[0] > 0:
         build_mimic_rows(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
                          ws.axis, ws.hinge, ws.articulated, rows.whitening,
                          rows.mimic, rows.column)
+    bonds = rows.mimic if open_options(table).loops == 0 else open_loop_work(table).basis
     build_rows(model.parent, model.root, ws.kind, model.v_index, open_geometry(table).body,
                ws.pose, ws.axis, ws.hinge, ws.articulated,
-               contacts.size[COUNT], contacts.geometry, contacts.point, open_laws(table),
+               contacts.size[COUNT], contacts.geometry, contacts.point, open_laws(table), bonds,
                rows)
     return 0
 
@@ -111,6 +121,10 @@ def resolve(table):
                response.twist, contacts, h, options.touching, laws, solution.bias)
     solve_contacts(table, options, contacts.geometry, laws, open_islands(table), rows, solution,
                    open_direct(table).right.shape[0], contacts.size[COUNT])
+    find_blocked(model.parent, model.root, ws.kind, model.v_index, geometry_body,
+                 ws.pose, ws.axis, contacts.size[COUNT], contacts.geometry, contacts.point, laws,
+                 rows.block, solution.bias, options.contact_tolerance,
+                 response.blocked)
     gather_wrenches(geometry_body, ws.pose, contacts, laws, solution.impulse, h,
                     response.wrench, response.pushed)
     respond(model.parent, model.root, ws.kind, model.v_index,
@@ -176,7 +190,9 @@ def keep(table):
     if options.sleep_steps > 0 and count > 0:
         fall_asleep(model.root, ws.kind, model.q_index, model.v_index, options.sleep_steps,
                     options.sleep_linear, options.sleep_angular,
-                    state.q, state.u, state.wrench, open_islands(table), solution.effort,
+                    state.q, state.u, state.motor, state.target, state.wrench,
+                    open_islands(table), solution.effort,
+                    count, contacts.geometry, open_geometry(table).body, laws,
                     state.v, state.idle, state.rest, solution.shift)
     return 0
 

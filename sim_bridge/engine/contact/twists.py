@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from sim_bridge.engine.articulated import has_axis
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.model import FREE, KINEMATIC, PRISMATIC, REVOLUTE
+from sim_bridge.engine.model import FREE, KINEMATIC
 from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, scale, store3, sub
 
 
@@ -21,7 +22,7 @@ def find_twists(
             w, vel = load3(twist_out, above, 0), load3(twist_out, above, 3)
         if kind[body] >= FREE:
             vel, w = load_v(v, at), load_v(v, at + 3)
-        elif kind[body] == REVOLUTE or kind[body] == PRISMATIC:
+        elif has_axis(kind[body]):
             w = add(w, scale(v[at], load3(axis, body, 0)))
             vel = add(vel, scale(v[at], load3(axis, body, 3)))
         store3(twist_out, body, 0, w)

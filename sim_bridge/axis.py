@@ -1,0 +1,72 @@
+"""An axis of a joint: what it turns about or slides along, with all that acts there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.engine import model as engine
+from sim_bridge.joint_parameters import LowerStop, Parameter, UpperStop
+from sim_bridge.motor import Motor
+from sim_bridge.values import finite_vector
+
+if TYPE_CHECKING:
+    from sim_bridge.constraint_joint import ConstraintJoint
+    from sim_bridge.joint import Joint
+
+
+class Axis(Motor):
+    """
+    A coordinate of a joint.
+
+    q, dq, ddq, u are numbers [rad or m, and N m or N], which raise InvalidValueError where they
+    are set to what is no finite number. Angles count their turns. velocity_limit holds what
+    position control does, and nothing else.
+    """
+
+    damping = Parameter(
+        'passive', engine.DAMPING, 'a number of at least 0 [N m s/rad or N s/m]', 0.0,
+        of_balls=True)
+    friction = Parameter('passive', engine.FRICTION, 'a number of at least 0 [N m or N]', 0.0)
+    armature = Parameter(
+        'passive', engine.ARMATURE, 'a number of at least 0 [kg m² or kg]', 0.0, of_balls=True)
+    stiffness = Parameter(
+        'passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0)
+    reference = Parameter('passive', engine.REFERENCE, 'a number [rad or m]')
+    lower = LowerStop('limits', engine.LOWER, 'a number, or -inf for none [rad or m]')
+    upper = UpperStop('limits', engine.UPPER, 'a number, or inf for none [rad or m]')
+    effort_limit = Parameter(
+        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
+    velocity_limit = Parameter(
+        'limits', engine.VELOCITY, 'a number of at least 0, or inf for none [rad/s or m/s]', 0.0)
+
+    joint: Joint | ConstraintJoint
+    number: int
+    """Which of the joint's coordinates it is, from 0."""
+
+    def __repr__(self) -> str:
+        """Show the names."""
+        return f'<Axis {self.number} of {self.joint!r}>'
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages."""
+        return f'{self.joint.place}, axis {self.number}'
+
+    def parameter_rows(self, array: str, of_balls: bool = False) -> np.ndarray:
+        """
+        Give the rows (n, k) of the model's array 'passive', 'limits', 'motor' or 'stop'.
+
+        One, but for ball joints, which have three; raises StateError for those where not
+        `of_balls`, and for other joints that are no axes.
+        """
+        raise NotImplementedError
+
+    def invalidate(self) -> None:
+        """Forget what was computed from the model's parameters."""
+        raise NotImplementedError
+
+    def _checked(self, what: str, value: object, size: int) -> np.ndarray:
+        expected = {0: 'nothing, it has no coordinates', 1: 'a finite number'}.get(size, '')
+        return finite_vector(what, value, size, self.place, expected)

@@ -1,0 +1,99 @@
+"""A node that lets joints and crawlers run: at steady velocities, to and fro, or both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import sys
+
+import numpy as np
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+from sim_bridge.control.reference import Reference
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.ros import process, realtime, topics
+from sim_bridge.ros.joint_state_reader import JointStateReader
+from sim_bridge.ros.messages import pack_stamp, VelocityCommandMessage
+from sim_bridge.ros.parameter_table import declare, parameter
+
+
+@dataclass(frozen=True)
+class VelocityParameters:
+    """What the velocity controller can be told; lists have a value for each joint, or for all."""
+
+    joints: tuple[str, ...] = parameter(
+        (), "Joints whose control is 'velocity', and crawlers, to drive"
+    )
+    velocities: tuple[float, ...] = parameter(
+        (0.0,), 'Velocities, which are reached within ramp_time', unit='rad/s or m/s'
+    )
+    amplitude: tuple[float, ...] = parameter(
+        (0.0,), 'Amplitude of sinusoids about where the joints are found', unit='rad or m'
+    )
+    frequency: tuple[float, ...] = parameter((0.5,), 'Frequency of them', unit='Hz', low=0.0)
+    ramp_time: float = parameter(
+        2.0, 'Time to reach the velocities and the full amplitude', unit='s', low=0.0, above=True
+    )
+
+
+class VelocityController:
+    """
+    Answers every joint state with velocities, and nothing else: without states no commands.
+
+    It looks at nothing but the time: what holds joints at their velocities are the motors.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Declare the parameters and wait for joint states. Raises InvalidValueError."""
+        self._parameters = declare(node, VelocityParameters)
+        joints = list(self._parameters.joints)
+        if not joints:
+            raise InvalidValueError("parameter 'joints'", joints, 'at least one joint or crawler')
+        self._velocities = self._per_joint('velocities')
+        none = np.zeros(len(joints))
+        self._sway = Reference(
+            none, none, self._per_joint('amplitude'), self._per_joint('frequency'),
+            self._parameters.ramp_time)
+        self._command = VelocityCommandMessage(joints)
+        self._reader = JointStateReader()
+        self._start_ns: int | None = None
+        self._latest_ns = 0
+        self._commands = node.create_publisher(JointState, 'joint_commands', topics.COMMAND_QOS)
+        # only the newest state is worth an answer
+        node.create_subscription(
+            JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True)
+        realtime.settle_process()
+        node.get_logger().info(f'ready to drive {", ".join(joints)}')
+
+    def close(self) -> None:
+        """Nothing to end: a controller does nothing between two states."""
+
+    def _per_joint(self, name: str) -> np.ndarray:
+        """Give a list parameter, a value for every joint. Raises InvalidValueError."""
+        values, joints = getattr(self._parameters, name), self._parameters.joints
+        if len(values) not in (1, len(joints)):
+            raise InvalidValueError(
+                f'parameter {name!r}', values,
+                f'1 value or {len(joints)}, one for each of {", ".join(joints)}')
+        return np.broadcast_to(np.array(values), (len(joints),))
+
+    def _answer(self, data: bytes) -> None:
+        now = self._reader.read(data).time_ns
+        if self._start_ns is None or now < self._latest_ns:
+            self._start_ns = now
+        self._latest_ns = now
+        elapsed = (now - self._start_ns) * 1e-9
+        share = min(elapsed / self._parameters.ramp_time, 1.0)
+        self._command.velocity[:] = share * self._velocities + self._sway.at(elapsed)[1]
+        self._commands.publish(self._command.stamped(pack_stamp(now)))
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node; return the exit code of the process."""
+    return process.run('velocity_controller', VelocityController, args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,286 @@
+"""
+The rules of joints that close loops, wherever they are declared.
+
+Three places declare them: `<sim_bridge>` elements (`extension`), joints in `<gazebo>` elements
+(`sdf_joints`) and YAML (`yaml_constraints`). Each reads a `Declared` in its own words; what must
+hold of it, and what becomes of it, is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.description.loops import link_poses, rigid_groups
+from sim_bridge.description.model import (
+    ConstraintDescription,
+    ConstraintType,
+    JointDynamics,
+    JointLimits,
+)
+from sim_bridge.description.poses import NORM_TOLERANCE, read_only
+from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.tree import is_tree
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import RobotDescription
+
+# how a description names the world, unless a link of the robot is called so
+WORLD = 'world'
+WITH_AXIS = (
+    ConstraintType.HINGE,
+    ConstraintType.SLIDER,
+    ConstraintType.UNIVERSAL,
+    ConstraintType.HINGE2,
+    ConstraintType.PISTON,
+    ConstraintType.PLANAR,
+)
+WITH_AXIS2 = (ConstraintType.UNIVERSAL, ConstraintType.HINGE2)
+WITH_LIMITS = (ConstraintType.HINGE, ConstraintType.SLIDER, ConstraintType.PISTON)
+WITH_DYNAMICS = (*WITH_LIMITS, ConstraintType.HINGE2)
+TYPES = {kind.value: kind for kind in ConstraintType}
+
+# sine of the angle between axes that count as parallel, cosine of those at right angles
+_PARALLEL = 1e-6
+_RIGHT_ANGLE = 1e-3
+
+
+@dataclass(frozen=True)
+class Spot:
+    """Where a finding belongs: the element, and the attribute or key of it."""
+
+    place: Place
+    attribute: str = ''
+
+
+@dataclass
+class Declared:
+    """
+    A loop joint as it was declared, before it is known whether its links exist.
+
+    link1, link2: as written. positions, rotations: of the joint's frame in each link, None where
+    nothing is said. axes: unit vectors in the joint's frame of the first and the second link.
+    spots: where 'link1', 'link2', 'axis', 'axis2', 'distance', 'limits', 'dynamics' and
+    'compliance' were given; what is missing there was not.
+    """
+
+    name: str
+    type: ConstraintType
+    place: Place
+    link1: str = ''
+    link2: str = ''
+    positions: list[np.ndarray | None] = field(default_factory=lambda: [None, None])
+    rotations: list[np.ndarray | None] = field(default_factory=lambda: [None, None])
+    axes: list[np.ndarray | None] = field(default_factory=lambda: [None, None])
+    distance: float | None = None
+    limits: JointLimits = JointLimits()
+    dynamics: JointDynamics = JointDynamics()
+    erp: float | None = None
+    cfm: float | None = None
+    spots: dict[str, Spot] = field(default_factory=dict)
+
+    def spot(self, what: str) -> Spot:
+        """Give where something was said, the joint itself where it was not."""
+        return self.spots.get(what, Spot(self.place))
+
+
+def attach(
+    declared: Iterable[Declared],
+    description: RobotDescription,
+    findings: Findings,
+    known: Iterable[ConstraintDescription] = (),
+) -> tuple[ConstraintDescription, ...]:
+    """
+    Give the loop joints between links of a robot; those that cannot be are noted as errors.
+
+    known: loop joints that the robot has already, whose names are taken.
+    """
+    others = (*description.crawlers, *description.joints.values(), *known)
+    taken = {other.name: other.line for other in others}
+    # a tree that is none cannot be walked
+    walkable = is_tree(description)
+    kept = []
+    for one in declared:
+        if one.name in taken:
+            line = taken[one.name]
+            message = f'a joint of this name stands {f"in line {line}" if line else "already"}'
+            findings.error('duplicate-name', one.place, message, 'name', one.name)
+        elif one.name:
+            taken[one.name] = one.place.line
+        if not _links_exist(one, description, findings):
+            continue
+        constraint = _constraint(one, description, findings)
+        if walkable:
+            _check_links(one, constraint, description, findings)
+            _check_axes(one, constraint, description, findings)
+        kept.append(constraint)
+    return tuple(kept)
+
+
+def read_type(
+    word: str, known: Mapping[str, ConstraintType], spot: Spot, findings: Findings
+) -> ConstraintType | None:
+    """Give the type a word means; None, with an error noted, if it means none."""
+    kind = known.get(word)
+    if kind is None:
+        message = f'unknown; the types are {", ".join(known)}' if word else 'missing'
+        findings.error('joint-type', spot.place, message, spot.attribute, word)
+    return kind
+
+
+def read_limits(values: Mapping[str, float], spot: Spot, findings: Findings) -> JointLimits:
+    """
+    Give the limits of checked numbers, by the names of JointLimits' fields.
+
+    What is not given is no limit; nor is an effort or velocity of 0, which is how files say that
+    none is known.
+    """
+    limits = JointLimits(
+        values.get('lower', -math.inf),
+        values.get('upper', math.inf),
+        values.get('effort') or math.inf,
+        values.get('velocity') or math.inf,
+    )
+    if limits.lower > limits.upper or limits.lower == math.inf or limits.upper == -math.inf:
+        message = f'lower must be below upper, which is {limits.upper:g}'
+        findings.error('lower-above-upper', spot.place, message, 'lower', f'{limits.lower:g}')
+        return JointLimits()
+    return limits
+
+
+def direction(
+    vector: Iterable[float], spot: Spot, findings: Findings, warn: bool = True
+) -> np.ndarray | None:
+    """
+    Give the unit vector along a vector; None, with an error noted, if it has no direction.
+
+    warn: whether another length than 1 is worth a warning.
+    """
+    values = np.array(vector, dtype=float)
+    text = ' '.join(f'{value:g}' for value in values)
+    length = math.hypot(*values)
+    if length == 0.0:
+        findings.error('zero-axis', spot.place, 'has no direction', spot.attribute, text)
+        return None
+    if warn and abs(length - 1.0) > NORM_TOLERANCE:
+        message = f'of length {length:.6g}; normalised'
+        findings.warning('not-normalised', spot.place, message, spot.attribute, text)
+    scaled = np.ldexp(values, -math.frexp(np.abs(values).max())[1])
+    return read_only(scaled / math.hypot(*scaled))
+
+
+def _links_exist(one: Declared, description: RobotDescription, findings: Findings) -> bool:
+    good = True
+    for what, name, known in (
+        ('link1', one.link1, list(description.links)),
+        ('link2', one.link2, [*description.links, WORLD]),
+    ):
+        if name in known:
+            continue
+        good = False
+        # where the name is missing, the reader has noted it
+        if name:
+            spot = one.spot(what)
+            message = unknown('link', name, known)
+            if name == WORLD:
+                message = 'the world can only be the second link'
+            findings.error('unknown-link', spot.place, message, spot.attribute, name)
+    return good
+
+
+def _constraint(
+    one: Declared, description: RobotDescription, findings: Findings
+) -> ConstraintDescription:
+    """Build a loop joint of what its type has; note what is missing, and what is too much."""
+    kind = one.type
+    for what, types, code in (
+        ('axis', WITH_AXIS, 'missing-tag'),
+        ('axis2', WITH_AXIS2, 'missing-tag'),
+        ('distance', (ConstraintType.DISTANCE,), ''),
+        ('limits', WITH_LIMITS, ''),
+        ('dynamics', WITH_DYNAMICS, ''),
+    ):
+        spot = one.spot(what)
+        if kind not in types and what in one.spots:
+            message = f'has no meaning for a {kind.value} joint, ignored'
+            findings.warning('ignored-tag', spot.place, message, spot.attribute)
+        elif kind in types and what not in one.spots and code:
+            message = f'missing; a {kind.value} joint needs one'
+            findings.error(code, one.place.child(what, one.place.line), message)
+    if kind is ConstraintType.DISTANCE and one.positions[1] is None:
+        message = 'has no place of its own on it: a distance joint needs two'
+        spot = one.spot('link2')
+        findings.error('one-anchor', spot.place, message, spot.attribute, one.link2)
+    if one.erp is not None and one.erp > 1.0:
+        spot = one.spot('compliance')
+        findings.error('out-of-range', spot.place, 'must be at most 1', 'erp', f'{one.erp:g}')
+    turns = [np.eye(3) if turn is None else turn for turn in one.rotations]
+    is_turned = any(turn is not None for turn in one.rotations)
+    axes = [
+        None if axis is None or kind not in types else read_only(turn @ axis)
+        for axis, turn, types in zip(one.axes, turns, (WITH_AXIS, WITH_AXIS2), strict=True)
+    ]
+    first, second = one.positions
+    return ConstraintDescription(
+        name=one.name,
+        type=kind,
+        link1=one.link1,
+        link2=one.link2 if one.link2 in description.links else '',
+        position1=read_only(np.zeros(3) if first is None else first),
+        position2=None if second is None else read_only(second),
+        axis=axes[0],
+        axis2=axes[1],
+        rotation=read_only(turns[0] @ turns[1].T) if is_turned else None,
+        distance=one.distance if kind is ConstraintType.DISTANCE else None,
+        limits=one.limits if kind in WITH_LIMITS else JointLimits(),
+        dynamics=one.dynamics if kind in WITH_DYNAMICS else JointDynamics(),
+        erp=one.erp,
+        cfm=one.cfm,
+        line=one.place.line,
+    )
+
+
+def _check_links(
+    one: Declared,
+    constraint: ConstraintDescription,
+    description: RobotDescription,
+    findings: Findings,
+) -> None:
+    """Note a joint between two links that never move against each other."""
+    spot, groups = one.spot('link2'), rigid_groups(description)
+    if constraint.link1 == constraint.link2:
+        message = 'both links are the same: a joint connects two'
+        findings.error('same-link', spot.place, message, spot.attribute, one.link2)
+    elif groups[constraint.link1] == groups[constraint.link2]:
+        message = f'is fixed to {constraint.link1!r} already: nothing moves between them'
+        findings.error('same-body', spot.place, message, spot.attribute, one.link2)
+
+
+def _check_axes(
+    one: Declared,
+    constraint: ConstraintDescription,
+    description: RobotDescription,
+    findings: Findings,
+) -> None:
+    """Note axes of a universal joint or a hinge-2 that are no two directions."""
+    if constraint.axis is None or constraint.axis2 is None:
+        return
+    spot, turn = one.spot('axis2'), constraint.rotation
+    if turn is None:
+        poses = link_poses(description)
+        second = poses[constraint.link2].rotation if constraint.link2 else np.eye(3)
+        turn = poses[constraint.link1].rotation.T @ second
+    other = turn @ constraint.axis2
+    if np.linalg.norm(np.cross(constraint.axis, other)) < _PARALLEL:
+        message = 'parallel to the first axis where all joints are at 0'
+        findings.error('parallel-axes', spot.place, message, spot.attribute)
+    elif constraint.type is ConstraintType.UNIVERSAL:
+        cosine = float(constraint.axis @ other)
+        if abs(cosine) > _RIGHT_ANGLE:
+            angle = math.degrees(math.acos(cosine))
+            message = f'{angle:.3g}, not 90 degrees from the first where all joints are at 0'
+            findings.warning('not-perpendicular', spot.place, message, spot.attribute)

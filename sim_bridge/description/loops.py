@@ -1,0 +1,217 @@
+"""
+Closed loops of a description: where its links are, whether its loops close, how it can move.
+
+Everything is for the configuration in which all joints are at 0, unless positions are given, and
+in the frame of the root link.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.description.inertia import motion_subspace
+from sim_bridge.description.joints import ONE_AXIS
+from sim_bridge.description.model import ConstraintType, JointType, Pose
+from sim_bridge.description.rotation import matrix_from_quaternion
+from sim_bridge.description.tree import parents_first
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import (
+        ConstraintDescription,
+        JointDescription,
+        RobotDescription,
+    )
+
+# a root link of this name stands still
+_GROUND = 'world'
+# singular values of the loops' Jacobian, relative to the greatest, that count as zero
+_RANK_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """
+    In how many ways a mechanism can move, its root link held.
+
+    freedoms: of the joints of the tree, followers of mimic joints left out. constraints: of the
+    loop joints. independent: how many of those are not redundant where all joints are at 0.
+    """
+
+    freedoms: int
+    constraints: int
+    independent: int
+
+    @property
+    def by_counting(self) -> int:
+        """Grübler's count: freedoms less constraints, the redundant ones too."""
+        return self.freedoms - self.constraints
+
+    @property
+    def actual(self) -> int:
+        """The mobility where all joints are at 0."""
+        return self.freedoms - self.independent
+
+
+def link_poses(
+    description: RobotDescription, positions: Mapping[str, float] | None = None
+) -> dict[str, Pose]:
+    """
+    Give the pose of every link in the root link's frame.
+
+    positions: of one-axis joints [rad or m], by name; the others are at 0.
+    """
+    positions = positions or {}
+    poses = {description.root: Pose()}
+    for joint in parents_first(description):
+        parent = poses[joint.parent]
+        moved = _moved(joint, positions.get(joint.name, 0.0))
+        position = joint.origin.position + joint.origin.rotation @ moved.position
+        poses[joint.child] = Pose(
+            parent.position + parent.rotation @ position,
+            parent.rotation @ joint.origin.rotation @ moved.rotation,
+        )
+    return poses
+
+
+def rigid_groups(description: RobotDescription) -> dict[str, str]:
+    """Give of every link, and of the world (''), which link leads what is fixed to it."""
+    leader = {description.root: '' if description.root == _GROUND else description.root, '': ''}
+    for joint in parents_first(description):
+        is_fixed = joint.type is JointType.FIXED
+        leader[joint.child] = leader[joint.parent] if is_fixed else joint.child
+    return leader
+
+
+def gap(constraint: ConstraintDescription, poses: Mapping[str, Pose]) -> float:
+    """
+    Give how far apart a loop joint's anchors are [m], in directions in which it holds them.
+
+    poses: of the links. 0 for a joint to the world, and where the second anchor is to be wherever
+    the first one is.
+    """
+    if constraint.position2 is None or not constraint.link2:
+        return 0.0
+    first, second = _anchors(constraint, poses)
+    if constraint.type is ConstraintType.DISTANCE:
+        apart = math.dist(first, second)
+        return 0.0 if constraint.distance is None else abs(apart - constraint.distance)
+    linear, _ = _held_directions(constraint, poses)
+    return float(np.linalg.norm(linear @ (second - first)))
+
+
+def mobility(description: RobotDescription) -> Mobility:
+    """Count the freedoms of a robot's tree and the constraints of its loop joints."""
+    poses = link_poses(description)
+    freedoms, jacobians = _jacobians(description, poses)
+    rows = np.vstack([
+        np.zeros((0, freedoms)),
+        *(_rows(constraint, poses, jacobians) for constraint in description.constraints),
+    ])
+    values = np.linalg.svd(rows, compute_uv=False) if rows.size else np.zeros(1)
+    independent = int(np.sum(values > _RANK_TOLERANCE * values.max())) if values.any() else 0
+    return Mobility(freedoms, len(rows), independent)
+
+
+def _moved(joint: JointDescription, position: float) -> Pose:
+    """Give the child's frame in the joint's."""
+    if joint.type is JointType.PRISMATIC:
+        return Pose(joint.axis * position)
+    if joint.type in ONE_AXIS:
+        half = 0.5 * position
+        quaternion = (*(joint.axis * math.sin(half)), math.cos(half))
+        return Pose(rotation=matrix_from_quaternion(quaternion))
+    return Pose()
+
+
+def _anchors(
+    constraint: ConstraintDescription, poses: Mapping[str, Pose]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Give both anchors in the root's frame; the second is the first where it is not known."""
+    one = poses[constraint.link1]
+    first = one.position + one.rotation @ constraint.position1
+    if constraint.position2 is None or not constraint.link2:
+        return first, first
+    other = poses[constraint.link2]
+    return first, other.position + other.rotation @ constraint.position2
+
+
+def _held_directions(
+    constraint: ConstraintDescription, poses: Mapping[str, Pose]
+) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Give the directions in which link2 cannot move against link1, in the root's axes.
+
+    (n, 3) of the anchors' velocity and (m, 3) of the links' angular velocity.
+    """
+    kind, everything, nothing = constraint.type, np.eye(3), np.zeros((0, 3))
+    if kind is ConstraintType.FIXED:
+        return everything, everything
+    if kind is ConstraintType.BALL:
+        return everything, nothing
+    if kind is ConstraintType.DISTANCE:
+        first, second = _anchors(constraint, poses)
+        return (second - first).reshape(1, 3), nothing
+    axis = poses[constraint.link1].rotation @ constraint.axis
+    if kind in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
+        turn = poses[constraint.link2].rotation if constraint.link2 else np.eye(3)
+        return everything, np.cross(axis, turn @ constraint.axis2).reshape(1, 3)
+    # the rest of an orthonormal basis that begins with the axis
+    across = np.linalg.svd(axis.reshape(1, 3))[2][1:]
+    return {
+        ConstraintType.HINGE: (everything, across),
+        ConstraintType.SLIDER: (across, everything),
+        ConstraintType.PISTON: (across, across),
+        ConstraintType.PLANAR: (axis.reshape(1, 3), across),
+    }[kind]
+
+
+def _jacobians(
+    description: RobotDescription, poses: Mapping[str, Pose]
+) -> tuple[int, dict[str, np.ndarray]]:
+    """
+    Give how many freedoms the tree has, and how each link moves with them.
+
+    (6, n) of every link, and of the world (''): the velocity of its point at the root's origin,
+    then its angular velocity, in the root's axes. Followers of mimic joints move with those they
+    follow.
+    """
+    ordered = parents_first(description)
+    begin, freedoms = {}, 0
+    for joint in ordered:
+        if joint.mimic is None:
+            begin[joint.name] = freedoms
+            freedoms += motion_subspace(joint).shape[1]
+    still = np.zeros((6, freedoms))
+    jacobians = {'': still, description.root: still}
+    for joint in ordered:
+        pose, subspace = poses[joint.child], motion_subspace(joint)
+        linear, angular = pose.rotation @ subspace[:3], pose.rotation @ subspace[3:]
+        linear = linear + np.cross(pose.position, angular, axisb=0, axisc=0)
+        multiplier = 1.0 if joint.mimic is None else joint.mimic.multiplier
+        first = begin[joint.name if joint.mimic is None else joint.mimic.joint]
+        jacobian = jacobians[joint.parent].copy()
+        columns = slice(first, first + subspace.shape[1])
+        jacobian[:, columns] += multiplier * np.vstack([linear, angular])
+        jacobians[joint.child] = jacobian
+    return freedoms, jacobians
+
+
+def _rows(
+    constraint: ConstraintDescription,
+    poses: Mapping[str, Pose],
+    jacobians: Mapping[str, np.ndarray],
+) -> np.ndarray:
+    """Give (k, n) what a loop joint makes zero, as a function of the freedoms' velocities."""
+    first, second = (
+        (jacobian[:3] - np.cross(anchor, jacobian[3:], axisb=0, axisc=0), jacobian[3:])
+        for jacobian, anchor in zip(
+            (jacobians[constraint.link1], jacobians[constraint.link2]),
+            _anchors(constraint, poses), strict=True)
+    )
+    linear, angular = _held_directions(constraint, poses)
+    return np.vstack([linear @ (second[0] - first[0]), angular @ (second[1] - first[1])])

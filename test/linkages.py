@@ -1,0 +1,109 @@
+"""Bodies and linkages that tests join, and the laws of mechanics that any world must obey."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sim_bridge.description.rotation import quaternion_from_matrix
+
+X, Y, Z = np.eye(3)
+G = 9.81
+INERTIA = (0.02, 0.03, 0.04)
+
+
+def turn(axis, angle):
+    """Give the rotation (3, 3) about a vector, by Rodrigues' formula."""
+    x, y, z = np.asarray(axis, float) / np.linalg.norm(axis)
+    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+    return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
+
+
+def body(world, position=(0.0, 0.0, 0.0), rotation=None, mass=1.0, inertia=INERTIA, **parts):
+    """Add a body without a shape; rotation: (3, 3)."""
+    orientation = (0.0, 0.0, 0.0, 1.0) if rotation is None else quaternion_from_matrix(rotation)
+    return world.add_body(
+        (), mass=mass, inertia=inertia, position=position, orientation=orientation, **parts)
+
+
+def bar(world, start, end, mass=1.0, thick=1e-3):
+    """Add a slender uniform bar between two points of the plane of x and z, along its own x."""
+    start, end = np.array(start, float), np.array(end, float)
+    length = float(np.linalg.norm(end - start))
+    along = (end - start) / length
+    across = mass * length**2 / 12.0
+    return body(world, 0.5 * (start + end), np.array([along, Y, np.cross(along, Y)]).T,
+                mass, (thick, across, across))
+
+
+def worst_error(world):
+    """Give the worst way [m] and angle [rad] by which joints of a world are open."""
+    return np.max([joint.error for joint in world.joints.values()], axis=0)
+
+
+def largest_error(world, steps, times):
+    """Step so many times so many steps; give the worst way or angle seen."""
+    worst = 0.0
+    for _ in range(times):
+        world.step(steps)
+        worst = max(worst, *worst_error(world))
+    return worst
+
+
+def wrenches(world):
+    """
+    List what acts on links: link, force [N] and torque about the world's origin [N m].
+
+    Through the trees' joints and all others, from contacts of the last step, and weight.
+    """
+    listed = []
+
+    def add(link, force, torque, point):
+        if link is not None:
+            listed.append((link, force, torque + np.cross(point, force)))
+
+    for robot in world.robots.values():
+        for joint in robot.joints:
+            if joint.name in robot.blueprint.joint_body:
+                force, torque = joint.reaction
+                add(joint.child_link, force, torque, joint.child_link.p)
+                add(joint.parent_link, -force, -torque, joint.child_link.p)
+        for link in robot.links:
+            add(link, link.m * world.gravity, np.zeros(3), link.wc)
+    for joint in world.joints.values():
+        f1, t1, f2, t2 = joint.feedback(about='joint')
+        add(joint.link1, f1, t1, joint.anchor2)
+        add(joint.link2, f2, t2, joint.anchor2)
+    for contact in world.contacts:
+        add(contact.link_a, contact.force, contact.torque, contact.position)
+        add(contact.link_b, -contact.force, -contact.torque, contact.position)
+    return listed
+
+
+def imbalance(world):
+    """
+    Give by how much Newton's and Euler's equations are wrong for the worst body: (2,) [N, N m].
+
+    The rate of each body's momentum against all that acts on it, about the world's origin.
+    """
+    missing = {}
+
+    def add(link, force, torque):
+        key = link.robot.name, link.placement.body
+        missing.setdefault(key, np.zeros(6))
+        missing[key] += [*force, *torque]
+
+    for link, force, torque in wrenches(world):
+        add(link, force, torque)
+    for robot in world.robots.values():
+        for link in robot.links:
+            w, dw, arm = link.w, link.dw, link.wc - link.p
+            rate = link.m * (link.dv + np.cross(dw, arm) + np.cross(w, np.cross(w, arm)))
+            inertia = link.R @ link.I @ link.R.T
+            spin = inertia @ dw + np.cross(w, inertia @ w)
+            add(link, -rate, -spin - np.cross(link.wc, rate))
+    moved = [value for (name, number), value in missing.items()
+             if not world.robots[name].immobile[number]]
+    rows = np.array(moved).reshape(-1, 2, 3)
+    return np.linalg.norm(rows, axis=2).max(axis=0)
