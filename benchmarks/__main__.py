@@ -18,6 +18,7 @@ from benchmarks import (
     collision,
     energy,
     friction,
+    loops,
     piles,
     simbenchmark,
     stack,
@@ -28,6 +29,7 @@ from benchmarks import (
 _BENCHMARKS = {
     'step': step.run,
     'energy': energy.run,
+    'loops': loops.run,
     'cold_start': cold_start.run,
     # with contacts
     'simbenchmark': simbenchmark.run,

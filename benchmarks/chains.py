@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.mechanism import Body, FREE, Mechanism, REVOLUTE
+from benchmarks.mechanism import Body, Closure, FREE, Mechanism, REVOLUTE, State
 from benchmarks.urdf import example_robot, read_urdf
 
 CHAIN_LENGTHS = (7, 16, 32, 64, 128)
@@ -36,6 +36,50 @@ def chain(n: int) -> Mechanism:
              com=np.array([0.0, 0.0, -size[2] / 2]), inertia=inertia,
              position=np.array([0.0, 0.0, -size[2] if i else 0.0]), axis=np.eye(3)[i % 2])
         for i in range(n)))
+
+
+def tower(cells: int, more: int, hinges: bool) -> Mechanism:
+    """
+    Return a hanging tower of parallelograms, whose planes alternate, and a chain of bars below.
+
+    Each cell has two bars of 0.2 m, 0.3 m apart, and a plate on the ends of both, of which one is
+    a joint that closes a loop: of a cell's four joints three are the tree's. hinges: what closes
+    them is a hinge; else it only keeps two points together.
+    """
+    down, across = np.array([0.0, 0.0, -0.2]), 0.3
+    bodies, closures, parent, place = [], [], -1, np.zeros(3)
+    for k in range(cells):
+        # the plates are along x and y in turns, as are the axes
+        way, axis = np.eye(3)[k % 2], np.eye(3)[1 - k % 2]
+        first = len(bodies)
+        middle = np.zeros(3) if parent < 0 else place
+        for side, sign in (('left', -0.5), ('right', 0.5)):
+            bodies.append(_bar(f'{side}_{k}', parent, middle + sign * across * way, down, axis))
+        bodies.append(_bar(f'plate_{k}', first, down, across * way, axis))
+        closures.append(Closure(
+            first + 1, first + 2, down, across * way, axis if hinges else None))
+        parent, place = first + 2, 0.5 * across * way
+    for k in range(more):
+        bodies.append(_bar(f'bar_{k}', parent, place, down, np.eye(3)[k % 2]))
+        parent, place = len(bodies) - 1, down
+    return Mechanism(f'tower_{cells}_{more}', tuple(bodies), tuple(closures))
+
+
+def tower_state(mechanism: Mechanism, angle: float = 0.3) -> State:
+    """Return a state of a tower at rest, its parallelograms aslant and closed."""
+    turned = {'left': angle, 'right': angle, 'plate': -angle, 'bar': angle}
+    q = [turned[body.name.partition('_')[0]] for body in mechanism.bodies]
+    return State(q=np.array(q), dq=np.zeros(len(q)))
+
+
+def _bar(name, parent, position, way, axis):
+    """Return a bar of 0.5 kg, 0.03 m thick, from the origin along `way`."""
+    mass, length, thick = 0.5, np.linalg.norm(way), 0.03
+    along = np.outer(way, way) / length**2
+    inertia = mass / 12.0 * (
+        (length**2 + thick**2) * (np.eye(3) - along) + 2.0 * thick**2 * along)
+    return Body(name=name, joint_name=f'joint_{name}', parent=parent, joint=REVOLUTE, mass=mass,
+                com=0.5 * way, inertia=inertia, position=position, axis=axis)
 
 
 def find_missing_robots() -> dict[str, str]:

@@ -47,11 +47,33 @@ class Body:
 
 
 @dataclass(frozen=True)
+class Closure:
+    """
+    A joint that closes a loop: a point of one body stays at a point of another.
+
+    first, second: indices of the bodies. position, position2: (3,) the points, in their frames.
+    axis: (3,) unit vector that the joint turns about, in the first body's frame; None: it turns
+    any way.
+    """
+
+    first: int
+    second: int
+    position: np.ndarray
+    position2: np.ndarray
+    axis: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
 class Mechanism:
-    """A tree of bodies without friction, damping, springs, limits or contacts."""
+    """
+    A tree of bodies without friction, damping, springs, limits or contacts.
+
+    closures: what makes loops of it; only the benchmark `loops` has any.
+    """
 
     name: str
     bodies: tuple[Body, ...]
+    closures: tuple[Closure, ...] = ()
 
     @property
     def is_free(self) -> bool:
@@ -193,6 +215,19 @@ def energy(mechanism: Mechanism, motion: Motion, gravity: np.ndarray) -> float:
         total += 0.5 * body.mass * motion.velocity[i] @ motion.velocity[i]
         total += 0.5 * w @ body.inertia @ w - body.mass * gravity @ motion.com[i]
     return float(total)
+
+
+def gap(mechanism: Mechanism, motion: Motion) -> float:
+    """Return the greatest distance of two points that are to stay together [m]."""
+    worst = 0.0
+    for closure in mechanism.closures:
+        ends = []
+        for i, position in ((closure.first, closure.position),
+                            (closure.second, closure.position2)):
+            arm = position - mechanism.bodies[i].com
+            ends.append(motion.com[i] + motion.rotation[i] @ arm)
+        worst = max(worst, float(np.linalg.norm(ends[1] - ends[0])))
+    return worst
 
 
 def angular_momentum(mechanism: Mechanism, motion: Motion) -> np.ndarray:

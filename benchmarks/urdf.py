@@ -61,7 +61,7 @@ def read_urdf(path: Path, name: str = '', *, free_root: bool = False,
 
 
 def write_urdf(mechanism: Mechanism) -> str:
-    """Write the bare tree; the ground is the link `world`."""
+    """Write the bare tree, and what closes its loops; the ground is the link `world`."""
     robot = ElementTree.Element('robot', name=mechanism.name)
     if not mechanism.is_free:
         ElementTree.SubElement(robot, 'link', name='world')
@@ -90,8 +90,26 @@ def write_urdf(mechanism: Mechanism) -> str:
         far = _FAR[body.joint]
         ElementTree.SubElement(joint, 'limit', lower=f'-{far}', upper=far,
                                effort='1e6', velocity='1e6')
+    _write_closures(robot, mechanism)
     ElementTree.indent(robot)
     return ElementTree.tostring(robot, encoding='unicode')
+
+
+def _write_closures(robot, mechanism):
+    """Add the element for joints that a tree cannot have."""
+    if not mechanism.closures:
+        return
+    extension = ElementTree.SubElement(robot, 'sim_bridge')
+    for number, closure in enumerate(mechanism.closures):
+        joint = ElementTree.SubElement(
+            extension, 'joint', name=f'closure_{number}',
+            type='ball' if closure.axis is None else 'hinge')
+        for end, body, position in (('link1', closure.first, closure.position),
+                                    ('link2', closure.second, closure.position2)):
+            ElementTree.SubElement(
+                joint, end, name=mechanism.bodies[body].name, xyz=_text(position))
+        if closure.axis is not None:
+            ElementTree.SubElement(joint, 'axis', xyz=_text(closure.axis))
 
 
 def _write_collision(link, placed):

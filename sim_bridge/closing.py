@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.engine.loops.phases import ASSEMBLE
+from sim_bridge.engine.loops.phases import ASSEMBLE, BEGIN
 from sim_bridge.engine.loops.stage import LOOPS
 from sim_bridge.engine.model import FREE, KINEMATIC
 from sim_bridge.engine.run_stage import run_stage
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 # what descriptions with few digits leave open where rows depend on others [m, 1]
 _CLOSED = 1e-4
 _BEYOND = 1e-6  # of a stop, that rounding may give
+
+
+def begin_loops(table: np.ndarray) -> None:
+    """Take from velocities what joints that close loops, and are new, do not allow."""
+    run_stage(table, LOOPS.address, BEGIN)
 
 
 def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:

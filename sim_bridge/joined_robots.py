@@ -56,10 +56,11 @@ class JoinedRobots:
         self.constraints = MappingProxyType(self._constraints)
         self._separated: dict[tuple[str, ...], tuple[Link, Link]] = {}
         self._next_number: dict[str, int] = {}
-        self._was_joined = False
+        self._was_joined = self._has_new_joints = False
         self._has_parts = self._has_geometry = self._has_surfaces = False
         self._has_surroundings = False
         self._initial: tuple[State, np.ndarray] | None = None
+        self._joints_stay = False
         self._model: Model
         self._state: State
         self._geometry: collision.Geometry
@@ -70,7 +71,7 @@ class JoinedRobots:
     def admit(self, robot: Robot) -> None:
         """Take a robot in; its name is free."""
         self._robots[robot.name] = robot
-        self._forget_parts()
+        self._forget_parts(joints_stay=True)
 
     def dismiss(self, robots: Iterable[Robot]) -> None:
         """Remove the robots that were taken in last, as if they had never been there."""
@@ -139,6 +140,7 @@ class JoinedRobots:
     def reconnect_joints(self) -> None:
         """Take account of constraint joints that were added, changed or removed."""
         self._forget_parts()
+        self._has_new_joints = True
 
     def rejoin(self) -> None:
         """Take account of robots that were compiled anew."""
@@ -201,15 +203,21 @@ class JoinedRobots:
         if self._was_joined:
             # geometries keep their numbers, and what touched goes on touching
             room = max(room, contact_room(self._state))
-            contacts = self._state
+            before = self._state
         else:
-            contacts = None
+            before = None
         joints = list(self._constraints.values())
         axes = sum(len(joint.axes) for joint in joints)
         self._model, self._state, parts = assemble(
             robots, self._gravity, room, len(joints), axes)
-        if contacts is not None:
-            copy_contacts(contacts, self._state)
+        if before is not None:
+            copy_contacts(before, self._state)
+        if before is not None and self._joints_stay:
+            self._state.loop_wrench[:] = before.loop_wrench
+        else:
+            # what joints that are no longer, or others now, did in the last step
+            self._state.yield_wrench[:] = 0.0
+        self._joints_stay = True
         first = 0
         for robot, part in zip(robots, parts, strict=True):
             robot.bind(part)
@@ -259,9 +267,10 @@ class JoinedRobots:
         for row, geometry in enumerate(geometries):
             self._geometry.group[row], self._geometry.mask[row] = bits[geometry.groups]
 
-    def _forget_parts(self) -> None:
+    def _forget_parts(self, joints_stay: bool = False) -> None:
         self._has_parts = self._has_geometry = False
         self._initial = None
+        self._joints_stay = self._joints_stay and joints_stay
 
     def _forget_surfaces(self) -> None:
         self._has_surfaces = False

@@ -123,11 +123,11 @@ def _with_compliance(
     if spec.type != 'hinge2':
         raise InvalidValueError('suspension', suspension, "none, but for a 'hinge2'", place)
     stiffness, damping = finite_vector(
-        'suspension', suspension, 2, place, 'stiffness and damping [N/m, N s/m]')
+        'suspension', suspension, 2, place, 'stiffness and damping [N/m, N s/m]').tolist()
     positive_number('stiffness', stiffness, 'a positive number [N/m]', place)
     if damping < 0.0:
         raise InvalidValueError('damping', damping, 'a number of at least 0 [N s/m]', place)
-    dynamics = JointDynamics(stiffness=float(stiffness), damping=float(damping))
+    dynamics = JointDynamics(stiffness=stiffness, damping=damping)
     return replace(spec, suspension=dynamics)
 
 

@@ -82,17 +82,24 @@ class JointCommands:
         """What the motors of `joint_names` gave in the last step, beside u [N m or N]; a copy."""
         return self._motor.copy()
 
-    def set_commands(self, commands: np.ndarray) -> None:
+    def set_commands(
+        self,
+        position: np.ndarray | None = None,
+        velocity: np.ndarray | None = None,
+        effort: np.ndarray | None = None,
+    ) -> None:
         """
-        Set targets and efforts of all `joint_names`, which are not checked; nan leaves what is.
+        Set targets and efforts without any check, for those who have checked them.
 
-        commands: (n, 3) position [rad or m], velocity [rad/s or m/s], effort [N m or N].
+        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of all `joint_names`;
+        nan, or None for all, leaves what there is.
         """
-        is_given = ~np.isnan(commands)
-        np.copyto(self._target, commands[:, :2], where=is_given[:, :2])
-        np.copyto(self._u, commands[:, 2], where=is_given[:, 2])
-        if is_given[:, :2].any():
-            self.wake()
+        if effort is not None:
+            np.copyto(self._u, effort, where=~np.isnan(effort))
+        for column, values in ((POSITION, position), (VELOCITY, velocity)):
+            if values is not None:
+                np.copyto(self._target[:, column], values, where=~np.isnan(values))
+                self.wake()
 
     def drop_commands(self) -> None:
         """Let no effort act, and motors keep their joints where they are."""

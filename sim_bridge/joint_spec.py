@@ -123,7 +123,8 @@ def spec_at(
             frames.append(JointFrame(None, rotation, anchor))
         else:
             R = link.R
-            frames.append(JointFrame(link, R.T @ rotation, R.T @ (anchor - link.p)))
+            own = _orthonormal(R.T @ rotation)
+            frames.append(JointFrame(link, own, R.T @ (anchor - link.p)))
     return JointSpec(name, kind, frames[0], frames[1], axis2)
 
 
@@ -159,6 +160,12 @@ def spec_of(constraint: ConstraintDescription, links: dict[str, Link]) -> JointS
     return replace(
         spec, second=JointFrame(other, rotation2, np.array(position2)), distance=distance,
         erp=constraint.erp, cfm=constraint.cfm, suspension=suspension)
+
+
+def _orthonormal(rotation: np.ndarray) -> np.ndarray:
+    """Take rounding off a rotation, which from link to link of a long chain would multiply."""
+    left, _, right = np.linalg.svd(rotation)
+    return left @ right
 
 
 def _inverse(rotation: np.ndarray, position: np.ndarray) -> Pose:

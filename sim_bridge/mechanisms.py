@@ -235,23 +235,19 @@ class Mechanisms(JoinedRobots):
 
     def _hang(self, robot: Robot, joint: MountedJoint | None) -> None:
         """Compile a robot anew, to hang on a joint or to be free."""
-        shapes = robot.collisions.shapes
-        if joint is None:
-            robot.rebuild(compile_robot(robot.description, False, shapes), None)
-        else:
-            mount = joint.spec.mount(joint.by_second)
-            blueprint = compile_robot(robot.description, False, shapes, mount=mount)
-            robot.rebuild(blueprint, joint.parent_link)
-        self._forget_parts()
+        mount = None if joint is None else joint.spec.mount(joint.by_second)
+        carrier = None if joint is None else joint.parent_link
+        robot.rebuild(
+            compile_robot(robot.description, False, robot.collisions.shapes, mount=mount), carrier)
         for other in self._mounted.values():
             # where they hang is in the frames of this robot's bodies, which may be others now
             if other is not joint and other.parent_link and other.parent_link.robot is robot:
-                kept = other.values()
+                kept, shapes = other.values(), other.robot.collisions.shapes
                 mount = other.spec.mount(other.by_second)
-                blueprint = compile_robot(
-                    other.robot.description, False, other.robot.collisions.shapes, mount=mount)
+                blueprint = compile_robot(other.robot.description, False, shapes, mount=mount)
                 other.robot.rebuild(blueprint, other.parent_link)
                 other.restore(kept)
+        self._forget_parts()
 
     def _set_rates(
         self, joint: MountedJoint, motion: tuple[np.ndarray, np.ndarray]

@@ -104,7 +104,7 @@ class MountedJoint(Joint):
         part, rows = self.robot.part, self._velocity_slice()
         kept = {array: getattr(part.model, array)[rows].copy() for array in _PARAMETERS}
         kept |= {array: getattr(part.state, array)[rows].copy() for array in _COMMANDS}
-        return kept | {'q': self._positions().copy()}
+        return kept | {'q': part.state.q[self._own_q()].copy()}
 
     def restore(self, kept: dict[str, Any]) -> None:
         """Take coordinates, parameters and commands that `values` gave."""
@@ -112,4 +112,9 @@ class MountedJoint(Joint):
         for arrays, names in ((part.model, _PARAMETERS), (part.state, _COMMANDS)):
             for name in names:
                 getattr(arrays, name)[rows] = kept[name]
-        self._positions()[:] = kept['q']
+        part.state.q[self._own_q()] = kept['q']
+
+    def _own_q(self) -> slice:
+        """Give the position coordinates, without joining arrays that are being rebuilt."""
+        start = self._starts()[0]
+        return slice(start, start + self.coordinates[0])

@@ -16,7 +16,8 @@ class Energy(NamedTuple):
     """
     Energy [J].
 
-    Potential: of gravity, zero at the world's origin, and of joint springs.
+    Potential: of gravity, on what it acts on, zero at the world's origin; and of joint springs.
+    Kinetic: of the masses themselves, without what a medium adds.
     """
 
     kinetic: float

@@ -15,6 +15,7 @@ from sim_bridge.assembly import (
     restore_state,
     start_control,
 )
+from sim_bridge.closing import begin_loops
 from sim_bridge.constraint_joint import ConstraintJoint
 from sim_bridge.contacts import Contacts
 from sim_bridge.culprit import describe_not_finite
@@ -160,6 +161,9 @@ class World(Population):
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
             raise InvalidValueError('n', n, 'an integer of at least 0')
         self.settle_contact()
+        if self._has_new_joints:
+            begin_loops(self._table())
+            self._has_new_joints = False
         self._steps, self._pivots, self._converged = 0, 0, True
         self._handles.problem.solution.residual[:] = 0.0
         end = self.step_count + int(n)

@@ -14,9 +14,10 @@ import os
 import sim_bridge as sb
 from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
+from sim_bridge.engine.loops.stage import LOOPS
 
 STAGES = {stage.__doc__: stage for stage in (
-    DETECT_SURFACE, DETECT_CONVEX, CONTACT, DETECT, NEWTON, SHARE)}
+    DETECT_SURFACE, DETECT_CONVEX, CONTACT, DETECT, LOOPS, NEWTON, SHARE)}
 
 
 def compile_stage(name: str) -> None:

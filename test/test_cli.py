@@ -118,6 +118,19 @@ def test_controllers_of_run_exist(controller):
     assert importlib.util.find_spec(module) is not None
 
 
+@pytest.mark.parametrize(
+    ('robot', 'controller'),
+    [('arm', 'pd'), ('quadruped', 'pd'), ('four_bar', 'velocity'), ('delta', 'velocity'),
+     ('tracked_vehicle', 'velocity'), ('nobody', 'pd')],
+)
+def test_run_chooses_the_controller_that_the_robot_is_for(robot, controller):
+    """Take the one whose parameters lie beside the robot, unless the user says another."""
+    command = run_verb.build_commands(parse_run(robot))['controller']
+    assert command[2] == f'sim_bridge.control.{controller}_controller'
+    commands = run_verb.build_commands(parse_run(robot, '--controller', 'computed_torque'))
+    assert commands['controller'][2] == 'sim_bridge.control.computed_torque_controller'
+
+
 def test_run_without_controller():
     """Start the simulator alone."""
     assert list(run_verb.build_commands(parse_run('--controller', 'none'))) == ['simulator']

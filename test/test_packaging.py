@@ -209,7 +209,7 @@ def test_wheel_installs_everything(source, environment, tmp_path, manifest):
 
     version = run(prefix / 'bin/sim_bridge', 'version', env=environment, cwd=tmp_path)
     assert version.startswith(f'sim_bridge {manifest.findtext("version")} in {prefix}')
-    for controller in ('pd_controller', 'computed_torque_controller'):
+    for controller in ('pd_controller', 'computed_torque_controller', 'velocity_controller'):
         assert os.access(prefix / 'bin' / controller, os.X_OK)
     share = run(prefix / 'bin/python', '-c', PRINT_SHARE, env=environment, cwd=tmp_path)
     assert share.strip() == str(prefix / 'share/sim_bridge')
@@ -243,5 +243,5 @@ def test_colcon_builds_the_package(source, environment, tmp_path, manifest, opti
     script = '. install/setup.bash && "${AMENT_PREFIX_PATH%%:*}/lib/sim_bridge/sim_bridge" version'
     output = run('bash', '-c', script, env=environment, cwd=tmp_path)
     assert f'sim_bridge {manifest.findtext("version")} in {tmp_path}' in output
-    for controller in ('pd_controller', 'computed_torque_controller'):
+    for controller in ('pd_controller', 'computed_torque_controller', 'velocity_controller'):
         assert os.access(prefix / 'lib/sim_bridge' / controller, os.X_OK)

@@ -206,11 +206,28 @@ WARNINGS = {
     'unknown-reference': [({9: gazebo('', 'elbo')}, 'gazebo', 'elbo', 'reference', 'elbo', 9)],
     'not-simulated': [
         (
-            {9: gazebo('<turnGravityOff>true</turnGravityOff>', 'arm')},
+            {9: gazebo('<turnGravityOff>true</turnGravityOff>', 'elbow')},
             'gazebo/turnGravityOff',
-            'arm',
+            'elbow',
             '',
             'true',
+            9,
+        ),
+        (
+            {9: gazebo('<dampingFactor>0.05</dampingFactor>', 'arm')},
+            'gazebo/dampingFactor',
+            'arm',
+            '',
+            '0.05',
+            9,
+        ),
+        (
+            {9: gazebo('<velocity_decay><linear>0.0</linear><angular>0.1</angular>'
+                       '</velocity_decay>', 'arm')},
+            'gazebo/velocity_decay',
+            'arm',
+            '',
+            '0.0 0.1',
             9,
         ),
         (

@@ -21,6 +21,8 @@ try:
 except ImportError as error:
     raise MissingPeerError('pip install mujoco') from error
 
+_APART = 0.1  # of the two points on the axis of a hinge [m]
+
 
 class MuJoCo:
     """`mj_step`, looped in C, with the integrator EULER, IMPLICITFAST or RK4."""
@@ -100,4 +102,20 @@ def _compile(mechanism, time_step, gravity, integrator):
     off = mujoco.mjtDisableBit
     spec.option.disableflags = int(off.mjDSBL_CONTACT) | int(off.mjDSBL_AUTORESET)
     add_bodies(spec, mechanism)
+    _add_closures(spec, mechanism)
     return spec.compile()
+
+
+def _add_closures(spec, mechanism):
+    """Add constraints that connect a point each; two of them, which leave the axis of a hinge."""
+    for closure in mechanism.closures:
+        points = [closure.position]
+        if closure.axis is not None:
+            points.append(closure.position + _APART * closure.axis)
+        for point in points:
+            data = np.zeros(mujoco.mjNEQDATA)
+            data[:3] = point
+            spec.add_equality(
+                type=mujoco.mjtEq.mjEQ_CONNECT, objtype=mujoco.mjtObj.mjOBJ_BODY,
+                name1=mechanism.bodies[closure.first].name,
+                name2=mechanism.bodies[closure.second].name, data=data)

@@ -87,7 +87,7 @@ def add_body(world: int, mass: float, inertia: np.ndarray, *,
 
 def add_joints(world: int, mechanism: Mechanism, bodies: list[int]) -> list[int]:
     """
-    Join the bodies of a mechanism by hinges and sliders; return their handles.
+    Join the bodies of a mechanism; return the handles of the tree's joints.
 
     The bodies are put into the mechanism's zero position: joints take the poses that they are
     attached in as their zero.
@@ -108,6 +108,14 @@ def add_joints(world: int, mechanism: Mechanism, bodies: list[int]) -> list[int]
         else:
             ode.slider_axis(joint, *axis)
         joints.append(joint)
+    for closure in mechanism.closures:
+        kind = 'Ball' if closure.axis is None else 'Hinge'
+        joint, i = ode.create_joint[kind](world, None), closure.first
+        ode.attach(joint, bodies[i], bodies[closure.second])
+        point = motion.com[i] + motion.rotation[i] @ (closure.position - mechanism.bodies[i].com)
+        ode.place_joint[f'{kind}Anchor'](joint, *point)
+        if closure.axis is not None:
+            ode.place_joint['HingeAxis'](joint, *(motion.rotation[i] @ closure.axis))
     return joints
 
 

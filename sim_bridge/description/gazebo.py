@@ -19,14 +19,16 @@ _SPRING = {'springStiffness': 'stiffness', 'springReference': 'reference'}
 # tags of <gazebo> that would change the motion of a robot and are not simulated; with the text
 # that makes them harmless
 _NOT_SIMULATED = {
-    'turnGravityOff': ('false', '0'),
-    'gravity': ('true', '1'),
     'kinematic': ('false', '0'),
     'static': ('false', '0'),
-    'dampingFactor': ('0', '0.0'),
     'enable_wind': ('false', '0'),
     'initial_joint_position': (),
 }
+# whether it says that gravity acts, or that it does not
+_GRAVITY = {'gravity': True, 'turnGravityOff': False}
+# ODE's damping: the share of its velocity that a link loses in each step, whatever the step
+_DECAY = ('dampingFactor', 'velocity_decay')
+_BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 # file names of Gazebo plugins that move joints; those that make sensors are looked at with the
 # sensors
 _MOVING_PLUGINS = {
@@ -71,6 +73,42 @@ def with_joint_physics(
     return known
 
 
+def with_gravity(
+    root: Element, links: Mapping[str, LinkDescription], findings: Findings
+) -> dict[str, LinkDescription]:
+    """
+    Give the links with what their `<gazebo>` elements say about whether gravity acts on them.
+
+    `gravity` is SDF's word for it, `turnGravityOff` that of old Gazebo; the last one counts.
+    """
+    known = dict(links)
+    for node in root.findall('gazebo'):
+        reference = node.get('reference', '')
+        for element in node:
+            if element.tag not in _GRAVITY:
+                continue
+            place = Place('gazebo', reference, node.line).child(element.tag, element.line)
+            value = read_boolean(element, place, findings)
+            if value is None:
+                continue
+            if reference in known:
+                gravity = value == _GRAVITY[element.tag]
+                known[reference] = replace(known[reference], gravity=gravity)
+            elif value != _GRAVITY[element.tag]:
+                findings.warning(
+                    'not-simulated', place, 'is for links, ignored',
+                    value=element_text(element).lower())
+    return known
+
+
+def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
+    """Give what an element says, with a warning and None where that is not true or false."""
+    text = element_text(element)
+    if text.lower() not in _BOOLEANS:
+        findings.warning('bad-value', place, 'must be true or false, ignored', value=text)
+    return _BOOLEANS.get(text.lower())
+
+
 def element_text(element: Element) -> str:
     """Give what an element says, as text inside it or as old Gazebo's `value` attribute."""
     return (element.text or '').strip() or element.get('value', '').strip()
@@ -97,6 +135,14 @@ def _warn_of_physics(element: Element, place: Place, findings: Findings) -> None
     harmless = _NOT_SIMULATED.get(element.tag)
     if harmless is not None and text not in harmless:
         findings.warning('not-simulated', place, 'is not simulated, ignored', value=text)
+    if element.tag in _DECAY:
+        shares = ' '.join(filter(None, [text, *map(element_text, element)]))
+        if any(share.strip('0.') for share in shares.split()):
+            findings.warning(
+                'not-simulated', place,
+                "is a share of the velocity for each of Gazebo's steps, ignored; "
+                'link.linear_velocity_damping and link.angular_velocity_damping are rates [1/s]',
+                value=shares)
     if element.tag == 'plugin':
         filename = element.get('filename', '')
         for word, advice in _MOVING_PLUGINS.items():

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sim_bridge.description.clean import parse_numbers
-from sim_bridge.description.gazebo import element_text
+from sim_bridge.description.gazebo import element_text, read_boolean
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.schema import Numbers
 
@@ -27,7 +27,6 @@ _NUMBERS = {
     'minDepth': ('layer', _NOT_NEGATIVE),
 }
 _SELF_COLLIDE = ('selfCollide', 'self_collide')
-_BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 
 
 def with_contact(
@@ -60,10 +59,8 @@ def _changes(
     """Give the fields of ContactDescription that an element sets."""
     text = element_text(element)
     if element.tag in _SELF_COLLIDE:
-        if text.lower() not in _BOOLEANS:
-            findings.warning('bad-value', place, 'must be true or false, ignored', value=text)
-            return {}
-        return {'self_collide': _BOOLEANS[text.lower()]}
+        value = read_boolean(element, place, findings)
+        return {} if value is None else {'self_collide': value}
     if not is_of_link:
         return {}
     if element.tag in _NUMBERS:

@@ -153,6 +153,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     joints = resolve_mimics(gazebo.with_joint_physics(root, joints, links, findings), findings)
     check_mimic_limits(joints, findings)
     links = gazebo_contact.with_contact(root, links, findings)
+    links = gazebo.with_gravity(root, links, findings)
     description = RobotDescription(
         name=name or 'robot',
         root=tree_root,

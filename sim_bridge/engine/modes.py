@@ -171,16 +171,29 @@ def release_weakest(
     blocked: what these contacts would push the joints with.
     Gives 1, or 0 where there is none: all that are pushed are held, or by as much as it takes.
     """
-    weakest, least_push, way = -1, _INFINITY, 0
+    weakest, _ = find_weakest(blocked, v, law, v_next, constraint, mode_inout)
+    if weakest < 0:
+        return 0
+    release(weakest, blocked, v, law, v_next, mode_inout)
+    return 1
+
+
+@kernel
+def find_weakest(blocked, v, law, v_next, constraint, mode):
+    """Give the locked joint that yields first, -1 for none, and by how much more it is pushed."""
+    weakest, least_push = -1, _INFINITY
     for joint in range(blocked.shape[0]):
-        if blocked[joint] == 0.0 or mode_inout[joint] < LOCKED or mode_inout[joint] == HELD:
+        if blocked[joint] == 0.0 or mode[joint] < LOCKED or mode[joint] == HELD:
             continue
         least, most = effort_range(law[joint], v[joint], v_next[joint])
         room = constraint[joint] - least if blocked[joint] > 0.0 else most - constraint[joint]
         push = max(room, 0.0) / abs(blocked[joint])
         if push < least_push:
-            weakest, least_push, way = joint, push, side(blocked[joint], 0)
-    if weakest < 0:
-        return 0
-    mode_inout[weakest] = piece_beside(law[weakest], v[weakest], v_next[weakest], way)
-    return 1
+            weakest, least_push = joint, push
+    return weakest, least_push
+
+
+@kernel
+def release(joint, blocked, v, law, v_next, mode_inout):
+    """Let a joint go the way that it is pushed."""
+    mode_inout[joint] = piece_beside(law[joint], v[joint], v_next[joint], side(blocked[joint], 0))

@@ -160,7 +160,7 @@ def choose_velocities(model, options, state, ws, table, touching):
                                options.time_step, slack, how, ws.mode)
         if options.loops != 0 and (changed == 0 or how != FIRST):
             pivot = open_loop_work(table).pivot
-            pivot[0], pivot[1] = slack, how
+            pivot[0], pivot[1], pivot[2] = slack, how, changed
             changed += call_stage(options.loops, table, SWITCH)
         if changed == 0 and touching > 0:
             changed = release_weakest(open_response(table).blocked,

@@ -7,7 +7,7 @@ whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 import math
 import sys
@@ -21,7 +21,7 @@ from sim_bridge.errors import InvalidValueError, SimBridgeError, StateError, Unk
 if TYPE_CHECKING:
     from sim_bridge.robot import Robot
 
-# what is commanded, in the order of the columns of pending commands
+# what is commanded, in the order of the rows of pending commands
 POSITION, VELOCITY, EFFORT = range(3)
 QUANTITIES = ('position', 'velocity', 'effort')
 _SEVERAL = ('positions', 'velocities', 'efforts')
@@ -92,12 +92,14 @@ class RobotCommands:
         names = [*robot.joint_names, *(crawler.name for crawler in self._crawlers)]
         self._rows = {name: row for row, name in enumerate(names)}
         self._order = self._rows_of(ordered_joints)
-        # finite, so that an infinite effort is beyond any limit
-        self._limits = np.minimum(robot.effort_limits, sys.float_info.max)
+        # finite, so that what is infinite is beyond any limit
+        self._limits = np.full((len(QUANTITIES), len(names)), sys.float_info.max)
+        own = self._limits[EFFORT, : self._joint_count]
+        np.minimum(robot.effort_limits, own, out=own)
         self._controls = [CRAWLER] * len(names)
         self._main = np.full(len(names), _MAIN[CRAWLER])
-        self._takes = np.zeros((len(names), len(QUANTITIES)), bool)
-        self._takes[:, _TAKEN[CRAWLER]] = True
+        self._takes = np.zeros((len(QUANTITIES), len(names)), bool)
+        self._takes[_TAKEN[CRAWLER], :] = True
         for row, joint in enumerate(robot.joint_names):
             self._note_control(row, robot.joint(joint).control)
         self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
@@ -109,8 +111,8 @@ class RobotCommands:
         # guards the three below, for no longer than it takes to copy a few rows
         self._lock = threading.Lock()
         # nan where there is nothing new
-        self._pending = np.full((len(names), len(QUANTITIES)), np.nan)
-        self._is_fresh = False
+        self._pending = np.full((len(QUANTITIES), len(names)), np.nan)
+        self._fresh: set[int] = set()
         self._changes: dict[str, tuple[str, float, float]] = {}
 
         self._applied_at_ns: int | None = None
@@ -185,7 +187,7 @@ class RobotCommands:
         with self._lock:
             if control != self._controls[row]:
                 self._note_control(row, control)
-                self._pending[row, :EFFORT] = np.nan
+                self._pending[:EFFORT, row] = np.nan
             self._changes[joint] = control, kp, kd
 
     def apply(self, time_ns: int) -> None:
@@ -196,18 +198,15 @@ class RobotCommands:
         """
         if self._changes:
             self._change_controls()
-        commands = None
-        with self._lock:
-            if self._is_fresh:
-                commands = self._pending.copy()
-                self._pending[:] = np.nan
-                self._is_fresh = False
-        if commands is not None:
-            self._robot.set_commands(commands[: self._joint_count])
-            for crawler, speed in zip(
-                    self._crawlers, commands[self._joint_count :, VELOCITY], strict=True):
-                if not math.isnan(speed):
-                    crawler.speed = speed
+        commands: dict[int, np.ndarray] = {}
+        if self._fresh:
+            with self._lock:
+                for quantity in self._fresh:
+                    commands[quantity] = self._pending[quantity].copy()
+                    self._pending[quantity] = np.nan
+                self._fresh.clear()
+        if commands:
+            self._write(commands)
             if self._applied_at_ns is None or self._is_timed_out:
                 self._robot.hold = False
             self._applied_at_ns, self._is_timed_out = time_ns, False
@@ -223,11 +222,21 @@ class RobotCommands:
         """Forget all commands and wait for the first."""
         with self._lock:
             self._pending[:] = np.nan
-            self._is_fresh = False
+            self._fresh.clear()
         self._drop_commands()
         self._robot.hold = self._hold_until_first
         self._applied_at_ns = None
         self._is_timed_out = False
+
+    def _write(self, commands: Mapping[int, np.ndarray]) -> None:
+        """Hand new values by quantity to joints and crawlers; nan: none."""
+        count = self._joint_count
+        given = {QUANTITIES[quantity]: values[:count] for quantity, values in commands.items()}
+        self._robot.set_commands(**given)
+        if self._crawlers and VELOCITY in commands:
+            for crawler, speed in zip(self._crawlers, commands[VELOCITY][count:], strict=True):
+                if not math.isnan(speed):
+                    crawler.speed = speed
 
     def _time_out(self) -> None:
         self._is_timed_out = True
@@ -255,58 +264,55 @@ class RobotCommands:
 
     def _accept(self, rows: np.ndarray, lists: Sequence[Sequence[float]]) -> None:
         checked = [
-            (column, *self._checked(column, rows, values))
-            for column, values in enumerate(lists) if len(values)]
+            (quantity, *self._checked(quantity, rows, values))
+            for quantity, values in enumerate(lists) if len(values)]
         if not checked:
             raise InvalidValueError(
                 'command', 'no values', 'positions, velocities or efforts, one for each name')
         is_clamped = False
         with self._lock:
-            for column, at, values, is_beyond in checked:
-                self._pending[at, column] = values
-                if column == POSITION:
+            for quantity, at, values, is_beyond in checked:
+                self._pending[quantity, at] = values
+                self._fresh.add(quantity)
+                if quantity == POSITION:
                     # velocities, if there are any, come next
-                    self._pending[at, VELOCITY] = 0.0
+                    self._pending[VELOCITY, at] = 0.0
+                    self._fresh.add(VELOCITY)
                 is_clamped = is_clamped or is_beyond
-            self._is_fresh = True
         self.counts.accepted += 1
         self.counts.clamped += is_clamped
 
     def _checked(
-        self, column: int, rows: np.ndarray, given: Sequence[float]
+        self, quantity: int, rows: np.ndarray, given: Sequence[float]
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """Give the rows that values are for, the values, and whether efforts had to be clamped."""
         values = np.asarray(given, dtype=float)
         if len(values) != len(rows):
-            own = rows[self._main[rows] == column]
+            own = rows[self._main[rows] == quantity]
             if len(values) != len(own):
                 raise InvalidValueError(
-                    _SEVERAL[column], list(given),
-                    f'{len(rows)} values, one {QUANTITIES[column]} for each name')
+                    _SEVERAL[quantity], list(given),
+                    f'{len(rows)} values, one {QUANTITIES[quantity]} for each name')
             rows = own
-        takes = self._takes[rows, column]
+        takes = self._takes[quantity][rows]
         if not takes.all():
-            raise StateError(self._refusal(int(rows[np.argmin(takes)]), column))
-        if column != EFFORT:
-            if not np.isfinite(values).all():
-                raise InvalidValueError(
-                    _SEVERAL[column], list(given), f'finite values [{_UNITS[column]}]')
-            return rows, values, False
-        limits = self._limits[rows]
+            raise StateError(self._refusal(int(rows[np.argmin(takes)]), quantity))
+        limits = self._limits[quantity][rows]
         # one comparison in the usual case, which NaN and infinity do not pass
         if (np.abs(values) <= limits).all():
             return rows, values, False
         if not np.isfinite(values).all():
-            raise InvalidValueError('efforts', list(given), f'finite values [{_UNITS[EFFORT]}]')
+            raise InvalidValueError(
+                _SEVERAL[quantity], list(given), f'finite values [{_UNITS[quantity]}]')
         return rows, np.clip(values, -limits, limits), True
 
-    def _refusal(self, row: int, column: int) -> str:
+    def _refusal(self, row: int, quantity: int) -> str:
         """Say why a joint or crawler does not take a quantity, and what would help."""
         name = list(self._rows)[row]
-        place = f'{QUANTITIES[column]} of robot {self._robot.name!r}'
+        place = f'{QUANTITIES[quantity]} of robot {self._robot.name!r}'
         if row >= self._joint_count:
             return f'{place}, crawler {name!r}: it takes a velocity, its speed [m/s], alone'
-        fitting = [c for c in _TAKEN if c != CRAWLER and column in _TAKEN[c]]
+        fitting = [c for c in _TAKEN if c != CRAWLER and quantity in _TAKEN[c]]
         return (
             f'{place}, joint {name!r}: its control is {self._controls[row]!r}, which does not '
             f'take it. Set parameter control.{name} to {" or ".join(fitting)}')
@@ -314,7 +320,8 @@ class RobotCommands:
     def _note_control(self, row: int, control: str) -> None:
         self._controls[row] = control
         self._main[row] = _MAIN[control]
-        self._takes[row] = [column in _TAKEN[control] for column in range(len(QUANTITIES))]
+        self._takes[:, row] = False
+        self._takes[_TAKEN[control], row] = True
 
     def _known_rows_of(self, names: Sequence[str]) -> np.ndarray:
         if names != self._latest_names or not names:

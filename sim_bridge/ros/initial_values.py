@@ -12,25 +12,34 @@ import math
 from typing import TYPE_CHECKING
 import xml.etree.ElementTree as ElementTree
 
+from sim_bridge.description.compile import compile_robot
+from sim_bridge.engine.model import LOWER, UPPER
 from sim_bridge.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from sim_bridge.robot import Robot
+    from sim_bridge.description.model import RobotDescription
 
 
-def initial_values(robot: Robot) -> dict[str, float]:
+def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]]:
+    """Give the position limits [rad or m] of the one-axis joints, in their order."""
+    blueprint = compile_robot(description)
+    names, first = blueprint.joint_names, blueprint.first_v
+    limits = blueprint.model.limits[first : first + len(names), [LOWER, UPPER]]
+    return dict(zip(names, map(tuple, limits.tolist()), strict=True))
+
+
+def initial_values(description: RobotDescription) -> dict[str, float]:
     """
     Give the start positions [rad or m] that a robot's `<ros2_control>` has for one-axis joints.
 
     Those of joints that follow another are left out. Raises InvalidValueError, naming the joint,
     for a value that is no number or beyond the joint's limits.
     """
-    bounds = zip(robot.lower, robot.upper, strict=True)
-    limits = dict(zip(robot.joint_names, bounds, strict=True))
+    limits = start_limits(description)
     values = {}
-    for name, text in _declared(robot.description.xml):
+    for name, text in _declared(description.xml):
         # what is declared for other joints is ros2_control's business
-        if name not in limits or robot.joint(name).mimic is not None:
+        if name not in limits or description.joints[name].mimic is not None:
             continue
         lower, upper = limits[name]
         value = _number(text)

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import sim_bridge as sb
+from sim_bridge.closing import close_loops
 from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.materials import DEFAULT
 from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.errors import InvalidValueError, UnknownNameError
-from sim_bridge.ros.initial_values import initial_values
+from sim_bridge.ros.initial_values import initial_values, start_limits
 from sim_bridge.ros.parameters import SELF_COLLISION, SimulatorParameters
 
 _ORIGIN = (0.0, 0.0, 0.0)
@@ -65,7 +66,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
         for each in world.load_scene(parameters.world).robots:
             robot = world.robots[each.name]
             given = each.arguments.get('joint_positions', {})
-            _start_at(robot, {**initial_values(robot), **given})
+            _start_at(robot, {**initial_values(robot.description), **given})
             robots.append(LoadedRobot(robot, each.namespace))
     if parameters.own_robot:
         robots.append(_load_robot(world, parameters))
@@ -81,23 +82,24 @@ def commandable_joints(robot: sb.Robot) -> list[str]:
 
 def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot:
     """Add the robot of the parameters, at its start."""
-    robot = world.load_urdf(
+    description = sb.load_description(
         parameters.robot_description or find_robot(parameters.own_robot),
+        extra_sensors=sensors_from_mapping(parameters.sensors),
+        extra_joints=parameters.extra_joints or None,
+        xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
+        package_paths=parameters.package_paths,
+    )
+    robot = world.add_robot(
+        description,
         name=parameters.robot_name or None,
         fixed_base=parameters.fixed_base,
         position=parameters.position or _ORIGIN,
         orientation=parameters.orientation,
-        sensors=sensors_from_mapping(parameters.sensors),
-        extra_joints=parameters.extra_joints or None,
-        xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
-        package_paths=parameters.package_paths,
+        joint_positions=_given_positions(description, parameters) or initial_values(description),
         collisions=parameters.collisions,
         missing_meshes=parameters.missing_meshes,
         self_collision=SELF_COLLISION[parameters.self_collision],
     )
-    joints = parameters.joints or commandable_joints(robot)
-    given = _given_positions(robot, joints, parameters.initial_positions)
-    _start_at(robot, given or initial_values(robot))
     has_ground = parameters.ground and not parameters.world
     if not robot.fixed_base and not parameters.position and (has_ground or parameters.world):
         robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
@@ -108,17 +110,18 @@ def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot
 
 
 def _given_positions(
-    robot: sb.Robot, joints: Sequence[str], given: Sequence[float]
+    description: sb.RobotDescription, parameters: SimulatorParameters
 ) -> dict[str, float]:
     """Check the parameter `initial_positions`; give it by joint [rad or m]."""
+    given, limits = parameters.initial_positions, start_limits(description)
+    joints = parameters.joints or [
+        name for name in limits if description.joints[name].mimic is None]
     if given and len(given) != len(joints):
         expected = f'{len(joints)} values, one for each of {", ".join(joints)}'
         raise InvalidValueError("parameter 'initial_positions'", given, expected)
-    bounds = zip(robot.lower, robot.upper, strict=True)
-    limits = dict(zip(robot.joint_names, bounds, strict=True))
     for name, position in zip(joints, given, strict=False):
         if name not in limits:
-            raise UnknownNameError('joint', name, limits, f'robot {robot.name!r}')
+            raise UnknownNameError('joint', name, limits, f'robot {description.name!r}')
         lower, upper = limits[name]
         if not lower <= position <= upper:
             expected = f'{lower:g} to {upper:g}, its limits'
@@ -138,6 +141,8 @@ def _start_at(robot: sb.Robot, positions: Mapping[str, float]) -> None:
         mimic = robot.joint(name).mimic
         if mimic is not None and mimic.joint in positions:
             robot.joint(name).q = mimic.multiplier * positions[mimic.joint] + mimic.offset
+    if robot.loop_joints:
+        close_loops(robot, positions)
     robot.remember()
 
 

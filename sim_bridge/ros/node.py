@@ -9,6 +9,7 @@ from rclpy.node import Node
 
 from sim_bridge.ros import parameter_table, process, realtime
 from sim_bridge.ros.diagnostics import Diagnostics
+from sim_bridge.ros.joint_controls import JointControls
 from sim_bridge.ros.loading import load_world
 from sim_bridge.ros.pacer import Pacer
 from sim_bridge.ros.parameters import SimulatorParameters
@@ -33,6 +34,7 @@ class SimBridge:
         self._pacer: Pacer | None = None
         self._parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
         self._simulator = Simulator(node, load_world(self._parameters), self._parameters)
+        self._controls = JointControls(node, self._simulator.interfaces, self._parameters)
         self._pacer = Pacer(
             self._simulator.tick,
             self._parameters.tick_ns,

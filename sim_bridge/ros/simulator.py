@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_bridge.ros.joint_controls import JointControls
 from sim_bridge.ros.messages import pack_stamp
 from sim_bridge.ros.publishers import clock_stream, Rate
 from sim_bridge.ros.robot_interface import RobotInterface
@@ -28,7 +27,6 @@ class Simulator:
         """Create the interfaces of every robot and of the world they are in, and /clock."""
         self.world = loaded.world
         self.interfaces = [RobotInterface(node, each, parameters) for each in loaded.robots]
-        JointControls(node, self.interfaces, parameters)
         prefixes = {each.robot.name: each.prefix for each in loaded.robots}
         self.world_interface = WorldInterface(node, loaded.world, parameters, prefixes)
         self.solver_statistics = SolverStatistics()

@@ -7,14 +7,7 @@ import math
 from sim_bridge.engine.articulated import implicit_inertia
 from sim_bridge.engine.elements import set_joint_laws
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.laws import (
-    HIGH,
-    locked_velocity,
-    loose_effort,
-    LOW,
-    next_mode,
-    share_effort,
-)
+from sim_bridge.engine.laws import locked_velocity, loose_effort, next_mode, share_effort
 from sim_bridge.engine.loops.loops import (
     ALONG,
     EULER,
@@ -28,8 +21,8 @@ from sim_bridge.engine.loops.loops import (
     Y,
     Z,
 )
-from sim_bridge.engine.loops.rows import axis_of, frame_of, row_velocity, store_arms
-from sim_bridge.engine.model import CFM, ERP, LOWER, UPPER
+from sim_bridge.engine.loops.rows import axis_of, frame_of, frames_of, row_velocity, store_arms
+from sim_bridge.engine.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPER
 from sim_bridge.engine.modes import FIRST as FIRST_WRONG
 from sim_bridge.engine.modes import guess_mode, RELEASE
 from sim_bridge.engine.state import LOCKED
@@ -48,6 +41,8 @@ def start_axes(root, pose, h, state, loops, work):
     """
     first = loops.size[ROWS]
     for axis in range(loops.axis_joint.shape[0]):
+        most = loops.limits[axis, EFFORT]
+        state.axis_u[axis] = min(max(state.axis_u[axis], -most), most)
         R_A, p_A = frame_of(pose, loops, loops.axis_joint[axis], 0)
         R_B, p_B = frame_of(pose, loops, loops.axis_joint[axis], 1)
         torque, force = axis_wrench(loops, axis, R_A, R_B)
@@ -61,19 +56,31 @@ def start_axes(root, pose, h, state, loops, work):
                    work.q, work.v, state.axis_u, state.axis_control, state.axis_target,
                    h, work.given, work.law)
     for axis in range(loops.axis_joint.shape[0]):
-        return_to_stops(loops.limits[axis], loops.stop[axis], work.q[axis], h, work.law[axis])
         work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
 
 
 @kernel
-def return_to_stops(limits, stop, q, h, law_inout):
-    """Let an axis come back from beyond its rigid stops, as ODE by a share of the excess."""
-    if stop[CFM] > 0.0:
-        return
-    if q > limits[UPPER]:
-        law_inout[HIGH] = min(law_inout[HIGH], stop[ERP] / h * (limits[UPPER] - q))
-    elif q < limits[LOWER]:
-        law_inout[LOW] = max(law_inout[LOW], stop[ERP] / h * (limits[LOWER] - q))
+def find_excesses(pose, h, state, loops, work):
+    """
+    Write into work.right the way that axes beyond their rigid stops have to go.
+
+    As the trees' joints do: all of it where the step passed the stop, the stop's share of an
+    excess that was there before. Velocities are left alone. 0 for the other axes.
+    """
+    for axis in range(loops.axis_joint.shape[0]):
+        row = loops.size[ROWS] + axis
+        work.right[row] = 0.0
+        if work.factor[row, row] == 0.0 or loops.stop[axis, CFM] > 0.0:
+            continue
+        R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
+        expected = work.q[axis] + 0.5 * h * work.v_next[axis]
+        q = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
+        upper, lower = loops.limits[axis, UPPER], loops.limits[axis, LOWER]
+        left = 1.0 - loops.stop[axis, ERP]
+        if q > upper:
+            work.right[row] = min(upper + left * max(state.axis_q[axis] - upper, 0.0) - q, 0.0)
+        elif q < lower:
+            work.right[row] = max(lower + left * min(state.axis_q[axis] - lower, 0.0) - q, 0.0)
 
 
 @kernel
@@ -88,6 +95,8 @@ def axis_wrench(loops, axis, R_A, R_B):
     kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
     if kind == ALONG:
         return zero, axis_of(R_A, number)
+    if kind == HINGE:
+        return axis_of(R_A, number), zero
     if kind == FIRST or kind == SECOND:
         own, other = axis_of(R_A, Z), axis_of(R_B, Z)
         if kind == SECOND:
@@ -175,7 +184,8 @@ def set_axis_row(loops, h, axis, square, work):
         work.error[row] = locked_velocity(law, mode)
         return
     d = work.inertia[axis]
-    slope = implicit_inertia(loops.passive, axis, mode, d, h, law) - d
+    own = d + loops.passive[axis, ARMATURE]
+    slope = implicit_inertia(loops.passive, axis, mode, own, h, law) - d
     effort = work.given[axis] + loose_effort(law, mode)
     if slope > _STIFF * d:
         # effort = F - slope / h (v⁺ - v)
@@ -191,12 +201,12 @@ def switch_axes(h, loops, work):
     """Change the axes' modes that are wrong, as `modes.update_modes`; give how many."""
     changed, slack, how = 0, work.pivot[0], int(work.pivot[1])
     for axis in range(loops.axis_joint.shape[0]):
-        row, law = loops.size[ROWS] + axis, work.law[axis]
+        law = work.law[axis]
         if work.mode[axis] >= LOCKED:
             work.v_next[axis] = locked_velocity(law, work.mode[axis])
-        effort = work.impulse[row] / h - work.given[axis]
-        mode = next_mode(law, work.mode[axis], work.v[axis], work.v_next[axis], effort, slack,
-                         work.inertia[axis] * (slack / h))
+        work.held[axis] = effort_of_elements(h, loops, work, axis)
+        mode = next_mode(law, work.mode[axis], work.v[axis], work.v_next[axis], work.held[axis],
+                         slack, work.inertia[axis] * (slack / h))
         if how == RELEASE and mode >= LOCKED:
             continue
         if mode != work.mode[axis]:
@@ -205,6 +215,14 @@ def switch_axes(h, loops, work):
             if how == FIRST_WRONG:
                 break
     return changed
+
+
+@kernel
+def effort_of_elements(h, loops, work, axis):
+    """Give what friction, motor and stops of a locked axis gave: armature takes its share."""
+    gained = (work.v_next[axis] - work.v[axis]) / h
+    return (work.impulse[loops.size[ROWS] + axis] / h - work.given[axis]
+            + loops.passive[axis, ARMATURE] * gained)
 
 
 @kernel
@@ -218,7 +236,7 @@ def keep_axes(pose, h, loops, work, state):
         state.axis_mode[axis] = work.mode[axis]
         total = work.impulse[loops.size[ROWS] + axis] / h
         shares = share_effort(work.law[axis], work.mode[axis], work.v[axis], work.v_next[axis],
-                              total - work.given[axis])
+                              effort_of_elements(h, loops, work, axis))
         for k in range(3):
             state.axis_effort[axis, k] = shares[k]
         state.axis_effort[axis, 3] = total

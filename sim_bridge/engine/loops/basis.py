@@ -33,6 +33,8 @@ _DEPENDENT = 1e-4
 _POWERLESS = 1e-2
 # what is left of a force or torque, relative to what came together, that is but rounding
 _ROUNDING = 1e-12
+# what is left of a row once its parts along others are taken from it
+_NOTHING_AT_FIRST, _NOTHING, _SOMETHING = range(3)
 _AGAIN = 0.1  # share of a row below which what is left of it is made orthogonal once more
 
 
@@ -79,16 +81,17 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
         work.scale[row] = 1.0 / size if size > 0.0 else 0.0
         if row >= hard:
             work.basis[row, nv + row - hard] = math.sqrt(work.softness[row])
-    work.dependent[0] = 0
+    work.dependent[:] = 0
     for row in range(count):
         if work.active[row] == 0:
             leave_out(row, work)
         else:
             least = _DEPENDENT if row < loops.size[ROWS] else _POWERLESS
-            if not make_orthonormal(row, work.scale[row], least, work.span, work.basis,
-                                    work.factor):
-                work.dependent[0] += 1
-    if work.dependent[0] > 0:
+            left = make_orthonormal(
+                row, work.scale[row], least, work.span, work.basis, work.factor)
+            work.dependent[0] += left != _SOMETHING
+            work.dependent[1] += left == _NOTHING
+    if work.dependent[1] > 0:
         factor_gram(count, work.factor, work.gram)
 
 
@@ -196,7 +199,12 @@ def greatest_norm(values, end):
 
 @subroutine
 def make_orthonormal(row, scaling, least, span_inout, basis_inout, factor_out):
-    """Take from a row its parts along those before it; False where less than `least` is left."""
+    """
+    Take from a row its parts along those before it; tell what is left.
+
+    Less than `least` is nothing; so is a row at first that nothing of the trees yields to, such as
+    one across the plane of a planar loop.
+    """
     vector = basis_inout[row]
     first, end = vector.shape[0], 0
     for at in range(vector.shape[0]):
@@ -204,6 +212,10 @@ def make_orthonormal(row, scaling, least, span_inout, basis_inout, factor_out):
             vector[at] *= scaling
             first, end = min(first, at), at + 1
     left = norm(vector, first, end)
+    if left <= least:
+        vector[first:end] = 0.0
+        span_inout[row, 0], span_inout[row, 1] = 0, 0
+        return _NOTHING_AT_FIRST
     for _ in range(2):
         before = left
         for other in range(row):
@@ -220,7 +232,7 @@ def make_orthonormal(row, scaling, least, span_inout, basis_inout, factor_out):
                 vector[at] -= part * basis_inout[other, at]
             first, end = min(first, low), max(end, high)
         left = norm(vector, first, end)
-        if left > _AGAIN * before:
+        if left > _AGAIN * before or left <= least:
             break
     is_new = left > least
     scaling = 1.0 / left if is_new else 0.0
@@ -228,7 +240,7 @@ def make_orthonormal(row, scaling, least, span_inout, basis_inout, factor_out):
         vector[at] *= scaling
     span_inout[row, 0], span_inout[row, 1] = (first, end) if is_new else (0, 0)
     factor_out[row, row] = left if is_new else 0.0
-    return is_new
+    return _SOMETHING if is_new else _NOTHING
 
 
 @subroutine
@@ -263,7 +275,7 @@ def find_impulses(count, is_fair, right, work, impulse_out):
             for k in range(i):
                 total -= factor[i, k] * impulse_out[k]
             impulse_out[i] = total / factor[i, i]
-    if is_fair and work.dependent[0] > 0:
+    if is_fair and work.dependent[1] > 0:
         solve_gram(count, work.gram, impulse_out)
         for i in range(count - 1, -1, -1):
             total = 0.0
@@ -271,13 +283,11 @@ def find_impulses(count, is_fair, right, work, impulse_out):
                 total += factor[i, k] * impulse_out[k]
             impulse_out[i] = total
     else:
-        for i in range(count - 1, -1, -1):
-            if factor[i, i] == 0.0:
-                continue
-            for k in range(i + 1, count):
-                if factor[k, k] != 0.0:
+        for k in range(count - 1, -1, -1):
+            if factor[k, k] != 0.0:
+                impulse_out[k] /= factor[k, k]
+                for i in range(k):
                     impulse_out[i] -= factor[k, i] * impulse_out[k]
-            impulse_out[i] /= factor[i, i]
     for i in range(count):
         impulse_out[i] *= work.scale[i]
 
@@ -289,7 +299,7 @@ def solve_gram(count, gram, x_inout):
         for k in range(i):
             x_inout[i] -= gram[i, k] * x_inout[k]
         x_inout[i] = x_inout[i] / gram[i, i] if gram[i, i] > 0.0 else 0.0
-    for i in range(count - 1, -1, -1):
-        for k in range(i + 1, count):
+    for k in range(count - 1, -1, -1):
+        x_inout[k] = x_inout[k] / gram[k, k] if gram[k, k] > 0.0 else 0.0
+        for i in range(k):
             x_inout[i] -= gram[k, i] * x_inout[k]
-        x_inout[i] = x_inout[i] / gram[i, i] if gram[i, i] > 0.0 else 0.0

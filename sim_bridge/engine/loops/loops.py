@@ -35,7 +35,7 @@ import numpy as np
 from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.contact.problem import longest_support
 from sim_bridge.engine.laws import LAW_SIZE
-from sim_bridge.engine.model import body_count, Model, velocity_count
+from sim_bridge.engine.model import body_count, Model, position_count, velocity_count
 
 # kinds of rows
 SLIDE, DOT, DISTANCE, MIMIC = range(4)
@@ -204,7 +204,7 @@ class LoopWork(NamedTuple):
     gram: FloatMatrix
     """(nt, nt) Cholesky factor of Rᵀ R, where rows depend on others."""
     dependent: IntVector
-    """(1,) how many rows depend on others."""
+    """(2,) how many rows depend on others or are zero; how many depend on others."""
     whitening: FloatVector
     """(nv,) D^-½; 0 for locked joints."""
     place: IntVector
@@ -235,8 +235,14 @@ class LoopWork(NamedTuple):
     """(na,)"""
     inertia: FloatVector
     """(na,) what an axis moves: its velocity gains its impulse over this [kg, kg m²]."""
+    held: FloatVector
+    """(na,) effort of what acts on each axis at the end of the step, command and dampers apart."""
+    blocked: FloatVector
+    """(nv,) what rows that nothing can yield to would push each joint with, see `blocked`."""
+    blocked_axis: FloatVector
+    """(na,) likewise each axis."""
     pivot: FloatVector
-    """(2,) slack and way of changing the modes, as `modes.update_modes`."""
+    """(3,) slack and way of changing the modes, as `modes.update_modes`, and how many it did."""
     twist: FloatMatrix
     """(nb, 6) spatial velocities, or accelerations, that the rows' are computed from."""
     wrench: FloatMatrix
@@ -251,6 +257,8 @@ class LoopWork(NamedTuple):
     """(nv,) efforts of the mimic rows on joints that are not locked."""
     effort: FloatVector
     """(nv,) likewise on all joints."""
+    q_before: FloatVector
+    """(nq,) positions before a Newton step."""
     ddq: FloatVector
     """(nv,) accelerations that the rows give."""
     constraint: FloatVector
@@ -313,12 +321,14 @@ def make_loop_work(model: Model, loops: Loops) -> LoopWork:
         arm=np.zeros((nt, 12)), error=np.zeros(nt), drift=np.zeros(nt), softness=np.zeros(nt),
         scale=np.zeros(nt), right=np.zeros(nt), impulse=np.zeros(nt), change=np.zeros(nt),
         basis=np.zeros((nt, nz)), span=np.zeros((nt, 2), np.int64), factor=np.zeros((nt, nt)),
-        gram=np.zeros((nt, nt)), dependent=np.zeros(1, np.int64), whitening=np.zeros(nv),
+        gram=np.zeros((nt, nt)), dependent=np.zeros(2, np.int64), whitening=np.zeros(nv),
         place=np.full(nv, -1, np.int64), support=np.zeros(ns, np.int64),
         linear=np.zeros((3, ns)), angular=np.zeros((3, ns)), column=np.zeros((6, 3)), tied=tied,
         active=np.zeros(nt, np.int64), q=np.zeros(na), v=np.zeros(na), v_next=np.zeros(na),
         law=np.zeros((na, LAW_SIZE)), given=np.zeros(na), mode=np.zeros(na, np.int64),
-        inertia=np.zeros(na), pivot=np.zeros(2),
+        inertia=np.zeros(na), held=np.zeros(na), blocked=np.zeros(nv),
+        blocked_axis=np.zeros(na), pivot=np.zeros(3),
         twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), force=np.zeros((nb, 6)),
         yielded=np.zeros((len(loops.body), 6)), yielded_on=np.zeros((nb, 6)),
-        rhs=np.zeros(nv), effort=np.zeros(nv), ddq=np.zeros(nv), constraint=np.zeros(nv))
+        rhs=np.zeros(nv), effort=np.zeros(nv),
+        q_before=np.zeros(position_count(model)), ddq=np.zeros(nv), constraint=np.zeros(nv))

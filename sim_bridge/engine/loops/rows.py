@@ -150,6 +150,23 @@ def row_velocity(loops, joint, row, arm, twist):
     return total
 
 
+@kernel
+def rate_of(model, loops, row, work, v):
+    """Give the rate of a row's error; work.twist holds the bodies' velocities that belong to v."""
+    if joint_of(loops, row) < 0:
+        mimic = loops.axes[row, 0]
+        following, followed = model.mimic[mimic, 0], model.mimic[mimic, 1]
+        return v[following] - model.mimic_law[mimic, 0] * v[followed]
+    return row_velocity(loops, joint_of(loops, row), row, work.arm, work.twist)
+
+
+@kernel
+def joint_of(loops, row):
+    """Give the joint of a row, or of an axis' row; -1 for a mimic joint's."""
+    rows = loops.size[ROWS]
+    return loops.joint[row] if row < rows else loops.axis_joint[row - rows]
+
+
 @subroutine
 def find_drifts(root, kind, v_index, gravity, pose, velocity, drift, loops, of_origin, drift_out):
     """

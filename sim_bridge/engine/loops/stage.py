@@ -15,11 +15,19 @@ from sim_bridge.engine.handle import (
 )
 from sim_bridge.engine.integrator import drift
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.loops.axes import axis_wrench, keep_axes, start_axes, switch_axes
+from sim_bridge.engine.loops.axes import (
+    axis_wrench,
+    find_excesses,
+    keep_axes,
+    start_axes,
+    switch_axes,
+)
 from sim_bridge.engine.loops.basis import build_basis, find_impulses
+from sim_bridge.engine.loops.blocked import release_blocked
 from sim_bridge.engine.loops.loops import ALL, HARD, ROWS
 from sim_bridge.engine.loops.phases import (
     ASSEMBLE,
+    BEGIN,
     BUILD,
     BUILD_PRESENT,
     CLOSE,
@@ -34,16 +42,20 @@ from sim_bridge.engine.loops.rows import (
     find_drifts,
     find_errors,
     frame_of,
-    row_velocity,
+    frames_of,
+    joint_of,
+    rate_of,
     row_wrench,
 )
 from sim_bridge.engine.stages import Stage
 from sim_bridge.engine.state import LOCKED
-from sim_bridge.engine.vec3 import add, cross, load3, scale, sub
+from sim_bridge.engine.vec3 import add, cross, load3, sub
 
 _ROUNDS = 4  # at most, of bringing positions back
+_HALVINGS = 4
+_FARTHEST = 0.01  # change of a coordinate in such a round [rad, m]
 _CLOSED = 1e-13  # error that counts as none [m, 1]
-_NEARLY = 1e-9  # and that one round brings close to it
+_NEARLY = 1e-10  # and that one round brings close to it
 _ASSEMBLY_ROUNDS = 200
 _ASSEMBLED = 1e-12  # error that counts as none when a mechanism is put together [m, 1]
 _LONGEST = 0.2  # change of a coordinate in a round [rad, m]
@@ -56,7 +68,7 @@ def loops(table, phase):
     if phase == BUILD:
         return build_loops(table, open_loops(table).size[ALL])
     if phase == SWITCH:
-        return switch_axes(open_options(table).time_step, open_loops(table), open_loop_work(table))
+        return switch(table)
     if phase == BUILD_PRESENT:
         find_arms(open_model(table).root, open_workspace(table).pose, open_loops(table),
                   open_loop_work(table).arm)
@@ -69,7 +81,20 @@ def loops(table, phase):
         return close(table)
     if phase == ASSEMBLE:
         return assemble(table)
+    if phase == BEGIN:
+        return begin(table)
     return keep_loops(table)
+
+
+@subroutine
+def switch(table):
+    """Change modes that are wrong; give how many. One that blocks a loop only if no other is."""
+    loops, work, h = open_loops(table), open_loop_work(table), open_options(table).time_step
+    changed = switch_axes(h, loops, work)
+    if changed == 0 and work.pivot[2] == 0.0:
+        changed = release_blocked(
+            open_model(table), open_workspace(table), loops, open_state(table), h, work)
+    return changed
 
 
 @subroutine
@@ -176,29 +201,79 @@ def close(table):
     Bring the positions at the end of the step back to where the rigid rows' errors vanish.
 
     By Newton steps with the inertias and rows of the middle of the step: a projection that moves
-    positions and leaves velocities alone (Gear, Gupta and Leimkuhler 1985).
+    positions and leaves velocities alone (Gear, Gupta and Leimkuhler 1985). Where rows are nearly
+    dependent those are not near enough, and are built anew; and a small error asks for a long way:
+    no step goes farther than _FARTHEST, and none is taken that makes the errors greater.
     """
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    work, h = open_loop_work(table), open_options(table).time_step
-    rows = loops.size[HARD]
-    note_yielded(model, ws, loops, 1.0 / h, work)
-    for done in range(_ROUNDS + 1):
-        place(model, ws.q, ws)
-        find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
-        worst = 0.0
-        for row in range(rows):
-            work.right[row] = -work.error[row]
-            if work.factor[row, row] != 0.0:
-                worst = max(worst, abs(work.error[row]))
-        if worst <= _CLOSED or done == _ROUNDS:
+    state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
+    rows, is_exact = loops.size[ALL], False
+    note_yielded(ws, loops, 1.0 / h, work)
+    worst, total = look(model, ws, h, state, loops, work)
+    for _ in range(_ROUNDS):
+        if worst <= _CLOSED:
             break
+        if is_exact:
+            build_anew(table)
         find_impulses(rows, False, work.right, work, work.change)
         act(model, ws, loops, rows, 1.0, work.change, work)
-        drift(ws.kind, model.q_index, model.v_index, ws.q, work.ddq, 1.0, ws.q)
-        if worst <= _NEARLY and loops.size[ALL] == loops.size[ROWS]:
-            # what is left is less by the step's share of the motion, and nobody has to measure it
+        greatest = 0.0
+        for joint in range(work.ddq.shape[0]):
+            greatest = max(greatest, abs(work.ddq[joint]))
+        if worst <= _NEARLY and greatest <= _FARTHEST:
+            # what is left is less by the step's share of the motion
+            drift(ws.kind, model.q_index, model.v_index, ws.q, work.ddq, 1.0, ws.q)
             break
+        share = min(1.0, _FARTHEST / greatest) if greatest > 0.0 else 0.0
+        before = total
+        for at in range(ws.q.shape[0]):
+            work.q_before[at] = ws.q[at]
+        for _ in range(_HALVINGS):
+            drift(ws.kind, model.q_index, model.v_index, work.q_before, work.ddq, share, ws.q)
+            worst, total = look(model, ws, h, state, loops, work)
+            if total < before:
+                break
+            share *= 0.25
+        if not total < before:
+            for at in range(ws.q.shape[0]):
+                ws.q[at] = work.q_before[at]
+            worst, total = look(model, ws, h, state, loops, work)
+            if is_exact:
+                break
+            is_exact = True
     return 0
+
+
+@subroutine
+def look(model, ws, h, state, loops, work):
+    """
+    Place the bodies at ws.q and write into work.right the way that each row has to go.
+
+    For rigid rows to no error, for axes back to their rigid stops. Gives the greatest [m, 1] of
+    the independent rows, and the sum of their squares, scaled.
+    """
+    place(model, ws.q, ws)
+    find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
+    for row in range(loops.size[ROWS]):
+        work.right[row] = -work.error[row] if row < loops.size[HARD] else 0.0
+    find_excesses(ws.pose, h, state, loops, work)
+    worst, total = 0.0, 0.0
+    for row in range(loops.size[ALL]):
+        if work.factor[row, row] != 0.0:
+            worst = max(worst, abs(work.right[row]))
+            scaled = work.scale[row] * work.right[row]
+            total += scaled * scaled
+    return worst, total
+
+
+@subroutine
+def build_anew(table):
+    """Build the rigid rows, with the inertias, where the bodies were placed."""
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    factorize(model.parent, ws.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid,
+              0.0, ws.law, ws.articulated, ws.hinge)
+    find_arms(model.root, ws.pose, loops, open_loop_work(table).arm)
+    build_loops(table, loops.size[HARD])
 
 
 @subroutine
@@ -214,10 +289,7 @@ def assemble(table):
     for done in range(_ASSEMBLY_ROUNDS):
         place(model, ws.q, ws)
         find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
-        factorize(model.parent, ws.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid,
-                  0.0, ws.law, ws.articulated, ws.hinge)
-        find_arms(model.root, ws.pose, loops, work.arm)
-        build_loops(table, rows)
+        build_anew(table)
         worst = 0.0
         for row in range(rows):
             work.right[row] = -work.error[row]
@@ -236,11 +308,38 @@ def assemble(table):
 
 
 @subroutine
+def begin(table):
+    """
+    Take from the state's velocities what the rigid rows do not allow, as an impact would.
+
+    Steps drift with the velocities they begin with: these must fit joints that are new.
+    """
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    state, work, rows = open_state(table), open_loop_work(table), open_loops(table).size[HARD]
+    place(model, state.q, ws)
+    ws.mode[:] = 0
+    build_anew(table)
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, work.twist)
+    for row in range(rows):
+        work.right[row] = -rate_of(model, loops, row, work, state.v)
+    find_impulses(rows, True, work.right, work, work.change)
+    act(model, ws, loops, rows, 1.0, work.change, work)
+    for joint in range(state.v.shape[0]):
+        state.v[joint] += work.ddq[joint]
+    return 0
+
+
+@subroutine
 def keep_loops(table):
-    """Keep in the state what the yielding rows did."""
+    """Keep in the state where the axes are, and what they and the yielding rows did."""
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     state, work = open_state(table), open_loop_work(table)
-    keep_axes(open_workspace(table).pose, open_options(table).time_step, open_loops(table), work,
-              state)
+    if loops.size[ALL] == loops.size[HARD]:
+        return 0
+    keep_awake(model.root, loops, state)
+    place(model, ws.q, ws)
+    keep_axes(ws.pose, open_options(table).time_step, loops, work, state)
+    carry_yielded(ws.pose, loops, work)
     for joint in range(state.loop_wrench.shape[0]):
         for k in range(6):
             state.loop_wrench[joint, k] = work.yielded[joint, k]
@@ -251,20 +350,14 @@ def keep_loops(table):
 
 
 @kernel
-def rate_of(model, loops, row, work, v):
-    """Give the rate of a row's error; work.twist holds the bodies' velocities that belong to v."""
-    if joint_of(loops, row) < 0:
-        mimic = loops.axes[row, 0]
-        following, followed = model.mimic[mimic, 0], model.mimic[mimic, 1]
-        return v[following] - model.mimic_law[mimic, 0] * v[followed]
-    return row_velocity(loops, joint_of(loops, row), row, work.arm, work.twist)
-
-
-@kernel
-def joint_of(loops, row):
-    """Give the joint of a row, or of an axis' row; -1 for a mimic joint's."""
-    rows = loops.size[ROWS]
-    return loops.joint[row] if row < rows else loops.axis_joint[row - rows]
+def keep_awake(root, loops, state):
+    """Let what a motor drives not fall asleep."""
+    for axis in range(loops.axis_joint.shape[0]):
+        if state.axis_control[axis] != 0 or state.axis_u[axis] != 0.0:
+            for side in range(2):
+                body = loops.body[loops.axis_joint[axis], side]
+                if body >= 0:
+                    state.idle[root[body]] = 0
 
 
 @subroutine
@@ -316,31 +409,37 @@ def add_row_response(ws, work):
 
 
 @kernel
-def note_yielded(model, ws, loops, rate, work):
+def note_yielded(ws, loops, rate, work):
     """
     Write down the mean wrenches of rows that yield and of axes, before bodies are placed anew.
 
-    On the second body about B's origin, for each joint; on each body about its frame's origin.
+    On the second body about B's origin, for each joint.
     """
     work.yielded[:, :] = 0.0
-    work.yielded_on[:, :] = 0.0
     for row in range(loops.size[HARD], loops.size[ALL]):
         joint = joint_of(loops, row)
-        R_A, p_A = frame_of(ws.pose, loops, joint, 0)
-        R_B, p_B = frame_of(ws.pose, loops, joint, 1)
+        R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
         if row < loops.size[ROWS]:
             torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
         else:
             torque, force = axis_wrench(loops, row - loops.size[ROWS], R_A, R_B)
         amount = rate * work.impulse[row]
-        torque, force = scale(amount, torque), scale(amount, force)
         for k in range(3):
-            work.yielded[joint, k] += torque[k]
-            work.yielded[joint, 3 + k] += force[k]
+            work.yielded[joint, k] += amount * torque[k]
+            work.yielded[joint, 3 + k] += amount * force[k]
+
+
+@kernel
+def carry_yielded(pose, loops, work):
+    """Write what joints' mean wrenches do to each body where it is now, about its origin."""
+    work.yielded_on[:, :] = 0.0
+    for joint in range(loops.body.shape[0]):
+        p_B = frame_of(pose, loops, joint, 1)[1]
+        torque, force = load3(work.yielded, joint, 0), load3(work.yielded, joint, 3)
         for side in range(2):
             body, sign = loops.body[joint, side], 2.0 * side - 1.0
             if body >= 0:
-                n = add(torque, cross(sub(p_B, load3(ws.pose, body, 9)), force))
+                n = add(torque, cross(sub(p_B, load3(pose, body, 9)), force))
                 for k in range(3):
                     work.yielded_on[body, k] += sign * n[k]
                     work.yielded_on[body, 3 + k] += sign * force[k]
