@@ -23,7 +23,7 @@ from sim_bridge.engine.contact.rows import add_side, whiten
 from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.axes import axis_wrench, is_idle, set_axis_row
 from sim_bridge.engine.loops.loops import ALONG, DOT, HARD, ROWS
-from sim_bridge.engine.loops.rows import axis_of, frame_of, row_wrench
+from sim_bridge.engine.loops.rows import axis_of, frames_of, row_wrench
 from sim_bridge.engine.state import LOCKED
 from sim_bridge.engine.vec3 import cross, dot, load3, mul_tv, scale, sub
 
@@ -46,6 +46,9 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
     work.basis[:, :] = 0.0
     work.factor[:, :] = 0.0
     joint, end, forces, torques, least_force, least_torque = -1, 0, 0.0, 0.0, 0.0, 0.0
+    zero = (0.0, 0.0, 0.0)
+    R_A = R_B = (zero, zero, zero)
+    p_A = p_B = zero
     for row in range(count):
         work.active[row] = 1
         number = row - loops.size[ROWS]
@@ -56,13 +59,13 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
         own = loops.axis_joint[number] if number >= 0 else loops.joint[row]
         if own != joint and own >= 0:
             joint = own
+            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
             end, least_force, least_torque = whiten_joint(
-                model, kind, pose, axis, hinge, articulated, loops, work, joint)
+                model, kind, pose, axis, hinge, articulated, loops, work, joint, R_A, p_B)
             forces = above(least_force, greatest_norm(work.linear, end))
             torques = above(least_torque, greatest_norm(work.angular, end))
         size = forces
         if number >= 0:
-            R_A, R_B = frame_of(pose, loops, joint, 0)[0], frame_of(pose, loops, joint, 1)[0]
             torque, force = axis_wrench(loops, number, R_A, R_B)
             write_row(mul_tv(R_A, torque), mul_tv(R_A, force), row, work, end)
             least = least_force if loops.axis_kind[number, 0] == ALONG else least_torque
@@ -73,8 +76,6 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
                          work.whitening, work.column, work.basis[row])
             size = norm(work.basis[row], 0, nv)
         else:
-            R_A, p_A = frame_of(pose, loops, joint, 0)
-            R_B, p_B = frame_of(pose, loops, joint, 1)
             torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
             write_row(mul_tv(R_A, torque), mul_tv(R_A, force), row, work, end)
             size = torques if loops.kind[row] == DOT else forces
@@ -121,14 +122,12 @@ def whiten_mimic(model, kind, axis, hinge, articulated, row, whitening, column_i
 
 
 @subroutine
-def whiten_joint(model, kind, pose, axis, hinge, articulated, loops, work, joint):
+def whiten_joint(model, kind, pose, axis, hinge, articulated, loops, work, joint, R_A, p_B):
     """
     Whiten three forces at B's origin along A's axes and three torques, these if any row has some.
 
     Gives the end of their entries, and the sizes up to which a force and a torque are rounding.
     """
-    R_A = frame_of(pose, loops, joint, 0)[0]
-    p_B = frame_of(pose, loops, joint, 1)[1]
     zero = (0.0, 0.0, 0.0)
     end, force, torque = 0, 0.0, 0.0
     for side in range(2):
