@@ -77,16 +77,12 @@ class JointSpec:
         axis = np.array([0.0, 0.0, 1.0])
         if not by_second:
             carrier, own, axis = own, carrier, -axis
-        child = _inverse(own.rotation, own.position)
-        if own.link is not None:
-            # the root link's frame, wherever on its body the joint's link is
-            root = own.link.robot.root_link.placement
-            place = own.link.placement
-            rotation, position = place.rotation @ own.rotation, (
-                place.position + place.rotation @ own.position)
-            to_joint = _inverse(rotation, position)
-            child = Pose(to_joint.position + to_joint.rotation @ root.position,
-                         to_joint.rotation @ root.rotation)
+        # the root link's frame, wherever on its body the joint's link is
+        root, place = own.link.robot.root_link.placement, own.link.placement
+        to_joint = _inverse(place.rotation @ own.rotation,
+                            place.position + place.rotation @ own.position)
+        child = Pose(to_joint.position + to_joint.rotation @ root.position,
+                     to_joint.rotation @ root.rotation)
         origin = Pose(carrier.position, carrier.rotation)
         if carrier.link is not None:
             place = carrier.link.placement

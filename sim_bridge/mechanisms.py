@@ -134,6 +134,9 @@ class Mechanisms(JoinedRobots):
             self.exclude(joint.link1, joint.link2, False)
         if isinstance(joint, ConstraintJoint):
             del self._constraints[joint.key]
+            for robot in self.robots.values():
+                if robot.loop_joints.get(joint.name) is joint:
+                    del robot.loop_joints[joint.name]
             self.reconnect_joints()
             return
         robot, root = joint.robot, joint.robot.root_link
@@ -235,17 +238,12 @@ class Mechanisms(JoinedRobots):
 
     def _hang(self, robot: Robot, joint: MountedJoint | None) -> None:
         """Compile a robot anew, to hang on a joint or to be free."""
-        mount = None if joint is None else joint.spec.mount(joint.by_second)
-        carrier = None if joint is None else joint.parent_link
-        robot.rebuild(
-            compile_robot(robot.description, False, robot.collisions.shapes, mount=mount), carrier)
+        _rebuild(robot, joint)
         for other in self._mounted.values():
             # where they hang is in the frames of this robot's bodies, which may be others now
             if other is not joint and other.parent_link and other.parent_link.robot is robot:
-                kept, shapes = other.values(), other.robot.collisions.shapes
-                mount = other.spec.mount(other.by_second)
-                blueprint = compile_robot(other.robot.description, False, shapes, mount=mount)
-                other.robot.rebuild(blueprint, other.parent_link)
+                kept = other.values()
+                _rebuild(other.robot, other)
                 other.restore(kept)
         self._forget_parts()
 
@@ -299,6 +297,15 @@ class Mechanisms(JoinedRobots):
         while (name := kind if number == 1 else f'{kind}_{number}') in taken:
             number += 1
         return name
+
+
+def _rebuild(robot: Robot, joint: MountedJoint | None) -> None:
+    """Compile a robot anew, its base on a joint or free."""
+    mount, carrier = None, None
+    if joint is not None:
+        mount, carrier = joint.spec.mount(joint.by_second), joint.parent_link
+    shapes = robot.collisions.shapes
+    robot.rebuild(compile_robot(robot.description, False, shapes, mount=mount), carrier)
 
 
 def _path_to_root(robot: Robot) -> list[Robot]:
