@@ -85,3 +85,11 @@ def to_origin_acceleration(kind, v_index, v, ddq_inout):
             ddq_inout[at] += w1 * v[at + 2] - w2 * v[at + 1]
             ddq_inout[at + 1] += w2 * v[at] - w0 * v[at + 2]
             ddq_inout[at + 2] += w0 * v[at + 1] - w1 * v[at]
+
+
+@kernel
+def add_response(response, ws):
+    """Add what contacts or loops do to the accelerations and to the efforts of locked joints."""
+    for joint in range(ws.ddq.shape[0]):
+        ws.ddq[joint] += response.ddq[joint]
+        ws.constraint[joint] += response.constraint[joint]

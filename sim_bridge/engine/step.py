@@ -9,6 +9,7 @@ from sim_bridge.engine.contact.stage import BUILD, KEEP, PART, PREPARE, SOLVE
 from sim_bridge.engine.elements import set_joint_laws
 from sim_bridge.engine.evaluate import (
     accelerate,
+    add_response,
     factorize_trees,
     obey_mimic,
     place,
@@ -237,14 +238,6 @@ def greatest_difference(a, b):
     for at in range(a.shape[0]):
         greatest = max(greatest, abs(a[at] - b[at]))
     return greatest
-
-
-@kernel
-def add_response(response, ws):
-    """Add what the contacts do to the accelerations and to the efforts of locked joints."""
-    for joint in range(ws.ddq.shape[0]):
-        ws.ddq[joint] += response.ddq[joint]
-        ws.constraint[joint] += response.constraint[joint]
 
 
 @kernel

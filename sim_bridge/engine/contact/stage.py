@@ -42,6 +42,7 @@ from sim_bridge.engine.handle import (
     open_workspace,
 )
 from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.engine.loops.loops import RANK
 from sim_bridge.engine.stages import Stage
 from sim_bridge.engine.vec3 import load3, store3
 
@@ -101,7 +102,8 @@ def build(table):
         build_mimic_rows(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
                          ws.axis, ws.hinge, ws.articulated, rows.whitening,
                          rows.mimic, rows.column)
-    bonds = rows.mimic if open_options(table).loops == 0 else open_loop_work(table).basis
+    work = open_loop_work(table)
+    bonds = rows.mimic if open_options(table).loops == 0 else work.basis[: work.counts[RANK]]
     build_rows(model.parent, model.root, ws.kind, model.v_index, open_geometry(table).body,
                ws.pose, ws.axis, ws.hinge, ws.articulated,
                contacts.size[COUNT], contacts.geometry, contacts.point, open_laws(table), bonds,

@@ -70,7 +70,7 @@ def find_excesses(pose, h, state, loops, work):
     for axis in range(loops.axis_joint.shape[0]):
         row = loops.size[ROWS] + axis
         work.right[row] = 0.0
-        if work.factor[row, row] == 0.0 or loops.stop[axis, CFM] > 0.0:
+        if work.own[row] < 0 or loops.stop[axis, CFM] > 0.0:
             continue
         R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
         expected = work.q[axis] + 0.5 * h * work.v_next[axis]

@@ -12,8 +12,8 @@ from __future__ import annotations
 from sim_bridge.engine.contact.blocked import push_joints
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.loops.loops import ALL, HARD, ROWS
-from sim_bridge.engine.loops.rows import joint_of, rate_of
+from sim_bridge.engine.loops.loops import ALL, HARD, LOST, RANK, ROWS
+from sim_bridge.engine.loops.rows import add_mimic_effort, joint_of, rate_of
 from sim_bridge.engine.modes import find_weakest, release
 from sim_bridge.engine.vec3 import load3
 
@@ -25,7 +25,7 @@ _SLOW = 1e-9  # and one that is none anyway [m/s, rad/s]
 @subroutine
 def release_blocked(model, ws, loops, state, h, work):
     """Release the locked joint or axis that keeps a loop from closing and yields first; give 1."""
-    if work.dependent[0] == 0 or not find_blocking_forces(model, ws, loops, h, work):
+    if work.counts[LOST] == 0 or not find_blocking_forces(model, ws, loops, h, work):
         return 0
     push_down(model, ws, loops, work)
     joint, push = find_weakest(
@@ -49,13 +49,13 @@ def find_blocking_forces(model, ws, loops, h, work):
     Those of such a row alone, in units that make rows comparable, less a combination of those of
     independent rows that moves the same.
     """
-    rows, factor, change = loops.size[ALL], work.factor, work.change
+    factor, part, change = work.factor, work.part, work.change
     find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, work.twist)
     change[:] = 0.0
-    work.right[:] = 0.0
+    part[:] = 0.0
     any_violated = False
-    for row in range(rows):
-        if factor[row, row] != 0.0 or work.active[row] == 0:
+    for row in range(loops.size[ALL]):
+        if work.own[row] >= 0 or work.active[row] == 0:
             continue
         wanted = -0.5 * h * work.drift[row] if row < loops.size[HARD] else work.error[row]
         missing = wanted - rate_of(model, loops, row, work, ws.v_next)
@@ -67,16 +67,15 @@ def find_blocking_forces(model, ws, loops, h, work):
             continue
         scaled = work.scale[row] * missing
         change[row] = work.scale[row] * scaled
-        for other in range(row):
-            work.right[other] += scaled * factor[row, other]
+        for other in range(work.reach[row]):
+            part[other] += scaled * factor[row, other]
     if any_violated:
-        for row in range(rows - 1, -1, -1):
-            if factor[row, row] == 0.0:
-                continue
-            amount = work.right[row] / factor[row, row]
+        for own in range(work.counts[RANK] - 1, -1, -1):
+            row = work.chosen[own]
+            amount = part[own] / factor[row, own]
             change[row] -= work.scale[row] * amount
-            for other in range(row):
-                work.right[other] -= amount * factor[row, other]
+            for other in range(own):
+                part[other] -= amount * factor[row, other]
     return any_violated
 
 
@@ -107,9 +106,7 @@ def push_down(model, ws, loops, work):
         if amount == 0.0:
             continue
         if joint < 0:
-            mimic = loops.axes[row, 0]
-            work.blocked[model.mimic[mimic, 0]] += amount
-            work.blocked[model.mimic[mimic, 1]] -= amount * model.mimic_law[mimic, 0]
+            add_mimic_effort(model, loops, row, amount, work.blocked)
             continue
         for side in range(2):
             body = loops.body[joint, side]

@@ -44,6 +44,13 @@ X, Y, Z = range(3)
 ALONG, HINGE, FIRST, SECOND, SPIN, SPIN_B, EULER = range(7)
 # entries of Loops.size
 HARD, ROWS, ALL = range(3)
+
+# entries of LoopWork.counts: vectors of the basis, active rows that added none, and those of them
+# that are not zero to begin with
+RANK, LOST, DEPENDENT = range(3)
+
+# first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
+FORCES, TORQUES = 0, 4
 # the world, in Loops.body
 WORLD = -1
 
@@ -195,26 +202,34 @@ class LoopWork(NamedTuple):
     """(nt,) the rows' impulses [N s, N m s], or forces."""
     change: FloatVector
     """(nt,) by how much the impulses change."""
+    counts: IntVector
+    """(3,) see RANK: vectors in the basis, rows that added none, those that depend on others."""
     basis: FloatMatrix
-    """(nt, nz) the whitened rows, made orthonormal; 0 for rows that depend on those before."""
+    """(nt, nz) the whitened rows made orthonormal, without those that depend on others."""
     span: IntMatrix
-    """(nt, 2) first coordinate of a basis row that may not be 0, and the one after the last."""
+    """(nt, 2) first coordinate of a basis vector that may not be 0, and the one after the last."""
+    chosen: IntVector
+    """(nt,) the row that added each vector."""
+    own: IntVector
+    """(nt,) the vector that each row added, -1 for none."""
     factor: FloatMatrix
-    """(nt, nt) R of rows = R basis, the rows scaled; R[i, i] is 0 for dependent rows."""
+    """(nt, nt) R of rows = R basis, the rows scaled."""
+    reach: IntVector
+    """(nt,) how many of the first vectors each row has parts along."""
     gram: FloatMatrix
     """(nt, nt) Cholesky factor of Rᵀ R, where rows depend on others."""
-    dependent: IntVector
-    """(2,) how many rows depend on others or are zero; how many depend on others."""
+    vector: FloatVector
+    """(nz,) the row that is being built, 0 between rows."""
+    part: FloatVector
+    """(nt,) scratch by vectors of the basis."""
     whitening: FloatVector
     """(nv,) D^-½; 0 for locked joints."""
-    place: IntVector
-    """(nv,) entry of a coordinate in the joint that is being built, -1 for none."""
     support: IntVector
-    """(ns,) coordinate of each entry."""
-    linear: FloatMatrix
-    """(3, ns) whitened rows of three forces at B's origin along A's axes."""
-    angular: FloatMatrix
-    """(3, ns) likewise of three torques."""
+    """(ns,) coordinates that the joint being built has entries for."""
+    whitened: FloatMatrix
+    """(ns, 8) entries of three forces at B's origin along A's axes, and three torques."""
+    load: FloatMatrix
+    """(2, 48) these on their way to the root, from both bodies: (6, 8) torques, then forces."""
     column: FloatMatrix
     """(6, 3) three wrenches at a root."""
     tied: IntVector
@@ -320,10 +335,11 @@ def make_loop_work(model: Model, loops: Loops) -> LoopWork:
     return LoopWork(
         arm=np.zeros((nt, 12)), error=np.zeros(nt), drift=np.zeros(nt), softness=np.zeros(nt),
         scale=np.zeros(nt), right=np.zeros(nt), impulse=np.zeros(nt), change=np.zeros(nt),
-        basis=np.zeros((nt, nz)), span=np.zeros((nt, 2), np.int64), factor=np.zeros((nt, nt)),
-        gram=np.zeros((nt, nt)), dependent=np.zeros(2, np.int64), whitening=np.zeros(nv),
-        place=np.full(nv, -1, np.int64), support=np.zeros(ns, np.int64),
-        linear=np.zeros((3, ns)), angular=np.zeros((3, ns)), column=np.zeros((6, 3)), tied=tied,
+        counts=np.zeros(3, np.int64), basis=np.zeros((nt, nz)), span=np.zeros((nt, 2), np.int64),
+        chosen=np.zeros(nt, np.int64), own=np.full(nt, -1, np.int64), factor=np.zeros((nt, nt)),
+        reach=np.zeros(nt, np.int64), gram=np.zeros((nt, nt)), vector=np.zeros(nz),
+        part=np.zeros(nt), whitening=np.zeros(nv), support=np.zeros(ns, np.int64),
+        whitened=np.zeros((ns, 8)), load=np.zeros((2, 48)), column=np.zeros((6, 3)), tied=tied,
         active=np.zeros(nt, np.int64), q=np.zeros(na), v=np.zeros(na), v_next=np.zeros(na),
         law=np.zeros((na, LAW_SIZE)), given=np.zeros(na), mode=np.zeros(na, np.int64),
         inertia=np.zeros(na), held=np.zeros(na), blocked=np.zeros(nv),

@@ -161,6 +161,14 @@ def rate_of(model, loops, row, work, v):
 
 
 @kernel
+def add_mimic_effort(model, loops, row, amount, effort_inout):
+    """Add what so much of a mimic joint's row is to the efforts of its two joints."""
+    mimic = loops.axes[row, 0]
+    effort_inout[model.mimic[mimic, 0]] += amount
+    effort_inout[model.mimic[mimic, 1]] -= amount * model.mimic_law[mimic, 0]
+
+
+@kernel
 def joint_of(loops, row):
     """Give the joint of a row, or of an axis' row; -1 for a mimic joint's."""
     rows = loops.size[ROWS]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim_bridge.engine.articulated import factorize, solve
 from sim_bridge.engine.contact.twists import find_twists
-from sim_bridge.engine.evaluate import place
+from sim_bridge.engine.evaluate import add_response, place
 from sim_bridge.engine.handle import (
     open_loop_work,
     open_loops,
@@ -38,6 +38,7 @@ from sim_bridge.engine.loops.phases import (
     SWITCH,
 )
 from sim_bridge.engine.loops.rows import (
+    add_mimic_effort,
     find_arms,
     find_drifts,
     find_errors,
@@ -150,7 +151,7 @@ def obey(table, is_first):
     for row in range(rows):
         work.impulse[row] += work.change[row]
     act(model, ws, loops, rows, 1.0 / h, work.change, work)
-    add_row_response(ws, work)
+    add_response(work, ws)
     if loops.size[ALL] > loops.size[ROWS]:
         for joint in range(ws.ddq.shape[0]):
             ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
@@ -170,7 +171,7 @@ def push_axes(model, ws, h, loops, work):
         any_push = any_push or work.impulse[row] != 0.0
     if any_push:
         act(model, ws, loops, loops.size[ALL], 1.0 / h, work.impulse, work)
-        add_row_response(ws, work)
+        add_response(work, ws)
 
 
 @subroutine
@@ -191,7 +192,7 @@ def obey_present(table):
         work.right[row] = -work.drift[row] - rate_of(model, loops, row, work, ws.ddq)
     find_impulses(rows, True, work.right, work, work.impulse)
     act(model, ws, loops, rows, 1.0, work.impulse, work)
-    add_row_response(ws, work)
+    add_response(work, ws)
     return 0
 
 
@@ -259,7 +260,7 @@ def look(model, ws, h, state, loops, work):
     find_excesses(ws.pose, h, state, loops, work)
     worst, total = 0.0, 0.0
     for row in range(loops.size[ALL]):
-        if work.factor[row, row] != 0.0:
+        if work.own[row] >= 0:
             worst = max(worst, abs(work.right[row]))
             scaled = work.scale[row] * work.right[row]
             total += scaled * scaled
@@ -293,7 +294,7 @@ def assemble(table):
         worst = 0.0
         for row in range(rows):
             work.right[row] = -work.error[row]
-            if work.factor[row, row] != 0.0:
+            if work.own[row] >= 0:
                 worst = max(worst, abs(work.error[row]))
         if worst <= _ASSEMBLED:
             return done
@@ -337,7 +338,7 @@ def keep_loops(table):
     if loops.size[ALL] == loops.size[HARD]:
         return 0
     keep_awake(model.root, loops, state)
-    place(model, ws.q, ws)
+    # the bodies are where `close` looked last, less than _NEARLY from where they are
     keep_axes(ws.pose, open_options(table).time_step, loops, work, state)
     carry_yielded(ws.pose, loops, work)
     for joint in range(state.loop_wrench.shape[0]):
@@ -369,9 +370,7 @@ def act(model, ws, loops, count, rate, impulse, work):
         amount = rate * impulse[row]
         joint = joint_of(loops, row)
         if joint < 0:
-            mimic = loops.axes[row, 0]
-            work.rhs[model.mimic[mimic, 0]] += amount
-            work.rhs[model.mimic[mimic, 1]] -= amount * model.mimic_law[mimic, 0]
+            add_mimic_effort(model, loops, row, amount, work.rhs)
             continue
         for side in range(2):
             body = loops.body[joint, side]
@@ -398,14 +397,6 @@ def respond_to_rows(model, ws, work):
     for joint in range(nv):
         if ws.mode[joint] >= LOCKED:
             work.constraint[joint] -= work.effort[joint]
-
-
-@kernel
-def add_row_response(ws, work):
-    """Add what the rows do to the accelerations and to the efforts of locked joints."""
-    for joint in range(ws.ddq.shape[0]):
-        ws.ddq[joint] += work.ddq[joint]
-        ws.constraint[joint] += work.constraint[joint]
 
 
 @kernel
