@@ -46,8 +46,9 @@ class StepReport:
     How the last `step` call went; of several steps the worst.
 
     steps: how many were taken. pivots: the most changes of the set of joints locked by stops and
-    friction that one step needed. converged: whether every stop, friction and contact law holds in
-    every step, contacts to the solver's tolerance. contacts, islands: of the last step. sweeps,
+    friction that one step needed. converged: whether in every step every stop, motor, friction and
+    contact law holds, contacts to the solver's tolerance, and loops are closed to 1e-6 (motors
+    without limits may contradict each other). contacts, islands: of the last step. sweeps,
     newton_steps: the most that an island of the last step took. residual: of the contacts' natural
     map [m/s]: 0 for an exact solution, else a velocity unaccounted for. complementarity: |normal
     impulse times velocity| [J]. penetration: deepest at a step's start [m]. tolerance: of the

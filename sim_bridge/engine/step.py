@@ -29,8 +29,9 @@ from sim_bridge.engine.handle import (
 from sim_bridge.engine.integrator import drift, keep_within_stops
 from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.laws import share_effort, side_of
+from sim_bridge.engine.loops.loops import CHANGED, HOW, SLACK
 from sim_bridge.engine.loops.phases import BUILD as LOOPS_BUILD
-from sim_bridge.engine.loops.phases import CLOSE, OBEY, OBEY_MORE, SWITCH
+from sim_bridge.engine.loops.phases import CLOSE, FOLLOW_SHIFT, OBEY, OBEY_MORE, SWITCH
 from sim_bridge.engine.loops.phases import KEEP as LOOPS_KEEP
 from sim_bridge.engine.loops.phases import PREPARE as LOOPS_PREPARE
 from sim_bridge.engine.mimic import follow
@@ -68,8 +69,8 @@ def step(table, n):
     Advance the world behind a handle's table by n steps of options.time_step.
 
     Returns (status, steps completed, most pivots in one step). With NOT_FINITE and NO_ROOM the
-    state is that before the failing step; with NOT_CONVERGED some joint's stop, friction or motor
-    was left on a wrong piece of its law in at least one step.
+    state is that before the failing step; with NOT_CONVERGED, in at least one step, some joint's
+    stop, friction or motor was left on a wrong piece of its law, or a loop stayed open.
     """
     model, options = open_model(table), open_options(table)
     state, ws = open_state(table), open_workspace(table)
@@ -101,10 +102,10 @@ def step(table, n):
                     state.v, state.hold, state.mode, ws.law,
                     ws.mode)
         pivots = choose_velocities(model, options, state, ws, table, touching)
-        advance_positions(model, options, state, ws, table, touching)
+        is_open = advance_positions(model, options, state, ws, table, touching)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
             return NOT_FINITE, done, most_pivots
-        if pivots > options.max_pivots:
+        if is_open or pivots > options.max_pivots:
             status = NOT_CONVERGED
         most_pivots = max(most_pivots, pivots)
         commit(model, options, state, ws)
@@ -161,7 +162,7 @@ def choose_velocities(model, options, state, ws, table, touching):
                                options.time_step, slack, how, ws.mode)
         if options.loops != 0 and (changed == 0 or how != FIRST):
             pivot = open_loop_work(table).pivot
-            pivot[0], pivot[1], pivot[2] = slack, how, changed
+            pivot[SLACK], pivot[HOW], pivot[CHANGED] = slack, how, changed
             changed += call_stage(options.loops, table, SWITCH)
         if changed == 0 and touching > 0:
             changed = release_weakest(open_response(table).blocked,
@@ -251,9 +252,15 @@ def rest_sleepers(options, ws):
 
 @kernel
 def advance_positions(model, options, state, ws, table, touching):
-    """Drift on from the middle of the step with the new velocities, into ws.q and ws.v_next."""
-    h = options.time_step
+    """
+    Drift on from the middle of the step with the new velocities, into ws.q and ws.v_next.
+
+    Tells whether a loop stays open.
+    """
+    h, is_open = options.time_step, False
     if touching > 0 and call_stage(options.contact, table, PART) > 0:
+        if options.loops != 0:
+            call_stage(options.loops, table, FOLLOW_SHIFT)
         drift(model.kind, model.q_index, model.v_index, ws.q, open_response(table).v_drift,
               0.5 * h, ws.q)
     else:
@@ -263,7 +270,7 @@ def advance_positions(model, options, state, ws, table, touching):
                       ws.q)
     follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
     if options.loops != 0:
-        call_stage(options.loops, table, CLOSE)
+        is_open = call_stage(options.loops, table, CLOSE) > 0
     pushed, tied = open_response(table).pushed, open_loop_work(table).tied
     for body in range(model.kind.shape[0]):
         is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
@@ -275,6 +282,7 @@ def advance_positions(model, options, state, ws, table, touching):
                               model.q_index[body], at,
                               state.q, state.v, torque, force,
                               h, ws.q, ws.v_next)
+    return is_open
 
 
 @kernel

@@ -15,6 +15,7 @@ from sim_bridge.engine.model import FREE
 from sim_bridge.engine.vec3 import add, dot, load3, scale
 
 _REDUNDANT = 1e-24  # what is left of a row's square that is the others' sum
+_ROUNDING = 1e-20  # what is left of a contact's rows' squares that is rounding
 
 
 @subroutine
@@ -99,7 +100,12 @@ def remove_part(direction, vector_inout):
 
 @subroutine
 def respect_bonds(bonds, rows, first, end):
-    """Take from a contact's rows what the bonds would not let through; give the end."""
+    """
+    Take from a contact's rows what the bonds would not let through; give the end.
+
+    Where they let nothing through but rounding, nothing is left: an impulse there moves nothing.
+    """
+    before = squares(rows.linear, first, end), squares(rows.angular, first, end)
     for row in range(bonds.shape[0]):
         direction = bonds[row]
         for angular in range(2):
@@ -129,4 +135,27 @@ def respect_bonds(bonds, rows, first, end):
                 values[0, entry] += d * part0
                 values[1, entry] += d * part1
                 values[2, entry] += d * part2
+    clear_rounding(before[0], first, end, rows.linear)
+    clear_rounding(before[1], first, end, rows.angular)
     return end
+
+
+@kernel
+def squares(values, first, end):
+    """Give the sums of squares of three rows."""
+    x, y, z = 0.0, 0.0, 0.0
+    for entry in range(first, end):
+        x += values[0, entry] * values[0, entry]
+        y += values[1, entry] * values[1, entry]
+        z += values[2, entry] * values[2, entry]
+    return x, y, z
+
+
+@kernel
+def clear_rounding(before, first, end, values_inout):
+    """Clear each of three rows of which next to nothing is left of the squares before."""
+    after = squares(values_inout, first, end)
+    for k in range(3):
+        if after[k] <= _ROUNDING * before[k]:
+            for entry in range(first, end):
+                values_inout[k, entry] = 0.0

@@ -13,8 +13,10 @@ from sim_bridge.engine.loops.loops import (
     EULER,
     FIRST,
     HINGE,
+    HOW,
     ROWS,
     SECOND,
+    SLACK,
     SPIN,
     SPIN_B,
     X,
@@ -199,7 +201,7 @@ def set_axis_row(loops, h, axis, square, work):
 @subroutine
 def switch_axes(h, loops, work):
     """Change the axes' modes that are wrong, as `modes.update_modes`; give how many."""
-    changed, slack, how = 0, work.pivot[0], int(work.pivot[1])
+    changed, slack, how = 0, work.pivot[SLACK], int(work.pivot[HOW])
     for axis in range(loops.axis_joint.shape[0]):
         law = work.law[axis]
         if work.mode[axis] >= LOCKED:

@@ -64,11 +64,12 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
     for row in range(work.active.shape[0]):
         number = row - loops.size[ROWS]
         work.own[row], work.reach[row], work.scale[row] = -1, 0, 0.0
+        if row >= count:
+            continue
         if number >= 0:
             work.active[row], work.impulse[row], work.softness[row] = 0, 0.0, 0.0
-        if row >= count or (number >= 0 and work.mode[number] < LOCKED
-                            and is_idle(loops, state, work, number)):
-            continue
+            if work.mode[number] < LOCKED and is_idle(loops, state, work, number):
+                continue
         own = loops.axis_joint[number] if number >= 0 else loops.joint[row]
         if own != joint and own >= 0:
             joint = own

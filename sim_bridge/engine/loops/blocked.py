@@ -12,7 +12,7 @@ from __future__ import annotations
 from sim_bridge.engine.contact.blocked import push_joints
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.jit import kernel, subroutine
-from sim_bridge.engine.loops.loops import ALL, HARD, LOST, RANK, ROWS
+from sim_bridge.engine.loops.loops import ALL, HARD, LOST, RANK, ROWS, STUCK
 from sim_bridge.engine.loops.rows import add_mimic_effort, joint_of, rate_of
 from sim_bridge.engine.modes import find_weakest, release
 from sim_bridge.engine.vec3 import load3
@@ -24,7 +24,11 @@ _SLOW = 1e-9  # and one that is none anyway [m/s, rad/s]
 
 @subroutine
 def release_blocked(model, ws, loops, state, h, work):
-    """Release the locked joint or axis that keeps a loop from closing and yields first; give 1."""
+    """
+    Release the locked joint or axis that keeps a loop from closing and yields first; give 1.
+
+    0 where none does, or where none can: motors without limits may contradict each other.
+    """
     if work.counts[LOST] == 0 or not find_blocking_forces(model, ws, loops, h, work):
         return 0
     push_down(model, ws, loops, work)
@@ -37,6 +41,7 @@ def release_blocked(model, ws, loops, state, h, work):
     elif joint >= 0:
         release(joint, work.blocked, state.v, ws.law, ws.v_next, ws.mode)
     else:
+        work.pivot[STUCK] = 1.0
         return 0
     return 1
 

@@ -49,6 +49,10 @@ HARD, ROWS, ALL = range(3)
 # that are not zero to begin with
 RANK, LOST, DEPENDENT = range(3)
 
+# entries of LoopWork.pivot; CHANGED: how many modes of the trees' joints were changed, STUCK: 1
+# where a loop cannot close since nothing locked yields
+SLACK, HOW, CHANGED, STUCK = range(4)
+
 # first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
 FORCES, TORQUES = 0, 4
 # the world, in Loops.body
@@ -257,7 +261,7 @@ class LoopWork(NamedTuple):
     blocked_axis: FloatVector
     """(na,) likewise each axis."""
     pivot: FloatVector
-    """(3,) slack and way of changing the modes, as `modes.update_modes`, and how many it did."""
+    """(4,) see SLACK: slack and way of changing the modes, as `modes.update_modes`; outcomes."""
     twist: FloatMatrix
     """(nb, 6) spatial velocities, or accelerations, that the rows' are computed from."""
     wrench: FloatMatrix
@@ -343,7 +347,7 @@ def make_loop_work(model: Model, loops: Loops) -> LoopWork:
         active=np.zeros(nt, np.int64), q=np.zeros(na), v=np.zeros(na), v_next=np.zeros(na),
         law=np.zeros((na, LAW_SIZE)), given=np.zeros(na), mode=np.zeros(na, np.int64),
         inertia=np.zeros(na), held=np.zeros(na), blocked=np.zeros(nv),
-        blocked_axis=np.zeros(na), pivot=np.zeros(3),
+        blocked_axis=np.zeros(na), pivot=np.zeros(4),
         twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), force=np.zeros((nb, 6)),
         yielded=np.zeros((len(loops.body), 6)), yielded_on=np.zeros((nb, 6)),
         rhs=np.zeros(nv), effort=np.zeros(nv),

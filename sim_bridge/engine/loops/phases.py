@@ -2,6 +2,6 @@
 
 # OBEY begins an evaluation of the accelerations; OBEY_MORE adds what more it takes after contacts
 (
-    PREPARE, BUILD, OBEY, OBEY_MORE, SWITCH, CLOSE, KEEP, BUILD_PRESENT, OBEY_PRESENT, ASSEMBLE,
-    BEGIN,
-) = range(11)
+    PREPARE, BUILD, OBEY, OBEY_MORE, SWITCH, FOLLOW_SHIFT, CLOSE, KEEP, BUILD_PRESENT,
+    OBEY_PRESENT, ASSEMBLE, BEGIN,
+) = range(12)
