@@ -12,8 +12,7 @@ from sim_bridge.motor import Motor
 from sim_bridge.values import finite_vector
 
 if TYPE_CHECKING:
-    from sim_bridge.constraint_joint import ConstraintJoint
-    from sim_bridge.joint import Joint
+    from sim_bridge.any_joint import AnyJoint
 
 
 class Axis(Motor):
@@ -41,9 +40,11 @@ class Axis(Motor):
     velocity_limit = Parameter(
         'limits', engine.VELOCITY, 'a number of at least 0, or inf for none [rad/s or m/s]', 0.0)
 
-    joint: Joint | ConstraintJoint
+    joint: AnyJoint
     number: int
     """Which of the joint's coordinates it is, from 0."""
+    coordinates: tuple[int, int]
+    """The numbers of position and of velocity coordinates: one each, but for joints."""
 
     def __repr__(self) -> str:
         """Show the names."""
@@ -53,6 +54,16 @@ class Axis(Motor):
     def place(self) -> str:
         """Where it is, for messages."""
         return f'{self.joint.place}, axis {self.number}'
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether it slides; else it turns."""
+        raise NotImplementedError
+
+    @property
+    def direction(self) -> np.ndarray:
+        """(3,) unit vector along which, or about which, it moves; world."""
+        raise NotImplementedError
 
     def parameter_rows(self, array: str, of_balls: bool = False) -> np.ndarray:
         """
@@ -70,3 +81,7 @@ class Axis(Motor):
     def _checked(self, what: str, value: object, size: int) -> np.ndarray:
         expected = {0: 'nothing, it has no coordinates', 1: 'a finite number'}.get(size, '')
         return finite_vector(what, value, size, self.place, expected)
+
+    @staticmethod
+    def _value(array: np.ndarray) -> float | np.ndarray:
+        return float(array[0]) if len(array) == 1 else array

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.any_joint import AnyJoint
 from sim_bridge.constraint_axis import ConstraintAxis
 from sim_bridge.engine.loops.loops import (
     AXES_OF_TYPE,
@@ -22,9 +23,8 @@ from sim_bridge.engine.loops.loops import (
 )
 from sim_bridge.engine.state import BY_EFFORT
 from sim_bridge.errors import StateError
-from sim_bridge.feedback import Feedback, feedback_of
+from sim_bridge.free_axes import FreeAxes
 from sim_bridge.joint_arguments import checked_cfm, checked_share
-from sim_bridge.values import finite_vector
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDynamics, JointLimits
@@ -36,13 +36,18 @@ if TYPE_CHECKING:
 _ERP, _STOP_ERP = 0.2, 0.2
 
 
-class ConstraintJoint:
+class ConstraintJoint(AnyJoint, ConstraintAxis):
     """
     A joint that is solved for as rows beside the trees: bilateral constraints with multipliers.
 
     It holds to rounding, or where cfm is not 0 yields like ODE's joints: its velocity error is
-    ERP / h times its position error, less CFM times its force. `axes` are the coordinates it
-    leaves free. After ODE's joints, their feedback and parameters.
+    ERP / h times its position error, less CFM times its force. After ODE's joints, their feedback
+    and parameters.
+
+    One that leaves a single coordinate free is its axis, of others see `axes`. q, dq, ddq, u are
+    numbers or arrays over these, in the order of a tree's joint of that type; a hinge-2's
+    suspension is no axis. They raise StateError for ball joints, whose angles an angular motor
+    measures, and q and dq where they are set: they follow from the links.
     """
 
     is_tree = False
@@ -64,14 +69,16 @@ class ConstraintJoint:
         self._cfm = 0.0 if spec.cfm is None else spec.cfm
         self._suspension = spec.suspension
         self._axes = AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
-        self._vectors = np.zeros((len(self._axes), 3)) if spec.vectors is None else spec.vectors
-        self.axes = tuple(
-            ConstraintAxis(self, number, *axis, self._vectors[number])
-            for number, axis in enumerate(self._axes))
-        """One for each coordinate that it leaves free, but for those of a ball joint."""
-        self.values = _values(len(self.axes))
-        for axis in self.axes:
-            self.values.q[axis.number] = axis.q
+        count = len(self._axes)
+        self._vectors = np.zeros((count, 3)) if spec.vectors is None else spec.vectors
+        self.free = FreeAxes(self.frames, self._axes, self._vectors)
+        self.joint = self
+        self.number = 0
+        self.coordinates = count, count
+        self.axes = (self,) if count == 1 else tuple(
+            ConstraintAxis(self, number) for number in range(count))
+        self.values = _values(count)
+        self.values.q[:] = self.free.positions(self.values.q)
         self._start = self.values.q.copy()
 
     def __repr__(self) -> str:
@@ -137,32 +144,9 @@ class ConstraintJoint:
         return worst[0], worst[1]
 
     @property
-    def q(self) -> float | np.ndarray:
-        """Position of its axis, or (n,) of its axes [rad or m]."""
-        return self._of_axes('q')
-
-    @property
-    def dq(self) -> float | np.ndarray:
-        """Velocity of its axis, or (n,) of its axes [rad/s or m/s]."""
-        return self._of_axes('dq')
-
-    @property
-    def u(self) -> float | np.ndarray:
-        """Applied effort of its axis, or (n,) of its axes [N m or N]; to be set."""
-        return self._of_axes('u')
-
-    @u.setter
-    def u(self, value: float | np.ndarray) -> None:
-        efforts = finite_vector('u', value, len(self.axes), self.place)
-        for axis, effort in zip(self.axes, efforts, strict=True):
-            axis.u = effort
-
-    @property
-    def potential_energy(self) -> float:
-        """Energy of the springs of its axes [J]."""
-        return sum(
-            0.5 * axis.stiffness * (axis.q - axis.reference) ** 2
-            for axis in self.axes if axis.stiffness > 0.0)
+    def has_user_axes(self) -> bool:
+        """Whether each of its axes acts for itself, as those of an angular motor may do."""
+        return self.free.are_users
 
     # --- what passes -----------------------------------------------------------------------------
 
@@ -176,12 +160,6 @@ class ConstraintJoint:
         """
         self.world.observed_sites()
         return self.world.constraint_wrench(self)
-
-    def feedback(
-        self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
-    ) -> Feedback:
-        """Give what the joint does to both links; see `feedback.feedback_of`."""
-        return feedback_of(self, frame, about, part)
 
     # --- parameters ------------------------------------------------------------------------------
 
@@ -276,11 +254,16 @@ class ConstraintJoint:
         yielded = state.loop_wrench[number]
         return push + yielded[3:], torque + yielded[:3]
 
-    def _of_axes(self, what: str) -> float | np.ndarray:
-        if not self.axes:
-            raise StateError(f'{self.place} is {self.type}: it has no axes that move')
-        values = [getattr(axis, what) for axis in self.axes]
-        return values[0] if len(values) == 1 else np.array(values)
+    def _own(self, numbers: np.ndarray) -> float | np.ndarray:
+        if self.type == 'ball':
+            raise StateError(
+                f'{self.place} is ball and closes a loop, or yields: it has no coordinates. Those '
+                'of an angular motor beside it are its angles (World.add_angular_motor)')
+        return super()._own(numbers)
+
+    @property
+    def _type_name(self) -> str:
+        return self.type
 
 
 def _reference_of(row: tuple[int, int, int], spec: JointSpec) -> float:

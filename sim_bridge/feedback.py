@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
@@ -10,9 +9,7 @@ import numpy as np
 from sim_bridge.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from sim_bridge.axis import Axis
-    from sim_bridge.constraint_joint import ConstraintJoint
-    from sim_bridge.joint import Joint
+    from sim_bridge.any_joint import AnyJoint
 
 PARTS = {
     'all': None, 'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
@@ -34,9 +31,7 @@ class Feedback(NamedTuple):
     t2: np.ndarray
 
 
-def feedback_of(
-    joint: ConstraintJoint | Joint, frame: str, about: str, part: str
-) -> Feedback:
+def feedback_of(joint: AnyJoint, frame: str, about: str, part: str) -> Feedback:
     """
     Give what a joint does to both links.
 
@@ -48,7 +43,7 @@ def feedback_of(
     for what, value, known in choices:
         if value not in tuple(known):
             raise InvalidValueError(what, value, ' or '.join(map(repr, known)), joint.place)
-    force, torque = joint.reaction if part == 'all' else share_of_axes(joint.axes, part)
+    force, torque = joint.reaction if part == 'all' else share_of_axes(joint, part)
     rotation, anchor, result = joint.rotation, joint.anchor2, []
     for link, sign in ((joint.link1, -1.0), (joint.link2, 1.0)):
         arm = np.zeros(3)
@@ -60,19 +55,20 @@ def feedback_of(
     return Feedback(*result)
 
 
-def share_of_axes(axes: Iterable[Axis], part: str) -> tuple[np.ndarray, np.ndarray]:
+def share_of_axes(joint: AnyJoint, part: str) -> tuple[np.ndarray, np.ndarray]:
     """
-    Give force and torque on the second link of a PART of what acts along and about axes.
+    Give force and torque on the second link of a PART of what acts along and about a joint's axes.
 
-    About the joint's second anchor, world axes. The wrench that does each axis' work along it, and
-    no other; axes that lie on each other do not matter.
+    About its second anchor, world axes. The wrench that does each axis' work along it, and no
+    other; axes that lie on each other do not matter. User axes of angular motors add up as they
+    are.
     """
-    axes = list(axes)
     force, torque = np.zeros(3), np.zeros(3)
     for linear, total in ((True, force), (False, torque)):
-        of_kind = [axis for axis in axes if axis.is_linear == linear]
+        of_kind = [axis for axis in joint.axes if axis.is_linear == linear]
         if of_kind:
             directions = np.array([axis.direction for axis in of_kind]).T
             efforts = np.array([getattr(axis, PARTS[part]) for axis in of_kind])
-            total += np.linalg.pinv(directions).T @ efforts
+            duals = directions if joint.has_user_axes else np.linalg.pinv(directions).T
+            total += duals @ efforts
     return force, torque

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.any_joint import AnyJoint
 from sim_bridge.axis import Axis
 from sim_bridge.description.model import JointType
 from sim_bridge.description.stages import coordinate_counts
 from sim_bridge.engine import model as engine
 from sim_bridge.engine.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
 from sim_bridge.errors import StateError
-from sim_bridge.feedback import Feedback, feedback_of
 from sim_bridge.values import unit_quaternion
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ class JointAxis(Axis):
         self.robot = joint.robot
         self.joint = joint
         self.number = number
-        """Which of the joint's coordinates it is, from 0."""
         self.coordinates = (1, 1)
 
     @property
@@ -126,14 +125,10 @@ class JointAxis(Axis):
         q, v = self.joint._starts()
         return q + self.number, v + self.number
 
-    @staticmethod
-    def _value(array: np.ndarray) -> float | np.ndarray:
-        return float(array[0]) if len(array) == 1 else array
 
-
-class Joint(JointAxis):
+class Joint(AnyJoint, JointAxis):
     """
-    A joint; one with a single axis is that axis, of others see `axes`.
+    A joint of a robot's tree; one with a single axis is that axis, of others see `axes`.
 
     q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N], for others arrays:
 
@@ -151,6 +146,7 @@ class Joint(JointAxis):
     normalised.
     """
 
+    is_tree = True
     by_second = True
     """Whether it is the second link, the child, that hangs on the first one, the parent."""
 
@@ -167,9 +163,7 @@ class Joint(JointAxis):
         self.parent_link = parent
         self.child_link = child
         self.coordinates = coordinate_counts(description)
-        """The numbers of position and of velocity coordinates."""
         self.axes = self._make_axes()
-        """One for each coordinate that turns about, or slides along, an axis."""
 
     def __repr__(self) -> str:
         """Show the names."""
@@ -184,11 +178,6 @@ class Joint(JointAxis):
     def mimic(self) -> Mimic | None:
         """The law that makes this joint follow another."""
         return self.description.mimic
-
-    @property
-    def followed(self) -> str | None:
-        """The joint that this one mimics, if any."""
-        return None if self.mimic is None else self.mimic.joint
 
     @property
     def q(self) -> float | np.ndarray:
@@ -222,12 +211,6 @@ class Joint(JointAxis):
         force, torque = site[SITE_FORCE : SITE_FORCE + 3], site[SITE_TORQUE : SITE_TORQUE + 3]
         return -rotation @ force, -rotation @ torque
 
-    def feedback(
-        self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
-    ) -> Feedback:
-        """Give what the joint does to both its links; see `feedback.feedback_of`."""
-        return feedback_of(self, frame, about, part)
-
     @property
     def link1(self) -> Link | None:
         """The parent link."""
@@ -239,30 +222,44 @@ class Joint(JointAxis):
         return self.child_link
 
     @property
+    def anchor(self) -> np.ndarray:
+        """(3,) its origin on the parent link [m], world."""
+        return self.parent_link.p + self.parent_link.R @ self.description.origin.position
+
+    @property
     def anchor2(self) -> np.ndarray:
         """(3,) its origin on the child link [m], world."""
         return self.child_link.p
+
+    @property
+    def axis(self) -> np.ndarray:
+        """(3,) its axis on the parent link, world."""
+        return self.rotation @ self.description.axis
+
+    @property
+    def axis2(self) -> np.ndarray:
+        """(3,) its second axis, or only one, on the child link; world."""
+        own = self.description
+        return self.child_link.R @ (own.axis if own.axis2 is None else own.axis2)
 
     @property
     def rotation(self) -> np.ndarray:
         """(3, 3) the joint's frame on the parent link, world."""
         return self.parent_link.R @ self.description.origin.rotation
 
-    def parameter_rows(self, array: str, of_balls: bool = False) -> np.ndarray:
-        """Give the rows of a model array; see Axis."""
+    @property
+    def error(self) -> tuple[float, float]:
+        """By how much it is not closed: nothing, as it is part of a tree."""
+        return 0.0, 0.0
+
+    def check_axis(self, of_balls: bool = False) -> None:
+        """Raise StateError unless it has a single axis; of_balls: or is a ball joint."""
         if not (of_balls and self.type is JointType.BALL):
-            self._check_axis()
-        return super().parameter_rows(array)
+            super().check_axis()
 
-    def state_rows(self, array: str) -> np.ndarray:
-        """Give the view of the row of one of State's arrays; as `parameter_rows`."""
-        self._check_axis()
-        return super().state_rows(array)
-
-    def _check_axis(self) -> None:
-        if self.axes != (self,):
-            has = 'its `axes` have' if self.axes else 'only one-axis joints and axes have'
-            raise StateError(f'{self.place} is {self.type.value}: {has} such parameters')
+    @property
+    def _type_name(self) -> str:
+        return self.type.value
 
     def _make_axes(self) -> tuple[JointAxis, ...]:
         if self.type in (JointType.BALL, JointType.FLOATING):

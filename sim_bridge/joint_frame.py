@@ -36,3 +36,10 @@ class JointFrame(NamedTuple):
             return np.zeros(3), np.zeros(3)
         w = self.link.w
         return self.link.v + np.cross(w, point - self.link.p), w
+
+    def acceleration(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Give, likewise, the accelerations at the present state and efforts."""
+        if self.link is None:
+            return np.zeros(3), np.zeros(3)
+        arm, w, dw = point - self.link.p, self.link.w, self.link.dw
+        return self.link.dv + np.cross(dw, arm) + np.cross(w, np.cross(w, arm)), dw

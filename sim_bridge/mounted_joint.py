@@ -24,8 +24,6 @@ class MountedJoint(Joint):
     on the other.
     """
 
-    is_tree = True
-
     @property
     def key(self) -> str:
         """Its name among the world's joints."""
@@ -77,11 +75,6 @@ class MountedJoint(Joint):
     def rotation(self) -> np.ndarray:
         """(3, 3) the joint's frame on the first link, the axis last; world."""
         return self.spec.first.pose[0]
-
-    @property
-    def error(self) -> tuple[float, float]:
-        """By how much it is not closed: nothing, as it is part of a tree."""
-        return 0.0, 0.0
 
     @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:

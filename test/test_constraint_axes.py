@@ -38,19 +38,19 @@ def hung(kind, tree, time_step=1e-3):
     joint = world.add_joint(kind, None, one, np.zeros(3), Y if kind == 'hinge' else Z, tree=tree)
     if tree:
         joint.dq = 1.0
-    return world, joint.axes[0]
+    return world, joint
 
 
 def history(kind, tree, action, time_step, duration=2.0):
-    """Give positions and velocities of an axis (20, 2), and efforts of its elements (20, 3)."""
-    world, axis = hung(kind, tree, time_step)
+    """Give positions and velocities of a joint (20, 2), and efforts of its elements (20, 3)."""
+    world, joint = hung(kind, tree, time_step)
     for name, value in action.items():
-        setattr(axis, name, value)
+        setattr(joint, name, value)
     moved, efforts = [], []
     for _ in range(20):
         world.step(round(0.05 * duration / time_step))
-        moved.append((axis.q, axis.dq))
-        efforts.append((axis.motor_effort, axis.friction_effort, axis.stop_effort))
+        moved.append((joint.q, joint.dq))
+        efforts.append((joint.motor_effort, joint.friction_effort, joint.stop_effort))
         np.testing.assert_array_less(imbalance(world), 1e-9)
     return np.array(moved), np.array(efforts)
 
@@ -73,39 +73,39 @@ def test_axes_move_as_those_of_trees(kind, action):
 
 def test_angles_count_turns_both_ways():
     """Turn on beyond half turns, back, and know it after a restore and a reset."""
-    world, axis = hung('hinge', False)
-    axis.control, axis.target_velocity = 'velocity', 20.0
+    world, joint = hung('hinge', False)
+    joint.control, joint.target_velocity = 'velocity', 20.0
     world.step(1000)
-    far = axis.q
+    far = joint.q
     assert far == pytest.approx(20.0, abs=0.02)
     snapshot = world.save()
-    axis.target_velocity = -20.0
+    joint.target_velocity = -20.0
     world.step(2000)
-    assert axis.q == pytest.approx(far - 40.0, abs=0.04)
-    axis.upper = axis.q + 10.0
-    axis.target_velocity = 5.0
+    assert joint.q == pytest.approx(far - 40.0, abs=0.04)
+    joint.upper = joint.q + 10.0
+    joint.target_velocity = 5.0
     world.step(3000)
-    assert axis.q == pytest.approx(axis.upper, abs=1e-9)
+    assert joint.q == pytest.approx(joint.upper, abs=1e-9)
     world.restore(snapshot)
-    assert axis.q == far
+    assert joint.q == far
     world.reset()
-    assert axis.q == 0.0
+    assert joint.q == 0.0
 
 
 def test_stops_stop_without_a_rebound():
     """Come to rest at a stop in one step, and lean on it with the torque of the weight."""
-    world, axis = hung('hinge', False)
-    axis.lower, axis.upper = -1.0, 0.1
-    axis.u = 8.0
-    while axis.dq > 0.0:
+    world, joint = hung('hinge', False)
+    joint.lower, joint.upper = -1.0, 0.1
+    joint.u = 8.0
+    while joint.dq > 0.0:
         world.step()
-    assert abs(axis.dq) < 1e-12
+    assert abs(joint.dq) < 1e-12
     world.step(100)
-    assert axis.q == pytest.approx(0.1, abs=1e-12)
+    assert joint.q == pytest.approx(0.1, abs=1e-12)
     weight = 2.0 * G * 0.5 * math.sin(0.1)
-    assert axis.stop_effort == pytest.approx(weight - 8.0, abs=1e-6)
-    _, torque = axis.joint.reaction
-    assert torque @ axis.direction == pytest.approx(weight, abs=1e-6)
+    assert joint.stop_effort == pytest.approx(weight - 8.0, abs=1e-6)
+    _, torque = joint.reaction
+    assert torque @ joint.direction == pytest.approx(weight, abs=1e-6)
 
 
 # --- two axes ------------------------------------------------------------------------------------
