@@ -194,3 +194,15 @@ def start_process(ros_environment):
         process.wait()
         if process.stdout:
             process.stdout.close()
+
+
+@pytest.fixture(scope='session')
+def ode():
+    """Give the Open Dynamics Engine's functions, and how its worlds are read, where it is."""
+    from benchmarks.peers import MissingPeerError
+    try:
+        from benchmarks.peers import libode
+        from benchmarks.peers import ode as peer
+    except MissingPeerError as missing:
+        pytest.skip(str(missing))
+    return libode, peer

@@ -10,7 +10,6 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from benchmarks.mechanism import Motion
-from benchmarks.peers import MissingPeerError
 import sim_bridge as sb
 
 # all axes askew: of the joint, of the body, of its inertia
@@ -282,17 +281,6 @@ def test_hooke_joint_between_two_shafts(bend):
 
 
 # --- ODE -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope='module')
-def ode():
-    """Give the Open Dynamics Engine's functions, and how its worlds are read."""
-    try:
-        from benchmarks.peers import libode
-        from benchmarks.peers import ode as peer
-    except MissingPeerError as missing:
-        pytest.skip(str(missing))
-    return libode, peer
 
 
 def ode_error(ode, kind, time_step, duration):

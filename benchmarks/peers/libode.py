@@ -53,7 +53,7 @@ get_angular = _declare('dBodyGetAngularVel', reals, _pointer)
 create_hinge = _declare('dJointCreateHinge', _pointer, _pointer, _pointer)
 create_slider = _declare('dJointCreateSlider', _pointer, _pointer, _pointer)
 create_joint = {kind: _declare(f'dJointCreate{kind}', _pointer, _pointer, _pointer) for kind in (
-    'Ball', 'Hinge', 'Slider', 'Universal', 'Hinge2', 'Piston', 'Fixed')}
+    'Ball', 'Hinge', 'Slider', 'Universal', 'Hinge2', 'Piston', 'Fixed', 'AMotor')}
 place_joint = {what: _declare(f'dJointSet{what}', None, _pointer, real, real, real) for what in (
     'BallAnchor', 'HingeAnchor', 'HingeAxis', 'SliderAxis', 'UniversalAnchor', 'UniversalAxis1',
     'UniversalAxis2', 'Hinge2Anchor', 'Hinge2Axis1', 'Hinge2Axis2', 'PistonAnchor', 'PistonAxis')}
@@ -63,6 +63,12 @@ hinge_anchor = _declare('dJointSetHingeAnchor', None, _pointer, real, real, real
 hinge_axis = _declare('dJointSetHingeAxis', None, _pointer, real, real, real)
 slider_parameter = _declare('dJointSetSliderParam', None, _pointer, ctypes.c_int, real)
 slider_axis = _declare('dJointSetSliderAxis', None, _pointer, real, real, real)
+motor_mode = _declare('dJointSetAMotorMode', None, _pointer, ctypes.c_int)
+motor_count = _declare('dJointSetAMotorNumAxes', None, _pointer, ctypes.c_int)
+motor_axis = _declare('dJointSetAMotorAxis', None, _pointer, ctypes.c_int, ctypes.c_int,
+                      real, real, real)
+motor_parameter = _declare('dJointSetAMotorParam', None, _pointer, ctypes.c_int, real)
+motor_angle = _declare('dJointGetAMotorAngle', real, _pointer, ctypes.c_int)
 seed_random = _declare('dRandSetSeed', None, ctypes.c_ulong)
 world_step = _declare('dWorldStep', ctypes.c_int, _pointer, real)
 world_quick_step = _declare('dWorldQuickStep', ctypes.c_int, _pointer, real)
