@@ -114,7 +114,8 @@ class Mechanisms(JoinedRobots):
             which link it stays, the first if None. Their angles are summed up from their rates.
         euler: axes are two, at right angles: one that stays on the first link, the last one, that
             stays on the second; the joint's second axis is the product of the last and the first.
-            Its angles are measured, and any.
+            Its angles are measured, and any; velocities are theirs, which ODE's outer ones are
+            only times the cosine of the middle angle.
 
         Raises InvalidValueError for what no such motor is.
         """

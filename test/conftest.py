@@ -22,7 +22,7 @@ import pytest
 from turns import Turns
 
 # what tests import beside fixtures explains its failures like the tests themselves
-pytest.register_assert_rewrite('node_fixtures')
+pytest.register_assert_rewrite('node_fixtures', 'twins')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -244,7 +244,7 @@ DRIVES = {
     'two user axes': (False, [(1.5, 0.02), (-1.0, 0.05)]),
     'three user axes': (False, [(1.5, 0.02), (-1.0, 0.05), (0.5, 0.03)]),
     'locked user axes': (False, [LOCK, (-1.0, 0.05), LOCK]),
-    # where ODE's outer axes move it counts rates and efforts by the cosine of the middle angle
+    # the speeds of ODE's outer axes are those of the angles times the middle one's cosine
     'Euler: middle motor': (True, [None, (1.5, 0.02), None]),
     'Euler: outer axes locked': (True, [LOCK, (1.5, 0.02), LOCK]),
     'Euler: middle locked': (True, [None, LOCK, None]),

@@ -1,6 +1,8 @@
-"""Rigid-body dynamics of ball, universal, piston, hinge-2 and planar joints against Pinocchio."""
+"""Robots in this library and in Pinocchio, at one random state, and how coordinates map."""
 
 from __future__ import annotations
+
+import re
 
 from joint_robots import describe, joint, link
 import numpy as np
@@ -12,8 +14,58 @@ from sim_bridge.description.model import JointDynamics, Pose
 from sim_bridge.description.rotation import matrix_from_quaternion
 from sim_bridge.description.stages import axis_frame
 
-TOLERANCE = 1e-12
 KINDS = ('revolute', 'prismatic', 'ball', 'universal', 'piston', 'hinge2', 'planar')
+
+
+class Twin:
+    """
+    One robot in both libraries at one random state.
+
+    to_pin: (nv, nv) takes our velocities to Pinocchio's. first: our coordinates of a free base.
+    q, v: Pinocchio's. tolerance: of what may differ, relative to the largest entry.
+    """
+
+    tolerance: float
+    world: sb.World
+    robot: sb.Robot
+    model: pin.Model
+    to_pin: np.ndarray
+    first: int
+    nv: int
+
+    def place_base(self, rng):
+        """Put a free base somewhere, moving; give Pinocchio's position, velocity, and rotation."""
+        quat = random_unit(rng, 4)
+        position, linear, angular = rng.normal(size=(3, 3))
+        self.robot.set_base_pose(position, quat)
+        self.robot.set_base_velocity(linear, angular)
+        R = matrix_from_quaternion(quat)
+        self._w_cross_v = np.cross(angular, linear)
+        return [*position, *quat], [*(R.T @ linear), *(R.T @ angular)], R
+
+    def frame(self, link):
+        """Give the number of a link's frame in Pinocchio."""
+        assert self.model.existFrame(link.name, pin.FrameType.BODY), link.name
+        return self.model.getFrameId(link.name, pin.FrameType.BODY)
+
+    def acceleration_to_pin(self, ddq):
+        """Turn our accelerations into Pinocchio's: a free joint's are spatial, in body axes."""
+        ddq = ddq.copy()
+        if self.first:
+            ddq[:3] -= self._w_cross_v
+        return self.to_pin @ ddq
+
+    def acceleration_from_pin(self, ddq):
+        """Turn Pinocchio's accelerations into ours."""
+        ddq = np.linalg.solve(self.to_pin, ddq)
+        if self.first:
+            ddq[:3] += self._w_cross_v
+        return ddq
+
+    def assert_same(self, ours, theirs):
+        """Compare by the largest difference relative to the largest entry."""
+        scale = np.max(np.abs(theirs), initial=1e-12)
+        assert np.max(np.abs(ours - theirs), initial=0.0) <= self.tolerance * scale
 
 
 def random_unit(rng, size):
@@ -48,8 +100,56 @@ def random_joint(rng, number, kind):
         dynamics=JointDynamics(armature=rng.uniform(0.0, 0.1)), **parts)
 
 
-class Twin:
-    """One random tree in both libraries at one random state, and the map of coordinates."""
+class RobotTwin(Twin):
+    """A robot of a URDF."""
+
+    tolerance = 1e-9
+
+    def __init__(self, path, free, tmp_path, seed=0):
+        rng = np.random.default_rng(seed)
+        text = path.read_text()
+        if '<link' not in text:
+            pytest.skip('describes no link')
+        if not re.search(r'<robot[^>]*\bname=', text):
+            # Pinocchio refuses a robot without a name
+            path = tmp_path / path.name
+            path.write_text(text.replace('<robot', '<robot name="robot"', 1))
+        root = [pin.JointModelFreeFlyer()] if free else []
+        self.model = pin.buildModelFromUrdf(str(path), *root)
+        self.world = sb.World()
+        self.robot = self.world.load_urdf(path, fixed_base=not free, collisions='none')
+        robot = self.robot
+        self.first = 6 if free else 0
+        self.nv = self.first + len(robot.joint_names)
+        assert self.nv == self.model.nv
+
+        robot.q = rng.uniform(-1.0, 1.0, len(robot.joint_names))
+        robot.dq = rng.normal(size=len(robot.joint_names))
+        R = np.eye(3)
+        self.q, self.v = pin.neutral(self.model), np.zeros(self.model.nv)
+        if free:
+            self.q[:7], self.v[:6], R = self.place_base(rng)
+        # ours: free base in world axes, then joint_names; theirs: body axes, then their own order
+        self.to_pin = np.zeros((self.nv, self.nv))
+        if free:
+            self.to_pin[:3, :3] = self.to_pin[3:6, 3:6] = R.T
+        for k, name in enumerate(robot.joint_names):
+            joint = self.model.joints[self.model.getJointId(name)]
+            self.to_pin[joint.idx_v, self.first + k] = 1.0
+            self.v[joint.idx_v] = robot.dq[k]
+            # where a joint moves no inertia, loading gave it some
+            self.model.armature[joint.idx_v] = robot.joint(name).armature
+            self.q[joint.idx_q : joint.idx_q + joint.nq] = (
+                robot.q[k] if joint.nq == 1 else [np.cos(robot.q[k]), np.sin(robot.q[k])]
+            )
+
+        self.data = self.model.createData()
+
+
+class TreeTwin(Twin):
+    """A random tree of every joint type."""
+
+    tolerance = 1e-12
 
     def __init__(self, seed, free):
         rng = np.random.default_rng(seed)
@@ -64,16 +164,15 @@ class Twin:
         self.model = pin.Model()
         self.model.gravity.linear = self.world.gravity
         self.q, self.v, self.blocks = [], [], []
-        self.w_cross_v = np.zeros(3)
         self.first = 6 if free else 0
         numbers = {'l0': self._add_base(rng) if free else 0}
-        self._add_mass(numbers['l0'], links[0])
+        self._add_link(numbers['l0'], links[0])
         # depth first, as Pinocchio wants it
         pending = [one for one in reversed(joints) if one.parent == 'l0']
         while pending:
             one = pending.pop()
             numbers[one.child] = self._add_joint(rng, one, numbers[one.parent])
-            self._add_mass(numbers[one.child], links[int(one.child[1:])])
+            self._add_link(numbers[one.child], links[int(one.child[1:])])
             pending += [other for other in reversed(joints) if other.parent == one.child]
         self.q, self.v = np.concatenate(self.q), np.concatenate(self.v)
         self.nv = self.model.nv
@@ -86,18 +185,12 @@ class Twin:
         # isotropic where several coordinates mix
         self.model.armature = self.to_pin**2 @ armature
         self.data = self.model.createData()
-        self.numbers, self.links = numbers, links
 
     def _add_base(self, rng):
-        quat = random_unit(rng, 4)
-        position, linear, angular = rng.normal(size=(3, 3))
-        self.robot.set_base_pose(position, quat)
-        self.robot.set_base_velocity(linear, angular)
-        R = matrix_from_quaternion(quat)
-        self.q.append([*position, *quat])
-        self.v.append([*(R.T @ linear), *(R.T @ angular)])
+        position, velocity, R = self.place_base(rng)
+        self.q.append(position)
+        self.v.append(velocity)
         self.blocks.append((0, np.kron(np.eye(2), R.T)))
-        self.w_cross_v = np.cross(angular, linear)
         return self.model.addJoint(0, pin.JointModelFreeFlyer(), pin.SE3.Identity(), 'base')
 
     def _add_joint(self, rng, one, parent):
@@ -129,106 +222,19 @@ class Twin:
         for kind, axis, coordinate in stages:
             if coordinate == len(position):
                 continue
-            parent = self.model.addJoint(parent, kind(axis), place, f'{one.name}_{coordinate}')
+            name = one.name if len(stages) == 1 else f'{one.name}_{coordinate}'
+            parent = self.model.addJoint(parent, kind(axis), place, name)
             place = pin.SE3.Identity()
             self.q.append([position[coordinate]])
             self.v.append([velocity[coordinate]])
             self.blocks.append((at + coordinate, np.eye(1)))
         return parent
 
-    def _add_mass(self, number, body):
+    def _add_link(self, number, body):
+        self.model.addBodyFrame(body.name, number, pin.SE3.Identity(), 0)
         inertial = body.inertial
         if inertial is None:
             return
         self.model.appendBodyToJoint(
             number, pin.Inertia(inertial.mass, inertial.pose.position, inertial.inertia),
             pin.SE3.Identity())
-
-    def acceleration_to_pin(self, ddq):
-        """Turn our accelerations into Pinocchio's: a free joint's are spatial, in body axes."""
-        ddq = ddq.copy()
-        if self.first:
-            ddq[:3] -= self.w_cross_v
-        return self.to_pin @ ddq
-
-    def acceleration_from_pin(self, ddq):
-        """Turn Pinocchio's accelerations into ours."""
-        ddq = np.linalg.solve(self.to_pin, ddq)
-        if self.first:
-            ddq[:3] += self.w_cross_v
-        return ddq
-
-
-def assert_same(ours, theirs):
-    """Compare by the largest difference relative to the largest entry."""
-    assert np.abs(ours - theirs).max() <= TOLERANCE * np.abs(theirs).max()
-
-
-@pytest.fixture(
-    scope='module',
-    params=[pytest.param((seed, free), id=f'{seed}-{"free" if free else "fixed"}')
-            for seed in range(4) for free in (False, True)])
-def twin(request):
-    """Give random trees with every type of joint, with the root welded and free."""
-    return Twin(*request.param)
-
-
-def test_mass_matrix(twin):
-    """Match crba."""
-    theirs = pin.crba(twin.model, twin.data, twin.q)
-    theirs = np.triu(theirs) + np.triu(theirs, 1).T
-    assert_same(sb.dynamics.mass_matrix(twin.robot), twin.to_pin.T @ theirs @ twin.to_pin)
-
-
-def test_bias_forces(twin):
-    """Match rnea without acceleration: gravity, and every velocity product."""
-    theirs = pin.rnea(twin.model, twin.data, twin.q, twin.v,
-                      twin.acceleration_to_pin(np.zeros(twin.nv)))
-    assert_same(sb.dynamics.bias_forces(twin.robot), twin.to_pin.T @ theirs)
-
-
-def test_inverse_dynamics(twin):
-    """Match rnea."""
-    ddq = np.random.default_rng(7).normal(size=twin.nv)
-    theirs = pin.rnea(twin.model, twin.data, twin.q, twin.v, twin.acceleration_to_pin(ddq))
-    assert_same(sb.dynamics.inverse_dynamics(twin.robot, ddq), twin.to_pin.T @ theirs)
-
-
-def test_forward_dynamics(twin):
-    """Match aba, and what is observed in the world under the same efforts."""
-    u = np.random.default_rng(8).normal(size=twin.nv)
-    theirs = twin.acceleration_from_pin(pin.aba(
-        twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u)))
-    assert_same(sb.dynamics.forward_dynamics(twin.robot, u), theirs)
-    twin.robot.part.state.u[:] = u
-    observed = twin.world.observed_accelerations()
-    twin.robot.part.state.u[:] = 0.0
-    assert_same(observed, theirs)
-
-
-def test_jacobians(twin):
-    """Match the Jacobian, the pose and the velocity of every link."""
-    pin.computeJointJacobians(twin.model, twin.data, twin.q)
-    pin.forwardKinematics(twin.model, twin.data, twin.q, twin.v)
-    for body in twin.links:
-        number, place = twin.numbers[body.name], twin.data.oMi[twin.numbers[body.name]]
-        theirs = pin.getJointJacobian(
-            twin.model, twin.data, number, pin.LOCAL_WORLD_ALIGNED) @ twin.to_pin
-        if number:
-            assert_same(sb.dynamics.jacobian(twin.robot, body.name), theirs)
-            velocity = pin.getVelocity(
-                twin.model, twin.data, number, pin.LOCAL_WORLD_ALIGNED).vector
-            ours = twin.robot.link(body.name)
-            assert_same(np.concatenate([ours.v, ours.w]), velocity)
-            assert_same(ours.R, place.rotation)
-            assert_same(ours.p, place.translation)
-
-
-def test_energy(twin):
-    """Match kinetic energy, rotors included, and potential energy."""
-    kinetic, potential = twin.world.energy()
-    theirs = pin.crba(twin.model, twin.data, twin.q)
-    theirs = np.triu(theirs) + np.triu(theirs, 1).T
-    assert np.isclose(kinetic, 0.5 * twin.v @ theirs @ twin.v, rtol=1e-12)
-    theirs = pin.computePotentialEnergy(twin.model, twin.data, twin.q)
-    assert np.isclose(potential, theirs, rtol=1e-11)
