@@ -9,6 +9,7 @@ another's topics.
 from __future__ import annotations
 
 import contextlib
+import ctypes.util
 import fcntl
 import importlib.metadata
 import os
@@ -25,6 +26,9 @@ from turns import Turns
 pytest.register_assert_rewrite('node_fixtures', 'twins')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
+
+needs_ode = pytest.mark.skipif(ctypes.util.find_library('ode') is None,
+                               reason='libode is not installed: apt-get install libode8')
 
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
 DOMAINS = range(1, 102)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes.util
 from dataclasses import replace
 import json
 import sys
 
+from conftest import needs_ode
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -37,9 +37,6 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 # MuJoCo's RK4 is the truth that the others approach as their step shrinks; the twenty sweeps of
 # dWorldQuickStep leave an error of their own
 CONVERGING = [name for name in ENTRIES if name not in ('MuJoCo RK4', 'ODE dWorldQuickStep')]
-
-needs_ode = pytest.mark.skipif(ctypes.util.find_library('ode') is None,
-                               reason='libode is not installed: apt-get install libode8')
 
 
 def engines(names):

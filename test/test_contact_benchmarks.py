@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import ctypes.util
 from dataclasses import replace
 import importlib.util
 import json
 
+from conftest import needs_ode
 import numpy as np
 import pytest
 
@@ -34,8 +34,6 @@ from benchmarks.scenes import stack as stack_scene
 from benchmarks.shapes import Box, inertia_of, Placed, Sphere
 from benchmarks.urdf import read_urdf, write_urdf
 
-needs_ode = pytest.mark.skipif(ctypes.util.find_library('ode') is None,
-                               reason='libode is not installed: apt-get install libode8')
 needs_bullet = pytest.mark.skipif(importlib.util.find_spec('pybullet') is None,
                                   reason='there is no PyBullet for this Python')
 

@@ -1,32 +1,11 @@
-"""One malformed loop joint or crawler per defect: each finding names where it is."""
+"""What is said of malformed loop joints, beside the cases of test_urdf_errors."""
 
 from __future__ import annotations
 
-from loop_cases import loop, LOOP_ERRORS, LOOP_WARNINGS
-import pytest
-from urdf_cases import cases, find, robot
+from loop_cases import loop
+from urdf_cases import robot
 
-from sim_bridge.description import check_description, DescriptionError, load_description
-
-
-@pytest.mark.parametrize(
-    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(LOOP_ERRORS)
-)
-def test_error(code, lines, element, name, attribute, value, line):
-    """Refuse a description with one defect, reported once, where it is."""
-    with pytest.raises(DescriptionError) as caught:
-        load_description(robot(lines))
-    assert find(caught.value.report.errors, code) == [(element, name, attribute, value, line)]
-    assert len(caught.value.report.errors) == 1
-
-
-@pytest.mark.parametrize(
-    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(LOOP_WARNINGS)
-)
-def test_warning(code, lines, element, name, attribute, value, line):
-    """Load a description with a defect one can live with, reported once, where it is."""
-    report = load_description(robot(lines)).report
-    assert find(report.warnings, code) == [(element, name, attribute, value, line)]
+from sim_bridge.description import check_description
 
 
 def test_defects_of_the_tree_and_of_a_loop_come_to_light_together():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes.util
+import ctypes
 import math
 
 import numpy as np
@@ -13,8 +13,6 @@ import sim_bridge as sb
 
 LIMIT = '<limit lower="-0.2" upper="0.3" effort="1e9" velocity="10"/>'
 MASS = 2.0
-needs_ode = pytest.mark.skipif(ctypes.util.find_library('ode') is None,
-                               reason='libode is not installed: apt-get install libode8')
 
 
 def cart(**options):
@@ -137,10 +135,8 @@ def test_rigid_stop_gives_back_its_share_of_an_excess():
         assert body.dq[0] == 0.0
 
 
-def ode_path(h, kp, kd, load, steps):
+def ode_path(ode, h, kp, kd, load, steps):
     """Give ODE's positions of the cart, which starts at 0.29 m with 1 m/s, in every step."""
-    from benchmarks.peers import libode as ode
-
     world = ode.world_create()
     ode.set_gravity(world, 0.0, 0.0, 0.0)
     body, mass = ode.body_create(world), ode.Mass()
@@ -164,9 +160,8 @@ def ode_path(h, kp, kd, load, steps):
     return np.array(path)
 
 
-@needs_ode
 @pytest.mark.parametrize('load', [0.0, 40.0])
-def test_elastic_stops_agree_with_ode(load):
+def test_elastic_stops_agree_with_ode(ode, load):
     """Converge to ODE's path with the same ERP and CFM."""
     kp, kd, errors = 2e3, 20.0, []
     for h in (1e-3, 2.5e-4, 6.25e-5):
@@ -178,7 +173,7 @@ def test_elastic_stops_agree_with_ode(load):
         for _ in range(steps):
             world.step()
             path.append(body.q[0])
-        errors.append(np.abs(np.array(path) - ode_path(h, kp, kd, load, steps)).max())
+        errors.append(np.abs(np.array(path) - ode_path(ode[0], h, kp, kd, load, steps)).max())
     assert max(path) > 0.31
     assert errors[2] < 2e-4
     assert errors[1] < errors[0] / 2

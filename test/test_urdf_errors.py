@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from loop_cases import LOOP_ERRORS
 import pytest
 from urdf_cases import cases, find, gazebo, INERTIAL, inertial, joint, LIMIT, link, robot, sensor
 
@@ -316,7 +317,8 @@ ERRORS = {
 
 
 @pytest.mark.parametrize(
-    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(ERRORS)
+    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'),
+    cases(ERRORS, LOOP_ERRORS),
 )
 def test_error(code, lines, element, name, attribute, value, line):
     """Refuse a description with one error of this kind, reported once, where it is."""

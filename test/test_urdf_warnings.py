@@ -316,7 +316,8 @@ def test_the_robot_the_cases_start_from_is_sound():
 
 
 @pytest.mark.parametrize(
-    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'), cases(WARNINGS)
+    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'),
+    cases(WARNINGS, LOOP_WARNINGS),
 )
 def test_warning(code, lines, element, name, attribute, value, line):
     """Load a description with a defect one can live with, reported once, where it is."""

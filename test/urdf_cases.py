@@ -71,12 +71,13 @@ def ros2_control(interface: str) -> str:
     return f'<ros2_control>\n{content}</ros2_control></robot>'
 
 
-def cases(table: dict[str, list[tuple]]) -> list:
-    """Flatten a table into test parameters."""
+def cases(*tables: dict[str, list[tuple]]) -> list:
+    """Flatten tables into test parameters."""
+    codes = dict.fromkeys(code for table in tables for code in table)
     return [
         pytest.param(code, *case, id=f'{code}-{number}')
-        for code, listed in table.items()
-        for number, case in enumerate(listed)
+        for code in codes
+        for number, case in enumerate(case for table in tables for case in table.get(code, ()))
     ]
 
 
