@@ -10,7 +10,7 @@ import numpy as np
 from sim_bridge.engine.collision.build import GeometryRecord
 from sim_bridge.engine.collision.geometry import ENABLED, SENSOR, STATIC
 from sim_bridge.shape_records import shape_record
-from sim_bridge.values import finite_vector, name_set
+from sim_bridge.values import finite_vector, name_set, truth
 
 if TYPE_CHECKING:
     from sim_bridge.description.compile import BodyShape
@@ -73,7 +73,7 @@ class Geometry:
 
     @enabled.setter
     def enabled(self, value: bool) -> None:
-        self._set_flag(ENABLED, value)
+        self._set_flag(ENABLED, truth('enabled', value, self.place))
 
     @property
     def sensor(self) -> bool:
@@ -82,7 +82,7 @@ class Geometry:
 
     @sensor.setter
     def sensor(self, value: bool) -> None:
-        self._set_flag(SENSOR, value)
+        self._set_flag(SENSOR, truth('sensor', value, self.place))
 
     @property
     def material(self) -> Material:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sim_bridge.errors import InvalidValueError
+from sim_bridge.values import truth
 
 # bits of a 64-bit integer, less the sign
 _MOST = 63
@@ -29,6 +30,7 @@ class CollisionGroups:
         for name in (a, b):
             if not isinstance(name, str) or not name:
                 raise InvalidValueError('group', name, 'a text that is not empty')
+        collide = truth('collide', collide)
         change = self._kept_apart.discard if collide else self._kept_apart.add
         change(frozenset((a, b)))
         self._on_change()

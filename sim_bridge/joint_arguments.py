@@ -12,7 +12,7 @@ from sim_bridge.engine.loops.loops import EULER_AXES, SPIN, SPIN_B
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.joint_spec import JointSpec, spec_at, TYPES, WITH_AXIS, WITH_AXIS2
 from sim_bridge.link import Link
-from sim_bridge.values import finite_vector, positive_number
+from sim_bridge.values import finite_vector, positive_number, truth
 
 Links = tuple[Link | None, Link | None]
 
@@ -71,6 +71,7 @@ def motor_spec(
 ) -> JointSpec:
     """Give an angular motor as `World.add_angular_motor` describes it."""
     place = 'add_angular_motor'
+    euler = truth('euler', euler, place)
     is_list = isinstance(axes, (Sequence, np.ndarray)) and not isinstance(axes, str)
     if not is_list or (len(axes) != 2 if euler else not 1 <= len(axes) <= 3):
         raise InvalidValueError('axes', axes, 'two for Euler angles, else one to three', place)

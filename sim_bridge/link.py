@@ -18,6 +18,7 @@ from sim_bridge.engine.observe import (
 )
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.surroundings import Surroundings
+from sim_bridge.values import truth
 
 if TYPE_CHECKING:
     from sim_bridge.crawler import Crawler
@@ -122,9 +123,8 @@ class Link:
 
     @gravity.setter
     def gravity(self, value: bool) -> None:
-        if value not in (True, False):
-            raise InvalidValueError('gravity', value, 'True or False', self._place)
-        self._surround(replace(self.surroundings, gravity=bool(value)))
+        gravity = truth('gravity', value, self._place)
+        self._surround(replace(self.surroundings, gravity=gravity))
 
     @property
     def linear_velocity_damping(self) -> np.ndarray:

@@ -20,6 +20,7 @@ from sim_bridge.joint_spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.link import Link
 from sim_bridge.mounted_joint import MountedJoint
 from sim_bridge.robot import Robot
+from sim_bridge.values import truth, truth_or_none
 
 
 class Mechanisms(JoinedRobots):
@@ -87,6 +88,8 @@ class Mechanisms(JoinedRobots):
         StateError where `tree` cannot be.
         """
         links = self._own_links(first, second, 'add_joint')
+        tree = truth_or_none('tree', tree, 'add_joint')
+        collide = truth('collide', collide, 'add_joint')
         spec = described_spec(
             kind, links, anchor, axis, axis2, anchor2=anchor2, erp=erp, cfm=cfm,
             suspension=suspension)

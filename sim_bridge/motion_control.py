@@ -17,7 +17,7 @@ from sim_bridge.description.rotation import (
 )
 from sim_bridge.engine.model import KINEMATIC
 from sim_bridge.errors import InvalidValueError, StateError
-from sim_bridge.values import finite_vector, positive_number, unit_quaternion
+from sim_bridge.values import finite_vector, positive_number, truth, unit_quaternion
 
 if TYPE_CHECKING:
     from sim_bridge.robot import Robot
@@ -101,8 +101,9 @@ class MotionControl:
 
     @gravity_mode.setter
     def gravity_mode(self: Robot, value: bool) -> None:
+        gravity = truth('gravity_mode', value, f'robot {self.name!r}')
         for link in self.links:
-            link.gravity = value
+            link.gravity = gravity
 
 
 def _with_other_base(old: Blueprint, source: Part, new: Blueprint) -> Part:

@@ -25,6 +25,7 @@ from sim_bridge.link import Link
 from sim_bridge.mechanisms import Mechanisms
 from sim_bridge.robot import Robot
 from sim_bridge.scene import add_scene
+from sim_bridge.values import truth, truth_or_none
 
 GROUND = 'ground'
 _NAMES_SHOWN = 40
@@ -111,6 +112,8 @@ class Population(Mechanisms):
 
         The state it is added in is the one `reset` goes back to.
         """
+        fixed_base = truth_or_none('fixed_base', fixed_base)
+        self_collision = truth_or_none('self_collision', self_collision)
         shapes: tuple[LinkShape, ...] = ()
         if collisions != 'none':
             findings = Findings()
@@ -122,8 +125,6 @@ class Population(Mechanisms):
                 description.report, findings=description.report.findings + report.findings)
             description = replace(description, report=report)
             shapes = tuple(map(self._with_own_material, shapes))
-        if self_collision not in (None, True, False):
-            raise InvalidValueError('self_collision', self_collision, 'True, False or None')
         separated = None if srdf is None else read_srdf(srdf, description.links)
         return self._add(
             description, self._free_name(name, description.name), fixed_base, position,
@@ -226,7 +227,7 @@ class Population(Mechanisms):
             if not isinstance(link, Link) or link.robot.world is not self:
                 raise InvalidValueError('link', link, 'a link of this world')
         key = tuple(sorted(f'{link.robot.name}/{link.name}' for link in (a, b)))
-        if excluded:
+        if truth('excluded', excluded):
             self._separated[key] = (a, b)
         else:
             self._separated.pop(key, None)

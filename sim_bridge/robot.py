@@ -23,7 +23,7 @@ from sim_bridge.link import Link
 from sim_bridge.motion_control import MotionControl
 from sim_bridge.self_collision import excluded_bodies
 from sim_bridge.sensors.devices import Device, ImuSensor
-from sim_bridge.values import finite_vector, real_array, unit_quaternion
+from sim_bridge.values import finite_vector, real_array, truth, unit_quaternion
 
 if TYPE_CHECKING:
     from sim_bridge.constraint_joint import ConstraintJoint
@@ -210,7 +210,7 @@ class Robot(MotionControl, JointCommands):
 
     @hold.setter
     def hold(self, value: bool) -> None:
-        self.part.state.hold[self._holdable()] = int(bool(value))
+        self.part.state.hold[self._holdable()] = truth('hold', value, f'robot {self.name!r}')
         self.world.invalidate()
 
     @property

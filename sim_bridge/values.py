@@ -60,6 +60,18 @@ def positive_number(what: str, value: object, expected: str, place: str = '') ->
     return float(positive_vector(what, value, 1, place, expected)[0])
 
 
+def truth(what: str, value: object, place: str = '', expected: str = 'True or False') -> bool:
+    """Give True or False; raise InvalidValueError for all that Python only takes for them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidValueError(what, value, expected, place)
+    return bool(value)
+
+
+def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
+    """Give True, False or None; raise InvalidValueError for anything else."""
+    return None if value is None else truth(what, value, place, 'True, False or None')
+
+
 def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> np.ndarray:
     """Give a quaternion x y z w normalised; raise InvalidValueError where it is none."""
     expected = 'a quaternion x y z w of non-zero length'

@@ -41,7 +41,7 @@ from sim_bridge.link import Link
 from sim_bridge.population import Population
 from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
 from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport
-from sim_bridge.values import finite_vector
+from sim_bridge.values import finite_vector, truth
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
@@ -105,11 +105,11 @@ class World(Population):
         self._stepper: Handle | None = None
         if not isinstance(contact_margin, (int, float)) or not 0.0 <= contact_margin < 1.0:
             raise InvalidValueError('contact_margin', contact_margin, 'from 0 to below 1 [m]')
-        if not isinstance(sleep, (bool, Sleep)):
-            raise InvalidValueError('sleep', sleep, 'True, False or a sim_bridge.Sleep')
+        if not isinstance(sleep, Sleep):
+            expected = 'True, False or a sim_bridge.Sleep'
+            sleep = Sleep() if truth('sleep', sleep, expected=expected) else None
         self._options = make_options(
-            self.time_step, _SOLVERS[solver], float(contact_margin),
-            (sleep if isinstance(sleep, Sleep) else Sleep()) if sleep else None)
+            self.time_step, _SOLVERS[solver], float(contact_margin), sleep)
 
     # --- time ------------------------------------------------------------------------------------
 
@@ -196,6 +196,7 @@ class World(Population):
         The sensors' noise begins again; changed parameters stay, and so do the joints' controls,
         whose targets are where the joints are. Crawlers stop. time: also set the step count to 0.
         """
+        time = truth('time', time)
         self.settle()
         if self._initial is None:
             self._initial = initial_state(
@@ -214,9 +215,8 @@ class World(Population):
         self._steps, self._pivots, self._converged = 0, 0, True
         if time:
             self.step_count = 0
-        for robot in self.robots.values():
-            for crawler in robot.crawlers:
-                crawler.speed = 0.0
+        for crawler in (crawler for robot in self.robots.values() for crawler in robot.crawlers):
+            crawler.speed = 0.0
         for device, _ in self._sites.devices:
             device.reset(self.seed)
 

@@ -11,7 +11,7 @@ from sim_bridge.description.materials import Material
 from sim_bridge.description.rotation import matrix_from_quaternion
 from sim_bridge.description.shapes import MassProperties, Shape
 from sim_bridge.errors import InvalidValueError
-from sim_bridge.values import finite_vector, name_set, unit_quaternion
+from sim_bridge.values import finite_vector, name_set, truth, unit_quaternion
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,8 @@ class Placed:
             values['friction_direction'] = direction / length
         for name, vector in values.items():
             object.__setattr__(self, name, tuple(vector.tolist()))
+        for name in ('sensor', 'enabled'):
+            object.__setattr__(self, name, truth(name, getattr(self, name), place))
         object.__setattr__(self, 'groups', name_set('groups', self.groups, place))
 
     @property
