@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.description.model import Pose
 from sim_bridge.errors import StateError
 
 # what only says where a joint is in a tree, or how rows hold it
@@ -56,6 +57,31 @@ def test_faces_are_the_same():
     assert public(robot.joint('elbow')) - OF_TREES == common - {'key'}
     axes = [joined('piston', of_tree)[1].axes[0] for of_tree in (True, False)]
     assert public(axes[0]) - {'robot'} == public(axes[1])
+
+
+@pytest.mark.parametrize('kind', ['continuous', 'prismatic', 'universal', 'ball'])
+def test_joints_of_descriptions_tell_where_they_are(kind):
+    """Have anchors on both links, which part where it slides, and axes that its links carry."""
+    origin = Pose(np.array([0.3, 0.2, 0.1]), turn((1, 2, 3), 0.4))
+    axis, axis2 = np.array([0.6, 0.8, 0.0]), np.array([-0.8, 0.6, 0.0])
+    parts = {'axis2': axis2} if kind == 'universal' else {}
+    robot = sb.World().add_robot(describe([link('base'), link('arm')], [
+        joint('elbow', kind, 'base', 'arm', origin, axis, **parts)]), fixed_base=False)
+    robot.set_base_pose((1.0, -2.0, 0.5), (0.1, 0.7, -0.1, 0.7))
+    elbow = robot.joint('elbow')
+    if elbow.axes:
+        elbow.q = (0.4, -0.7)[: len(elbow.axes)]
+    R = robot.link('base').R @ origin.rotation
+    np.testing.assert_allclose(elbow.rotation, R, atol=1e-12)
+    np.testing.assert_allclose(elbow.axis, R @ axis, atol=1e-12)
+    own = axis2 if kind == 'universal' else axis
+    np.testing.assert_allclose(elbow.axis2, robot.link('arm').R @ own, atol=1e-12)
+    gap = 0.4 * elbow.axis if kind == 'prismatic' else 0.0
+    np.testing.assert_allclose(elbow.anchor2 - elbow.anchor, gap * np.ones(3), atol=1e-12)
+    np.testing.assert_allclose(
+        elbow.anchor, robot.link('base').p + robot.link('base').R @ origin.position, atol=1e-12)
+    for one, along in zip(elbow.axes, (elbow.axis, elbow.axis2), strict=False):
+        np.testing.assert_allclose(one.direction, along, atol=1e-12)
 
 
 @pytest.mark.parametrize('kind', ['universal', 'hinge2', 'piston', 'planar', 'fixed', 'ball'])
