@@ -55,6 +55,8 @@ VELOCITY_SLACK = 1e-11  # rad/s or m/s
 ALL, FIRST, RELEASE = range(3)
 
 _INFINITY = float('inf')
+# effort with which a motor is taken to reach its target, till it proves not to [N m, N]
+_STRONG = 1e5
 
 
 @kernel
@@ -76,7 +78,7 @@ def start_modes(
 @kernel
 def guess_mode(law, v, last):
     """Guess a joint's mode from the last step's."""
-    if law[MOTOR] == HARD and (last == AT_TARGET or law[MOST] == _INFINITY or v == law[TARGET]):
+    if law[MOTOR] == HARD and (last == AT_TARGET or law[MOST] >= _STRONG or v == law[TARGET]):
         return AT_TARGET
     if (last == AT_UPPER and law[HIGH] <= max(v, 0.0)
             or last == AT_LOWER and law[LOW] >= min(v, 0.0)):
