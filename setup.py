@@ -14,6 +14,7 @@ ROS_WHEELS = (
     'builtin-interfaces>=2,<3',
     'diagnostic-msgs>=5.3,<6',
     'geometry-msgs>=5.3,<6',
+    'nav-msgs>=5.3,<6',
     'rcl-interfaces>=2,<3',
     'rclpy>=7.1,<8',
     'rmw-fastrtps-cpp>=8.4,<9',
@@ -21,6 +22,9 @@ ROS_WHEELS = (
     'sensor-msgs>=5.3,<6',
     'std-msgs>=5.3,<6',
     'std-srvs>=5.3,<6',
+    # for tests: the only wheel with actions
+    'test-msgs>=2,<3',
+    'trajectory-msgs>=5.3,<6',
     'visualization-msgs>=5.3,<6',
 )
 ROS_WHEEL_PLATFORM = (
@@ -94,6 +98,8 @@ setup(
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',
             'pytest-xdist>=3.6',
+            # reads bags without sharing a line with what writes them
+            'rosbags>=0.10',
             'ruff>=0.9',
             'transforms3d>=0.4',
         ],

@@ -6,7 +6,9 @@ that is left empty leaves its parameter to the parameter file.
 """
 
 from collections.abc import Iterator
+from pathlib import Path
 import sys
+import time
 
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, Shutdown
 from launch.substitutions import LaunchConfiguration
@@ -16,6 +18,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import LaunchContext, LaunchDescription
 from sim_bridge.description import find_robot, load_description, share_directory
 from sim_bridge.description.scene import read_scene
+from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros.robot_parameters import (
     controller_for,
     CONTROLLERS,
@@ -61,6 +64,12 @@ ARGUMENTS = [
         f'for, else {DEFAULT_CONTROLLER}',
     ),
     DeclareLaunchArgument(
+        'record',
+        default_value='false',
+        description='record all topics and commands to a bag: true, for a folder of its own here '
+        'named after the time, or the folder, which must not exist',
+    ),
+    DeclareLaunchArgument(
         'use_sim_time',
         default_value='true',
         choices=BOOLEAN,
@@ -102,7 +111,11 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
             simulator[name] = ParameterValue(chosen[name], value_type=str)
     for name in ('rate', 'real_time_factor'):
         if chosen[name]:
-            simulator[name] = float(chosen[name])
+            simulator[name] = _number(name, chosen[name])
+    if chosen['record'] != 'false':
+        folder = time.strftime('sim_bridge_%Y_%m_%d-%H_%M_%S')
+        simulator['record'] = ParameterValue(
+            folder if chosen['record'] == 'true' else chosen['record'], value_type=str)
     if has_state_publisher:
         simulator['publish_robot_description'] = False  # or there would be two of them
     if has_rviz:
@@ -139,6 +152,14 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
     return nodes
 
 
+def _number(name: str, text: str) -> float:
+    """Give the number that an argument is. Raises InvalidValueError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidValueError(f'launch argument {name!r}', text, 'a number') from None
+
+
 def _robots(chosen: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Give namespace and file or name of every robot."""
     if chosen['world']:
@@ -148,9 +169,17 @@ def _robots(chosen: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _files(chosen: dict[str, str], *robots: str) -> list[str]:
-    """Give the parameter files of a node for some robots; the later go before the earlier."""
+    """
+    Give the parameter files of a node for some robots; the later go before the earlier.
+
+    Raises InvalidValueError for a file that is not there.
+    """
     beside = [str(file) for file in map(parameter_file_beside, robots) if file is not None]
     if chosen['params']:
+        # launch_ros would go on without it
+        if not Path(chosen['params']).is_file():
+            raise InvalidValueError(
+                "launch argument 'params'", chosen['params'], 'a file that exists')
         return [*beside, chosen['params']]
     return [str(share_directory() / 'config' / 'sim_bridge.yaml'), *beside]
 
@@ -185,6 +214,7 @@ def _python_node(name: str, module: list[str], namespace: str, parameters: list)
         executable=sys.executable,
         arguments=['-m', *module],
         name=name,
+        exec_name=name,  # what its output is marked with
         namespace=namespace,
         parameters=parameters,
         output='screen',

@@ -102,10 +102,17 @@ def main(interpreters: list[str]) -> None:
     """Resolve on every interpreter and write the files."""
     resolutions = {r.python_version: r for r in map(Resolution, interpreters)}
     pythons = sorted(resolutions, key=lambda version: tuple(map(int, version.split('.'))))
+    # what one extra needs on some interpreters only, a later one may need on others
+    versions = {
+        python: {
+            name: version for extra in FILES.values()
+            for name, version in resolutions[python].versions(extra).items()}
+        for python in pythons
+    }
     written: set[str] = set()
     for file, extra in FILES.items():
-        versions = {python: resolutions[python].versions(extra) for python in pythons}
-        names = sorted(set().union(*versions.values()) - written)
+        needed = (resolutions[python].versions(extra) for python in pythons)
+        names = sorted(set().union(*needed) - written)
         written.update(names)
         lines = [f'# Written by pin.py from the ranges in setup.py, for {", ".join(pythons)}.']
         for name in names:

@@ -42,6 +42,8 @@ _MODULES = {
     'records': ('Sleep',),
     'robot': ('Robot',),
     'sensors.devices': ('AccelerationSensor', 'ForceSensor', 'ImuSensor', 'RateGyroSensor'),
+    'trajectory': ('Trajectory',),
+    'trajectory_follower': ('Gains', 'Tolerances', 'TrajectoryFollower'),
     'version': ('__version__',),
     'world': ('World',),
 }

@@ -28,6 +28,8 @@ from sim_bridge.engine.state import BY_EFFORT, make_state, State
 
 if TYPE_CHECKING:
     from sim_bridge.description.compile import Blueprint
+    from sim_bridge.engine.collision.geometry import Geometry
+    from sim_bridge.engine.loops.loops import Loops
     from sim_bridge.robot import Robot
     from sim_bridge.sensors.devices import Device
 
@@ -221,6 +223,14 @@ def restore_state(source: State, target: State) -> None:
         if field not in _OF_WORLD:
             array[...] = getattr(source, field)
     copy_contacts(source, target)
+
+
+def changeable(model: Model, geometry: Geometry, loops: Loops) -> list[np.ndarray]:
+    """List the arrays beside a world's state that can be changed while it runs."""
+    return [
+        model.frame, model.passive, model.limits, model.motor, model.stop, model.gravity,
+        geometry.flags, geometry.material, geometry.group, geometry.mask, geometry.belt,
+        geometry.track, loops.passive, loops.limits, loops.motor, loops.stop]
 
 
 def start_control(model: Model, control: np.ndarray, state: State) -> None:

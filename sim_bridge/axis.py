@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sim_bridge.engine import model as engine
-from sim_bridge.joint_parameters import LowerStop, Parameter, UpperStop
+from sim_bridge.joint_parameters import GREATEST, LowerStop, Parameter, UpperStop
 from sim_bridge.motor import Motor
 from sim_bridge.values import finite_vector
 
@@ -25,16 +25,22 @@ class Axis(Motor):
     """
 
     damping = Parameter(
-        'passive', engine.DAMPING, 'a number of at least 0 [N m s/rad or N s/m]', 0.0,
-        of_balls=True)
-    friction = Parameter('passive', engine.FRICTION, 'a number of at least 0 [N m or N]', 0.0)
+        'passive', engine.DAMPING, 'a finite number of at least 0 [N m s/rad or N s/m]', 0.0,
+        GREATEST, of_balls=True)
+    friction = Parameter(
+        'passive', engine.FRICTION, 'a number of at least 0, or inf to lock it [N m or N]', 0.0)
     armature = Parameter(
-        'passive', engine.ARMATURE, 'a number of at least 0 [kg m² or kg]', 0.0, of_balls=True)
+        'passive', engine.ARMATURE, 'a finite number of at least 0 [kg m² or kg]', 0.0, GREATEST,
+        of_balls=True)
     stiffness = Parameter(
-        'passive', engine.STIFFNESS, 'a number of at least 0 [N m/rad or N/m]', 0.0)
-    reference = Parameter('passive', engine.REFERENCE, 'a number [rad or m]')
-    lower = LowerStop('limits', engine.LOWER, 'a number, or -inf for none [rad or m]')
-    upper = UpperStop('limits', engine.UPPER, 'a number, or inf for none [rad or m]')
+        'passive', engine.STIFFNESS, 'a finite number of at least 0 [N m/rad or N/m]', 0.0,
+        GREATEST)
+    reference = Parameter(
+        'passive', engine.REFERENCE, 'a finite number [rad or m]', -GREATEST, GREATEST)
+    lower = LowerStop(
+        'limits', engine.LOWER, 'a number, or -inf for none [rad or m]', maximum=GREATEST)
+    upper = UpperStop(
+        'limits', engine.UPPER, 'a number, or inf for none [rad or m]', minimum=-GREATEST)
     effort_limit = Parameter(
         'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
     velocity_limit = Parameter(

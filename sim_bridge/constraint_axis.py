@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sim_bridge.constraint_joint import ConstraintJoint
 
 # columns of State.axis_effort
-_FRICTION, _MOTOR, _STOP = range(3)
+FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE = range(3)
 
 
 class ConstraintAxis(Axis):
@@ -87,8 +87,8 @@ class ConstraintAxis(Axis):
         self.joint.world.settle()
         values, rows = self.joint.values, self._own_rows()
         efforts = values.effort[rows]
-        shares = {'friction': efforts[:, _FRICTION], 'motor': efforts[:, _MOTOR],
-                  'force': efforts[:, _FRICTION] + efforts[:, _STOP]}
+        shares = {'friction': efforts[:, FRICTION_SHARE], 'motor': efforts[:, MOTOR_SHARE],
+                  'force': efforts[:, FRICTION_SHARE] + efforts[:, STOP_SHARE]}
         return shares[array] if array in shares else getattr(values, array)[rows]
 
     def wake(self) -> None:

@@ -64,9 +64,10 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
         self.type = spec.type
         self.frames = spec.constraint_frames
         self._rows = ROWS_OF_TYPE[spec.type]
-        self._reference = [_reference_of(row, spec) for row in self._rows]
-        self._erp = _ERP if spec.erp is None else spec.erp
-        self._cfm = 0.0 if spec.cfm is None else spec.cfm
+        self.references = [_reference_of(row, spec) for row in self._rows]
+        """What the error of each row is counted from [m, 1]."""
+        self._compliance = (
+            _ERP if spec.erp is None else spec.erp, 0.0 if spec.cfm is None else spec.cfm)
         self._suspension = spec.suspension
         self._axes = AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
         count = len(self._axes)
@@ -133,7 +134,7 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
         """By how much it is not closed: way [m], and sine of an angle or of its complement."""
         (R_A, p_A), (R_B, p_B) = (frame.pose for frame in self.frames)
         worst = [0.0, 0.0]
-        for (kind, i, j), reference in zip(self._rows, self._reference, strict=True):
+        for (kind, i, j), reference in zip(self._rows, self.references, strict=True):
             if kind == SLIDE:
                 value = R_A[:, i] @ (p_B - p_A)
             elif kind == DOT:
@@ -166,21 +167,29 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
     @property
     def erp(self) -> float:
         """Share of the error that a step takes back where it yields; from 0 to 1, to be set."""
-        return self._erp
+        return self._compliance[0]
 
     @erp.setter
     def erp(self, value: float) -> None:
-        self._erp = checked_share('erp', value, self.place)
-        self.world.reconnect_joints()
+        self.compliance = checked_share('erp', value, self.place), self.cfm
 
     @property
     def cfm(self) -> float:
         """How much it yields [m/(N s), rad/(N m s)]; 0 where it is rigid, to be set."""
-        return self._cfm
+        return self._compliance[1]
 
     @cfm.setter
     def cfm(self, value: float) -> None:
-        self._cfm = checked_cfm(value, self.place)
+        self.compliance = self.erp, checked_cfm(value, self.place)
+
+    @property
+    def compliance(self) -> tuple[float, float]:
+        """Its erp and cfm, for snapshots."""
+        return self._compliance
+
+    @compliance.setter
+    def compliance(self, value: tuple[float, float]) -> None:
+        self._compliance = value
         self.world.reconnect_joints()
 
     # --- for World -------------------------------------------------------------------------------
@@ -214,7 +223,7 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
                 rotation = place.rotation @ rotation
             bodies.append(body)
             numbers += [*rotation.ravel(), *position]
-        erp, cfm = [self._erp] * len(self._rows), [self._cfm] * len(self._rows)
+        erp, cfm = [self.erp] * len(self._rows), [self.cfm] * len(self._rows)
         if self._suspension is not None:
             # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
             h = self.world.time_step
@@ -223,7 +232,7 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
             cfm[row] = 1.0 / (h * stiffness + damping)
             erp[row] = h * stiffness * cfm[row]
         return LoopJoint(
-            self._rows, (bodies[0], bodies[1]), np.array(numbers), self._reference, erp, cfm,
+            self._rows, (bodies[0], bodies[1]), np.array(numbers), self.references, erp, cfm,
             self._axes, self._vectors, self.values)
 
     def bind(self, loops: Loops, state: State, first: int) -> None:

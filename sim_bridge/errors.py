@@ -44,6 +44,18 @@ class UnknownNameError(SimBridgeError, KeyError):
         return str(self.args[0])
 
 
+class MalformedMessageError(SimBridgeError):
+    """Bytes that came on a topic are no message of its type."""
+
+    def __init__(self, kind: str, size: int, reason: str):
+        """
+        Build the message.
+
+        kind: the type that was expected. size: how many bytes came. reason: what is wrong.
+        """
+        super().__init__(f'{size} bytes that are no {kind}: {reason}')
+
+
 class InvalidValueError(SimBridgeError, ValueError):
     """A value is of the wrong type, size or range, or is not finite."""
 
@@ -67,6 +79,25 @@ class StateError(SimBridgeError, RuntimeError):
 
 class SimulationError(SimBridgeError, RuntimeError):
     """A step could not be completed; the state before it is kept."""
+
+
+class RecordingError(SimBridgeError, RuntimeError):
+    """A bag cannot be made, or not be written any more."""
+
+    def __init__(self, bag: object, reason: str, messages: int | None = None):
+        """
+        Build the message.
+
+        bag: the folder. reason: what is wrong. messages: how many are safely in the bag; None if
+        it was never made.
+        """
+        self.bag, self.reason, self.messages = bag, reason, messages
+        kept = '' if messages is None else f'; the bag is readable and holds {messages} messages'
+        super().__init__(f'recording {str(bag)!r}: {reason}{kept}')
+
+
+class ReplayError(SimBridgeError, RuntimeError):
+    """A bag cannot be replayed: it holds no recording of a simulator, or was made differently."""
 
 
 class MissingRosError(SimBridgeError, ImportError):

@@ -22,7 +22,7 @@ from sim_bridge.engine.collision import geometry as collision
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.contact.surface import Surfaces
 from sim_bridge.engine.loops.loops import Loops, make_loops
-from sim_bridge.engine.model import Model
+from sim_bridge.engine.model import FREE, FREE_SINGLE, Model
 from sim_bridge.engine.state import State
 from sim_bridge.geometry import Geometry
 from sim_bridge.groups import CollisionGroups
@@ -137,6 +137,10 @@ class JoinedRobots:
         """Hand all arrays to the engine; `World` does."""
         raise NotImplementedError
 
+    def begin_joints(self) -> None:
+        """Let velocities fit joints that are new; `World` does."""
+        raise NotImplementedError
+
     def reconnect_joints(self) -> None:
         """Take account of constraint joints that were added, changed or removed."""
         self._forget_parts()
@@ -166,6 +170,19 @@ class JoinedRobots:
             self.connect()
             self.connect_contact()
 
+    def present_settings(self) -> tuple[Any, ...]:
+        """Give what users set beside the arrays: materials, filters, surroundings, joints."""
+        return (self.materials.save(), self.present_filters(), self.present_surroundings(),
+                self.present_joints())
+
+    def restore_settings(self, saved: tuple[Any, ...]) -> None:
+        """Go back to what `present_settings` gave."""
+        materials, filters, surroundings, joints = saved
+        self.materials.restore(materials)
+        self.restore_filters(filters)
+        self.restore_surroundings(surroundings)
+        self.restore_joints(joints)
+
     def present_filters(self) -> tuple[Any, ...]:
         """Give who is kept from touching whom, by groups and by links."""
         members = [geometry.groups for geometry in self.geometries]
@@ -192,6 +209,32 @@ class JoinedRobots:
         for link, surroundings in zip(links, saved, strict=True):
             link.surroundings = surroundings
         self.forget_surroundings()
+
+    def structure(self) -> list[np.ndarray]:
+        """
+        List what robots, what moves them, and joints between them have made of the arrays.
+
+        A snapshot fits a world where these are the same.
+        """
+        model, loops = self._model, self._loops
+        # how a single body is integrated depends on what surrounds it
+        kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
+        references = [np.array(joint.references) for joint in self._constraints.values()]
+        return [model.parent, kind, model.inertia, loops.body, loops.frame, loops.axis_kind,
+                loops.axis_vector, *references]
+
+    def present_joints(self) -> tuple[Any, ...]:
+        """Give how much joints yield, and whether velocities are yet to fit those that are new."""
+        joints = self._constraints.values()
+        return self._has_new_joints, [joint.compliance for joint in joints]
+
+    def restore_joints(self, saved: tuple[Any, ...]) -> None:
+        """Go back to what `present_joints` gave."""
+        are_new, compliances = saved
+        for joint, compliance in zip(self._constraints.values(), compliances, strict=True):
+            if joint.compliance != compliance:
+                joint.compliance = compliance
+        self._has_new_joints = are_new
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ Links = tuple[Link | None, Link | None]
 
 _PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
 _RIGHT_ANGLE = 1e-6  # cosine of the angle between axes that count as orthogonal
-_SHORTEST = 1e-9  # length of a vector, or a distance, that counts as none
+_SHORTEST = 1e-9  # distance that counts as none [m]
 
 
 def described_spec(
@@ -35,7 +35,7 @@ def described_spec(
 ) -> JointSpec:
     """Give a joint as `World.add_joint` describes it, without a name."""
     place = 'add_joint'
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         raise InvalidValueError('kind', kind, ' or '.join(map(repr, TYPES)), place)
     expected = '3 finite numbers [m]'
     if anchor is None:
@@ -78,9 +78,7 @@ def motor_spec(
     directions = [_direction('axes', axis, place) for axis in axes]
     if euler and abs(directions[0] @ directions[1]) > _RIGHT_ANGLE:
         raise InvalidValueError('axes', axes, 'two at right angles', place)
-    sides = ['first'] * len(directions) if fixed_on is None else list(fixed_on)
-    if len(sides) != len(directions) or not set(sides) <= {'first', 'second'}:
-        raise InvalidValueError('fixed_on', fixed_on, "'first' or 'second' for each axis", place)
+    sides = _sides(fixed_on, len(directions), euler, place)
     anchor = (links[1] or links[0]).p
     spec = spec_at(name, 'angular_motor', links, (anchor, anchor), directions[0],
                    directions[1] if euler else None)
@@ -136,7 +134,23 @@ def _direction(what: str, value: object, place: str) -> np.ndarray:
     """Give a vector of length 1."""
     expected = '3 finite numbers that are not all 0'
     vector = finite_vector(what, value, 3, place, expected)
-    length = np.linalg.norm(vector)
-    if length < _SHORTEST:
+    greatest = np.abs(vector).max()
+    if greatest == 0.0:
         raise InvalidValueError(what, value, expected, place)
-    return vector / length
+    # whose squares neither overflow nor vanish
+    vector /= greatest
+    return vector / np.linalg.norm(vector)
+
+
+def _sides(fixed_on: object, count: int, euler: bool, place: str) -> list[str]:
+    """Give the link that each of an angular motor's axes stays on, 'first' or 'second'."""
+    if fixed_on is None:
+        return ['first'] * count
+    if euler:
+        raise InvalidValueError(
+            'fixed_on', fixed_on, 'None for Euler angles, whose axes have their links', place)
+    is_list = isinstance(fixed_on, Sequence) and not isinstance(fixed_on, str)
+    if not is_list or len(fixed_on) != count or not all(
+            isinstance(side, str) and side in ('first', 'second') for side in fixed_on):
+        raise InvalidValueError('fixed_on', fixed_on, "'first' or 'second' for each axis", place)
+    return list(fixed_on)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import TYPE_CHECKING
 
 from sim_bridge.errors import InvalidValueError
+from sim_bridge.values import real_array
 
 if TYPE_CHECKING:
     from sim_bridge.axis import Axis
+
+GREATEST = sys.float_info.max
+"""The maximum of what is finite."""
 
 
 class Parameter:
@@ -43,12 +48,10 @@ class Parameter:
 
     def __set__(self, axis: Axis, value: float) -> None:
         """Change it; raises InvalidValueError for another value, StateError as above."""
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            number = math.nan
-        if not self._minimum <= number <= self._maximum:
+        array = real_array(self._name, value, self._expected, axis.place)
+        if array.ndim or not self._minimum <= array <= self._maximum:
             raise InvalidValueError(self._name, value, self._expected, axis.place)
+        number = float(array)
         rows = axis.parameter_rows(self._array, self._of_balls)
         self.check(axis, number)
         rows[:, self._column] = number

@@ -16,9 +16,8 @@ from sim_bridge.engine.observe import (
     SITE_V,
     SITE_W,
 )
-from sim_bridge.errors import InvalidValueError
 from sim_bridge.surroundings import Surroundings
-from sim_bridge.values import truth
+from sim_bridge.values import finite_vector, truth
 
 if TYPE_CHECKING:
     from sim_bridge.crawler import Crawler
@@ -208,7 +207,4 @@ class Link:
         self.robot.invalidate()
 
     def _vector(self, what: str, value: object) -> np.ndarray:
-        vector = np.asarray(value, dtype=float)
-        if vector.shape != (3,) or not np.isfinite(vector).all():
-            raise InvalidValueError(what, value, 'three finite numbers', self._place)
-        return vector
+        return finite_vector(what, value, 3, self._place, 'three finite numbers')

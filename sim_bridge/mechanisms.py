@@ -83,9 +83,9 @@ class Mechanisms(JoinedRobots):
         tree: False: a constraint, even where it closes no loop. True: an error if it closes one.
         collide: whether the two links touch each other.
 
-        A joint that closes no loop is part of a tree: exact, and as cheap as a robot's own joint;
-        velocities that it does not allow are lost. Raises InvalidValueError for what no joint is,
-        StateError where `tree` cannot be.
+        A joint that closes no loop is part of a tree: exact, and as cheap as a robot's own joint.
+        Velocities that it does not allow are lost, as in an impact. Raises InvalidValueError for
+        what no joint is, StateError where `tree` cannot be.
         """
         links = self._own_links(first, second, 'add_joint')
         tree = truth_or_none('tree', tree, 'add_joint')
@@ -130,8 +130,12 @@ class Mechanisms(JoinedRobots):
         """
         Take a joint out; what hung on it is free, and moves on as it does.
 
-        Raises UnknownNameError for a joint that is not, or no longer, of this world.
+        Raises InvalidValueError for what `add_joint` never gave, and UnknownNameError for a joint
+        that is not, or no longer, of this world.
         """
+        if not isinstance(joint, (MountedJoint, ConstraintJoint)):
+            raise InvalidValueError(
+                'joint', joint, 'one that add_joint or add_angular_motor gave', 'remove_joint')
         if self.joints.get(joint.key) is not joint:
             raise UnknownNameError('joint', joint.key, self.joints, 'the world')
         if joint.link1 and joint.link2:
@@ -164,6 +168,7 @@ class Mechanisms(JoinedRobots):
                     f'joint {spec.name!r} cannot be part of a tree: it closes a loop, yields, or '
                     'neither link is the base of what is free. Leave out tree=True')
             return self._constrain(spec.name, spec)
+        self._match_velocities(spec)
         return self._mount(spec, seat)
 
     def _constrain(self, key: str, spec: JointSpec) -> ConstraintJoint:
@@ -172,6 +177,14 @@ class Mechanisms(JoinedRobots):
         self._constraints[key] = joint
         self.reconnect_joints()
         return joint
+
+    def _match_velocities(self, spec: JointSpec) -> None:
+        """Let links that a joint is about to hang on each other lose what it does not allow."""
+        if any(part.any() for part in _relative_motion(spec)):
+            joint = self._constrain(spec.name, spec)
+            self.begin_joints()
+            del self._constraints[joint.key]
+            self.reconnect_joints()
 
     def _add_loops(self, robot: Robot, kept: Iterable[str]) -> None:
         """

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 
 from sim_bridge.engine import model as engine
 from sim_bridge.engine.state import BY_EFFORT, BY_POSITION, BY_SERVO, BY_VELOCITY
 from sim_bridge.errors import InvalidValueError, StateError
-from sim_bridge.joint_parameters import Parameter
+from sim_bridge.joint_parameters import GREATEST, Parameter
 from sim_bridge.values import finite_vector
 
 CONTROLS = {
     'effort': BY_EFFORT, 'velocity': BY_VELOCITY, 'position': BY_POSITION, 'servo': BY_SERVO}
 _NAMES = {number: name for name, number in CONTROLS.items()}
-_GREATEST = sys.float_info.max
 
 # columns of State.target, and which controls go for each, by their numbers
 POSITION, VELOCITY = range(2)
@@ -45,10 +42,10 @@ class Motor:
     """
 
     kp = Parameter(
-        'motor', engine.GAIN_P, 'a finite number of at least 0 [N m/rad or N/m]', 0.0, _GREATEST)
+        'motor', engine.GAIN_P, 'a finite number of at least 0 [N m/rad or N/m]', 0.0, GREATEST)
     kd = Parameter(
         'motor', engine.GAIN_D, 'a finite number of at least 0 [N m s/rad or N s/m]', 0.0,
-        _GREATEST)
+        GREATEST)
     max_effort = Parameter(
         'motor', engine.MAX_EFFORT,
         'a number of at least 0, or inf for the effort limit alone [N m or N]', 0.0)
@@ -56,7 +53,7 @@ class Motor:
     stop_erp = Parameter('stop', engine.ERP, 'a share from 0 to 1', 0.0, 1.0)
     stop_cfm = Parameter(
         'stop', engine.CFM, 'a finite number of at least 0 [rad/(N m s) or m/(N s)]', 0.0,
-        _GREATEST)
+        GREATEST)
 
     @property
     def control(self) -> str:
@@ -72,7 +69,7 @@ class Motor:
     @control.setter
     def control(self, value: str) -> None:
         control = self.state_rows('control')
-        if value not in CONTROLS:
+        if not isinstance(value, str) or value not in CONTROLS:
             raise InvalidValueError(
                 'control', value, ' or '.join(map(repr, CONTROLS)), self.place)
         followed = self.followed
@@ -127,6 +124,12 @@ class Motor:
         """
         return float(self.state_rows('force')[0] - self.state_rows('friction')[0])
 
+    def drop_command(self) -> None:
+        """Let no effort act, and the motor keep the axis where it is."""
+        self.u = 0.0
+        self.state_rows('target')[0] = (0.0 if self.control == 'effort' else self.q), 0.0
+        self.wake()
+
     def check_control(self, column: int, what: str) -> None:
         """Raise StateError where the motor does not go for a target, POSITION or VELOCITY."""
         if not FITTING[column, CONTROLS[self.control]]:
@@ -145,6 +148,7 @@ class Motor:
 
     place: str
     q: float
+    u: float
 
     @property
     def followed(self) -> str | None:

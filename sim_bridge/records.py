@@ -47,12 +47,12 @@ class StepReport:
 
     steps: how many were taken. pivots: the most changes of the set of joints locked by stops and
     friction that one step needed. converged: whether in every step every stop, motor, friction and
-    contact law holds, contacts to the solver's tolerance, and loops are closed to 1e-6 (motors
-    without limits may contradict each other). contacts, islands: of the last step. sweeps,
-    newton_steps: the most that an island of the last step took. residual: of the contacts' natural
-    map [m/s]: 0 for an exact solution, else a velocity unaccounted for. complementarity: |normal
-    impulse times velocity| [J]. penetration: deepest at a step's start [m]. tolerance: of the
-    residual, for the world's solver [m/s].
+    contact law holds, contacts to the solver's tolerance, and loops are closed to 1e-6, rows that
+    depend on others to 1e-3 (joints, and motors without limits, may contradict each other).
+    contacts, islands: of the last step. sweeps, newton_steps: the most that an island of the last
+    step took. residual: of the contacts' natural map [m/s]: 0 for an exact solution, else a
+    velocity unaccounted for. complementarity: |normal impulse times velocity| [J]. penetration:
+    deepest at a step's start [m]. tolerance: of the residual, for the world's solver [m/s].
     """
 
     steps: int = 0
@@ -100,9 +100,17 @@ class Snapshot(NamedTuple):
     state: State
     parameters: list[np.ndarray]
     devices: list[Any]
-    materials: Any
-    filters: Any
-    surroundings: list[Any]
+    structure: list[np.ndarray]
+    settings: Any
+
+
+def fits(
+    snapshot: Snapshot, structure: list[np.ndarray], parameters: list[np.ndarray]
+) -> bool:
+    """Tell whether a world of this structure, with such parameters, can go back to a snapshot."""
+    is_same = len(structure) == len(snapshot.structure) and all(
+        map(np.array_equal, structure, snapshot.structure))
+    return is_same and [a.shape for a in parameters] == [a.shape for a in snapshot.parameters]
 
 
 def digest_into(value: Any, digest: Any) -> None:

@@ -11,7 +11,7 @@ from sim_bridge.description.exclusions import adjacent_bodies, kept_by_tags, Pai
 from sim_bridge.description.polyhedra import HeightField, TriangleMesh
 from sim_bridge.description.shapes import Plane
 from sim_bridge.engine.collision.build import build_geometry
-from sim_bridge.engine.collision.probe import convex_gaps, locate
+from sim_bridge.engine.collision.probe import locate, measure_convex_pair
 from sim_bridge.handles import make_probe
 from sim_bridge.shape_records import shape_record
 
@@ -67,14 +67,12 @@ def overlapping_bodies(robot: Robot, known: Pairs) -> Pairs:
         if shapes[i].body != shapes[j].body and _bodies_of(shapes[i], shapes[j]) not in known
     ], np.int64).reshape(-1, 2)
     pairs = pairs[_boxes_meet(probe.pose, geometry.bounds, pairs)]
-    # what measures them is compiled for those who need it only
-    if not len(pairs):
-        return frozenset()
-    gaps = np.zeros(len(pairs))
-    convex_gaps(probe.handle.table, pairs, gaps)
+    # The boxes leave few. A kernel that measured them all at once would compile for longer than
+    # many robots take.
+    gaps = [measure_convex_pair(probe.handle.table, i, j)[0] for i, j in pairs.tolist()]
     return frozenset(
         _bodies_of(shapes[i], shapes[j])
-        for (i, j), gap in zip(pairs, gaps, strict=True) if gap <= _TOUCHING)
+        for (i, j), gap in zip(pairs.tolist(), gaps, strict=True) if gap <= _TOUCHING)
 
 
 def _bodies_of(a: BodyShape, b: BodyShape) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.assembly import (
+    changeable,
     contact_room,
     initial_state,
     present_state,
@@ -40,13 +41,14 @@ from sim_bridge.handles import (
 from sim_bridge.link import Link
 from sim_bridge.population import Population
 from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
-from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport
+from sim_bridge.records import digest_into, Energy, fits, Momentum, Sleep, Snapshot, StepReport
 from sim_bridge.values import finite_vector, truth
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
 _TABLEAU = np.array(TABLEAU)
 _GRAVITY = 'three finite numbers [m/s²]'
+_FITTING = 'one of this world as it is: the same robots, of the same `motion`, and the same joints'
 
 
 class World(Population):
@@ -89,7 +91,7 @@ class World(Population):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
         self.time_step_ns = round(time_step * 1e9)
         super().__init__(finite_vector('gravity', gravity, 3, '', _GRAVITY))
-        if solver not in _SOLVERS:
+        if not isinstance(solver, str) or solver not in _SOLVERS:
             raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
         if integrator not in _INTEGRATORS:
             raise InvalidValueError('integrator', integrator, ' or '.join(map(repr, _INTEGRATORS)))
@@ -162,8 +164,7 @@ class World(Population):
             raise InvalidValueError('n', n, 'an integer of at least 0')
         self.settle_contact()
         if self._has_new_joints:
-            begin_loops(self._table())
-            self._has_new_joints = False
+            self.begin_joints()
         self._steps, self._pivots, self._converged = 0, 0, True
         self._handles.problem.solution.residual[:] = 0.0
         end = self.step_count + int(n)
@@ -228,24 +229,19 @@ class World(Population):
         devices = [device.save() for device, _ in self._sites.devices]
         parameters = [array.copy() for array in self._parameters()]
         return Snapshot(self.step_count, present_state(self._state), parameters, devices,
-                        self.materials.save(), self.present_filters(),
-                        self.present_surroundings())
+                        self.structure(), self.present_settings())
 
     def restore(self, snapshot: Snapshot) -> None:
         """
         Go back to a snapshot of this world.
 
-        Raises InvalidValueError where robots were added, or fixed or freed, since.
+        Raises InvalidValueError where robots or joints were added or removed since, or a robot's
+        `motion` was changed.
         """
         self.settle_contact()
-        parameters = self._parameters()
-        if [a.shape for a in snapshot.parameters] != [a.shape for a in parameters]:
-            raise InvalidValueError(
-                'snapshot', f'of {len(snapshot.state.q)} positions',
-                f'one of this world as it is, of {len(self._state.q)} positions')
-        self.materials.restore(snapshot.materials)
-        self.restore_filters(snapshot.filters)
-        self.restore_surroundings(snapshot.surroundings)
+        if not fits(snapshot, self.structure(), self._parameters()):
+            raise InvalidValueError('snapshot', f'of step {snapshot.step_count}', _FITTING)
+        self.restore_settings(snapshot.settings)
         # these wake all sleepers, so the state comes last
         self.settle_contact()
         self.make_room(contact_room(snapshot.state))
@@ -267,7 +263,8 @@ class World(Population):
         laws = self._surfaces.law[self._surfaces.pair]
         digest_into(
             [self.step_count, self.integrator, *self._options, *state, *self._parameters(),
-             self._model.medium_body, self._model.medium, self._geometry.excluded, laws, devices],
+             *self.structure(), self.present_joints(), self._model.medium_body,
+             self._model.medium, self._geometry.excluded, laws, devices],
             digest)
         return digest.hexdigest()
 
@@ -379,12 +376,7 @@ class World(Population):
 
     def _parameters(self) -> list[np.ndarray]:
         """List the arrays beside the state that can be changed."""
-        model, geometry, loops = self._model, self._geometry, self._loops
-        return [
-            model.frame, model.passive, model.limits, model.motor, model.stop, model.gravity,
-            geometry.flags, geometry.material, geometry.group, geometry.mask, geometry.belt,
-            geometry.track, loops.frame, loops.reference, loops.erp, loops.cfm, loops.passive,
-            loops.limits, loops.motor, loops.stop]
+        return changeable(self._model, self._geometry, self._loops)
 
     def connect(self) -> None:
         """Hand the robots' arrays to the engine."""
@@ -398,6 +390,13 @@ class World(Population):
         self._handles = make_contact_handles(
             self._model, self._options, self._state, self._geometry, self._surfaces, self._loops)
         self._stepper = None
+
+    def begin_joints(self) -> None:
+        """Take from velocities what joints that are new do not allow."""
+        self.settle_contact()
+        begin_loops(self._table())
+        self._has_new_joints = False
+        self.forget_observations()
 
     def _table(self) -> np.ndarray:
         """Give the table to step with; made at the first step, so that looking compiles little."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from ros_graph import Graph
+from ros_graph import Graph, PATIENCE_S
 
 
 @pytest.fixture
@@ -22,14 +24,50 @@ def start_node(start_process):
     """
 
     def start(*arguments: str, **parameters: object):
-        given = [
-            item
-            for name, value in parameters.items()
-            for item in ('-p', f'{name}:={_yaml(value)}')
-        ]
-        return start_process('-m', 'sim_bridge', 'node', '--ros-args', *given, *arguments)
+        return start_process(
+            '-m', 'sim_bridge', 'node', '--ros-args', *_given(parameters), *arguments)
 
     return start
+
+
+_REFUSED = """
+import json, sys
+from sim_bridge.ros.node import main
+
+for arguments in json.loads(sys.argv[1]):
+    code = main(arguments)
+    print(f'exit code {code}', '=' * 80, sep='\\n', flush=True)
+"""
+
+
+@pytest.fixture
+def refusals(start_process):
+    """
+    Give a function that starts nodes one after another, which must refuse; it gives their output.
+
+    Each is given as its parameters, or as further arguments. All run in one process, since most of
+    a refusal is the start of an interpreter.
+    """
+
+    def refuse(*cases: dict[str, object] | tuple[str, ...]) -> list[str]:
+        arguments = [
+            ['--ros-args', *(_given(case) if isinstance(case, dict) else case)] for case in cases]
+        process = start_process('-c', _REFUSED, json.dumps(arguments))
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, output
+        assert 'Traceback' not in output
+        *said, _ = output.split('=' * 80 + '\n')
+        assert len(said) == len(cases), output
+        for each in said:
+            assert each.endswith('exit code 2\n'), each
+        return said
+
+    return refuse
+
+
+def _given(parameters: dict[str, object]) -> list[str]:
+    return [
+        item for name, value in parameters.items() for item in ('-p', f'{name}:={_yaml(value)}')]
 
 
 def _yaml(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from linkages import bar, body, G, imbalance, turn, X, Y, Z
+from linkages import bar, body, G, imbalance, INERTIA, turn, X, Y, Z
 import numpy as np
 import pytest
 
@@ -24,6 +24,7 @@ def pair():
 REFUSED = {
     'kind': ({'kind': 'screw'}, "kind = 'screw'.*'hinge' or 'slider'"),
     'kind no text': ({'kind': None}, 'kind = None'),
+    'kind an array': ({'kind': np.array(['hinge'])}, 'kind = array'),
     'first': ({'first': 'nobody'}, "first = 'nobody'.*a link or a body of this world, or None"),
     'second': ({'second': 3.0}, 'second = 3.0.*a link or a body of this world, or None'),
     'itself': ({'second': 'a'}, 'second.*not fixed to the first'),
@@ -78,6 +79,10 @@ MOTORS_REFUSED = {
     'slanted': ({'axes': [X, X + Y], 'euler': True}, 'axes = .*right angles'),
     'fixed_on': ({'axes': [X], 'fixed_on': ['third']}, "fixed_on = .*'first' or 'second'"),
     'too few': ({'axes': [X, Y], 'fixed_on': ['first']}, 'fixed_on = '),
+    'fixed on a number': ({'axes': [X], 'fixed_on': 5}, 'fixed_on = 5'),
+    'fixed on lists': ({'axes': [X], 'fixed_on': [['first']]}, 'fixed_on = '),
+    'fixed by Euler': (
+        {'axes': [X, Y], 'euler': True, 'fixed_on': ['second', 'first']}, 'fixed_on = .*None for'),
 }
 
 
@@ -89,6 +94,24 @@ def test_wrong_arguments_of_angular_motors_are_named(pair, arguments, message):
         first.world.add_angular_motor(first, second, **arguments)
     assert 'add_angular_motor' in str(caught.value)
     assert not first.world.joints
+
+
+@pytest.mark.parametrize('length', [1e-300, 1e-12, 1e200, 1.7e308])
+def test_axes_may_have_any_length(length):
+    """Take the direction of an axis, whose square overflows or vanishes too."""
+    world = sb.World()
+    joint = world.add_joint('hinge', None, body(world), axis=(length, length, 0.0))
+    np.testing.assert_allclose(joint.axis, (math.sqrt(0.5), math.sqrt(0.5), 0.0), atol=1e-15)
+
+
+@pytest.mark.parametrize('wrong', ['hinge', None, 5])
+def test_only_joints_are_removed(wrong):
+    """Say what is no joint, and what would be one."""
+    world = sb.World()
+    world.add_joint('hinge', None, body(world))
+    with pytest.raises(InvalidValueError, match='joint = .*remove_joint.*that add_joint'):
+        world.remove_joint(wrong)
+    assert list(world.joints) == ['hinge']
 
 
 def test_a_tree_where_there_can_be_none_is_refused():
@@ -167,6 +190,33 @@ def test_trees_are_turned_round_where_that_helps():
         np.testing.assert_allclose(one.root_link.p, p, atol=1e-14)
     world.step(100)
     np.testing.assert_array_less(imbalance(world), 1e-9)
+
+
+@pytest.mark.parametrize('tree', [True, False])
+@pytest.mark.parametrize('kind', ['ball', 'hinge', 'slider', 'universal', 'piston', 'fixed'])
+def test_links_meet_as_in_an_impact(kind, tree):
+    """Join a body that moves to one at rest: no momentum is lost, and no energy won."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    one = body(world, linear_velocity=X, angular_velocity=(0.5, 0.0, 2.0))
+    two = body(world, (0.5, 0.0, 0.1), mass=2.0)
+    before, energy = world.momentum(), world.energy().total
+    world.add_joint(
+        kind, one, two, (0.2, 0.1, 0.0), Z, X if kind == 'universal' else None, tree=tree)
+    world.step()
+    after = world.momentum()
+    np.testing.assert_allclose(after.linear, before.linear, atol=1e-8)
+    np.testing.assert_allclose(after.angular, before.angular, atol=1e-7)
+    assert world.energy().total < 0.95 * energy
+
+
+@pytest.mark.parametrize('tree', [True, False])
+def test_what_flies_past_its_hinge_turns_about_it(tree):
+    """Keep the angular momentum about an axle that a flying body is caught by."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    one = body(world, 0.5 * X, mass=2.0, linear_velocity=(0.3, 3.0, 0.2))
+    axle = world.add_joint('hinge', None, one, np.zeros(3), Z, tree=tree)
+    world.step()
+    assert axle.dq == pytest.approx(2.0 * 0.5 * 3.0 / (2.0 * 0.5**2 + INERTIA[2]), rel=1e-5)
 
 
 @pytest.mark.parametrize('tree', [True, False])

@@ -76,14 +76,15 @@ def test_node_refuses_other_arguments(arguments, capsys):
     assert ' '.join(arguments) in error
 
 
-@pytest.mark.parametrize('verb', ['run', 'node'])
-def test_missing_ros_is_explained(verb, monkeypatch, capsys):
+@pytest.mark.parametrize(
+    'arguments', [['run'], ['node'], ['record', '-o', 'x', '--duration', '1'], ['replay', 'x']])
+def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
     """Say all three ways to get ROS 2 where rclpy is missing."""
     find_spec = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, 'find_spec', lambda name: None if name == 'rclpy' else find_spec(name)
     )
-    assert main([verb]) == cli.USAGE_ERROR
+    assert main(arguments) == cli.USAGE_ERROR
     error = capsys.readouterr().err
     for remedy in ('Source the setup file', 'sim_bridge[ros]', 'make run'):
         assert remedy in error
@@ -100,6 +101,8 @@ def test_run_passes_options_to_the_simulator():
     ]
     command = run_verb.build_commands(parse_run())['simulator']
     assert command[-1] == '--ros-args'
+    command = run_verb.build_commands(parse_run('--record', 'bag'))['simulator']
+    assert command[-2:] == ['-p', 'record:=bag']
 
 
 def test_run_gives_namespace_and_parameter_file_to_both():

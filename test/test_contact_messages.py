@@ -22,9 +22,9 @@ from sim_bridge.ros.contact_messages import (
     geometry_table,
     point_fields,
 )
+from sim_bridge.ros.frames import FramesMessage
 from sim_bridge.ros.markers import ContactMarkers, ShapeMarkers
 from sim_bridge.ros.messages import pack_stamp, PoseStateMessage
-from sim_bridge.ros.object_states import FramesMessage
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -196,7 +196,7 @@ def test_gazebos_message_has_one_entry_for_each_pair():
 def test_frames_carry_names_and_poses():
     """Fill a TFMessage twice; the second filling is what is read."""
     messages = SimpleNamespace(TFMessage=lambda transforms: SimpleNamespace(transforms=transforms))
-    frames = FramesMessage(messages, ['crate', 'left/base'])
+    frames = FramesMessage(messages, [('world', 'crate'), ('world', 'left/base')])
     frames.fill(np.zeros((2, 7)))
     frames.fill(np.arange(14.0).reshape(2, 7))
     transforms = frames.stamped(pack_stamp(STAMP_NS)).transforms

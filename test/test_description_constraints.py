@@ -377,6 +377,13 @@ def test_yaml_errors_are_of_the_file(tmp_path, text, code, line):
     assert (code, line) in [(finding.code, finding.line) for finding in report.errors]
 
 
+@pytest.mark.parametrize('source', [[HINGE], 5])
+def test_what_is_neither_file_nor_mapping(source):
+    """Say what was given, and what would do."""
+    with pytest.raises(DescriptionError, match=r'file, or a mapping.*, not [\[5]'):
+        load_description(robot(), extra_joints=source)
+
+
 def test_yaml_files_that_are_not_there():
     """Say which file cannot be read."""
     with pytest.raises(DescriptionError, match=r'nowhere\.yaml.*cannot be read'):

@@ -21,7 +21,7 @@ def parameter_file(tmp_path):
     """Give a function that writes parameters of the simulator, and gives the arguments for it."""
 
     def write(text: str) -> tuple[str, str]:
-        file = tmp_path / 'given.yaml'
+        file = tmp_path / f'given_{len(list(tmp_path.iterdir()))}.yaml'
         lines = ''.join(f'    {line}\n' for line in text.strip().splitlines())
         file.write_text(f'/**/sim_bridge:\n  ros__parameters:\n{lines}')
         return '--params-file', str(file)
@@ -101,23 +101,19 @@ def test_a_position_needs_a_control_that_goes_for_it(graph, start_node):
     assert 'Set parameter control.pivot to position or servo' in output
 
 
-@pytest.mark.parametrize(
-    ('given', 'said'),
-    [
+def test_bad_controls_are_refused(refusals, parameter_file):
+    """Say what is wrong with each, without a traceback."""
+    cases = [
         ('control:\n  pivt: velocity', "Did you mean 'control.pivot'"),
         ('control:\n  pivot: fast', "'effort' or 'velocity' or 'position' or 'servo'"),
         ('control:\n  pivot: servo', 'gains.pivot.p or gains.pivot.d above 0'),
         ('gains:\n  pivot: {p: 1.0, i: 0.5}', "unknown parameter 'gains.pivot.i'"),
         ('gains:\n  pivot: {p: stiff}', 'a finite number, at least 0.0'),
-    ],
-)
-def test_bad_controls_end_the_node_with_one_message(start_node, parameter_file, given, said):
-    """Exit with 2 and without a traceback."""
-    process = start_node(*parameter_file(given), robot='pendulum')
-    output, _ = process.communicate(timeout=PATIENCE_S)
-    assert process.returncode == 2, output
-    assert said in output
-    assert 'Traceback' not in output
+    ]
+    outputs = refusals(
+        *((*parameter_file(given), '-p', 'robot:=pendulum') for given, _ in cases))
+    for (_, said), output in zip(cases, outputs, strict=True):
+        assert said in output
 
 
 def test_robots_of_a_world_have_controls_in_their_namespaces(
@@ -205,7 +201,12 @@ def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
     states = graph.listen(JointState, '/joint_states')
     graph.wait(
         lambda: states and abs(states[-1].velocity[0] - np.pi) < 1e-9, 'half a turn a second')
-    crank, coupler, rocker = states[-1].position
+    assert states[-1].name == ['crank_joint', 'coupler_joint', 'rocker_joint', 'coupler_rocker']
+    crank, coupler, rocker, closing = states[-1].position
+    d_crank, d_coupler, d_rocker, d_closing = states[-1].velocity
+    # all turn about y: the hinge that closes the loop from how coupler and rocker turn
+    assert closing == pytest.approx(rocker - crank - coupler, abs=1e-9)
+    assert d_closing == pytest.approx(d_rocker - d_crank - d_coupler, abs=1e-9)
     # the ends of coupler and rocker, where the loop closes
     along = crank + coupler
     end_of_coupler = np.array([
@@ -220,6 +221,7 @@ def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
 
 def test_run_drives_the_tracked_vehicle_round_a_curve(graph, start_process):
     """Start what `make run ROBOT=tracked_vehicle` does: half a metre a second, to the left."""
+    states = graph.listen(JointState, '/joint_states')
     process = start_process('-m', 'sim_bridge', 'run', 'tracked_vehicle')
     objects = graph.listen(MultiDOFJointState, '/object_states')
 
@@ -230,6 +232,13 @@ def test_run_drives_the_tracked_vehicle_round_a_curve(graph, start_process):
         return abs(np.hypot(linear.x, linear.y) - 0.5) < 1e-2 and angular.z > 0.15
 
     graph.wait(is_on_its_way, 'a steady curve')
+    assert states[-1].name == ['left_track_joint', 'right_track_joint']
+    graph.wait(lambda: list(states[-1].velocity) == [0.4, 0.6], 'the speeds of the tracks')
+    first, last = states[-11], states[-1]
+    elapsed = (nanoseconds(last.header.stamp) - nanoseconds(first.header.stamp)) * 1e-9
+    run = np.subtract(last.position, first.position)
+    assert 0.0 < run[0] < 0.4 * elapsed + 1e-9
+    assert 0.0 < run[1] < 0.6 * elapsed + 1e-9
     code, output = end(process)
     assert code == 0, output
 
@@ -243,8 +252,8 @@ def test_the_velocity_controller_lets_joints_swing_at_the_pace_of_states(graph, 
     states = graph.node.create_publisher(JointState, '/joint_states', 10)
     commands = graph.listen(JointState, '/joint_commands')
 
-    def answer(time_ns: int) -> list[float]:
-        state = JointState()
+    def answer(time_ns: int, **positions: float) -> list[float]:
+        state = JointState(name=list(positions), position=list(positions.values()))
         state.header.stamp.sec, state.header.stamp.nanosec = divmod(time_ns, 1_000_000_000)
         graph.wait(
             lambda: commands and nanoseconds(commands[-1].header.stamp) == time_ns, 'an answer',
@@ -257,8 +266,10 @@ def test_the_velocity_controller_lets_joints_swing_at_the_pace_of_states(graph, 
     slope = 0.5 * np.pi / 2
     assert answer(7_000_000_000) == pytest.approx([1.0, -slope])
     assert answer(8_000_000_000) == pytest.approx([1.0, 0.0], abs=1e-12)
-    # time went back: begin anew
-    assert answer(1_000_000_000) == [0.0, 0.0]
+    # time went back: begin anew; b, which was late, is led back at 5 / s
+    assert answer(1_000_000_000, b=3.0) == [0.0, 0.0]
+    led = 5.0 * (3.0 - 3.2)
+    assert answer(3_000_000_000, b=3.2) == pytest.approx([1.0, led - slope])
 
 
 @pytest.mark.parametrize(

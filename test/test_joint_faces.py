@@ -18,7 +18,8 @@ OF_TREES = {'robot', 'description', 'parent_link', 'child_link', 'by_second'}
 OF_ROWS = {'world', 'frames', 'erp', 'cfm'}
 # what their owners call
 OWNERS_OF_TREES = {'spec', 'take_seat', 'values', 'restore'}
-OWNERS_OF_ROWS = {'free', 'values', 'describe', 'restart', 'record', 'bind', 'wrench_in'}
+OWNERS_OF_ROWS = {'free', 'values', 'references', 'compliance', 'describe', 'restart', 'record',
+                  'bind', 'wrench_in'}
 
 
 def public(thing):
@@ -37,7 +38,8 @@ def joined(kind, tree, time_step=1e-3):
     first.set_base_velocity((0.3, -0.2, 0.5), (1.0, -2.0, 1.5))
     if not tree:
         _, of_tree = joined(kind, True)
-        second.set_base_velocity(of_tree.link2.v, of_tree.link2.w)
+        for own, link in ((first, of_tree.link1), (second, of_tree.link2)):
+            own.set_base_velocity(link.v, link.w)
     one = world.add_joint(
         kind, first, second, (0.2, 0.1, 1.0), (1.0, 0.5, 0.2), axis2, tree=tree)
     if tree and one.axes:

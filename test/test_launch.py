@@ -37,8 +37,9 @@ sys.exit(service.run())
 def start_launch(start_process, repository):
     """Give a function that launches the launch file with arguments."""
 
-    def start(*arguments: str) -> subprocess.Popen:
-        return start_process('-c', RUN, repository / 'launch' / 'sim_bridge.launch.py', *arguments)
+    def start(*arguments: str, **options: object) -> subprocess.Popen:
+        file = repository / 'launch' / 'sim_bridge.launch.py'
+        return start_process('-c', RUN, file, *arguments, **options)
 
     return start
 
@@ -65,6 +66,8 @@ def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
     assert {('sim_bridge', '/left'), ('pd_controller', '/left')} <= names
     output = end(process)
     assert output.count('process has finished cleanly') == 2, output
+    # what a node says is marked with its name
+    assert '[pd_controller-2]' in output
 
 
 def test_the_launch_file_starts_paused_and_without_controller(graph, start_launch, tmp_path):
@@ -83,6 +86,35 @@ def test_the_launch_file_starts_paused_and_without_controller(graph, start_launc
     assert names.count('sim_bridge') == 1
     assert 'pd_controller' not in names
     assert end(process).count('process has finished cleanly') == 1
+
+
+@pytest.mark.parametrize(
+    ('argument', 'said'),
+    [
+        ('rate:=fast', "launch argument 'rate' = 'fast': expected a number"),
+        ('params:=/nowhere.yaml', "launch argument 'params' = '/nowhere.yaml': expected a file"),
+    ],
+)
+def test_bad_arguments_are_named(start_launch, argument, said):
+    """Launch nothing, and say which argument is wrong."""
+    process = start_launch(argument)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode != 0
+    assert said in output
+    assert 'process started' not in output
+
+
+def test_the_launch_file_records(graph, start_launch, tmp_path):
+    """Record with record:=true to a folder named after the time, and record:=FOLDER to that."""
+    process = start_launch(
+        'robot:=pendulum', f'record:={tmp_path / "bag"}', 'controller:=none', 'paused:=true')
+    graph.wait_for_next(graph.listen(Clock, '/clock'))
+    end(process)
+    assert {path.name for path in (tmp_path / 'bag').iterdir()} == {'bag_0.mcap', 'metadata.yaml'}
+    process = start_launch(
+        'robot:=pendulum', 'record:=true', 'controller:=none', 'paused:=true', cwd=tmp_path)
+    graph.wait(lambda: [*tmp_path.glob('sim_bridge_2*/metadata.yaml')], 'a bag')
+    end(process)
 
 
 def test_the_end_of_one_node_ends_all(start_launch):

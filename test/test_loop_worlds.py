@@ -11,6 +11,7 @@ import robots
 from test_robots import path_of
 
 import sim_bridge as sb
+from sim_bridge.errors import InvalidValueError
 
 SOLVERS = ('direct', 'iterative', 'split')
 
@@ -288,3 +289,45 @@ def test_loops_repeat_and_are_restored_to_the_bit(solver):
     drive(robot)
     world.step(500)
     assert world.state_hash() == hashes[0]
+
+
+def held(**compliance):
+    """Throw a body that a ball joint, new and so far violated, holds to the world."""
+    world = sb.World()
+    one = body(world, X, linear_velocity=(1.0, 2.0, 3.0))
+    return world, world.add_joint('ball', None, one, np.zeros(3), tree=False, **compliance)
+
+
+@pytest.mark.parametrize('change', [{'cfm': 1e-4}, {'cfm': 0.0}, {'erp': 0.9}])
+@pytest.mark.parametrize('steps', [0, 100], ids=['new', 'old'])
+def test_snapshots_know_how_joints_yield(steps, change):
+    """Go back to what joints were like, bit for bit, whatever was changed since."""
+    world, joint = held(cfm=0.0 if change.get('cfm') else 1e-3, erp=0.3)
+    compliance = joint.erp, joint.cfm
+    world.step(steps)
+    snapshot, before = world.save(), world.state_hash()
+    world.step(50)
+    after = world.state_hash()
+    for name, value in change.items():
+        setattr(joint, name, value)
+    world.step(5)
+    world.restore(snapshot)
+    assert (joint.erp, joint.cfm) == compliance
+    assert world.state_hash() == before
+    world.step(50)
+    assert world.state_hash() == after
+
+
+def test_snapshots_do_not_fit_other_joints():
+    """Refuse a snapshot once a joint is another one, though as large, and change nothing."""
+    world, joint = held()
+    world.step(10)
+    snapshot = world.save()
+    world.remove_joint(joint)
+    for anchor in ((0.0, 0.1, 0.0), np.zeros(3)):
+        other = world.add_joint('ball', None, joint.link2, anchor, tree=False)
+        state = world.state_hash()
+        with pytest.raises(InvalidValueError, match='snapshot = .*the same joints'):
+            world.restore(snapshot)
+        assert world.state_hash() == state
+        world.remove_joint(other)

@@ -210,11 +210,12 @@ def test_reset_goes_back_to_the_pose_and_keeps_the_motion():
         world.step(10)
 
 
-def test_snapshot_of_another_motion_does_not_fit():
+@pytest.mark.parametrize('motion', ['static', 'kinematic'])
+def test_snapshot_of_another_motion_does_not_fit(motion):
     """Refuse a snapshot from before a change, and take one from after it."""
     world, body = thrown()
     before = world.save()
-    body.motion = 'static'
+    body.motion = motion
     after = world.save()
     world.step(3)
     world.restore(after)

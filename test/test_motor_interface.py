@@ -70,7 +70,10 @@ def test_wrong_controls_are_named():
 
 @pytest.mark.parametrize(('name', 'wrong'), [
     ('kp', -1.0), ('kp', float('inf')), ('kd', 'much'), ('max_effort', -1.0), ('bounce', 1.5),
-    ('stop_erp', -0.1), ('stop_cfm', float('inf')), ('velocity_limit', -2.0)])
+    ('stop_erp', -0.1), ('stop_cfm', float('inf')), ('velocity_limit', -2.0), ('kp', '3'),
+    ('upper', True), ('lower', float('inf')), ('upper', float('-inf')), ('damping', float('inf')),
+    ('stiffness', float('inf')), ('reference', float('inf')), ('armature', float('inf')),
+    ('control', ['velocity'])])
 def test_wrong_parameters_are_named(name, wrong):
     """Refuse what no motor or stop has, and keep what there was."""
     _, body = arm()

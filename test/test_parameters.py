@@ -19,7 +19,7 @@ from sim_bridge.ros.parameters import SimulatorParameters
 # of a parser that the message packages import when they are first used
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-BLOCKS = {'sensors', 'control', 'gains'}
+BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers'}
 
 
 @pytest.fixture

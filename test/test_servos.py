@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from linkages import body, INERTIA, Z
 import numpy as np
 import pytest
 from robots import double_pendulum, rotor
@@ -75,6 +76,28 @@ def test_saturated_servo_gives_its_strength():
         assert abs(axis.motor_effort - last) < 0.9
         last = axis.motor_effort
     assert body.q[0] == pytest.approx(1.0, abs=1e-6)
+
+
+@pytest.mark.parametrize('tree', [True, False])
+@pytest.mark.parametrize('strength', [50.0, math.inf])
+@pytest.mark.parametrize('lock', [{'friction': 2.0}, {'upper': 0.0}])
+def test_servo_starts_against_friction_and_from_a_stop(lock, strength, tree):
+    """Stay while the servo is too weak for friction, or leans on a stop; then start."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    joint = world.add_joint('hinge', None, body(world), axis=Z, tree=tree)
+    for name, value in lock.items():
+        setattr(joint, name, value)
+    joint.control, joint.kp, joint.kd, joint.max_effort = 'servo', 10.0, 0.1, strength
+    joint.target_position = 0.1
+    world.step(50)
+    assert (joint.q, joint.dq) == (0.0, 0.0)
+    assert joint.friction_effort + joint.stop_effort == pytest.approx(-1.0)
+    joint.target_position = -1.0
+    world.step(50)
+    # from rest, with the effort at first; the spring and the damper take some back
+    start = (10.0 - lock.get('friction', 0.0)) / INERTIA[2]
+    assert joint.q == pytest.approx(-0.5 * start * 0.05**2, rel=0.1)
+
 
 
 def test_servo_sags_under_a_load_and_leans_on_a_stop():

@@ -15,6 +15,7 @@ from sim_bridge.ros.messages import ClockMessage, pack_stamp
 from sim_bridge.ros.parameter_table import checked
 from sim_bridge.ros.parameters import SimulatorParameters
 from sim_bridge.ros.simulator import Simulator
+from sim_bridge.ros.sinks import GraphSink
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -38,7 +39,7 @@ def make_simulator(node):
 
     def make(**values: object) -> Simulator:
         parameters = checked(SimulatorParameters, values)
-        return Simulator(node, load_world(parameters), parameters)
+        return Simulator(GraphSink(node), load_world(parameters), parameters)
 
     return make
 
@@ -78,6 +79,7 @@ def test_every_topic_keeps_its_own_rate(make_simulator, published):
         joint_state_rate=100.0,
         contact_rate=125.0,
         object_state_rate=50.0,
+        odom_rate=200.0,
         marker_rate=250.0,
         sensors={'gyro': gyro},
     )
@@ -91,6 +93,7 @@ def test_every_topic_keeps_its_own_rate(make_simulator, published):
         **imu,
         '/contacts': [8, 16],
         '/object_states': [20],
+        '/odom': [6, 10, 16, 20],
         '/contacts/markers': [4, 8, 12, 16, 20],
         # every 5 ms, as near as steps of 2 ms come
         '/clock': [6, 10, 16, 20],
@@ -127,7 +130,8 @@ def test_equal_seeds_give_equal_worlds(make_simulator):
 def test_nothing_is_filled_while_nobody_listens(node):
     """Fill a message only when there is a subscriber."""
     fillings = []
-    stream = publishers.Stream(node, '/x', Clock, ClockMessage(), lambda: fillings.append(1))
+    stream = publishers.Stream(
+        GraphSink(node), '/x', Clock, ClockMessage(), lambda: fillings.append(1), rate_hz=1.0)
     stream.publish(pack_stamp(1))
     assert fillings == []
     node.create_subscription(Clock, '/x', print, 10)

@@ -34,8 +34,8 @@ LIBRARY = 'library'
 ROS_LAYERS = {'cli', 'control', 'ros'}
 ROS_PACKAGES = {
     'ament_index_python', 'builtin_interfaces', 'diagnostic_msgs', 'geometry_msgs', 'launch',
-    'launch_ros', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs', 'sensor_msgs', 'std_msgs',
-    'std_srvs', 'visualization_msgs',
+    'launch_ros', 'nav_msgs', 'rcl_interfaces', 'rclpy', 'rosgraph_msgs', 'sensor_msgs',
+    'std_msgs', 'std_srvs', 'trajectory_msgs', 'visualization_msgs',
 }
 
 # numba compiles through llvmlite, which is a part of it in all but name

@@ -147,6 +147,7 @@ def test_time_is_exact():
         ({'time_step': float('nan')}, ['time_step = nan']),
         ({'gravity': (0, 0)}, ['gravity = (0, 0)', 'three']),
         ({'solver': 'magic'}, ["solver = 'magic'", "'direct'"]),
+        ({'solver': ['direct']}, ["solver = ['direct']"]),
         ({'seed': -1}, ['seed = -1']),
     ],
 )
@@ -168,6 +169,17 @@ def test_unknown_names_list_the_known_ones():
         with pytest.raises(sb.UnknownNameError) as caught:
             call()
         assert all(word in str(caught.value) for word in words)
+
+
+@pytest.mark.parametrize('wrong', ['up', (1.0, 2.0), (0.0, 'x', 0.0), (0.0, 0.0, float('nan'))])
+def test_wrong_pushes_are_named(wrong):
+    """Name the link, and push it with nothing."""
+    bob = sb.World().load_urdf(pendulum()).link('bob')
+    for push, what in ((bob.add_force, 'force'), (bob.add_torque, 'torque'),
+                       (lambda point: bob.add_force((1, 0, 0), point), 'point')):
+        with pytest.raises(sb.InvalidValueError, match=f"{what} = .*link 'bob'"):
+            push(wrong)
+    assert not bob.robot.world.state.wrench.any()
 
 
 def test_wrong_commands_change_nothing():

@@ -85,6 +85,10 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         '--duration', type=float, metavar='S', help='end after so many seconds of simulating'
     )
+    parser.add_argument(
+        '--record', metavar='BAG',
+        help='record all topics and commands to this folder, which must not exist',
+    )
     parser.set_defaults(run=run)
 
 
@@ -116,6 +120,7 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
         'rate': args.rate,
         'real_time_factor': args.real_time_factor,
         'paused': 'true' if args.paused else None,
+        'record': args.record,
     }
     simulator = [
         item

@@ -14,7 +14,7 @@ from sensor_msgs.msg import JointState
 from sim_bridge.control.reference import Reference
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import process, realtime, topics
-from sim_bridge.ros.joint_state_reader import JointStateReader
+from sim_bridge.ros.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.messages import pack_stamp, VelocityCommandMessage
 from sim_bridge.ros.parameter_table import declare, parameter
 
@@ -33,6 +33,13 @@ class VelocityParameters:
         (0.0,), 'Amplitude of sinusoids about where the joints are found', unit='rad or m'
     )
     frequency: tuple[float, ...] = parameter((0.5,), 'Frequency of them', unit='Hz', low=0.0)
+    position_gain: float = parameter(
+        5.0,
+        'How fast joints that swing, and have no velocity beside it, come back to their sinusoids '
+        'where they were kept from them',
+        unit='1/s',
+        low=0.0,
+    )
     ramp_time: float = parameter(
         2.0, 'Time to reach the velocities and the full amplitude', unit='s', low=0.0, above=True
     )
@@ -42,7 +49,8 @@ class VelocityController:
     """
     Answers every joint state with velocities, and nothing else: without states no commands.
 
-    It looks at nothing but the time: what holds joints at their velocities are the motors.
+    What holds joints at their velocities are the motors. A controller that was late has left its
+    joints to their last velocity; so those that swing are led back to their sinusoids.
     """
 
     def __init__(self, node: Node) -> None:
@@ -56,7 +64,12 @@ class VelocityController:
         self._sway = Reference(
             none, none, self._per_joint('amplitude'), self._per_joint('frequency'),
             self._parameters.ramp_time)
+        swings = (self._per_joint('amplitude') != 0.0) & (self._velocities == 0.0)
+        self._gains = self._parameters.position_gain * swings
         self._command = VelocityCommandMessage(joints)
+        self._state_names: list[str] = []
+        self._places = np.full(len(joints), -1)
+        self._start = none
         self._reader = JointStateReader()
         self._start_ns: int | None = None
         self._latest_ns = 0
@@ -80,14 +93,28 @@ class VelocityController:
         return np.broadcast_to(np.array(values), (len(joints),))
 
     def _answer(self, data: bytes) -> None:
-        now = self._reader.read(data).time_ns
+        state = self._reader.read(data)
+        now, positions = state.time_ns, self._positions(state)
         if self._start_ns is None or now < self._latest_ns:
-            self._start_ns = now
+            self._start_ns, self._start = now, positions
         self._latest_ns = now
         elapsed = (now - self._start_ns) * 1e-9
         share = min(elapsed / self._parameters.ramp_time, 1.0)
-        self._command.velocity[:] = share * self._velocities + self._sway.at(elapsed)[1]
+        sway, d_sway, _ = self._sway.at(elapsed)
+        behind = np.nan_to_num(self._start + sway - positions)
+        self._command.velocity[:] = share * self._velocities + d_sway + self._gains * behind
         self._commands.publish(self._command.stamped(pack_stamp(now)))
+
+
+    def _positions(self, state: JointValues) -> np.ndarray:
+        """Give the joints' positions (n,) [rad or m], NaN for those that the state lacks."""
+        if state.names != self._state_names:
+            self._state_names = state.names
+            places = {name: place for place, name in enumerate(state.names)}
+            self._places = np.array([places.get(name, -1) for name in self._parameters.joints])
+        if len(state.position) != len(state.names):
+            return np.full(len(self._places), np.nan)
+        return np.append(state.position, np.nan)[self._places]
 
 
 def main(args: Sequence[str] | None = None) -> int:

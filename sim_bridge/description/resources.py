@@ -99,7 +99,9 @@ def explain_unresolved(
         if scheme and scheme != 'file':
             return f'{scheme}:// is not read'
         return 'no such file'
-    package, _ = split
+    package, rest = split
+    if _leads_out(rest):
+        return f'{rest} leads out of package {package!r}'
     found = next(
         (
             path
@@ -128,14 +130,20 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
         return False
 
 
+def _leads_out(rest: str) -> bool:
+    """Tell whether a path in a package is none of its own files."""
+    return os.path.normpath(rest).split(os.sep)[0] == os.pardir
+
+
 def _candidates(
     uri: str, base: Path | None, package_paths: Iterable[str | Path]
 ) -> Iterator[Path]:
     split = _split_package(uri)
     if split is not None:
         package, rest = split
-        for folder in _package_folders(package, base, package_paths):
-            yield folder / rest
+        if not _leads_out(rest):
+            for folder in _package_folders(package, base, package_paths):
+                yield folder / rest
     elif uri.startswith('file://'):
         yield (base or Path()) / unquote(uri.removeprefix('file://'))
     elif '://' not in uri:

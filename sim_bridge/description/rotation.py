@@ -64,6 +64,26 @@ def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
     return np.array(row) * scale
 
 
+def quaternions_from_matrices(rotations: np.ndarray) -> np.ndarray:
+    """Give (n, 4) unit quaternions x y z w, w >= 0, of (n, 3, 3) rotations, as the one above."""
+    R = np.asarray(rotations, dtype=float)
+    diagonal = np.diagonal(R, axis1=1, axis2=2)
+    trace = diagonal.sum(axis=1, keepdims=True)
+    # rows of four times the products of x, y, z and w with each of them
+    products = np.empty((len(R), 4, 4))
+    products[:, :3, :3] = R + R.transpose(0, 2, 1)
+    products[:, [0, 1, 2], [0, 1, 2]] = 1.0 + 2.0 * diagonal - trace
+    vector = np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
+    products[:, 3, :3] = products[:, :3, 3] = vector
+    products[:, 3, 3] = 1.0 + trace[:, 0]
+    squares = np.diagonal(products, axis1=1, axis2=2)
+    largest = np.argmax(squares, axis=1)
+    rows = products[np.arange(len(R)), largest]
+    signs = np.where(rows[:, 3:] < 0.0, -0.5, 0.5)
+    return signs * rows / np.sqrt(squares.max(axis=1, keepdims=True))
+
+
 def rotation_vector(rotation: np.ndarray) -> np.ndarray:
     """Give axis times angle [rad] of a (3, 3) rotation, the angle at most pi."""
     x, y, z, w = quaternion_from_matrix(rotation).tolist()

@@ -55,6 +55,10 @@ def read_document(
     """Give the name of a source, the folder its paths count from, and its content or None."""
     if isinstance(source, Mapping):
         return '<mapping>', Path(), source
+    if not isinstance(source, (str, Path)):
+        problem = f'must be the name of a file, or a mapping as it would hold, not {source!r}'
+        findings.error('bad-value', Place('file'), problem)
+        return '<source>', Path(), None
     path = Path(source)
     try:
         content = yaml.load(path.read_bytes(), _Loader)

@@ -114,6 +114,14 @@ def motor_range(law, v, v_next):
 
 
 @kernel
+def motor_strength(law, v, v_next):
+    """Give how great efforts of the motor are, for rounding; a servo may have no limits."""
+    if law[MOTOR] == SERVO:
+        return abs(motor_range(law, v, v_next)[0])
+    return law[MOST] - law[LEAST]
+
+
+@kernel
 def servo_effort(law, v, v_next):
     """Give a servo's effort before it is clamped, 0 without one."""
     return law[SERVO_EFFORT] - law[SERVO_SLOPE] * (v_next - v)
@@ -187,7 +195,7 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
     if v_next < law[LOW]:
         return AT_LOWER
     least, most = effort_range(law, v, v_next)
-    slack = effort_slack + 1e-12 * (law[COULOMB] + law[MOST] - law[LEAST] + abs(effort))
+    slack = effort_slack + 1e-12 * (law[COULOMB] + motor_strength(law, v, v_next) + abs(effort))
     if effort > most + slack:
         return piece_beside(law, v, v_next, -1)
     if effort < least - slack:

@@ -1,5 +1,5 @@
 """
-Commands, from messages of any quality to the joints and crawlers of a robot.
+Commands, from messages of any quality to the axes of joints, and the crawlers, of a robot.
 
 They come on the executor's thread and are applied on the physics thread; a message is applied
 whole or not at all.
@@ -7,62 +7,32 @@ whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 import math
-import sys
 import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.errors import InvalidValueError, SimBridgeError, StateError, UnknownNameError
+from sim_bridge import motor
+from sim_bridge.errors import InvalidValueError, SimBridgeError, StateError
+from sim_bridge.ros.arrivals import Arrival, ControlChange, Following, InputNote, Request
+from sim_bridge.ros.axes import named_axes, running_crawlers
+from sim_bridge.ros.command_statistics import CommandCounts, CommandTiming
+from sim_bridge.ros.command_table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
 
 if TYPE_CHECKING:
+    from sim_bridge.axis import Axis
     from sim_bridge.robot import Robot
-
-# what is commanded, in the order of the rows of pending commands
-POSITION, VELOCITY, EFFORT = range(3)
-QUANTITIES = ('position', 'velocity', 'effort')
-_SEVERAL = ('positions', 'velocities', 'efforts')
-_UNITS = ('rad or m', 'rad/s or m/s', 'N m or N')
-
-# by the control of a joint: the quantity that it is named after, and all those that it takes
-CRAWLER = 'crawler'
-_MAIN = {
-    'effort': EFFORT, 'velocity': VELOCITY, 'position': POSITION, 'servo': POSITION,
-    CRAWLER: VELOCITY}
-_TAKEN = {
-    'effort': (EFFORT,),
-    'velocity': (VELOCITY, EFFORT),
-    'position': (POSITION, VELOCITY, EFFORT),
-    'servo': (POSITION, VELOCITY, EFFORT),
-    CRAWLER: (VELOCITY,),
-}
-
-
-@dataclass
-class CommandCounts:
-    """
-    What became of the commands so far.
-
-    accepted, rejected: messages. clamped: accepted ones that asked for more than an effort limit.
-    timeouts: how often commands ceased.
-    """
-
-    accepted: int = 0
-    clamped: int = 0
-    rejected: int = 0
-    timeouts: int = 0
-
 
 class RobotCommands:
     """
     Checks commands and gives what is new to a robot at the start of each control step.
 
     `accept_named`, `accept_ordered` and `set_control` are called on the executor's thread; `apply`
-    and `restart` on the physics thread. What can be commanded are joints, each as its control has
-    it, and crawlers, whose velocity is their speed.
+    and `restart` on the physics thread. What can be commanded are axes (see `axes.named_axes`),
+    each as its control has it, and crawlers, whose velocity is their speed. Efforts and velocities
+    keep to the limits.
     """
 
     def __init__(
@@ -73,48 +43,50 @@ class RobotCommands:
         timeout_ns: int = 0,
         timeout_policy: str = 'hold',
         hold_until_first: bool = True,
+        parameter_prefix: str = '',
+        period_ns: int = 0,
     ) -> None:
         """
         Prepare for a robot, and hold it if so told.
 
-        robot: its joints, with their effort limits and controls, and its crawlers are read here,
-        once.
-        ordered_joints: the joints of `accept_ordered`, in order; raises UnknownNameError.
+        robot: its axes, with their limits and controls, and its crawlers are read here, once.
+        ordered_joints: the axes of `accept_ordered`, in order; raises UnknownNameError.
         timeout_ns: simulated time [ns] without a command after which it has timed out; 0: never.
         timeout_policy: 'zero', 'hold' or 'last'.
         hold_until_first: whether the robot is held until the first command.
+        parameter_prefix: before an axis' name in those of parameters, for messages.
+        period_ns: simulated time [ns] between two commands that is expected; 0: none is.
         """
         self.counts = CommandCounts()
+        self.timing = CommandTiming(self.counts, period_ns, period_ns or timeout_ns)
         self._robot = robot
-        # crawlers that touch nothing cannot run
-        self._crawlers = [crawler for crawler in robot.crawlers if crawler.link.geometries]
+        self.axes = named_axes(robot)
+        """What has a control, by name."""
+        self._crawlers = running_crawlers(robot)
+        self._table = CommandTable(
+            robot.name, self.axes, [crawler.name for crawler in self._crawlers], parameter_prefix)
+        self._order = self._table.rows_of(ordered_joints)
+        # the robot takes the commands of these at once; others are handed to each axis
         self._joint_count = len(robot.joint_names)
-        names = [*robot.joint_names, *(crawler.name for crawler in self._crawlers)]
-        self._rows = {name: row for row, name in enumerate(names)}
-        self._order = self._rows_of(ordered_joints)
-        # finite, so that what is infinite is beyond any limit
-        self._limits = np.full((len(QUANTITIES), len(names)), sys.float_info.max)
-        own = self._limits[EFFORT, : self._joint_count]
-        np.minimum(robot.effort_limits, own, out=own)
-        self._controls = [CRAWLER] * len(names)
-        self._main = np.full(len(names), _MAIN[CRAWLER])
-        self._takes = np.zeros((len(QUANTITIES), len(names)), bool)
-        self._takes[_TAKEN[CRAWLER], :] = True
-        for row, joint in enumerate(robot.joint_names):
-            self._note_control(row, robot.joint(joint).control)
+        self._others = list(enumerate(self.axes.values()))[self._joint_count :]
         self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
         self._hold_until_first = hold_until_first
-        # name lists seldom change from one message to the next
-        self._latest_names: list[str] = []
-        self._latest_rows = self._order[:0]
 
         # guards the three below, for no longer than it takes to copy a few rows
         self._lock = threading.Lock()
         # nan where there is nothing new
-        self._pending = np.full((len(QUANTITIES), len(names)), np.nan)
+        self._pending = np.full((len(QUANTITIES), len(self._table.names)), np.nan)
         self._fresh: set[int] = set()
         self._changes: dict[str, tuple[str, float, float]] = {}
+        self._arrived: list[Arrival] = []
+        self._requests: list[Request] = []
 
+        self.following: Following | None = None
+        """Commands joints by itself where nothing else does."""
+        self.source: Arrival | None = None
+        """What the next command is taken from; on the executor's thread."""
+        self.on_apply: Callable[[list[Arrival]], None] | None = None
+        """Gets what was taken in since the step before, in order; on the physics thread."""
         self._applied_at_ns: int | None = None
         self._is_timed_out = False
         self.restart()
@@ -122,8 +94,7 @@ class RobotCommands:
     @property
     def joint_names(self) -> list[str]:
         """Names of the joints of `accept_ordered`, in order."""
-        names = list(self._rows)
-        return [names[row] for row in self._order]
+        return [self._table.names[row] for row in self._order]
 
     @property
     def is_waiting(self) -> bool:
@@ -146,20 +117,24 @@ class RobotCommands:
         position: Sequence[float] = (),
         velocity: Sequence[float] = (),
         effort: Sequence[float] = (),
+        stamp_ns: int = 0,
     ) -> None:
         """
-        Take what some joints and crawlers are to do; the others go on as they did.
+        Take what some axes and crawlers are to do; the others go on as they did.
 
         position [rad or m], velocity [rad/s or m/s], effort [N m or N]: each empty, or with a
         value for each name; or, as ros2_control's topic-based hardware sends it, for each of those
         named whose control is named like the list (position goes for servo, too). A position
-        without a velocity is one to rest at.
+        without a velocity is one to rest at. stamp_ns: the simulated time it is stamped with [ns];
+        0 for none.
 
         Raises UnknownNameError or InvalidValueError, or StateError for what a joint does not take,
         having counted and changed nothing else.
         """
         try:
-            self._accept(self._known_rows_of(names), (position, velocity, effort))
+            rows = self._table.known_rows_of(names)
+            self._accept(
+                [(q, rows, v) for q, v in enumerate((position, velocity, effort))], stamp_ns)
         except SimBridgeError:
             self.counts.rejected += 1
             raise
@@ -172,23 +147,60 @@ class RobotCommands:
                     'efforts', list(efforts),
                     f'{len(self._order)} values, one effort for each of '
                     f'{", ".join(self.joint_names)}')
-            self._accept(self._order, ((), (), efforts))
+            self._accept([(EFFORT, self._order, efforts)])
         except InvalidValueError:
             self.counts.rejected += 1
             raise
 
-    def set_control(self, joint: str, control: str, kp: float, kd: float) -> None:
+    def accept_fitting(
+        self, parts: Sequence[tuple[int, Sequence[str], np.ndarray]], stamp_ns: int = 0
+    ) -> None:
         """
-        Let a joint be driven in another way from the next control step on, without a jerk.
+        Take of what is commanded that which the controls of joints go for; ignore the rest.
+
+        parts: quantity, names and (n,) their values. As `accept_named` otherwise; where nothing
+        goes it raises StateError, too.
+        """
+        try:
+            fitting, refused = [], None
+            for quantity, names, values in parts:
+                rows = self._table.rows_of(names)
+                takes = self._table.takes[quantity][rows]
+                fitting.append((quantity, rows[takes], values[takes]))
+                if refused is None and not takes.all():
+                    refused = int(rows[np.argmin(takes)]), quantity
+            if refused is not None and not any(len(rows) for _, rows, _ in fitting):
+                raise StateError(self._table.refusal(*refused))
+            self._accept(fitting, stamp_ns)
+        except SimBridgeError:
+            self.counts.rejected += 1
+            raise
+
+    def set_control(self, axis: str, control: str, kp: float, kd: float) -> None:
+        """
+        Let an axis be driven in another way from the next control step on, without a jerk.
 
         control: as `Motor.control`; kp, kd: gains of 'servo' [N m/rad or N/m, and times s].
         """
-        row = self._rows[joint]
         with self._lock:
-            if control != self._controls[row]:
-                self._note_control(row, control)
+            row = self._table.note_control(axis, control)
+            if row is not None:
                 self._pending[:EFFORT, row] = np.nan
-            self._changes[joint] = control, kp, kd
+            self._changes[axis] = control, kp, kd
+            if self.on_apply is not None:
+                self._arrived.append(ControlChange(axis, control, kp, kd))
+
+    def submit(self, request: Request, note: InputNote | None = None) -> None:
+        """
+        Have something done at the beginning of the next control step, after what came before it.
+
+        note: tells what it was; None where it came on a topic.
+        """
+        arrival = note or self.source
+        with self._lock:
+            self._requests.append(request)
+            if self.on_apply is not None and arrival is not None:
+                self._arrived.append(arrival)
 
     def apply(self, time_ns: int) -> None:
         """
@@ -196,17 +208,25 @@ class RobotCommands:
 
         time_ns: simulated time [ns].
         """
-        if self._changes:
-            self._change_controls()
         commands: dict[int, np.ndarray] = {}
-        if self._fresh:
+        if self._fresh or self._changes or self._requests:
             with self._lock:
+                changes, self._changes = self._changes, {}
+                arrived, self._arrived = self._arrived, []
+                requests, self._requests = self._requests, []
                 for quantity in self._fresh:
                     commands[quantity] = self._pending[quantity].copy()
                     self._pending[quantity] = np.nan
                 self._fresh.clear()
+            if self.on_apply is not None:
+                self.on_apply(arrived)
+            self._change_controls(changes)
+            for request in requests:
+                request()
         if commands:
+            self._give_way(commands)
             self._write(commands)
+            self.timing.applied(time_ns, None if self._is_timed_out else self._applied_at_ns)
             if self._applied_at_ns is None or self._is_timed_out:
                 self._robot.hold = False
             self._applied_at_ns, self._is_timed_out = time_ns, False
@@ -217,24 +237,47 @@ class RobotCommands:
             and time_ns - self._applied_at_ns >= self._timeout_ns
         ):
             self._time_out()
+        if self._is_following and self._robot.hold:
+            self._robot.hold = False
+
+    def hand_over(self) -> None:
+        """Give what was taken in to `on_apply` already now, while no step is taken."""
+        if self.on_apply is not None and self._arrived:
+            with self._lock:
+                arrived, self._arrived = self._arrived, []
+            self.on_apply(arrived)
 
     def restart(self) -> None:
         """Forget all commands and wait for the first."""
         with self._lock:
             self._pending[:] = np.nan
             self._fresh.clear()
+            # changes of controls outlive a reset
+            self._arrived = [each for each in self._arrived if isinstance(each, ControlChange)]
+            requests, self._requests = self._requests, []
+        # whoever asked for something learns how it ended
+        for request in requests:
+            request()
+        if self.following is not None:
+            self.following.restart()
+        self.timing.restart()
         self._drop_commands()
         self._robot.hold = self._hold_until_first
         self._applied_at_ns = None
         self._is_timed_out = False
 
     def _write(self, commands: Mapping[int, np.ndarray]) -> None:
-        """Hand new values by quantity to joints and crawlers; nan: none."""
+        """Hand new values by quantity to axes and crawlers; nan: none."""
         count = self._joint_count
         given = {QUANTITIES[quantity]: values[:count] for quantity, values in commands.items()}
         self._robot.set_commands(**given)
+        for row, axis in self._others:
+            for quantity, values in commands.items():
+                if not math.isnan(values[row]):
+                    _command(axis, quantity, values[row])
         if self._crawlers and VELOCITY in commands:
-            for crawler, speed in zip(self._crawlers, commands[VELOCITY][count:], strict=True):
+            speeds = commands[VELOCITY][len(self.axes) :]
+            for crawler, speed in zip(self._crawlers, speeds, strict=True):
                 if not math.isnan(speed):
                     crawler.speed = speed
 
@@ -245,27 +288,49 @@ class RobotCommands:
             return
         # a later command may name some joints only: the others must not go on as they did
         self._drop_commands()
-        self._robot.hold = self._timeout_policy == 'hold'
+        is_held = self._timeout_policy == 'hold'
+        if self._is_following:
+            # what follows a trajectory goes on, and is told where in this same control step
+            if is_held:
+                self.following.take_rest()
+        else:
+            self._robot.hold = is_held
+
+    @property
+    def _is_following(self) -> bool:
+        return self.following is not None and self.following.is_active
+
+    def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
+        """Let what follows a trajectory leave the joints that are commanded."""
+        if self.following is not None:
+            given = np.zeros((len(QUANTITIES), self._joint_count), bool)
+            for quantity, values in commands.items():
+                given[quantity] = ~np.isnan(values[: self._joint_count])
+            self.following.give_way(given[POSITION] | given[VELOCITY], given[EFFORT])
 
     def _drop_commands(self) -> None:
         self._robot.drop_commands()
+        for _, axis in self._others:
+            axis.drop_command()
         for crawler in self._crawlers:
             crawler.speed = 0.0
 
-    def _change_controls(self) -> None:
-        with self._lock:
-            changes, self._changes = self._changes, {}
+    def _change_controls(self, changes: Mapping[str, tuple[str, float, float]]) -> None:
         for name, (control, kp, kd) in changes.items():
-            joint = self._robot.joint(name)
-            if (kp, kd) != (joint.kp, joint.kd):
-                joint.kp, joint.kd = kp, kd
-            if control != joint.control:
-                joint.control = control
+            axis = self.axes[name]
+            if (kp, kd) != (axis.kp, axis.kd):
+                axis.kp, axis.kd = kp, kd
+            if control != axis.control:
+                axis.control = control
+        if changes and self.following is not None:
+            self.following.refresh(changes)
 
-    def _accept(self, rows: np.ndarray, lists: Sequence[Sequence[float]]) -> None:
+    def _accept(
+        self, parts: Sequence[tuple[int, np.ndarray, Sequence[float]]], stamp_ns: int = 0
+    ) -> None:
         checked = [
-            (quantity, *self._checked(quantity, rows, values))
-            for quantity, values in enumerate(lists) if len(values)]
+            (quantity, *self._table.checked(quantity, rows, values))
+            for quantity, rows, values in parts if len(values)]
         if not checked:
             raise InvalidValueError(
                 'command', 'no values', 'positions, velocities or efforts, one for each name')
@@ -279,64 +344,17 @@ class RobotCommands:
                     self._pending[VELOCITY, at] = 0.0
                     self._fresh.add(VELOCITY)
                 is_clamped = is_clamped or is_beyond
+            if self.source is not None:
+                self._arrived.append(self.source)
+            self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
         self.counts.clamped += is_clamped
 
-    def _checked(
-        self, quantity: int, rows: np.ndarray, given: Sequence[float]
-    ) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Give the rows that values are for, the values, and whether efforts had to be clamped."""
-        values = np.asarray(given, dtype=float)
-        if len(values) != len(rows):
-            own = rows[self._main[rows] == quantity]
-            if len(values) != len(own):
-                raise InvalidValueError(
-                    _SEVERAL[quantity], list(given),
-                    f'{len(rows)} values, one {QUANTITIES[quantity]} for each name')
-            rows = own
-        takes = self._takes[quantity][rows]
-        if not takes.all():
-            raise StateError(self._refusal(int(rows[np.argmin(takes)]), quantity))
-        limits = self._limits[quantity][rows]
-        # one comparison in the usual case, which NaN and infinity do not pass
-        if (np.abs(values) <= limits).all():
-            return rows, values, False
-        if not np.isfinite(values).all():
-            raise InvalidValueError(
-                _SEVERAL[quantity], list(given), f'finite values [{_UNITS[quantity]}]')
-        return rows, np.clip(values, -limits, limits), True
-
-    def _refusal(self, row: int, quantity: int) -> str:
-        """Say why a joint or crawler does not take a quantity, and what would help."""
-        name = list(self._rows)[row]
-        place = f'{QUANTITIES[quantity]} of robot {self._robot.name!r}'
-        if row >= self._joint_count:
-            return f'{place}, crawler {name!r}: it takes a velocity, its speed [m/s], alone'
-        fitting = [c for c in _TAKEN if c != CRAWLER and quantity in _TAKEN[c]]
-        return (
-            f'{place}, joint {name!r}: its control is {self._controls[row]!r}, which does not '
-            f'take it. Set parameter control.{name} to {" or ".join(fitting)}')
-
-    def _note_control(self, row: int, control: str) -> None:
-        self._controls[row] = control
-        self._main[row] = _MAIN[control]
-        self._takes[:, row] = False
-        self._takes[_TAKEN[control], row] = True
-
-    def _known_rows_of(self, names: Sequence[str]) -> np.ndarray:
-        if names != self._latest_names or not names:
-            if not names:
-                raise InvalidValueError('names', list(names), 'at least one joint name')
-            self._latest_rows = self._rows_of(names)
-            self._latest_names = list(names)
-        return self._latest_rows
-
-    def _rows_of(self, names: Sequence[str]) -> np.ndarray:
-        place = f'robot {self._robot.name!r}'
-        for name in names:
-            if name not in self._rows:
-                kind = 'joint or crawler' if self._crawlers else 'joint'
-                raise UnknownNameError(kind, name, self._rows, place)
-        if len(set(names)) != len(names):
-            raise InvalidValueError('names', list(names), 'each joint once', place)
-        return np.array([self._rows[name] for name in names], dtype=int)
+def _command(axis: Axis, quantity: int, value: float) -> None:
+    """Set an effort or a target, which has been checked."""
+    if quantity == EFFORT:
+        axis.u = value
+    else:
+        column = motor.POSITION if quantity == POSITION else motor.VELOCITY
+        axis.state_rows('target')[0, column] = value
+        axis.wake()

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Vector3, Wrench
 import numpy as np
-from rclpy.serialization import serialize_message
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import Header, String, UInt32
 
+from sim_bridge.ros.cdr import serialize_cleanly
 from sim_bridge.ros.messages import STAMP, unpack_stamp, WORLD_FRAME
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ CONTACT = np.dtype([
 _DATATYPES = {
     'f4': PointField.FLOAT32, 'u4': PointField.UINT32, 'f8': PointField.FLOAT64,
 }
+
+_NO_POINTS = np.zeros(0, CONTACT)
 
 # found again in the serialized bytes
 _WIDTH_MARK = 0x5EAF00D5
@@ -80,13 +82,16 @@ class ContactCloud:
             height=1, width=_WIDTH_MARK, fields=point_fields(), point_step=CONTACT.itemsize,
             is_bigendian=sys.byteorder == 'big', is_dense=True)
         message.header.frame_id = WORLD_FRAME
-        buffer = serialize_message(message)
+        buffer = serialize_cleanly(message)
         self._head = bytearray(buffer[: -_SIZES.size - len(_IS_DENSE)])
         self._width_at = self._head.index(_WIDTH.pack(_WIDTH_MARK))
-        self.points = np.zeros(0, CONTACT)
+        self.points = _NO_POINTS
 
     def fill(self, contacts: sb.Contacts) -> None:
         """Take the points of a step."""
+        if not len(contacts):
+            self.points = _NO_POINTS
+            return
         points = np.zeros(len(contacts), CONTACT)
         points['position'], points['normal'] = contacts.positions, contacts.normals
         points['geometry_a'], points['geometry_b'] = contacts.indices.T

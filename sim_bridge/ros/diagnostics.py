@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict
 import time
 from typing import TYPE_CHECKING
@@ -10,10 +11,18 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
-from sim_bridge.ros.commands import CommandCounts
+from sim_bridge.ros.command_statistics import CommandCounts
+from sim_bridge.ros.trajectories import REFUSED, STARTED
+from sim_bridge.trajectory_follower import (
+    CANCELED,
+    GOAL_VIOLATED,
+    PATH_VIOLATED,
+    REACHED,
+    REPLACED,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from rclpy.node import Node
 
@@ -24,6 +33,12 @@ if TYPE_CHECKING:
 # share of missed deadlines, and of the aimed real-time factor not reached, that is worth a warning
 _MISSED_WARNING = 1e-3
 _SLOW_WARNING = 0.02
+
+# wait for an answer in lockstep that is worth a warning [s]
+_LONG_WAIT_S = 1.0
+
+# by how much commands may be stamped ahead of the simulated time, since some are for the future
+_AHEAD_WARNING = 10.0
 
 
 class Diagnostics:
@@ -36,10 +51,12 @@ class Diagnostics:
         rate_hz: in real time [Hz]; 0 for not at all.
         """
         self._pacer, self._simulator = pacer, simulator
+        self._timeouts = 0
         self._name = node.get_fully_qualified_name().lstrip('/')
         self._counted = {
             interface.robot.name: CommandCounts() for interface in simulator.interfaces
         }
+        self._ended = {interface.robot.name: Counter() for interface in simulator.interfaces}
         self._pacer.statistics.report(time.monotonic_ns())
         if rate_hz:
             self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -52,7 +69,10 @@ class Diagnostics:
         return [
             self._pacing(),
             *(self._commands(interface) for interface in self._simulator.interfaces),
+            *(self._trajectories(interface) for interface in self._simulator.interfaces),
             self._solver(),
+            *self._lockstep(),
+            *self._recording(),
         ]
 
     def _publish(self) -> None:
@@ -97,23 +117,60 @@ class Diagnostics:
     def _commands(self, interface: RobotInterface) -> DiagnosticStatus:
         robot, commands = interface.robot, interface.commands
         counts = CommandCounts(**asdict(commands.counts))
-        rejected = counts.rejected - self._counted[robot.name].rejected
+        before = self._counted[robot.name]
+        rejected, clamped = counts.rejected - before.rejected, counts.clamped - before.clamped
         self._counted[robot.name] = counts
+        late, missed = (
+            getattr(counts, name) - getattr(before, name) for name in ('late', 'missed'))
+        ages = commands.timing.ages()
+        ahead = -ages.get('p50', 0.0)
         if rejected:
             level, summary = DiagnosticStatus.WARN, f'{rejected} commands rejected'
+        elif ahead > _AHEAD_WARNING:
+            level = DiagnosticStatus.WARN
+            summary = (
+                f'commands are stamped {ahead:.6g} s ahead of the simulated time: set '
+                'use_sim_time where they come from')
+        elif late or missed:
+            level, summary = DiagnosticStatus.WARN, f'{late} commands late, {missed} missed'
         elif commands.is_timed_out:
             level, summary = DiagnosticStatus.WARN, 'no command any more'
+        elif commands.is_waiting and interface.trajectories.is_active:
+            level, summary = DiagnosticStatus.OK, 'following trajectories'
         elif commands.is_waiting:
             level, summary = DiagnosticStatus.OK, 'waiting for the first command'
         else:
             level, summary = DiagnosticStatus.OK, 'commanded'
+            if clamped:
+                summary += f', {clamped} commands beyond limits, clamped'
         age = commands.age_ns(self._simulator.time_ns)
         values = {
             'command age [ms]': 'none yet' if age is None else f'{age * 1e-6:.3f}',
+            **{f'age of stamps {name} [ms]': f'{age * 1e3:.3f}' for name, age in ages.items()},
             'joints held': str(bool(robot.hold)),
             **{f'{name} since start': str(count) for name, count in asdict(counts).items()},
         }
         return self._status(f'commands of {robot.name}', level, summary, values)
+
+    def _trajectories(self, interface: RobotInterface) -> DiagnosticStatus:
+        """Tell what became of trajectories."""
+        trajectories = interface.trajectories
+        counts = Counter(trajectories.counts)
+        failed = sum(
+            (counts - self._ended[interface.robot.name])[outcome]
+            for outcome in (PATH_VIOLATED, GOAL_VIOLATED, REFUSED))
+        self._ended[interface.robot.name] = counts
+        following = trajectories.following
+        if failed:
+            level, summary = DiagnosticStatus.WARN, f'{failed} trajectories not followed'
+        else:
+            state = 'holding' if trajectories.is_active else 'idle'
+            level, summary = DiagnosticStatus.OK, 'following' if following else state
+        values = {
+            'followed now': str(following),
+            **{f'{name} since start': str(counts[name])
+               for name in (STARTED, REACHED, REPLACED, CANCELED, PATH_VIOLATED, GOAL_VIOLATED)}}
+        return self._status(f'trajectories of {interface.robot.name}', level, summary, values)
 
     def _solver(self) -> DiagnosticStatus:
         statistics = self._simulator.solver_statistics
@@ -137,6 +194,45 @@ class Diagnostics:
             'control steps not converged since start': str(statistics.unconverged),
         }
         return self._status('solver', level, summary, values)
+
+    def _lockstep(self) -> Iterator[DiagnosticStatus]:
+        """Tell who is waited for, if anybody ever is."""
+        lockstep = self._simulator.lockstep
+        if lockstep is None:
+            return
+        missing, waited = lockstep.missing, lockstep.waited_s
+        timeouts = lockstep.counts.timeouts - self._timeouts
+        self._timeouts += timeouts
+        if timeouts:
+            level = DiagnosticStatus.WARN
+            summary = f'{timeouts} steps taken without all answers'
+        elif missing and waited > _LONG_WAIT_S and not self._pacer.is_paused:
+            level = DiagnosticStatus.WARN
+            summary = f'waiting for {", ".join(missing)} for {waited:.1f} s'
+        else:
+            level, summary = DiagnosticStatus.OK, 'in step'
+        yield self._status('lockstep', level, summary, {
+            'sources': ', '.join(lockstep.sources),
+            'waiting for': ', '.join(missing) or 'none',
+            **{f'{name} since start': str(count)
+               for name, count in asdict(lockstep.counts).items()},
+        })
+
+    def _recording(self) -> Iterator[DiagnosticStatus]:
+        """Tell of the bag, if one was asked for."""
+        if self._simulator.recording is None:
+            return
+        recorder = self._simulator.recording.recorder
+        if recorder.error is not None:
+            level, summary = DiagnosticStatus.ERROR, str(recorder.error)
+        else:
+            level, summary = DiagnosticStatus.OK, 'recording'
+        yield self._status('recording', level, summary, {
+            'bag': str(recorder.folder),
+            'messages written': str(recorder.message_count),
+            'bytes written': str(recorder.byte_count),
+            'bytes waiting': str(recorder.queued_bytes),
+        })
 
     def _status(
         self, name: str, level: bytes, summary: str, values: Mapping[str, str]

@@ -10,7 +10,6 @@ from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.motor import CONTROLS
-from sim_bridge.ros.loading import commandable_joints
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -32,30 +31,33 @@ _DESCRIPTIONS = {
 
 class JointControls:
     """
-    The parameters control.<joint>, gains.<joint>.p and gains.<joint>.d of all robots' joints.
+    The parameters control.<axis>, gains.<axis>.p and gains.<axis>.d of all robots' axes.
 
-    Those of a robot with a namespace have it before the joint's name: control.left.elbow. A joint
-    whose control is changed goes on without a jerk, by the next control step.
+    Those of a robot with a namespace have it before the axis' name: control.left.elbow. What
+    changes its control goes on without a jerk, by the next control step.
     """
 
     def __init__(
-        self, node: Node, interfaces: Sequence[RobotInterface], parameters: SimulatorParameters
+        self, node: Node | None, interfaces: Sequence[RobotInterface],
+        parameters: SimulatorParameters,
     ) -> None:
         """
-        Declare the parameters of all joints that follow no other, and obey those given.
+        Declare the parameters of all axes that follow no other, and obey those given.
 
-        Raises UnknownNameError for a joint that is not there, InvalidValueError for a bad value.
+        node: None to obey those given only. Raises UnknownNameError for a joint that is not there,
+        InvalidValueError for a bad value.
         """
-        self._joints: dict[str, tuple[RobotCommands, str]] = {}
+        self._axes: dict[str, tuple[RobotCommands, str]] = {}
         self._values: dict[str, Any] = {}
         for interface in interfaces:
-            robot, prefix = interface.robot, interface.prefix.replace('/', '.')
-            for name in commandable_joints(robot):
-                joint, key = robot.joint(name), prefix + name
-                self._joints[key] = interface.commands, name
-                self._values[_CONTROL.format(key)] = joint.control
-                self._values[_P.format(key)] = joint.kp
-                self._values[_D.format(key)] = joint.kd
+            commands, prefix = interface.commands, interface.prefix.replace('/', '.')
+            for name, axis in commands.axes.items():
+                if axis.followed is None:
+                    key = prefix + name
+                    self._axes[key] = commands, name
+                    self._values[_CONTROL.format(key)] = axis.control
+                    self._values[_P.format(key)] = axis.kp
+                    self._values[_D.format(key)] = axis.kd
         given = {
             **dict(_flattened('control', parameters.control)),
             **dict(_flattened('gains', parameters.gains))}
@@ -65,15 +67,19 @@ class JointControls:
                     'parameter', name, self._values,
                     'those of joints that follow no other' if self._values else '')
         values = self._checked(given)
+        if node is not None:
+            self._declare(node, values)
+        self._obey(values)
+
+    def _declare(self, node: Node, values: Mapping[str, Any]) -> None:
         for kind, description in _DESCRIPTIONS.items():
-            for key in self._joints:
+            for key in self._axes:
                 # gains may be whole numbers
                 descriptor = ParameterDescriptor(
                     description=description, dynamic_typing=kind != _CONTROL,
                     additional_constraints=f'expected {_WORDS if kind == _CONTROL else _GAIN}')
                 name = kind.format(key)
                 node.declare_parameter(name, values[name], descriptor, ignore_override=True)
-        self._obey(values)
         node.add_on_set_parameters_callback(self._set)
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
@@ -87,7 +93,7 @@ class JointControls:
     def _checked(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Give all values with some changed; raises InvalidValueError."""
         values = {**self._values, **changes}
-        for key in self._joints:
+        for key in self._axes:
             control, p, d = (values[kind.format(key)] for kind in (_CONTROL, _P, _D))
             if control not in CONTROLS:
                 raise InvalidValueError(f'parameter {_CONTROL.format(key)!r}', control, _WORDS)
@@ -103,12 +109,12 @@ class JointControls:
 
     def _obey(self, values: Mapping[str, Any]) -> None:
         """Hand to the robots what has changed."""
-        for key, (commands, joint) in self._joints.items():
+        for key, (commands, axis) in self._axes.items():
             names = [kind.format(key) for kind in (_CONTROL, _P, _D)]
             now = [values[name] for name in names]
             if now != [self._values[name] for name in names]:
                 control, p, d = now
-                commands.set_control(joint, control, float(p), float(d))
+                commands.set_control(axis, control, float(p), float(d))
         self._values.update(values)
 
 

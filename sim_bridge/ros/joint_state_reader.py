@@ -7,8 +7,9 @@ import struct
 import sys
 
 import numpy as np
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
+
+from sim_bridge.ros.cdr import deserialize
 
 # CDR: two bytes tell encoding and byte order, two more nothing; then comes the stamp. Numbers lie
 # at multiples of their size, counted from there.
@@ -24,6 +25,7 @@ class JointValues:
     """What a joint state says; the arrays are read-only views of the message."""
 
     time_ns: int
+    frame_id: str
     names: list[str]
     position: np.ndarray
     velocity: np.ndarray
@@ -44,19 +46,22 @@ class JointStateReader:
         self._length = -1
         self._constant: list[tuple[slice, bytes]] = []
         self._blocks: list[tuple[int, int]] = []
+        self._frame_id = ''
         self._names: list[str] = []
 
     def read(self, data: bytes) -> JointValues:
-        """Give what a serialized sensor_msgs/JointState holds."""
+        """Give what a serialized sensor_msgs/JointState holds; raises MalformedMessageError."""
         if len(data) != self._length or any(data[at] != same for at, same in self._constant):
-            message = deserialize_message(data, JointState)
+            message = deserialize(data, JointState)
             if not self._learn(data, message):
                 values = [np.array(getattr(message, field)) for field in _FIELDS]
                 stamp = message.header.stamp
-                return JointValues(_time_ns(stamp.sec, stamp.nanosec), list(message.name), *values)
+                return JointValues(
+                    _time_ns(stamp.sec, stamp.nanosec), message.header.frame_id,
+                    list(message.name), *values)
         values = [np.frombuffer(data, float, count, offset) for offset, count in self._blocks]
         time_ns = _time_ns(*_STAMP.unpack_from(data, _ORIGIN))
-        return JointValues(time_ns, self._names, *values)
+        return JointValues(time_ns, self._frame_id, self._names, *values)
 
     def _learn(self, data: bytes, message: JointState) -> bool:
         """Note where what is; tell whether it is where and as it was expected to be."""
@@ -69,6 +74,7 @@ class JointStateReader:
                 return False
         self._constant = [(at, data[at]) for at in constant]
         self._blocks, self._names, self._length = blocks, list(message.name), len(data)
+        self._frame_id = message.header.frame_id
         return True
 
 

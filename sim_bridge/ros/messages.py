@@ -15,9 +15,10 @@ from typing import Any
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Transform, Twist, WrenchStamped
 import numpy as np
-from rclpy.serialization import serialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+
+from sim_bridge.ros.cdr import serialize_cleanly
 
 # a CDR encapsulation header comes first; a stamp is the first thing in every message here
 STAMP = slice(4, 12)
@@ -52,7 +53,7 @@ class PreparedMessage:
         message: all its blocks, in order, filled with consecutive `marks`. block_sizes: the
         lengths of those blocks.
         """
-        self.buffer = bytearray(serialize_message(message))
+        self.buffer = bytearray(serialize_cleanly(message))
         self._blocks = []
         first = 0
         for size in block_sizes:

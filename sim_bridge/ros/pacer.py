@@ -69,6 +69,7 @@ class Pacer:
         real_time_factor: float = 1.0,
         paused: bool = False,
         idle: Callable[[], None] = lambda: None,
+        is_ready: Callable[[], bool] = lambda: True,
         on_start: Callable[[], None] = lambda: None,
         on_error: Callable[[Exception], None] = lambda error: None,
         clock: Clock | None = None,
@@ -81,12 +82,14 @@ class Pacer:
         real_time_factor: simulated seconds per second; 0 for as fast as possible.
         paused: whether to start paused.
         idle: called about ten times a second while paused.
+        is_ready: whether a tick can be taken; asked again after `wake`, and ten times a second.
         on_start: called on the thread before anything else.
         on_error: called on the thread with what `tick` raised.
         clock: the clock to sleep by; the system's unless given.
         """
         self.statistics = TickStatistics(tick_ns)
         self._tick, self._idle, self._on_start, self._on_error = tick, idle, on_start, on_error
+        self._is_ready = is_ready
         self._clock = SteadyClock() if clock is None else clock
         self._tick_ns = tick_ns
         self._period_ns = 0
@@ -140,6 +143,10 @@ class Pacer:
         self._requests.append(request)
         self._wake.set()
 
+    def wake(self) -> None:
+        """Have `is_ready` asked again soon, from any thread."""
+        self._wake.set()
+
     def pause(self) -> None:
         """Stop ticking. On the physics thread only; from elsewhere `submit(pacer.pause)`."""
         self._is_paused = True
@@ -172,8 +179,16 @@ class Pacer:
                 self._idle()
                 self._clock.wait(self._wake, _IDLE_PERIOD_S)
                 self._wake.clear()
+            elif not self._is_ready():
+                self._await_readiness()
             elif self._is_due():
                 self._tick_now()
+
+    def _await_readiness(self) -> None:
+        """Sleep till `wake`; what this takes beyond the deadline is nobody's lateness."""
+        self._clock.wait(self._wake, _IDLE_PERIOD_S)
+        self._wake.clear()
+        self._deadline_ns = max(self._deadline_ns, self._clock.now_ns())
 
     def _serve_requests(self) -> None:
         while self._requests:

@@ -233,20 +233,7 @@ def declare(
         for name, parameter in node._parameter_overrides.items()
         if name not in _FOREIGN and not name.startswith(_FOREIGN_PREFIXES)
     }
-    blocks = {name: {} for name, spec in known.items() if spec.kind == 'dict'}
-    own = {}
-    for name, value in given.items():
-        block = name.split('.')[0]
-        if block in blocks and name != block:
-            blocks[block][name] = value
-        elif name in known:
-            own[name] = value
-        else:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f' Did you mean {close[0]!r}?' if close else ''
-            node.get_logger().warning(f'unknown parameter {name!r} is ignored.{hint}')
-    nested = {block: _nested(members, block) for block, members in blocks.items()}
-    values = checked(table, {**own, **nested})
+    values, blocks = _sorted_out(table, given, node.get_logger().warning)
 
     for name, spec in known.items():
         if name in blocks and not spec.read_only:
@@ -264,6 +251,38 @@ def declare(
             node.declare_parameter(name, value, descriptor, ignore_override=True)
     _Watcher(node, values, known, on_change)
     return values
+
+
+def from_flat(
+    table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
+) -> Table:
+    """
+    Build a table from parameters as a node has them: members of blocks as 'block.name'.
+
+    warn: takes a text about each name that is not known. Raises InvalidValueError.
+    """
+    return _sorted_out(table, given, warn)[0]
+
+
+def _sorted_out(
+    table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
+) -> tuple[Table, dict[str, dict[str, Any]]]:
+    """Give the table, and by block the given parameters that are members of it."""
+    known = specifications(table)
+    blocks = {name: {} for name, spec in known.items() if spec.kind == 'dict'}
+    own = {}
+    for name, value in given.items():
+        block = name.split('.')[0]
+        if block in blocks and name != block:
+            blocks[block][name] = value
+        elif name in known:
+            own[name] = value
+        else:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f' Did you mean {close[0]!r}?' if close else ''
+            warn(f'unknown parameter {name!r} is ignored.{hint}')
+    nested = {block: _nested(members, block) for block, members in blocks.items()}
+    return checked(table, {**own, **nested}), blocks
 
 
 def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:

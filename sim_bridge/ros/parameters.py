@@ -170,9 +170,9 @@ class SimulatorParameters:
     # commands
     control: dict = parameter(
         {},
-        "How joints are driven, by name: 'effort' (the default), 'velocity', 'position', or "
-        "'servo', with gains; as in control.elbow: servo. In a `world` the namespace of the robot "
-        'comes first: control.left.elbow',
+        "How axes of joints are driven, by name: 'effort' (the default), 'velocity', 'position', "
+        "or 'servo', with gains; as in control.elbow: servo. In a `world` the namespace of the "
+        'robot comes first: control.left.elbow',
         read_only=False,
     )
     gains: dict = parameter(
@@ -180,6 +180,18 @@ class SimulatorParameters:
         "Gains of 'servo', by name of the joint, as in gains.elbow: {p: 100.0, d: 10.0} [N m/rad "
         'or N/m; N m s/rad or N s/m]',
         read_only=False,
+    )
+    lockstep: tuple[str, ...] = parameter(
+        (),
+        "Command sources without whose answer no control step is taken: 'joint_commands', or "
+        "'joint_commands:name' for messages with that header.frame_id. They must bear the stamp "
+        "of the joint_states that they answer; see docs/lockstep.md. [''] for none",
+    )
+    lockstep_timeout: float = parameter(
+        0.0,
+        'Wall time after which a control step is taken without the answers that lack, which is '
+        'counted on /diagnostics; 0 for never',
+        unit='s', low=0.0,
     )
     hold_until_first_command: bool = parameter(
         True, 'Lock all joints until the first command, at start and after ~/reset'
@@ -198,9 +210,35 @@ class SimulatorParameters:
         choices=('zero', 'hold', 'last'),
     )
 
+    track_separation_multiplier: float = parameter(
+        1.0,
+        'By how much more the tracks of a vehicle differ in speed, where cmd_vel turns it, than '
+        'wheels in their places would: long tracks scrub sideways in a curve',
+        low=0.0,
+        above=True,
+    )
+    command_rate: float = parameter(
+        0.0,
+        'Rate at which commands are expected, in simulated time: on /diagnostics they are missed '
+        'where none comes, and late where stamped longer ago. 0: as they come; late is what is '
+        'stamped longer ago than command_timeout',
+        unit='Hz',
+        low=0.0,
+    )
+    trajectory_controllers: dict = parameter(
+        {},
+        "Who takes trajectories, by name, with parameters of ros2_control's "
+        'joint_trajectory_controller: {arm_controller: {joints: [...], constraints: {...}, ...}}; '
+        'see docs/trajectories.md. None for one joint_trajectory_controller of all `joints`',
+    )
+
     # topics
     joint_state_rate: float = parameter(
-        0.0, 'Rate of joint_states in simulated time; 0 for every control step', unit='Hz', low=0.0
+        0.0,
+        'Rate of joint_states, and of multi_dof_joint_states, in simulated time; 0 for every '
+        'control step',
+        unit='Hz',
+        low=0.0,
     )
     clock_rate: float = parameter(
         200.0, 'Rate of /clock in simulated time; 0 for every control step', unit='Hz', low=0.0
@@ -210,14 +248,41 @@ class SimulatorParameters:
     )
     object_state_rate: float = parameter(
         100.0,
-        'Rate of object_states, and of /tf, in simulated time; 0 for every control step',
+        'Rate of object_states in simulated time; 0 for every control step',
         unit='Hz',
         low=0.0,
     )
+    odom_rate: float = parameter(
+        0.0,
+        'Rate of odom, of robots with a free base, in simulated time; 0 for every control step',
+        unit='Hz',
+        low=0.0,
+    )
+    odom_frame: str = parameter(
+        'odom', 'Frame that odom and /tf tell the base of a robot in; it coincides with world'
+    )
+    frame_prefix: str = parameter(
+        '',
+        'Comes before the names of all frames of robots, as in robot_state_publisher; robots of a '
+        '`world` have their namespace and a slash after it',
+    )
     publish_tf: bool = parameter(
         False,
-        'Publish where objects and root links are on /tf, too; needs tf2_msgs, which comes with '
-        'ROS 2 but not as a wheel',
+        'Publish odom -> base of free robots, and where objects and fixed robots are in world, on '
+        '/tf and /tf_static; needs tf2_msgs, which comes with ROS 2 but not as a wheel',
+    )
+    publish_link_tf: bool = parameter(
+        False,
+        'With publish_tf, publish all links of robots, too: no robot_state_publisher is needed '
+        'then, nor wanted',
+    )
+    publish_world_tf: bool = parameter(
+        True,
+        'With publish_tf, publish world -> odom on /tf_static; switch off where something else, '
+        'such as a localizer, gives odom its parent',
+    )
+    tf_rate: float = parameter(
+        100.0, 'Rate of /tf in simulated time; 0 for every control step', unit='Hz', low=0.0
     )
     marker_rate: float = parameter(
         30.0,
@@ -236,6 +301,24 @@ class SimulatorParameters:
     )
     diagnostics_rate: float = parameter(
         1.0, 'Rate of /diagnostics in real time; 0 for none', unit='Hz', low=0.0, high=100.0
+    )
+
+    # recording
+    record: str = parameter(
+        '',
+        'Folder of a bag (rosbag2, MCAP) to record all topics and commands to; it must not exist. '
+        'Empty for none; see docs/recording.md',
+    )
+    record_topics: tuple[str, ...] = parameter(
+        (),
+        "Topics to record, as regular expressions of which one must match; [''] for all",
+    )
+    record_hash_period: float = parameter(
+        1.0,
+        'Simulated time between two state hashes in the bag, by which `sim_bridge replay` proves '
+        'itself; each takes about 0.2 ms',
+        unit='s',
+        low=0.001,
     )
 
     def __post_init__(self) -> None:

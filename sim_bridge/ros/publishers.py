@@ -9,7 +9,7 @@ from typing import Any, Protocol, TYPE_CHECKING
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Imu
 
 import sim_bridge as sb
 from sim_bridge.errors import InvalidValueError
@@ -18,15 +18,13 @@ from sim_bridge.ros.messages import (
     ClockMessage,
     diagonal_covariance,
     ImuMessage,
-    JointStateMessage,
     pack_stamp,
     PreparedMessage,
     WrenchMessage,
 )
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
+    from sim_bridge.ros.sinks import Sink
     from sim_bridge.sensors.devices import Device
 
 
@@ -65,27 +63,27 @@ class Stream:
     """
     One topic.
 
-    The message is filled only while somebody subscribes. Asking the middleware costs as much as
+    The message is filled only while it reaches anybody. Asking the middleware costs as much as
     filling, so it is asked now and then (`refresh`) and not for every message.
     """
 
     def __init__(
         self,
-        node: Node,
+        sink: Sink,
         topic: str,
         message_type: type,
         message: Stampable,
         fill: Callable[[], None] = lambda: None,
-        qos: Any = topics.STATE_QOS,
+        *,
+        rate_hz: float,
     ) -> None:
         """
-        Create the publisher.
+        Open the topic.
 
-        message: what is published. fill: brings it up to date.
+        message: what is published. fill: brings it up to date. rate_hz: how often [Hz], which
+        decides how much is kept for those who are slow to take it.
         """
-        self._publisher = node.create_publisher(
-            message_type, topic, qos, qos_overriding_options=topics.overridable()
-        )
+        self._outlet = sink.open(topic, message_type, topics.stream_qos(rate_hz))
         self._message, self._fill = message, fill
         self.is_wanted = False
         self.refresh()
@@ -93,17 +91,17 @@ class Stream:
     @property
     def topic(self) -> str:
         """Name of the topic with its namespace."""
-        return self._publisher.topic_name
+        return self._outlet.topic
 
     def refresh(self) -> None:
-        """Look whether anybody subscribes."""
-        self.is_wanted = self._publisher.get_subscription_count() > 0
+        """Look whether messages reach anybody."""
+        self.is_wanted = self._outlet.is_wanted()
 
     def publish(self, stamp: bytes) -> None:
         """Publish the present readings with this stamp (see `messages.pack_stamp`)."""
         if self.is_wanted:
             self._fill()
-            self._publisher.publish(self._message.stamped(stamp))
+            self._outlet.publish(self._message.stamped(stamp))
 
 
 @dataclass
@@ -133,45 +131,31 @@ class SensorStreams:
         self.published_step = self.device.sample_step
 
 
-def clock_stream(node: Node) -> Stream:
+def clock_stream(sink: Sink, rate_hz: float) -> Stream:
     """Make the stream of /clock."""
-    return Stream(node, '/clock', Clock, ClockMessage(), qos=topics.CLOCK_QOS)
+    return Stream(sink, '/clock', Clock, ClockMessage(), rate_hz=rate_hz)
 
 
-def joint_state_stream(node: Node, prefix: str, robot: sb.Robot) -> Stream:
-    """
-    Make the stream of joint_states: position, velocity and effort of all one-axis joints.
-
-    Effort is what drives a joint: what is commanded and what its motor gave in the last step.
-    """
-    message = JointStateMessage(list(robot.joint_names))
-
-    def fill() -> None:
-        message.position[:] = robot.q
-        message.velocity[:] = robot.dq
-        message.effort[:] = robot.u
-        message.effort += robot.motor_efforts
-
-    return Stream(node, f'{prefix}joint_states', JointState, message, fill)
-
-
-def sensor_streams(node: Node, prefix: str, robot: sb.Robot, truth: bool) -> list[SensorStreams]:
+def sensor_streams(
+    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, truth: bool
+) -> list[SensorStreams]:
     """
     Make the streams of all sensors of a robot.
 
-    prefix: of topics, and of the frames that messages name. truth: publish the noise-free twin of
-    every sensor, not only of those whose description asks for it. Raises InvalidValueError if two
-    sensors would publish on one topic.
+    prefix: of topics. frame_prefix: of the frames that messages name. truth: publish the
+    noise-free twin of every sensor, not only of those whose description asks for it. Raises
+    InvalidValueError if two sensors would publish on one topic.
     """
     imus = robot.devices(sb.ImuSensor)
     inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
     channels = [
-        (device, [_wrench_channel(device, prefix)]) for device in robot.devices(sb.ForceSensor)]
+        (device, [_wrench_channel(device, frame_prefix)])
+        for device in robot.devices(sb.ForceSensor)]
     channels += [
         (imu, [
-            _imu_channel(imu, prefix),
-            _gyro_channel(imu.gyro, prefix),
-            _accel_channel(imu.accelerometer, prefix),
+            _imu_channel(imu, frame_prefix),
+            _gyro_channel(imu.gyro, frame_prefix),
+            _accel_channel(imu.accelerometer, frame_prefix),
         ])
         for imu in imus
     ]
@@ -180,8 +164,8 @@ def sensor_streams(node: Node, prefix: str, robot: sb.Robot, truth: bool) -> lis
         (sb.AccelerationSensor, _accel_channel),
     ):
         alone = [device for device in robot.devices(kind) if id(device) not in inside_imus]
-        channels += [(device, [channel(device, prefix)]) for device in alone]
-    found = [_streams(node, prefix, device, of_device, truth) for device, of_device in channels]
+        channels += [(device, [channel(device, frame_prefix)]) for device in alone]
+    found = [_streams(sink, prefix, device, of_device, truth) for device, of_device in channels]
     _check_distinct(found)
     return found
 
@@ -201,7 +185,7 @@ class _Channel:
 
 
 def _streams(
-    node: Node, prefix: str, device: Device, channels: list[_Channel], truth: bool
+    sink: Sink, prefix: str, device: Device, channels: list[_Channel], truth: bool
 ) -> SensorStreams:
     streams = []
     for index, channel in enumerate(channels):
@@ -210,10 +194,14 @@ def _streams(
         given = device.description.topic if index == 0 else ''
         topic = given or f'{topics.topic_name(device.name)}/{channel.suffix}'
         topic = topic if topic.startswith('/') else prefix + topic
-        streams.append(Stream(node, topic, channel.message_type, *channel.make(False)))
+        streams.append(Stream(
+            sink, topic, channel.message_type, *channel.make(False),
+            rate_hz=device.update_rate))
         if truth or device.description.truth:
             twin = channel.make(True)
-            streams.append(Stream(node, f'{topic}/truth', channel.message_type, *twin))
+            streams.append(Stream(
+                sink, f'{topic}/truth', channel.message_type, *twin,
+                rate_hz=device.update_rate))
     return SensorStreams(device, tuple(streams))
 
 

@@ -2,129 +2,252 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+import functools
 from typing import Any, TYPE_CHECKING
 
 from geometry_msgs.msg import Twist
+from rclpy.logging import get_logger
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from trajectory_msgs.msg import JointTrajectory
 
-from sim_bridge.errors import SimBridgeError
+from sim_bridge.errors import InvalidValueError, MalformedMessageError, SimBridgeError, StateError
 from sim_bridge.ros import topics
+from sim_bridge.ros.arrivals import Message
+from sim_bridge.ros.cdr import deserialize
 from sim_bridge.ros.commands import RobotCommands
+from sim_bridge.ros.follow_joint_trajectory import FollowJointTrajectory
 from sim_bridge.ros.joint_state_reader import JointStateReader
+from sim_bridge.ros.joint_states import JointStates
 from sim_bridge.ros.loading import commandable_joints
-from sim_bridge.ros.publishers import joint_state_stream, Rate, sensor_streams
+from sim_bridge.ros.odometry import odometry_stream
+from sim_bridge.ros.publishers import Rate, sensor_streams
+from sim_bridge.ros.topic_based_hardware import hardware_of
 from sim_bridge.ros.tracked_drive import TrackedDrive
+from sim_bridge.ros.trajectories import Trajectories
+from sim_bridge.ros.trajectory_controllers import controllers_of
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
     from sim_bridge.ros.loading import LoadedRobot
+    from sim_bridge.ros.lockstep import Lockstep
     from sim_bridge.ros.parameters import SimulatorParameters
+    from sim_bridge.ros.publishers import Stream
+    from sim_bridge.ros.sinks import Sink
+
+
+# the one whose messages say which joint_states they answer
+STAMPED_TOPIC = 'joint_commands'
+
+
+@dataclass(frozen=True)
+class CommandTopic:
+    """A topic that commands come on: its full name is known to the graph only."""
+
+    name: str
+    message_type: type
+    take: Callable[[bytes], None]
 
 
 class RobotInterface:
-    """Publishes a robot's state after every control step; hands it commands before the next."""
+    """
+    Publishes a robot's state after every control step; hands it commands before the next.
+
+    `command_topics` are those it takes commands on, which come from the graph (`listen`), or from
+    wherever serialized messages are had.
+    """
 
     def __init__(
-        self, node: Node, loaded: LoadedRobot, parameters: SimulatorParameters
+        self, sink: Sink, loaded: LoadedRobot, parameters: SimulatorParameters,
+        all_joints: Sequence[str],
     ) -> None:
         """
-        Create all topics of the robot, within its namespace in that of the node.
+        Open all topics of the robot, within its namespace.
 
-        Raises UnknownNameError for a joint that it does not have.
+        all_joints: of all robots, which parameters may name. Raises UnknownNameError for a joint
+        that it does not have.
         """
         self.robot = robot = loaded.robot
-        self._node, self._world = node, robot.world
+        self._world = robot.world
         self.prefix = prefix = loaded.prefix
+        self._hardware = hardware_of(robot, prefix)
         self.commands = RobotCommands(
             robot,
             loaded.joints or commandable_joints(robot),
             timeout_ns=round(parameters.command_timeout * 1e9),
             timeout_policy=parameters.command_timeout_policy,
             hold_until_first=parameters.hold_until_first_command,
+            parameter_prefix=prefix.replace('/', '.'),
+            period_ns=round(1e9 / parameters.command_rate) if parameters.command_rate else 0,
         )
-        self._joint_state_rate = Rate(parameters.joint_state_rate)
-        self._joint_states = joint_state_stream(node, prefix, robot)
-        self._sensors = sensor_streams(node, prefix, robot, parameters.publish_truth)
+        state_topic = self._hardware.states_topic if self._hardware is not None else ''
+        self._joint_states = JointStates(
+            sink, prefix, robot, parameters.joint_state_rate or parameters.rate, state_topic)
+        frame_prefix = parameters.frame_prefix + prefix
+        self._sensors = sensor_streams(
+            sink, prefix, frame_prefix, robot, parameters.publish_truth)
+        self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters)
+        self._odometry_rate = Rate(parameters.odom_rate)
         if parameters.publish_robot_description:
-            latched = node.create_publisher(
-                String, f'{prefix}robot_description', topics.LATCHED_QOS
-            )
+            latched = sink.open(f'{prefix}robot_description', String, topics.LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
-        self._reader = JointStateReader()
-        self._subscribe(f'{prefix}joint_commands', JointState, self._take_joint_state, raw=True)
-        self._subscribe(f'{prefix}effort_controller/commands', Float64MultiArray, self._take_array)
-        self._drive = TrackedDrive(robot)
+        self._reader, self._hardware_reader = JointStateReader(), JointStateReader()
+        self.lockstep: Lockstep | None = None
+        """What commands go through on their way in lockstep."""
+        self._stamp_reader = JointStateReader()
+        self._logger = get_logger('sim_bridge')
+        self.command_topics: list[CommandTopic] = []
+        self._actions: list[FollowJointTrajectory] = []
+        self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
+        self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
+        self._drive = TrackedDrive(robot, parameters.track_separation_multiplier)
         if self._drive.is_possible:
-            self._subscribe(f'{prefix}cmd_vel', Twist, self._take_twist)
+            self._accept('cmd_vel', Twist, self._take_twist)
+        if self._hardware is not None and self._hardware.commands_topic:
+            self._accept(self._hardware.commands_topic, JointState, self._take_from_hardware)
+        joints = self.commands.joint_names
+        self.trajectories = Trajectories(robot, self.commands, controllers_of(
+            parameters.trajectory_controllers, joints, all_joints))
+        for controller in self.trajectories.controllers:
+            self._accept(
+                f'{controller.name}/joint_trajectory', JointTrajectory,
+                functools.partial(self.trajectories.take_message, controller))
         self.restart()
 
     @property
     def topics(self) -> list[str]:
         """Names of all topics that readings are published on."""
-        streams = [self._joint_states, *(s for sensor in self._sensors for s in sensor.streams)]
-        return [stream.topic for stream in streams]
+        return [stream.topic for stream in self._streams()]
 
     def refresh(self) -> None:
         """Look which topics somebody subscribes to."""
-        self._joint_states.refresh()
-        for sensor in self._sensors:
-            for stream in sensor.streams:
-                stream.refresh()
+        for stream in self._streams():
+            stream.refresh()
 
     def publish(self, time_ns: int, stamp: bytes) -> None:
         """Publish what is due at this simulated time [ns], which `stamp` holds packed."""
-        if self._joint_state_rate.is_due(time_ns):
-            self._joint_states.publish(stamp)
+        if self._joint_states.publish(time_ns, stamp) and self.lockstep is not None:
+            self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+        if self._odometry is not None and self._odometry_rate.is_due(time_ns):
+            self._odometry.publish(stamp)
         step, time_step_ns = self._world.step_count, self._world.time_step_ns
         for sensor in self._sensors:
             sensor.publish(step, time_step_ns, stamp)
 
+    def ask_again(self, time_ns: int, stamp: bytes) -> None:
+        """Publish the present state for those who are waited for in lockstep."""
+        self._joint_states.repeat(stamp)
+        self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+
     def restart(self) -> None:
         """Begin anew with the robot as the world has reset it: no command yet."""
         self.commands.restart()
-        self._joint_state_rate.restart(self._world.step_count * self._world.time_step_ns)
+        self.trajectories.restart()
+        self._joint_states.restart()
+        self._odometry_rate.restart(self._world.step_count * self._world.time_step_ns)
         for sensor in self._sensors:
             sensor.restart()
 
-    def _subscribe(
-        self, topic: str, message_type: type, callback: Callable[[Any], None], raw: bool = False
-    ) -> None:
-        self._node.create_subscription(
-            message_type,
-            topic,
-            callback,
-            topics.COMMAND_QOS,
-            qos_overriding_options=topics.overridable(),
-            raw=raw,
-        )
+    def listen(self, node: Node) -> None:
+        """Take commands from the graph from now on."""
+        self._logger = self.trajectories.logger = node.get_logger()
+        for topic in self.command_topics:
+            node.create_subscription(
+                topic.message_type,
+                topic.name,
+                topic.take,
+                topics.COMMAND_QOS,
+                qos_overriding_options=topics.overridable(),
+                raw=True,
+            )
+        actions = topics.optional_messages('control_msgs', 'action')
+        if actions is not None:
+            for controller in self.trajectories.controllers:
+                name = f'{self.prefix}{controller.name}/follow_joint_trajectory'
+                self._actions.append(FollowJointTrajectory(
+                    node, actions.FollowJointTrajectory, name, self.trajectories, controller))
+
+    def _streams(self) -> list[Stream]:
+        return [
+            *self._joint_states.streams,
+            *([self._odometry] if self._odometry is not None else []),
+            *(stream for sensor in self._sensors for stream in sensor.streams)]
+
+    def _accept(self, name: str, message_type: type, take: Callable[[Any], None]) -> None:
+        """Take commands on a topic; what makes no sense is complained of and counted."""
+        full_name = name if name.startswith('/') else self.prefix + name
+
+        def attempt(data: bytes) -> None:
+            if self.commands.on_apply is not None:
+                self.commands.source = Message(full_name, data)
+            try:
+                take(data)
+            except SimBridgeError as err:
+                # of what could be read, the commands themselves keep count
+                self.commands.counts.rejected += isinstance(err, MalformedMessageError)
+                self._complain(name, err)
+            finally:
+                self.commands.source = None
+
+        def receive(data: bytes) -> None:
+            if self.lockstep is None:
+                attempt(data)
+            else:
+                self._hold_back(name, data, attempt)
+
+        self.command_topics.append(CommandTopic(full_name, message_type, receive))
+
+    def _hold_back(self, name: str, data: bytes, attempt: Callable[[bytes], None]) -> None:
+        """Hand a command to the lockstep, which takes only what says which state it answers."""
+        try:
+            if name != STAMPED_TOPIC:
+                raise StateError(
+                    f'commands on {self.prefix}{name} have no stamp to tell which state they '
+                    f'answer, as lockstep asks for. Send them on {self.prefix}{STAMPED_TOPIC}')
+            command = self._stamp_reader.read(data)
+            self.lockstep.offer(
+                self.prefix + name, command.frame_id, command.time_ns, lambda: attempt(data))
+        except SimBridgeError as err:
+            self.commands.counts.rejected += 1
+            self._complain(name, err)
 
     def _take_joint_state(self, data: bytes) -> None:
         command = self._reader.read(data)
-        try:
-            self.commands.accept_named(
-                command.names, command.position, command.velocity, command.effort)
-        except SimBridgeError as err:
-            self._complain('joint_commands', err)
+        if self._hardware is not None and self._hardware.is_from(command):
+            self.commands.accept_fitting(self._hardware.parts(command), command.time_ns)
+            return
+        self.commands.accept_named(
+            command.names, command.position, command.velocity, command.effort, command.time_ns)
 
-    def _take_array(self, message: Float64MultiArray) -> None:
-        try:
-            self.commands.accept_ordered(message.data)
-        except SimBridgeError as err:
-            self._complain('effort_controller/commands', err)
+    def _take_from_hardware(self, data: bytes) -> None:
+        command = self._hardware_reader.read(data)
+        self.commands.accept_fitting(self._hardware.parts(command), command.time_ns)
 
-    def _take_twist(self, message: Twist) -> None:
-        linear, angular = message.linear, message.angular
+    def _take_array(self, data: bytes) -> None:
+        self.commands.accept_ordered(deserialize(data, Float64MultiArray).data)
+
+    def _take_twist(self, data: bytes) -> None:
+        twist = deserialize(data, Twist)
+        linear, angular = twist.linear, twist.angular
         speeds = self._drive.speeds(linear.x, linear.y, angular.z)
-        try:
-            self.commands.accept_named(self._drive.names, velocity=speeds)
-        except SimBridgeError as err:
-            self._complain('cmd_vel', err)
+        self.commands.accept_named(self._drive.names, velocity=speeds)
 
     def _complain(self, topic: str, err: Exception) -> None:
         count = self.commands.counts.rejected
-        self._node.get_logger().warning(
+        self._logger.warning(
             f'command on {topic} rejected ({count} so far): {err}', throttle_duration_sec=1.0
         )
+
+
+def check_distinct(topic_names: Iterable[str]) -> None:
+    """Raise InvalidValueError where two robots would take commands on one topic."""
+    seen: set[str] = set()
+    for name in topic_names:
+        if name in seen:
+            raise InvalidValueError(
+                'command topic', name, 'one of its own for each robot; in ros2_control set '
+                'joint_commands_topic and joint_states_topic of each hardware')
+        seen.add(name)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.ros.axes import running_crawlers
+
 if TYPE_CHECKING:
     from sim_bridge.robot import Robot
 
@@ -19,14 +21,21 @@ class TrackedDrive:
 
     A track that stands on the ground drives its place on the robot along axis × up. There it gets
     the speed of that place, as if nothing slid. So two tracks along x turn like two wheels do;
-    since long ones scrub sideways, the vehicle itself turns slower.
+    since long ones scrub sideways, the vehicle itself turns slower, unless a multiplier makes up
+    for it (that of ros2_controllers' diff_drive_controller for its wheels).
     """
 
-    def __init__(self, robot: Robot):
-        """Take the places of the tracks from the robot as it stands now, upright."""
-        crawlers = [] if robot.fixed_base else [c for c in robot.crawlers if c.link.geometries]
+    def __init__(self, robot: Robot, separation_multiplier: float = 1.0):
+        """
+        Take the places of the tracks from the robot as it stands now, upright.
+
+        separation_multiplier: how much further apart wheels would have to be that turn the vehicle
+        as its tracks do.
+        """
+        crawlers = [] if robot.fixed_base else running_crawlers(robot)
         self.names = [crawler.name for crawler in crawlers]
         self._matrix = np.array([_row(robot, crawler) for crawler in crawlers]).reshape(-1, 3)
+        self._matrix[:, 2] *= separation_multiplier
 
     @property
     def is_possible(self) -> bool:

@@ -107,6 +107,8 @@ class Noise:
             for axis, model in enumerate(models)
             if model.dynamic_bias_stddev > 0.0 and model.dynamic_bias_correlation_time > 0.0
         ]
+        self.is_silent = all(model is _NO_NOISE for model in models)
+        """Whether measured values are the true ones."""
         # what is added to the value does not depend on it, or on dt: a whole block of it is made
         # at once
         self._is_plain = not self._drifts and not any(self._steps)
@@ -114,11 +116,6 @@ class Noise:
         self._draws: list[list[float]] = []
         self._decay: dict[float, list[tuple[int, float, float]]] = {}
         self.reset(seed)
-
-    @property
-    def is_silent(self) -> bool:
-        """Whether measured values are the true ones."""
-        return all(model is _NO_NOISE for model in self._models)
 
     @property
     def stddev(self) -> np.ndarray:

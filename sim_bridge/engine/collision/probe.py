@@ -27,7 +27,11 @@ def measure_convex_pair(table, a, b):
     """Measure two convex geometries, as `narrow.distance`; quicker to compile than the other."""
     geometry, scratch = open_geometry(table), open_collision(table)
     place_all(table)
-    return convex_distance(geometry, scratch, a, b)
+    return distance(
+        geometry, a, b,
+        (load_m(scratch.pose, a, 0), load3(scratch.pose, a, 9)),
+        (load_m(scratch.pose, b, 0), load3(scratch.pose, b, 9)),
+        scratch.expand_point, scratch.expand_plane, scratch.expand_face)
 
 
 @entry
@@ -36,26 +40,6 @@ def measure_pair(table, a, b):
     geometry, scratch = open_geometry(table), open_collision(table)
     place_all(table)
     return measure(geometry, a, b, scratch.pose, scratch)
-
-
-@entry
-def convex_gaps(table, pair, gap_out):
-    """Measure pairs (np, 2) of convex geometries: signed distances (np,) [m]."""
-    geometry, scratch = open_geometry(table), open_collision(table)
-    place_all(table)
-    for row in range(pair.shape[0]):
-        gap, _, _, _ = convex_distance(geometry, scratch, pair[row, 0], pair[row, 1])
-        gap_out[row] = gap
-
-
-@kernel
-def convex_distance(geometry, scratch, a, b):
-    """Measure two convex geometries where `place_all` put them."""
-    return distance(
-        geometry, a, b,
-        (load_m(scratch.pose, a, 0), load3(scratch.pose, a, 9)),
-        (load_m(scratch.pose, b, 0), load3(scratch.pose, b, 9)),
-        scratch.expand_point, scratch.expand_plane, scratch.expand_face)
 
 
 @kernel

@@ -174,13 +174,12 @@ def set_axis_row(loops, h, axis, square, work):
     """
     Decide what an axis demands in its mode: a row of the basis, or an effort that is known.
 
-    square: of its whitened row. Where its effort falls with the velocity it is a row that yields.
+    square: of its whitened row; 0 where all that it moves is locked, which feels its effort still.
+    Where its effort falls with the velocity it is a row that yields.
     """
     row, mode, law = loops.size[ROWS] + axis, work.mode[axis], work.law[axis]
     work.active[row], work.softness[row], work.impulse[row] = 0, 0.0, 0.0
     work.inertia[axis] = 1.0 / square if square > 0.0 else 0.0
-    if square == 0.0:
-        return
     if mode >= LOCKED:
         work.active[row] = 1
         work.error[row] = locked_velocity(law, mode)

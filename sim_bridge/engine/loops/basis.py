@@ -98,10 +98,14 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
             size = torques if loops.kind[row] == DOT else forces
             work.active[row] = 1
         if work.active[row] != 0:
-            work.scale[row] = 1.0 / size if size > 0.0 else 0.0
             if row >= hard and work.softness[row] > 0.0:
-                work.vector[nv + row - hard] = math.sqrt(work.softness[row])
+                own_size = math.sqrt(work.softness[row])
+                work.vector[nv + row - hard] = own_size
                 last = nv + row - hard + 1
+                if size == 0.0:
+                    # all that it pulls at is locked, and it alone yields
+                    size = own_size
+            work.scale[row] = 1.0 / size if size > 0.0 else 0.0
             least = _DEPENDENT if number < 0 else _POWERLESS
             left = make_orthonormal(row, least, first, last, work)
             work.counts[LOST] += left != _SOMETHING

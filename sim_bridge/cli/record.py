@@ -1,0 +1,116 @@
+"""`sim_bridge record`: simulate without a graph, into a bag, as fast as it goes."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+import sys
+import time
+
+from sim_bridge.cli.console import Console
+from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.errors import InvalidValueError, RecordingError, SimulationError
+from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
+
+FAILED = 1
+
+_EPILOG = """\
+for example:
+  sim_bridge record arm -o swing --duration 10 -p hold_until_first_command:=false
+  sim_bridge record --world config/world_table.yaml -o drop --duration 3
+  sim_bridge record arm -o driven --duration 5 --commands efforts.csv -p publish_truth:=true
+
+A table of commands has a column `time` [s] and one for each joint: `elbow` or
+`elbow.effort`, `elbow.velocity`, `elbow.position`; `left/elbow` of the robot with
+namespace left. Of a bag the messages on the robots' command topics are taken.
+A bag that is full of a disk's last space is readable; the exit code is 1 then.
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction) -> None:
+    """Add this verb to the command line."""
+    parser = subparsers.add_parser(
+        'record',
+        help='simulate straight into a bag, without a ROS graph',
+        description='Simulate as fast as possible and without a ROS graph; record what the node '
+        'would have published, and the commands, to a bag (rosbag2, MCAP).',
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        'robot', nargs='?',
+        help='name of a shipped robot, or a URDF or xacro file (default: '
+        f'{DEFAULT_ROBOT}, or none with --world)')
+    parser.add_argument(
+        '-o', '--output', metavar='BAG', required=True, help='folder to make; must not exist')
+    parser.add_argument(
+        '--duration', type=float, metavar='S', required=True, help='simulated time [s]')
+    parser.add_argument(
+        '--commands', metavar='FILE', help='commands: a .csv table, or a bag')
+    parser.add_argument(
+        '--world', metavar='FILE', help='scene file: ground, objects, materials and robots')
+    parser.add_argument('--params', metavar='FILE', help='YAML file with parameters of the node')
+    parser.add_argument(
+        '-p', '--parameter', action='append', default=[], metavar='NAME:=VALUE',
+        help='a parameter of the node; may be repeated')
+    parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
+    parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of all topics')
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """
+    Record; give the exit code.
+
+    Raises MissingRosError, or another SimBridgeError for what is wrong with what was given.
+    """
+    require_ros('sim_bridge record')
+    set_prefix()
+    if not 0.0 < args.duration < float('inf'):
+        raise InvalidValueError('--duration', args.duration, 'a time above 0 [s]')
+    from sim_bridge.ros.bag.offline import OfflineRun
+
+    console = Console(sys.stdout)
+    commands = Path(args.commands) if args.commands else None
+    recording = OfflineRun(_parameters(args, console), args.namespace, commands)
+    begun = time.monotonic()
+
+    def show(time_s: float) -> None:
+        factor = time_s / (time.monotonic() - begun)
+        console.status(f'{time_s:.1f} s simulated | {factor:.1f} x real time')
+
+    try:
+        state_hash = recording.run(args.duration, show)
+    except (RecordingError, SimulationError) as err:
+        console.end_status()
+        print(f'sim_bridge record: {err}', file=sys.stderr)
+        return FAILED
+    console.end_status()
+    took, recorder = time.monotonic() - begun, recording.recorder
+    console.line(
+        f'{args.output}: {args.duration:g} s in {took:.1f} s ({args.duration / took:.1f} x real '
+        f'time), {recorder.message_count} messages, {recorder.byte_count / 1e6:.1f} MB, '
+        f'{recording.commands} commands, state hash {state_hash}')
+    return 0
+
+
+def _parameters(args: argparse.Namespace, console: Console) -> object:
+    """Gather parameters as `sim_bridge run` does: beside the robot, file, then words."""
+    from sim_bridge.ros.parameter_files import parameter_in, parameters_in
+    from sim_bridge.ros.parameter_table import from_flat
+    from sim_bridge.ros.parameters import SimulatorParameters
+
+    node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
+    robot = args.robot or ('' if args.world else DEFAULT_ROBOT)
+    beside = parameter_file_beside(robot) if robot else None
+    values: dict[str, object] = {}
+    for file in (beside, args.params):
+        if file is not None:
+            values.update(parameters_in(file, node))
+    given = {'world': args.world, 'robot': args.robot, 'rate': args.rate}
+    values.update({name: value for name, value in given.items() if value is not None})
+    values.update(map(parameter_in, args.parameter))
+    values['record'] = os.fspath(args.output)
+    return from_flat(SimulatorParameters, values, lambda text: console.line(f'warning: {text}'))

@@ -1,0 +1,58 @@
+"""What comes in for a robot, from the executor's thread to the physics thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Message(NamedTuple):
+    """A command as it came: the name of its topic, and its bytes."""
+
+    topic: str
+    data: bytes
+
+
+class ControlChange(NamedTuple):
+    """The arguments of `RobotCommands.set_control`."""
+
+    axis: str
+    control: str
+    kp: float
+    kd: float
+
+
+class InputNote(NamedTuple):
+    """Anything else that came: what kind it is, and values that JSON can hold."""
+
+    kind: str
+    values: dict[str, Any]
+
+
+Arrival = Message | ControlChange | InputNote
+
+# does what was asked for, on the physics thread
+Request = Callable[[], None]
+
+
+class Following(Protocol):
+    """What commands joints by itself, step by step, until others do."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it commands any joint, or will."""
+
+    def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
+        """Leave joints to who commanded their positions or velocities, or their efforts."""
+
+    def take_rest(self) -> None:
+        """Hold joints whose commands have ceased."""
+
+    def refresh(self, changed: Iterable[str]) -> None:
+        """Take note that the control of joints was set."""
+
+    def restart(self) -> None:
+        """Give all joints back."""

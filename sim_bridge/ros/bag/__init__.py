@@ -1,0 +1,1 @@
+"""Bags: what a simulator publishes and takes, written to rosbag2 files and read from them."""

@@ -1,0 +1,143 @@
+"""The sink that records: each outlet is a topic of a bag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import re
+from typing import Any, TYPE_CHECKING
+
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.ros.bag.definitions import type_hash, type_name
+from sim_bridge.ros.bag.metadata import Topic
+from sim_bridge.ros.bag.qos import to_yaml
+from sim_bridge.ros.cdr import serialize_cleanly
+
+if TYPE_CHECKING:
+    from rclpy.qos import QoSProfile
+
+    from sim_bridge.ros.bag.recorder import Recorder
+    from sim_bridge.ros.sinks import Outlet
+
+
+class BagSink:
+    """
+    A bag as a sink.
+
+    Messages are recorded under the time that `begin` told last. Bags are read in the order of
+    times, so time never goes back in one: after a reset of the clock it goes on from where it was.
+    """
+
+    def __init__(
+        self, recorder: Recorder, namespace: str = '', selection: Sequence[str] = ()
+    ) -> None:
+        """
+        Record into the bag of a recorder.
+
+        namespace: of relative names. selection: regular expressions, one of which the full name of
+        a topic must match to be recorded; () for all. Raises InvalidValueError for what is none.
+        """
+        self.recorder = recorder
+        self.names: dict[str, str] = {}
+        """By full name the one that each topic was opened with."""
+        self._namespace = namespace
+        self._selection = [_compiled(expression) for expression in selection]
+        self._given_ns = self._offset_ns = 0
+        self.is_paused = False
+        self.time_ns = 1
+        """Present time of the bag [ns]."""
+
+    def open(
+        self, topic: str, message_type: type, qos: QoSProfile, full_name: str | None = None
+    ) -> Outlet:
+        """
+        Announce a topic.
+
+        full_name: what the graph makes of its name; None where there is no graph.
+        """
+        name = full_name or absolute(topic, self._namespace)
+        if self._selection and not any(each.search(name) for each in self._selection):
+            return _Nowhere(name)
+        return _Published(*self._announced(topic, message_type, qos, name))
+
+    def record(
+        self, topic: str, message_type: type, qos: QoSProfile, full_name: str | None = None
+    ) -> Outlet:
+        """Announce a topic of what comes in; recorded whatever is selected, also while paused."""
+        name = full_name or absolute(topic, self._namespace)
+        return _Channel(*self._announced(topic, message_type, qos, name))
+
+    def _announced(
+        self, topic: str, message_type: type, qos: QoSProfile, name: str
+    ) -> tuple[BagSink, str, int]:
+        self.names[name] = topic
+        kind = type_name(message_type)
+        channel = self.recorder.add_topic(Topic(name, kind, type_hash(kind), to_yaml(qos)))
+        return self, name, channel
+
+    def begin(self, time_ns: int) -> None:
+        """Take note of the simulated time [ns]."""
+        if time_ns < self._given_ns:
+            self._offset_ns = self.time_ns
+        self._given_ns = time_ns
+        self.time_ns = self._offset_ns + time_ns
+        self.is_paused = False
+
+    def pause(self) -> None:
+        """Record nothing of what is published until the next step begins."""
+        self.is_paused = True
+
+
+class _Channel:
+    """An outlet to a topic of a bag."""
+
+    def __init__(self, sink: BagSink, topic: str, channel: int) -> None:
+        self.topic, self._sink, self._channel = topic, sink, channel
+        self._write = sink.recorder.write
+        self._count = 0
+
+    def is_wanted(self) -> bool:
+        return self._sink.recorder.is_open
+
+    def publish(self, message: Any) -> None:
+        data = message if isinstance(message, bytes) else serialize_cleanly(message)
+        self._write(self._channel, self._count, self._sink.time_ns, data)
+        self._count += 1
+
+
+class _Published(_Channel):
+    """An outlet to a topic of what is published."""
+
+    def publish(self, message: Any) -> None:
+        sink = self._sink
+        if not sink.is_paused:
+            data = message if isinstance(message, bytes) else serialize_cleanly(message)
+            self._write(self._channel, self._count, sink.time_ns, data)
+            self._count += 1
+
+
+class _Nowhere:
+    """The outlet of a topic that is not recorded."""
+
+    def __init__(self, topic: str) -> None:
+        self.topic = topic
+
+    def is_wanted(self) -> bool:
+        return False
+
+    def publish(self, message: Any) -> None:
+        """Drop it."""
+
+
+def absolute(topic: str, namespace: str) -> str:
+    """Give the full name of a topic of a node in a namespace."""
+    if topic.startswith('/'):
+        return topic
+    return '/'.join(['', *filter(None, namespace.split('/')), topic])
+
+
+def _compiled(expression: str) -> re.Pattern[str]:
+    try:
+        return re.compile(expression)
+    except re.error as err:
+        expected = f'regular expressions; in this one, {err}'
+        raise InvalidValueError("parameter 'record_topics'", expression, expected) from err

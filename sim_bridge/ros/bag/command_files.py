@@ -1,0 +1,107 @@
+"""Commands for a run without a graph, from a table or a bag."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import csv
+import math
+from pathlib import Path
+
+from sensor_msgs.msg import JointState
+
+from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.ros.bag.reader import read_messages
+from sim_bridge.ros.cdr import serialize_cleanly
+
+_QUANTITIES = ('position', 'velocity', 'effort')
+
+# when it is due [ns], the name of the topic that it comes on, and the message
+Command = tuple[int, str, bytes]
+
+
+def read_commands(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
+    """
+    Give commands in the order of their times.
+
+    path: a table, if its name ends in .csv, else a bag. topics: the names of the topics commands
+    are taken on, by their full names. Raises InvalidValueError, UnknownNameError or ReplayError.
+    """
+    if path.suffix == '.csv':
+        return iter(_in_table(path, set(topics.values())))
+    return _in_bag(path, topics)
+
+
+def _in_bag(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
+    """Give the commands in a bag; its first message of any kind is at time 0."""
+    start = None
+    for message in read_messages(path):
+        if start is None:
+            # the first step of a run recorded here begins at 1 ns, and at 0
+            start = message.time_ns if message.time_ns > 1 else 0
+        if message.topic in topics:
+            yield message.time_ns - start, topics[message.topic], message.data
+
+
+def _in_table(path: Path, topics: set[str]) -> list[Command]:
+    """
+    Read a CSV file.
+
+    Its first column is `time` [s]; each other one is a joint, with its robot's namespace if it
+    has one, and after a dot position, velocity or effort, which is meant if nothing is said:
+    `left/elbow.velocity`. A cell that is empty commands nothing.
+    """
+    place = f'table {str(path)!r}'
+    try:
+        with path.open(newline='', encoding='utf-8') as file:
+            rows = list(csv.reader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as err:
+        raise InvalidValueError('commands', str(path), f'a CSV file ({err})') from err
+    if not rows or rows[0][:1] != ['time'] or len(rows[0]) < 2:
+        raise InvalidValueError(
+            'first line', rows[0] if rows else '', "'time' and a column for each command", place)
+    columns = [_column(name, topics, place) for name in rows[0][1:]]
+    commands, latest = [], 0
+    for number, row in enumerate(rows[1:], 2):
+        values = [_number(cell, f'{place}, line {number}') for cell in row]
+        if len(row) != len(rows[0]) or values[0] is None or round(values[0] * 1e9) < latest:
+            raise InvalidValueError(
+                f'line {number}', ','.join(row),
+                f'{len(rows[0])} values, times in order and from 0 on', place)
+        latest = round(values[0] * 1e9)
+        groups: dict[tuple[str, str], tuple[list[str], list[float]]] = {}
+        for (topic, joint, quantity), value in zip(columns, values[1:], strict=True):
+            if value is not None:
+                names, numbers = groups.setdefault((topic, quantity), ([], []))
+                names.append(joint)
+                numbers.append(value)
+        for (topic, quantity), (names, numbers) in groups.items():
+            message = JointState(name=names, **{quantity: numbers})
+            commands.append((latest, topic, serialize_cleanly(message)))
+    return commands
+
+
+def _column(name: str, topics: set[str], place: str) -> tuple[str, str, str]:
+    """Give topic, joint and quantity of a column."""
+    namespace, _, rest = name.strip().rpartition('/')
+    joint, _, quantity = rest.rpartition('.')
+    if quantity not in _QUANTITIES:
+        joint, quantity = rest, 'effort'
+    topic = f'{namespace}/joint_commands' if namespace else 'joint_commands'
+    if topic not in topics:
+        suffix = '/joint_commands'
+        known = [each.removesuffix(suffix) for each in topics if each.endswith(suffix)]
+        raise UnknownNameError('namespace', namespace, known, f'{place}, column {name!r}')
+    return topic, joint, quantity
+
+
+def _number(cell: str, place: str) -> float | None:
+    """Read a cell; None where it is empty."""
+    if not cell.strip():
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidValueError('value', cell, 'a finite number, or nothing', place)
+    return value

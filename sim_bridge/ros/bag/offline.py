@@ -1,0 +1,86 @@
+"""Recording a run without a graph, as fast as it can be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sim_bridge.errors import RecordingError, SimBridgeError
+from sim_bridge.ros.bag.bag_sink import absolute, BagSink
+from sim_bridge.ros.bag.command_files import Command, read_commands
+from sim_bridge.ros.bag.recorder import Recorder
+from sim_bridge.ros.bag.recording import Recording
+from sim_bridge.ros.joint_controls import JointControls
+from sim_bridge.ros.loading import load_world
+from sim_bridge.ros.simulator import Simulator
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.parameters import SimulatorParameters
+
+# control steps between two calls of `progress`
+_STRETCH = 500
+
+
+class OfflineRun:
+    """A simulator and the bag it records to; `commands` counts those that were fed."""
+
+    def __init__(
+        self, parameters: SimulatorParameters, namespace: str = '', commands: Path | None = None
+    ) -> None:
+        """
+        Load the world and make the bag.
+
+        parameters: `record` names the bag. commands: a table or a bag. Raises a SimBridgeError.
+        """
+        loaded = load_world(parameters)
+        self.recorder = Recorder(Path(parameters.record).expanduser(), waits=True)
+        self.commands = 0
+        self._ticks, self._tick_ns = 0, parameters.tick_ns
+        try:
+            bag = BagSink(self.recorder, namespace, parameters.record_topics)
+            self.simulator = Simulator(bag, loaded, parameters)
+            JointControls(None, self.simulator.interfaces, parameters)
+            self._takers = {
+                topic.name: topic.take
+                for interface in self.simulator.interfaces for topic in interface.command_topics}
+            names = {absolute(name, namespace): name for name in self._takers}
+            self._source = iter(()) if commands is None else read_commands(commands, names)
+            self._next: Command | None = next(self._source, None)
+            self.recording = Recording(bag, self.simulator, loaded, parameters, namespace)
+        except SimBridgeError:
+            self.recorder.discard()
+            raise
+        self.simulator.recording = self.recording
+
+    def run(self, seconds: float, progress: Callable[[float], None]) -> str:
+        """
+        Simulate for so long; give the state hash at the end.
+
+        progress: gets the simulated time [s] now and then. Raises RecordingError where the bag
+        could not be written, SimulationError; the bag is readable nevertheless.
+        """
+        try:
+            end = self._ticks + round(seconds * 1e9 / self._tick_ns)
+            while self._ticks < end and self.recorder.is_open:
+                for _ in range(min(_STRETCH, end - self._ticks)):
+                    self._feed()
+                    self.simulator.tick()
+                    self._ticks += 1
+                progress(self._ticks * self._tick_ns * 1e-9)
+        finally:
+            self.recording.close()
+        if self.recorder.error is not None:
+            raise RecordingError(
+                self.recorder.folder, self.recorder.error.reason, self.recorder.message_count)
+        return self.simulator.world.state_hash()
+
+    def _feed(self) -> None:
+        """Hand over the commands that are due."""
+        # the first step begins at 1 ns, since 0 means no time to ROS
+        now = max(1, self._ticks * self._tick_ns)
+        while self._next is not None and self._next[0] <= now:
+            _, topic, data = self._next
+            self._takers[topic](data)
+            self.commands += 1
+            self._next = next(self._source, None)

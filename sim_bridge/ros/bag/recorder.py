@@ -1,0 +1,213 @@
+"""
+The thread that writes a bag, and the queue before it.
+
+Whoever publishes only appends to a queue. The thread takes from it, writes a chunk every half
+second, or sooner where much comes, and keeps `metadata.yaml` true. Nothing is dropped in silence:
+where the disk cannot keep up, or is full, recording ends with all that came before, and says so.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+import contextlib
+from pathlib import Path
+import shutil
+import threading
+import time
+
+from sim_bridge.errors import RecordingError
+from sim_bridge.ros.bag import metadata
+from sim_bridge.ros.bag.definitions import full_definition
+from sim_bridge.ros.bag.mcap_file import Entry, McapFile, MESSAGE_HEAD
+from sim_bridge.ros.bag.metadata import Topic
+from sim_bridge.version import __version__
+
+# how often the thread looks at the queue [s]
+_POLL_S = 0.02
+
+# How old messages get before they are in the file [s], and how many wait for that. The first
+# chunks are smaller, so that there soon is a bag that names all topics.
+_CHUNK_S = 0.5
+_CHUNK_BYTES = 4 << 20
+_FIRST_CHUNK = 1 / 16
+# how many are taken from the queue at once
+_BATCH = 1000
+
+# half a minute of an arm at 1 kHz
+_QUEUE_BYTES = 64 << 20
+
+
+class Recorder:
+    """
+    Writes a bag of its own, a folder of one MCAP file and `metadata.yaml`, until `close`.
+
+    `write` is called by one thread at a time. `error` tells why recording ended before its time.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        waits: bool = False,
+        queue_bytes: int = _QUEUE_BYTES,
+        on_error: Callable[[RecordingError], None] = lambda error: None,
+    ) -> None:
+        """
+        Make the bag and start the thread.
+
+        folder: of the bag, which must not exist. waits: let `write` wait while the queue is full,
+        for those whose time costs nothing; otherwise that ends the recording. queue_bytes: room of
+        the queue. on_error: called on the thread with what ends the recording. Raises
+        RecordingError where the bag cannot be made.
+        """
+        self.folder = folder
+        self.error: RecordingError | None = None
+        self._waits, self._queue_bytes, self._on_error = waits, queue_bytes, on_error
+        self._topics: list[Topic] = []
+        self._queue: deque[Entry] = deque()
+        # counted apart by who appends and who takes, so that nothing has to be locked
+        self._appended = self._taken = 0
+        self._lock = threading.Lock()
+        self._share = _FIRST_CHUNK
+        self._is_ending = False
+        try:
+            folder.mkdir(parents=True)
+            self._file = McapFile(
+                folder / f'{folder.name}_0.mcap', f'sim_bridge {__version__}')
+            self._file.add_metadata('rosbag2', {'serialized_metadata': self._information()})
+            self._write_metadata()
+        except FileExistsError as err:
+            raise RecordingError(folder, 'it exists already, and nothing is overwritten') from err
+        except OSError as err:
+            raise RecordingError(folder, err.strerror or str(err)) from err
+        self._thread = threading.Thread(target=self._run, name='recorder', daemon=True)
+        self._thread.start()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages are taken."""
+        return not self._is_ending
+
+    @property
+    def message_count(self) -> int:
+        """How many messages are in the file."""
+        return self._file.message_count
+
+    @property
+    def byte_count(self) -> int:
+        """How many bytes are in the file."""
+        return self._file.size
+
+    @property
+    def queued_bytes(self) -> int:
+        """How many bytes wait for being written."""
+        return self._appended - self._taken
+
+    def add_topic(self, topic: Topic) -> int:
+        """Announce a topic; give the number that messages are written under."""
+        definition = full_definition(topic.type_name)
+        with self._lock:
+            self._topics.append(topic)
+            return self._file.add_channel(
+                topic.name, topic.type_name, definition,
+                {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash})
+
+    def write(self, channel: int, number: int, time_ns: int, data: bytes) -> None:
+        """
+        Take a message.
+
+        channel: as `add_topic` gave it. number: counts the messages of the topic. time_ns: that it
+        is recorded under [ns].
+        """
+        if self._appended - self._taken > self._queue_bytes:
+            self._wait_or_fail()
+        if not self._is_ending:
+            self._queue.append((channel, number, time_ns, data))
+            self._appended += MESSAGE_HEAD.itemsize + len(data)
+
+    def discard(self) -> None:
+        """End and delete the bag, which was made for nothing."""
+        self.close()
+        shutil.rmtree(self.folder)
+
+    def close(self) -> None:
+        """Write what is left and end the file. What went wrong is in `error`."""
+        self._is_ending = True
+        self._thread.join()
+
+    def _wait_or_fail(self) -> None:
+        """Do what is to be done while the queue is full."""
+        if not self._waits:
+            # what waits is still written
+            self._fail(f'the disk does not keep up: {self.queued_bytes} bytes wait for it')
+        while self.queued_bytes > self._queue_bytes and self.is_open:
+            time.sleep(_POLL_S)
+
+    def _run(self) -> None:
+        """Write until told to end; this is what the thread does."""
+        try:
+            while self._write_chunk():
+                self._write_metadata()
+        except OSError as err:
+            self._fail(err.strerror or str(err))
+        finally:
+            with contextlib.suppress(OSError):
+                self._write_metadata()
+            self._file.close()
+            self._queue.clear()
+
+    def _write_chunk(self) -> bool:
+        """Gather what comes for a while and write it; tell whether there may be more."""
+        entries: list[Entry] = []
+        size = 0
+        end = time.monotonic() + self._share * _CHUNK_S
+        may_be_more = True
+        while size < self._share * _CHUNK_BYTES:
+            # what came before this was set is in the queue
+            is_ending = self._is_ending
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), _BATCH))]
+            if not batch:
+                may_be_more = not is_ending
+                if is_ending or time.monotonic() >= end:
+                    break
+                time.sleep(_POLL_S)
+            entries += batch
+            size += sum(MESSAGE_HEAD.itemsize + len(entry[3]) for entry in batch)
+        with self._lock:
+            try:
+                self._file.add_chunk(entries)
+            except OSError:
+                self._save_some(entries)
+                raise
+        self._taken += size
+        self._share = min(1.0, 2.0 * self._share)
+        return may_be_more
+
+    def _save_some(self, entries: list[Entry]) -> None:
+        """Write as many of the first messages as there is room for."""
+        count = len(entries) // 2
+        while count:
+            try:
+                self._file.add_chunk(entries[:count])
+            except OSError:
+                pass
+            else:
+                entries = entries[count:]
+            count = min(count // 2, len(entries))
+
+    def _write_metadata(self) -> None:
+        with self._lock:
+            information = self._information()
+        metadata.write(self.folder, information)
+
+    def _information(self) -> str:
+        file = self._file
+        return metadata.to_yaml(
+            f'{self.folder.name}_0.mcap', self._topics, file.counts, file.first_ns, file.last_ns)
+
+    def _fail(self, reason: str) -> None:
+        if self.error is None:
+            self.error = RecordingError(self.folder, reason, self._file.message_count)
+            self._is_ending = True
+            self._on_error(self.error)

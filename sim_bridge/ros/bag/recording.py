@@ -1,0 +1,193 @@
+"""
+What a bag holds beside what is published: what went in, and a proof of what came of it.
+
+Three topics of std_msgs/String in JSON, which outlive every tool that copies, cuts or converts
+bags, as attachments do not. Everything that was taken in lies between the messages of the step
+before it and those of the step it took effect in, under the time of the former.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+import hashlib
+import json
+from pathlib import Path
+import re
+from typing import Any, TYPE_CHECKING
+from xml.sax.saxutils import quoteattr, unescape
+
+from std_msgs.msg import String
+
+from sim_bridge.description import find_robot
+from sim_bridge.ros import topics
+from sim_bridge.ros.arrivals import Arrival, ControlChange, InputNote
+from sim_bridge.ros.bag.bag_sink import absolute, BagSink
+from sim_bridge.ros.cdr import serialize_cleanly
+from sim_bridge.version import __version__
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import RobotDescription
+    from sim_bridge.ros.loading import LoadedWorld
+    from sim_bridge.ros.parameters import SimulatorParameters
+    from sim_bridge.ros.robot_interface import RobotInterface
+    from sim_bridge.ros.simulator import Simulator
+
+SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
+FORMAT = 1
+
+_FILE_NAME = re.compile(r"""filename\s*=\s*(?P<quote>["'])(?P<uri>.*?)(?P=quote)""")
+
+
+@dataclass(frozen=True)
+class Setup:
+    """
+    How a recorded simulation was made: the content of the topic `SETUP`.
+
+    parameters: of the node, all of them. namespace: of the node. descriptions: URDF of each robot
+    that has topics, by its name, as `portable_description` gives it. files: SHA-256 of the others
+    that the world was made of, by path. topics: by full name the name each published topic was
+    opened with; commands: likewise those taken.
+    """
+
+    format: int
+    version: str
+    namespace: str
+    parameters: dict[str, Any]
+    descriptions: dict[str, str]
+    files: dict[str, str]
+    topics: dict[str, str]
+    commands: dict[str, str]
+
+
+class Recording:
+    """Records what a simulator takes in, and its state hash now and then, until `close`."""
+
+    def __init__(
+        self,
+        sink: BagSink,
+        simulator: Simulator,
+        loaded: LoadedWorld,
+        parameters: SimulatorParameters,
+        namespace: str = '',
+        resolve: Callable[[str], str] | None = None,
+    ) -> None:
+        """
+        Begin, before the first step.
+
+        sink: where the simulator's messages go, too. resolve: gives the full name that the graph
+        knows a topic by; None where there is no graph.
+        """
+        self.recorder = sink.recorder
+        self._sink, self._simulator = sink, simulator
+        self._period = max(1, round(parameters.record_hash_period * 1e9 / parameters.tick_ns))
+        self._ticks_left = self._period
+        published = dict(sink.names)
+        self._setup, self._inputs, self._hashes = (
+            sink.record(topic, String, qos) for topic, qos in (
+                (SETUP, topics.LATCHED_QOS), (INPUTS, topics.COMMAND_QOS),
+                (STATE_HASH, topics.COMMAND_QOS)))
+        commands: dict[str, str] = {}
+        self._command_outlets = {}
+        for interface in simulator.interfaces:
+            for topic in interface.command_topics:
+                name = resolve(topic.name) if resolve else absolute(topic.name, namespace)
+                commands[name] = topic.name
+                self._command_outlets[topic.name] = sink.record(
+                    topic.name, topic.message_type, topics.COMMAND_QOS, name)
+            self._listen_to(interface)
+        self._publish(self._setup, asdict(Setup(
+            FORMAT, __version__, namespace, _located(parameters),
+            {each.robot.name: portable_description(each.robot.description)
+             for each in loaded.robots},
+            _fingerprints(loaded, parameters), published, commands)))
+        self._record_hash()
+
+    def note(self, kind: str, **values: Any) -> None:
+        """Record something beside commands that changes the simulation between two steps."""
+        self._publish(self._inputs, {kind: values})
+
+    def hand_over(self) -> None:
+        """Record what has come in while no step is taken."""
+        for interface in self._simulator.interfaces:
+            interface.commands.hand_over()
+
+    def end_tick(self) -> None:
+        """Record the state hash if it is time for it."""
+        self._ticks_left -= 1
+        if not self._ticks_left:
+            self._record_hash()
+
+    def close(self) -> None:
+        """Record the last state hash and end the bag; no step may be under way."""
+        self.hand_over()
+        if self._ticks_left != self._period:
+            self._record_hash()
+        self.recorder.close()
+
+    def _listen_to(self, interface: RobotInterface) -> None:
+        def record(arrived: list[Arrival]) -> None:
+            for each in arrived:
+                if isinstance(each, ControlChange):
+                    self.note('control', robot=interface.robot.name, **each._asdict())
+                elif isinstance(each, InputNote):
+                    self.note(each.kind, **each.values)
+                else:
+                    self._command_outlets[each.topic].publish(bytes(each.data))
+
+        interface.commands.on_apply = record
+
+    def _record_hash(self) -> None:
+        self._ticks_left = self._period
+        world = self._simulator.world
+        self._publish(self._hashes, {'step': world.step_count, 'hash': world.state_hash()})
+
+    def _publish(self, outlet: Any, content: dict[str, Any]) -> None:
+        outlet.publish(serialize_cleanly(String(data=json.dumps(content))))
+
+
+def _located(parameters: SimulatorParameters) -> dict[str, Any]:
+    """Give parameters that mean the same wherever they are read."""
+    values = asdict(parameters)
+    if values['robot']:
+        values['robot'] = str(find_robot(values['robot']).resolve())
+    for name in ('world', 'extra_joints'):
+        if values[name]:
+            values[name] = str(Path(values[name]).resolve())
+    values['package_paths'] = [str(Path(path).resolve()) for path in values['package_paths']]
+    # these say where the recording goes, not what it holds
+    return {name: value for name, value in values.items() if not name.startswith('record')}
+
+
+def portable_description(description: RobotDescription) -> str:
+    """Give the URDF of a robot, expanded, with the full path of every mesh that was found."""
+    paths = {
+        shape.filename: shape.path for link in description.links.values()
+        for shape in (*link.collisions, *link.visuals) if shape.kind == 'mesh' and shape.path}
+
+    def located(match: re.Match[str]) -> str:
+        path = paths.get(unescape(match['uri']))
+        return match[0] if path is None else f'filename={quoteattr(str(Path(path).resolve()))}'
+
+    return _FILE_NAME.sub(located, description.xml)
+
+
+def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
+    """Give the SHA-256 of the files that the world was made of."""
+    paths = {parameters.world, parameters.extra_joints}
+    for robot in loaded.world.robots.values():
+        if robot.description is not None:
+            paths |= {
+                shape.path for link in robot.description.links.values()
+                for shape in link.collisions if shape.kind == 'mesh'}
+    return {
+        str(path): sha256(path)
+        for path in sorted(Path(name).resolve() for name in paths if name)}
+
+
+def sha256(path: Path) -> str:
+    """Give the SHA-256 of a file; '' if it is not there."""
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ''

@@ -1,0 +1,287 @@
+"""
+Replaying a recording: the same world, the same commands at the same steps, the same bits.
+
+A second simulator is made by what the bag says. It gets what the first got, step by step, and
+every message that it publishes has to be the one in the bag, every state hash too.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass
+import importlib
+import json
+from pathlib import Path
+from typing import Any, TYPE_CHECKING
+
+from rclpy.serialization import deserialize_message
+from std_msgs.msg import String
+
+from sim_bridge.errors import ReplayError
+from sim_bridge.ros.bag.bag_sink import absolute
+from sim_bridge.ros.bag.reader import Message, read_messages
+from sim_bridge.ros.bag.recording import (
+    FORMAT,
+    INPUTS,
+    portable_description,
+    SETUP,
+    Setup,
+    sha256,
+    STATE_HASH,
+)
+from sim_bridge.ros.cdr import serialize_cleanly
+from sim_bridge.ros.joint_controls import JointControls
+from sim_bridge.ros.loading import load_world
+from sim_bridge.ros.parameter_table import checked
+from sim_bridge.ros.parameters import SimulatorParameters
+from sim_bridge.ros.simulator import Simulator
+from sim_bridge.ros.trajectories import CANCEL, FOLLOW
+from sim_bridge.version import __version__
+
+if TYPE_CHECKING:
+    from rclpy.qos import QoSProfile
+
+    from sim_bridge.ros.sinks import Outlet
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """
+    How a replay went.
+
+    difference: what differed first, '' if nothing did. ticks: control steps that were taken, all
+    of which agreed but for the last where there is a difference. messages, hashes: how many of the
+    bag's agreed. commands: how many were fed. state_hash: the last that agreed.
+    """
+
+    difference: str
+    ticks: int
+    messages: int
+    hashes: int
+    commands: int
+    state_hash: str
+    version: str
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all was as recorded."""
+        return not self.difference
+
+
+def replay(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -> Verdict:
+    """
+    Replay a bag up to its end, or to the first difference.
+
+    bag: a folder or an .mcap file. progress: called now and then with the simulated time [s].
+    Raises ReplayError where the bag holds no recording, or its world cannot be made again.
+    """
+    messages = read_messages(bag)
+    setup = _read_setup(bag)
+    player = _Player(setup, progress)
+    try:
+        for message in messages:
+            player.take(message)
+        player.finish()
+    except _Difference as found:
+        return player.verdict(str(found))
+    return player.verdict('')
+
+
+class _Difference(Exception):
+    """Something is not as recorded."""
+
+
+class _Player:
+    """Steps a simulator along the messages of a bag."""
+
+    def __init__(self, setup: Setup, progress: Callable[[float], None]) -> None:
+        self._progress = progress
+        self._setup = setup
+        parameters = _parameters(setup)
+        loaded = load_world(parameters)
+        _check_descriptions(setup, loaded.robots)
+        self._sink = _Collector()
+        self._simulator = Simulator(self._sink, loaded, parameters)
+        JointControls(None, self._simulator.interfaces, parameters)
+        # all that is published before the first step, and all that is taken
+        self._tick_ns = parameters.tick_ns
+        self._own = {
+            absolute(name, setup.namespace): name for name in (SETUP, INPUTS, STATE_HASH)}
+        self._takers = {
+            topic.name: topic.take
+            for interface in self._simulator.interfaces for topic in interface.command_topics}
+        self._robots = {each.robot.name: each for each in self._simulator.interfaces}
+        self._ticks = self._messages = self._hashes = self._commands = 0
+        self._state_hash = ''
+
+    def take(self, message: Message) -> None:
+        """Go to where a message belongs, and compare or feed it."""
+        self._go_to(message.time_ns // self._tick_ns)
+        if message.topic in self._setup.commands:
+            self._takers[self._setup.commands[message.topic]](message.data)
+            self._commands += 1
+        elif message.topic in self._setup.topics:
+            self._compare(message)
+        elif self._own.get(message.topic) == INPUTS:
+            self._feed(_content(message))
+            self._commands += 1
+        elif self._own.get(message.topic) == STATE_HASH:
+            self._compare_hash(_content(message))
+
+    def finish(self) -> None:
+        """Check that the bag lacks nothing of what was published."""
+        for topic, published in self._sink.published.items():
+            # the writer may have been killed within a step, or have ended before its last
+            if len(published) and published[0][0] < self._ticks and topic in self._recorded():
+                self._differ(f'a message of {topic} is not in the bag')
+
+    def verdict(self, difference: str) -> Verdict:
+        return Verdict(
+            difference, self._ticks, self._messages, self._hashes, self._commands,
+            self._state_hash, self._setup.version)
+
+    def _recorded(self) -> set[str]:
+        return set(self._setup.topics.values())
+
+    def _go_to(self, tick: int) -> None:
+        while self._ticks < tick:
+            self._sink.tick = self._ticks = self._ticks + 1
+            self._simulator.tick()
+            if self._ticks % 1000 == 0:
+                self._drop_unrecorded()
+                self._progress(self._ticks * self._tick_ns * 1e-9)
+
+    def _drop_unrecorded(self) -> None:
+        for topic in self._sink.published.keys() - self._recorded():
+            self._sink.published[topic].clear()
+
+    def _compare(self, message: Message) -> None:
+        name = self._setup.topics[message.topic]
+        published = self._sink.published[name]
+        if not published:
+            self._differ(f'{message.topic} has a message more than was published now')
+        tick, data = published.popleft()
+        if not _are_equal(data, message.data, message.type_name):
+            self._differ(f'{message.topic} has another message', tick)
+        self._messages += 1
+
+    def _compare_hash(self, content: dict[str, Any]) -> None:
+        world = self._simulator.world
+        now = world.state_hash()
+        if (content['step'], content['hash']) != (world.step_count, now):
+            self._differ(
+                f'the state hash is {now[:16]}… now, and {content["hash"][:16]}… was recorded')
+        self._hashes += 1
+        self._state_hash = now
+
+    def _feed(self, content: dict[str, Any]) -> None:
+        for kind, values in content.items():
+            if kind == 'control':
+                robot = values.pop('robot')
+                self._robots[robot].commands.set_control(**values)
+            elif kind in (FOLLOW, CANCEL):
+                robot = values.pop('robot')
+                self._robots[robot].trajectories.feed(kind, values)
+            elif kind == 'reset':
+                self._simulator.reset(**values)
+            else:
+                raise ReplayError(
+                    f'after step {self._ticks} the bag holds {kind!r}, made by version '
+                    f'{self._setup.version}; this one, {__version__}, knows control, {FOLLOW}, '
+                    f'{CANCEL} and reset')
+
+    def _differ(self, what: str, tick: int | None = None) -> None:
+        tick = self._ticks if tick is None else tick
+        time_s = tick * self._tick_ns * 1e-9
+        raise _Difference(f'control step {tick} ({time_s:.9g} s): {what}')
+
+
+class _Collector:
+    """A sink that keeps what is published until it is compared."""
+
+    def __init__(self) -> None:
+        self.tick = 0
+        self.published: dict[str, deque[tuple[int, bytes]]] = defaultdict(deque)
+
+    def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
+        return _Queue(self, topic)
+
+    def begin(self, time_ns: int) -> None:
+        """Do nothing: the player tells the tick."""
+
+    def pause(self) -> None:
+        """Do nothing: a replay never pauses."""
+
+
+class _Queue:
+    """An outlet of `_Collector`."""
+
+    def __init__(self, collector: _Collector, topic: str) -> None:
+        self.topic, self._collector = topic, collector
+        self._append = collector.published[topic].append
+
+    def is_wanted(self) -> bool:
+        return True
+
+    def publish(self, message: Any) -> None:
+        data = message if isinstance(message, bytes) else serialize_cleanly(message)
+        self._append((self._collector.tick, data))
+
+
+def _are_equal(one: bytes, other: bytes, type_name: str) -> bool:
+    """Tell whether two serialized messages say the same: what pads fields may be anything."""
+    if one == other:
+        return True
+    if len(one) != len(other):
+        return False
+    package, _, name = type_name.split('/')
+    kind = getattr(importlib.import_module(f'{package}.msg'), name)
+    first, second = (deserialize_message(data, kind) for data in (one, other))
+    # NaN equals nothing, not even itself, but looks like itself
+    return first == second or repr(first) == repr(second)
+
+
+def _read_setup(bag: Path) -> Setup:
+    for message in read_messages(bag):
+        if message.topic.endswith(f'/{SETUP}'):
+            content = _content(message)
+            if content.get('format') != FORMAT:
+                raise ReplayError(
+                    f'bag {str(bag)!r} is of format {content.get("format")!r}, made by sim_bridge '
+                    f'{content.get("version")}; this version, {__version__}, reads {FORMAT}')
+            return Setup(**content)
+    raise ReplayError(
+        f'bag {str(bag)!r} holds no recording of a simulator: it has no topic …/{SETUP}. Record '
+        'by `sim_bridge record`, or with the parameter `record`')
+
+
+def _parameters(setup: Setup) -> SimulatorParameters:
+    """Give the parameters to simulate by; raises ReplayError for files that have changed."""
+    changed = [path for path, known in setup.files.items() if sha256(Path(path)) != known]
+    if changed:
+        raise ReplayError(
+            'these files are not what they were when the bag was recorded, or are gone: '
+            f'{", ".join(changed)}')
+    # commands come when they took effect: there is nobody to wait for
+    values = {**setup.parameters, 'lockstep': []}
+    if values['robot'] or values['robot_description'] or not values['world']:
+        # the robot beside those of a world comes last
+        *_, values['robot_description'] = setup.descriptions.values()
+        values['robot'] = ''
+    return checked(SimulatorParameters, values)
+
+
+def _check_descriptions(setup: Setup, robots: Any) -> None:
+    found = {each.robot.name: portable_description(each.robot.description) for each in robots}
+    if found != setup.descriptions:
+        different = [
+            name for name in {**found, **setup.descriptions}
+            if found.get(name) != setup.descriptions.get(name)]
+        raise ReplayError(
+            f'the description of {", ".join(map(repr, different))} is not what it was when the '
+            'bag was recorded')
+
+
+def _content(message: Message) -> dict[str, Any]:
+    return json.loads(deserialize_message(message.data, String).data)

@@ -1,0 +1,88 @@
+"""Where a robot's joints are, as messages: axis by axis, or as poses of what has none or many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sensor_msgs.msg import JointState, MultiDOFJointState
+
+from sim_bridge.description.model import JointType
+from sim_bridge.description.rotation import quaternion_from_matrix
+from sim_bridge.ros.axes import AxisStates
+from sim_bridge.ros.messages import JointStateMessage, PoseStateMessage
+from sim_bridge.ros.publishers import Rate, Stream
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.ros.sinks import Sink
+
+_MULTI_DOF = (JointType.PLANAR, JointType.BALL, JointType.FLOATING)
+
+
+class JointStates:
+    """
+    Publishes joint_states, and multi_dof_joint_states of robots that have such joints.
+
+    joint_states has position, velocity and effort of all axes and crawlers; effort is what drives
+    an axis: what is commanded, and what its motor gave in the last step. multi_dof_joint_states
+    has pose and twist of the child link of each planar, ball and floating joint, in the world.
+    """
+
+    def __init__(
+        self, sink: Sink, prefix: str, robot: sb.Robot, rate_hz: float, topic: str = ''
+    ) -> None:
+        """
+        Create the topics.
+
+        prefix: of their names. rate_hz: in simulated time [Hz]. topic: instead of joint_states.
+        """
+        self._world = robot.world
+        self._rate = Rate(rate_hz)
+        self._axes = AxisStates(robot)
+        self._time_ns = 0
+        message = JointStateMessage(self._axes.names)
+
+        def fill() -> None:
+            self._axes.write(message.position, message.velocity, message.effort)
+
+        topic = topic or f'{prefix}joint_states'
+        self.streams = [Stream(sink, topic, JointState, message, fill, rate_hz=rate_hz)]
+        multi_dof = [joint for joint in robot.joints if joint.type in _MULTI_DOF]
+        if multi_dof:
+            self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
+        self.restart()
+
+    def publish(self, time_ns: int, stamp: bytes) -> bool:
+        """Publish if due at this simulated time [ns], packed in `stamp`; tell whether it was."""
+        self._axes.advance((time_ns - self._time_ns) * 1e-9)
+        self._time_ns = time_ns
+        is_due = self._rate.is_due(time_ns)
+        if is_due:
+            self.repeat(stamp)
+        return is_due
+
+    def repeat(self, stamp: bytes) -> None:
+        """Publish the present state, due or not."""
+        for stream in self.streams:
+            stream.publish(stamp)
+
+    def restart(self) -> None:
+        """Begin anew, now that the world has been reset."""
+        self._time_ns = self._world.step_count * self._world.time_step_ns
+        self._rate.restart(self._time_ns)
+        self._axes.restart()
+
+
+def _multi_dof_stream(
+    sink: Sink, prefix: str, joints: list[sb.Joint], rate_hz: float
+) -> Stream:
+    links = [joint.child_link for joint in joints]
+    message = PoseStateMessage([joint.name for joint in joints])
+
+    def fill() -> None:
+        for row, link in enumerate(links):
+            message.poses[row] = [*link.p, *quaternion_from_matrix(link.R)]
+            message.twists[row] = [*link.v, *link.w]
+
+    return Stream(sink, f'{prefix}multi_dof_joint_states', MultiDOFJointState, message, fill,
+                  rate_hz=rate_hz)

@@ -1,0 +1,157 @@
+"""The running node records what it publishes and takes, and is never stopped by its disk."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import time
+
+from bags import messages_on, read_bag
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+import pytest
+from ros_graph import end, nanoseconds
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+from sim_bridge.ros.bag.replay import replay
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+MS = 1_000_000
+
+
+def test_a_recorded_run_with_a_controller_replays_to_the_same_state(graph, start_node, tmp_path):
+    """Record commands of another process at any time, a servo set up, a pause and a reset."""
+    bag = tmp_path / 'bag'
+    process = start_node(robot='pendulum', record=bag, record_hash_period=0.1)
+    states = graph.listen(JointState, '/joint_states')
+    publisher = graph.advertise(JointState, '/joint_commands')
+    joint = graph.wait_for_next(states)[0].name[0]
+
+    def command() -> None:
+        publisher.publish(JointState(name=[joint], effort=[float(len(states) % 11)]))
+
+    def go_on(count: int) -> None:
+        target = len(states) + count
+        graph.wait(lambda: len(states) >= target, 'states', command)
+
+    go_on(100)
+    assert graph.set_parameter('/sim_bridge', f'gains.{joint}.p', 20.0).successful
+    assert graph.set_parameter('/sim_bridge', f'control.{joint}', 'servo').successful
+    go_on(100)
+    assert graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=True)).success
+    clock = graph.listen(Clock, '/clock')
+    graph.wait(lambda: len(clock) > 2, 'the clock while paused', command)
+    assert graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=False)).success
+    go_on(100)
+    assert graph.call(Trigger, '/sim_bridge/reset', Trigger.Request()).success
+    go_on(100)
+    code, output = end(process)
+    assert code == 0, output
+
+    verdict = replay(bag)
+    assert verdict.is_same, verdict.difference
+    assert verdict.commands > 20
+    recorded = read_bag(bag)
+    stamps = [
+        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)]
+    assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
+    assert verdict.ticks == len(stamps)
+    assert nanoseconds(states[-1].header.stamp) <= stamps[-1]
+    moments = [nanoseconds(m.clock) for m in messages_on(recorded, '/clock', Clock)]
+    assert moments == [stamp for stamp in stamps if stamp % (5 * MS) == 0]
+
+
+def test_a_killed_node_leaves_a_bag_that_is_whole(graph, start_node, tmp_path):
+    """SIGKILL: read and replay what was written, at most a second less than was published."""
+    bag = tmp_path / 'bag'
+    process = start_node(robot='pendulum', record=bag)
+    states = graph.listen(JointState, '/joint_states')
+    graph.wait_for_next(states, 1500)
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)
+    process.kill()
+    process.wait()
+    stamps = [
+        nanoseconds(m.header.stamp)
+        for m in messages_on(read_bag(bag), '/joint_states', JointState)]
+    assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
+    assert nanoseconds(states[-1].header.stamp) - stamps[-1] < 1000 * MS
+    assert replay(bag).is_same
+
+
+def test_a_full_disk_ends_the_recording_alone(graph, start_process, tmp_path):
+    """Say so in the log and on /diagnostics; simulate on, and leave a whole bag."""
+    bag, limit = tmp_path / 'bag', 300_000
+    process = start_process(
+        '-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum', '-p', f'record:={bag}',
+        '-p', 'diagnostics_rate:=10.0',
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    told = graph.listen(DiagnosticArray, '/diagnostics')
+
+    def levels() -> list[bytes]:
+        return [
+            status.level for status in (told[-1].status if told else ())
+            if status.name == 'sim_bridge: recording']
+
+    graph.wait(lambda: levels() == [DiagnosticStatus.ERROR], 'an error on /diagnostics')
+    states = graph.listen(JointState, '/joint_states')
+    graph.wait_for_next(states, 100)
+    code, output = end(process)
+    assert code == 0, output
+    recorded = read_bag(bag)
+    reason = f'File too large; the bag is readable and holds {len(recorded)} messages'
+    assert f"'{bag}': {reason}. The simulation goes on" in output
+    (status,) = (s for s in told[-1].status if s.name == 'sim_bridge: recording')
+    assert reason in status.message
+    stamps = [
+        nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)]
+    assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
+    assert stamps[-1] < nanoseconds(states[0].header.stamp)
+
+
+STALLING = """
+import signal
+import rclpy
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+
+going_on = [True]
+signal.signal(signal.SIGTERM, lambda *_: going_on.clear())
+rclpy.init(signal_handler_options=rclpy.SignalHandlerOptions.NO)
+node, stamps = rclpy.create_node('stalling'), []
+node.create_subscription(
+    JointState, '/joint_states',
+    lambda m: stamps.append(m.header.stamp.sec * 1000 + m.header.stamp.nanosec // 1000000),
+    QoSProfile(depth=5000))
+executor = SingleThreadedExecutor()
+executor.add_node(node)
+while going_on:
+    executor.spin_once(timeout_sec=0.1)
+    if len(stamps) == 300:
+        print('going', flush=True)
+print(stamps[-1] - stamps[0] + 1 - len(stamps), 'of', len(stamps), flush=True)
+"""
+
+
+def test_a_subscriber_that_stalls_gets_what_it_missed(graph, start_node, start_process):
+    """Keep a second of messages: nothing is lost to a recorder that stands still for less."""
+    start_node(robot='arm')
+    graph.wait_for_next(graph.listen(JointState, '/joint_states'))
+    recorder = start_process('-c', STALLING)
+    assert recorder.stdout.readline() == 'going\n'
+    for _ in range(2):
+        recorder.send_signal(signal.SIGSTOP)
+        time.sleep(0.7)
+        recorder.send_signal(signal.SIGCONT)
+        time.sleep(0.5)
+    code, output = end(recorder, signal.SIGTERM)
+    assert code == 0, output
+    lost, count = output.splitlines()[-1].split(' of ')
+    assert int(count) > 500
+    assert lost == '0', output

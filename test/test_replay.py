@@ -1,0 +1,174 @@
+"""Replays: the same bits from what a bag holds, and a word on the step where that is not so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from bags import messages_on, no_progress, read_bag, Recorded, start_recording
+import pytest
+from rclpy.serialization import serialize_message
+from rosbags.rosbag2 import Reader
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from sim_bridge.cli.main import main
+from sim_bridge.errors import ReplayError
+from sim_bridge.ros.bag.metadata import Topic
+from sim_bridge.ros.bag.recorder import Recorder
+from sim_bridge.ros.bag.replay import replay
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+MS = 1_000_000
+
+
+def efforts(*values: float) -> bytes:
+    """Serialize a command to the double pendulum."""
+    return serialize_message(JointState(name=['shoulder', 'elbow'], effort=list(values)))
+
+
+def record(bag: Path, steps: int = 200, **parameters: object) -> str:
+    """
+    Record a run with commands, changes of controls and resets between steps.
+
+    Gives its last state hash.
+    """
+    run = start_recording(bag, record_hash_period=0.05, **parameters)
+    simulator = run.simulator
+    (interface,) = simulator.interfaces
+    take = interface.command_topics[0].take
+    for step in range(steps):
+        if step % 7 == 3:
+            take(efforts(0.1 * step, -0.05 * step))
+            take(efforts(0.1 * step, 0.2))
+        if step == 50:
+            interface.commands.set_control('elbow', 'servo', 20.0, 1.0)
+        if step == 90:
+            # never in force
+            take(efforts(7.0, 7.0))
+            simulator.reset(clock=False)
+        if step == 120:
+            simulator.reset(clock=True)
+        if step == 150:
+            simulator.publish_clock()
+        simulator.tick()
+    run.recording.close()
+    return simulator.world.state_hash()
+
+
+def rewrite(bag: Path, copy: Path, change: Callable[[int, Recorded], bytes | None]) -> None:
+    """Write a bag anew, each message as `change` gives it; None: left out."""
+    recorder = Recorder(copy)
+    with Reader(bag) as reader:
+        channels = {
+            c.topic: recorder.add_topic(Topic(c.topic, c.msgtype, c.digest, ''))
+            for c in reader.connections}
+    for number, each in enumerate(read_bag(bag)):
+        data = change(number, each)
+        if data is not None:
+            recorder.write(channels[each.topic], number, each.time_ns, data)
+    recorder.close()
+
+
+def test_a_replay_gives_the_same_bits(tmp_path):
+    """Agree in every message and state hash, through commands, controls, noise and resets."""
+    noisy = {'type': 'imu', 'link': 'lower_rod', 'noise': {'angular_velocity': {'stddev': 0.1}}}
+    last = record(tmp_path / 'bag', sensors={'imu': noisy}, seed=5)
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
+    assert verdict.state_hash == last
+    assert verdict.ticks == 200
+    assert verdict.hashes == 5
+    assert verdict.commands == 2 * 29 + 1 + 3
+    states = messages_on(read_bag(tmp_path / 'bag'), '/joint_states', JointState)
+    assert len({tuple(state.position) for state in states}) > 150
+
+
+def test_time_goes_on_in_a_bag_when_the_clock_is_reset(tmp_path):
+    """Keep the order of what happened, while stamps begin anew; record no message twice."""
+    record(tmp_path / 'bag')
+    recorded = [each for each in read_bag(tmp_path / 'bag') if each.topic == '/joint_states']
+    assert [each.time_ns // MS for each in recorded] == list(range(1, 201))
+    stamps = [message.header.stamp.nanosec // MS for message in messages_on(
+        recorded, '/joint_states', JointState)]
+    assert stamps == [*range(1, 121), *range(1, 81)]
+    clock = [each for each in read_bag(tmp_path / 'bag') if each.topic == '/clock']
+    assert len(clock) == 200 // 5
+
+
+def test_a_changed_command_is_found_at_its_step(tmp_path, capsys):
+    """Name the first step whose outcome differs: that after the command."""
+    record(tmp_path / 'bag', 100)
+
+    def change(number: int, each: Recorded) -> bytes:
+        is_it = each.topic == '/joint_commands' and each.time_ns == 45 * MS
+        return efforts(3.0, 1.0) if is_it else each.data
+
+    rewrite(tmp_path / 'bag', tmp_path / 'tampered', change)
+    assert main(['replay', str(tmp_path / 'tampered')]) == 1
+    said = capsys.readouterr().out
+    assert 'different from control step 46 (0.046 s): /joint_states has another message' in said
+    assert main(['replay', str(tmp_path / 'bag')]) == 0
+    assert capsys.readouterr().out.endswith('the same\n')
+
+
+def test_a_changed_or_missing_message_is_found(tmp_path):
+    """Name topic and step of what was published and is not in the bag as it was."""
+    record(tmp_path / 'bag', 100)
+    (at,) = (
+        number for number, each in enumerate(read_bag(tmp_path / 'bag'))
+        if each.topic == '/joint_states' and each.time_ns == 30 * MS)
+
+    def flip(number: int, each: Recorded) -> bytes:
+        return each.data[:-1] + bytes([each.data[-1] ^ 1]) if number == at else each.data
+
+    rewrite(tmp_path / 'bag', tmp_path / 'changed', flip)
+    verdict = replay(tmp_path / 'changed')
+    assert verdict.difference == (
+        'control step 30 (0.03 s): /joint_states has another message')
+
+    def leave_out(number: int, each: Recorded) -> bytes | None:
+        return None if number == at else each.data
+
+    rewrite(tmp_path / 'bag', tmp_path / 'shorter', leave_out)
+    assert 'control step 30 (0.03 s)' in replay(tmp_path / 'shorter').difference
+
+
+def test_a_changed_state_hash_is_found(tmp_path):
+    """Name the step whose state is not as recorded."""
+    record(tmp_path / 'bag', 100)
+
+    def change(number: int, each: Recorded) -> bytes:
+        if each.topic == '/sim_bridge/state_hash' and each.time_ns == 50 * MS:
+            return serialize_message(String(data='{"step": 50, "hash": "0000"}'))
+        return each.data
+
+    rewrite(tmp_path / 'bag', tmp_path / 'tampered', change)
+    verdict = replay(tmp_path / 'tampered')
+    assert verdict.difference.startswith('control step 50 (0.05 s): the state hash is ')
+    assert verdict.hashes == 1
+
+
+def test_a_bag_without_a_recording_is_refused(tmp_path, capsys):
+    """Say what is missing; end with 2."""
+    recorder = Recorder(tmp_path / 'bag')
+    recorder.write(recorder.add_topic(Topic('/a', 'std_msgs/msg/String', '', '')), 0, 1, b'')
+    recorder.close()
+    with pytest.raises(ReplayError, match='no topic …/sim_bridge/setup'):
+        replay(tmp_path / 'bag')
+    assert main(['replay', str(tmp_path / 'bag')]) == 2
+    assert 'holds no recording' in capsys.readouterr().err
+
+
+def test_a_world_that_has_changed_is_refused(tmp_path):
+    """Name the scene file that is not what it was; take the robot's description from the bag."""
+    scene, robot = tmp_path / 'scene.yaml', tmp_path / 'mine.urdf'
+    scene.write_text('world: {objects: {ball: {sphere: 0.1, mass: 1.0, position: [0, 0, 1]}}}\n')
+    robot.write_text((Path(__file__).parents[1] / 'urdf' / 'pendulum.urdf').read_text())
+    start_recording(tmp_path / 'bag', world=str(scene), robot=str(robot)).run(0.05, no_progress)
+    robot.write_text('gone')
+    assert replay(tmp_path / 'bag').is_same
+    scene.write_text(scene.read_text().replace('1.0', '2.0'))
+    with pytest.raises(ReplayError, match=r'scene\.yaml'):
+        replay(tmp_path / 'bag')
