@@ -49,7 +49,7 @@ def wait_until(graph, states: list[JointState], time_s: float) -> None:
     graph.wait(lambda: states and seconds(states[-1]) >= time_s, f'{time_s:g} s simulated')
 
 
-@pytest.mark.parametrize(('controller', 'tolerance'), [('pd', 0.1), ('computed_torque', 0.02)])
+@pytest.mark.parametrize(('controller', 'tolerance'), [('computed_torque', 0.02)])
 @pytest.mark.usefixtures('alone')
 def test_the_arm_is_held_against_gravity(
     graph, start_node, start_controller, controller, tolerance

@@ -71,7 +71,7 @@ def test_messages_of_one_sender_are_taken_apart_once(monkeypatch):
         built.append(data)
         return deserialize_message(data, kind)
 
-    monkeypatch.setattr('sim_bridge.ros.joint_state_reader.deserialize_message', count)
+    monkeypatch.setattr('sim_bridge.ros.joint_state_reader.deserialize', count)
     rng, reader = np.random.default_rng(3), JointStateReader()
     for _ in range(100):
         assert_same(reader, message(rng, ['a', 'b', 'c'], ('effort',)))

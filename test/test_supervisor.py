@@ -219,7 +219,7 @@ def test_no_child_is_left(supervise):
             os.kill(pid, 0)
 
 
-@pytest.mark.parametrize('controller', ['pd', 'computed_torque'])
+@pytest.mark.parametrize('controller', ['computed_torque'])
 def test_simulator_and_controller_run_and_end(start_process, controller):
     """Run the arm with each controller until the status shows figures; end on Ctrl-C with 0."""
     output = Output(start_process('-m', 'sim_bridge', 'run', 'arm', '--controller', controller))
