@@ -22,7 +22,8 @@ ROS_WHEELS = (
     'sensor-msgs>=5.3,<6',
     'std-msgs>=5.3,<6',
     'std-srvs>=5.3,<6',
-    # for tests: the only wheel with actions
+    # for tests; the latter is the only wheel with actions
+    'lifecycle-msgs>=2,<3',
     'test-msgs>=2,<3',
     'trajectory-msgs>=5.3,<6',
     'visualization-msgs>=5.3,<6',

@@ -43,7 +43,8 @@ _MODULES = {
     'robot': ('Robot',),
     'sensors.devices': ('AccelerationSensor', 'ForceSensor', 'ImuSensor', 'RateGyroSensor'),
     'trajectory': ('Trajectory',),
-    'trajectory_follower': ('Gains', 'Tolerances', 'TrajectoryFollower'),
+    'trajectory_follower': ('Gains', 'TrajectoryFollower'),
+    'trajectory_run': ('Tolerances',),
     'version': ('__version__',),
     'world': ('World',),
 }

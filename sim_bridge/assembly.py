@@ -28,8 +28,10 @@ from sim_bridge.engine.state import BY_EFFORT, make_state, State
 
 if TYPE_CHECKING:
     from sim_bridge.description.compile import Blueprint
-    from sim_bridge.engine.collision.geometry import Geometry
+    from sim_bridge.engine.collision import geometry as collision
     from sim_bridge.engine.loops.loops import Loops
+    from sim_bridge.geometry import Geometry
+    from sim_bridge.link import Link
     from sim_bridge.robot import Robot
     from sim_bridge.sensors.devices import Device
 
@@ -210,6 +212,51 @@ def copy_contacts(source: State, target: State) -> None:
         array[:count], array[count:] = getattr(source, field)[:count], 0
 
 
+def forget_contacts(
+    state: State, robot: Robot, geometries: Sequence[Geometry], time_step: float
+) -> None:
+    """
+    Take out of a state what a robot touched in the last step, and number the others anew.
+
+    geometries: all of the world. time_step: of the last step [s].
+    """
+    first, end = robot.first_geometry, robot.first_geometry + len(robot.geometries)
+    count = int(state.contact_size[0])
+    pairs = state.contact_geometry[:count]
+    is_gone = ((pairs >= first) & (pairs < end)).any(axis=1)
+    kept = np.flatnonzero(~is_gone)
+    still_touching = {_body_of(geometries[geometry].link) for geometry in pairs[kept].ravel()}
+    for contact in np.flatnonzero(is_gone):
+        for geometry, sign in zip(pairs[contact], (1.0, -1.0), strict=True):
+            link = geometries[geometry].link
+            if _body_of(link) in still_touching:
+                _take_back(state, contact, link, sign / time_step)
+            else:
+                state.contact_wrench[_body_of(link)] = 0.0
+    for field in _OF_CONTACTS:
+        array = getattr(state, field)
+        array[: len(kept)] = array[kept]
+        array[len(kept) : count] = 0
+    state.contact_size[0] = len(kept)
+    pairs = state.contact_geometry[: len(kept)]
+    pairs[pairs >= end] -= end - first
+
+
+def _take_back(state: State, contact: int, link: Link, factor: float) -> None:
+    """Subtract a contact's impulse, times a factor, from what contacts did to a link's body."""
+    place = link.placement
+    origin = link.p - link.R @ place.rotation.T @ place.position
+    force, torque = np.split(factor * state.contact_impulse[contact], 2)
+    arm = state.contact_point[contact] - origin
+    wrench = np.concatenate([torque + np.cross(arm, force), force])
+    state.contact_wrench[_body_of(link)] -= wrench
+
+
+def _body_of(link: Link) -> int:
+    """Give the number of a link's body in the world's model."""
+    return link.robot.part.at.body + link.placement.body
+
+
 def present_state(state: State) -> State:
     """Give a copy without the room that its contacts do not take."""
     count = state.contact_size[0]
@@ -225,7 +272,7 @@ def restore_state(source: State, target: State) -> None:
     copy_contacts(source, target)
 
 
-def changeable(model: Model, geometry: Geometry, loops: Loops) -> list[np.ndarray]:
+def changeable(model: Model, geometry: collision.Geometry, loops: Loops) -> list[np.ndarray]:
     """List the arrays beside a world's state that can be changed while it runs."""
     return [
         model.frame, model.passive, model.limits, model.motor, model.stop, model.gravity,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -16,7 +16,23 @@ if TYPE_CHECKING:
     from sim_bridge.description.compile import BodyShape
     from sim_bridge.description.materials import Material
     from sim_bridge.description.shapes import Shape
+    from sim_bridge.engine.collision import geometry as collision
     from sim_bridge.link import Link
+
+
+class GeometrySettings(NamedTuple):
+    """What of geometries can be changed: rows of the arrays of the engine's Geometry."""
+
+    flags: np.ndarray
+    material: np.ndarray
+    belt: np.ndarray
+    track: np.ndarray
+
+
+def settings_in(geometry: collision.Geometry, rows: slice) -> GeometrySettings:
+    """Give the settings in some rows, which stay up to date."""
+    return GeometrySettings(
+        *(getattr(geometry, field)[rows] for field in GeometrySettings._fields))
 
 
 class Geometry:
@@ -134,7 +150,7 @@ class Geometry:
             axis = np.array(placed.rotation).T @ crawler.axis
         known = robot.known_geometry
         if known is not None:
-            row = robot.first_geometry + self._number
+            row = self._number
             flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
             belt, speed = known.belt[row].copy(), known.track[row, 3]
         return shape_record(

@@ -12,6 +12,7 @@ from sim_bridge.assembly import (
     assemble,
     contact_room,
     copy_contacts,
+    forget_contacts,
     gather_sites,
     Sites,
     with_contact_room,
@@ -24,13 +25,16 @@ from sim_bridge.engine.contact.surface import Surfaces
 from sim_bridge.engine.loops.loops import Loops, make_loops
 from sim_bridge.engine.model import FREE, FREE_SINGLE, Model
 from sim_bridge.engine.state import State
-from sim_bridge.geometry import Geometry
+from sim_bridge.errors import InvalidValueError
+from sim_bridge.geometry import Geometry, settings_in
 from sim_bridge.groups import CollisionGroups
+from sim_bridge.records import fits
 from sim_bridge.robot import Robot
 from sim_bridge.surroundings import surround, Surroundings
 
 if TYPE_CHECKING:
     from sim_bridge.link import Link
+    from sim_bridge.records import Snapshot
 
 # room for contacts that a world of geometries starts with, and more for each of them
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
@@ -56,6 +60,7 @@ class JoinedRobots:
         self.constraints = MappingProxyType(self._constraints)
         self._separated: dict[tuple[str, ...], tuple[Link, Link]] = {}
         self._next_number: dict[str, int] = {}
+        self._admitted = 0
         self._was_joined = self._has_new_joints = False
         self._has_parts = self._has_geometry = self._has_surfaces = False
         self._has_surroundings = False
@@ -71,6 +76,8 @@ class JoinedRobots:
     def admit(self, robot: Robot) -> None:
         """Take a robot in; its name is free."""
         self._robots[robot.name] = robot
+        self._admitted += 1
+        robot.number = self._admitted
         self._forget_parts(joints_stay=True)
 
     def dismiss(self, robots: Iterable[Robot]) -> None:
@@ -80,6 +87,32 @@ class JoinedRobots:
             for joint in robot.loop_joints.values():
                 self._constraints.pop(joint.key, None)
         self._forget_parts()
+
+    def expel(self, robot: Robot) -> None:
+        """Take out a robot that no joint holds, with what it touched; the others stay."""
+        self.settle()
+        forget_contacts(self._state, robot, self.geometries, self.time_step)
+        del self._robots[robot.name]
+        robot.leave()
+        self._forget_parts(joints_stay=True)
+
+    def check_snapshot(self, snapshot: Snapshot, parameters: list[np.ndarray]) -> None:
+        """Raise InvalidValueError for a snapshot of other robots, or of bases moved otherwise."""
+        if snapshot.census != self.census():
+            then = ', '.join(name for name, _ in snapshot.census) or 'none'
+            now = ', '.join(self.robots) or 'none'
+            raise InvalidValueError(
+                'snapshot', f'of robots {then}',
+                f'one taken since robots were last added or removed; there are now: {now}')
+        if not fits(snapshot, self.structure(), parameters):
+            raise InvalidValueError(
+                'snapshot', f'of step {snapshot.step_count}',
+                'one of this world as it is: the same robots, of the same `motion`, and the same '
+                'joints')
+
+    def census(self) -> tuple[tuple[str, int], ...]:
+        """Tell who is in the world: who was added later under a name of old is another."""
+        return tuple((robot.name, robot.number) for robot in self.robots.values())
 
     # --- arrays ----------------------------------------------------------------------------------
 
@@ -128,6 +161,11 @@ class JoinedRobots:
         self._has_geometry = self._has_surfaces = True
         self._state.idle[:] = 0
         self.connect_contact()
+
+    @property
+    def time_step(self) -> float:
+        """Length of a step [s]; of `World`."""
+        raise NotImplementedError
 
     def connect(self) -> None:
         """Hand the robots' arrays to the engine; `World` does."""
@@ -302,7 +340,9 @@ class JoinedRobots:
         self._geometry = build_geometry(records, excluded)
         self._write_groups()
         for robot in self.robots.values():
-            robot.known_geometry = self._geometry
+            first = robot.first_geometry
+            robot.known_geometry = settings_in(
+                self._geometry, slice(first, first + len(robot.geometries)))
 
     def _write_groups(self) -> None:
         geometries = self.geometries

@@ -9,18 +9,20 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sim_bridge.assembly import carry_over
 from sim_bridge.bodies import BodySpec, describe_body
 from sim_bridge.description import load_description
 from sim_bridge.description.collisions import Collisions, HULL, LinkShape, read_shapes
 from sim_bridge.description.compile import compile_robot
 from sim_bridge.description.exclusions import read_srdf
-from sim_bridge.description.materials import ContactMaterial, Material
+from sim_bridge.description.materials import ContactMaterial, DEFAULT, Material
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.placed import Placed
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
+from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.description.scene import read_scene, SceneDescription
 from sim_bridge.description.shapes import Plane, Shape
-from sim_bridge.errors import InvalidValueError, SimBridgeError
+from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.link import Link
 from sim_bridge.mechanisms import Mechanisms
 from sim_bridge.robot import Robot
@@ -131,6 +133,50 @@ class Population(Mechanisms):
             orientation, Collisions(shapes, self_collision, separated), material,
             joint_positions=joint_positions)
 
+    def add_copy(
+        self,
+        robot: Robot,
+        name: str | None = None,
+        position: Sequence[float] | None = None,
+        orientation: Sequence[float] | None = None,
+    ) -> Robot:
+        """
+        Add a robot like one that there is, in this world or another, as that one began.
+
+        No file is read and nothing is looked for that is known already, so this is quick: a robot
+        can be loaded into a world apart, in another thread, while this one is running.
+
+        name: unique; that of the other, numbered where it is taken, if None. position,
+        orientation: of the root link's frame [m; quaternion x y z w]; where the other began if
+        None. Raises StateError for a robot that was removed.
+        """
+        known, shapes = robot.world.materials, []
+        for shape in robot.collisions.shapes:
+            of_name = shape.placed.material
+            own = None if of_name is None or of_name == DEFAULT else known[of_name]
+            shapes.append(self._with_own_material(
+                shape._replace(placed=replace(shape.placed, material=own))))
+        blueprint, (_, started, at) = robot.blueprint, robot.added
+        first = at.q + blueprint.first_q
+        copy = self._add(
+            robot.description, self._free_name(name, robot.name), robot.fixed_base,
+            (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0),
+            replace(robot.collisions, shapes=tuple(shapes)), None,
+            joint_positions=dict(zip(
+                robot.joint_names, started.q[first : first + len(robot.joint_names)].tolist(),
+                strict=True)),
+            is_kinematic=robot.motion == 'kinematic')
+        if blueprint.mount is None:
+            carry_over(blueprint.model, robot.added, copy.part)
+            copy.excluded = robot.excluded
+            copy.invalidate()
+        p, quat = copy.root_link.p, quaternion_from_matrix(copy.root_link.R)
+        copy.set_base_pose(
+            p if position is None else position, quat if orientation is None else orientation)
+        copy.remember()
+        copy.added = copy.initial
+        return copy
+
     def add_body(
         self,
         shapes: Shape | Placed | Iterable[Shape | Placed],
@@ -213,6 +259,35 @@ class Population(Mechanisms):
         scene = read_scene(source)
         add_scene(self, scene)
         return scene
+
+    # --- removing --------------------------------------------------------------------------------
+
+    def remove(self, robot: Robot | str) -> None:
+        """
+        Take a robot or a body out, at any time; all others go on as if nothing had been.
+
+        robot: or its name. What hung on it is free and moves on as it does; joints that held it,
+        pairs that were kept apart, and what it touched are forgotten, and its name is free again.
+        Whoever still holds the robot, or its links, joints, geometries or devices, gets a
+        StateError from all that is not of the description. As when one is added, views of the
+        world's arrays are to be taken anew, and older snapshots no longer fit.
+
+        Raises UnknownNameError for a name that is not there, and StateError or InvalidValueError
+        for what is no robot of this world.
+        """
+        if isinstance(robot, str):
+            if robot not in self.robots:
+                raise UnknownNameError('robot', robot, self.robots, 'the world')
+            robot = self.robots[robot]
+        if not isinstance(robot, Robot) or robot.world is not self:
+            raise InvalidValueError('robot', robot, 'a robot or body of this world, or its name')
+        for joint in list(self.joints.values()):
+            if robot in [link.robot for link in (joint.link1, joint.link2) if link is not None]:
+                self.remove_joint(joint)
+        for key, pair in list(self._separated.items()):
+            if robot in [link.robot for link in pair]:
+                del self._separated[key]
+        self.expel(robot)
 
     # --- what touches what -----------------------------------------------------------------------
 

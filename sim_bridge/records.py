@@ -97,6 +97,7 @@ class Snapshot(NamedTuple):
     """Everything that decides a world's future; made by `World.save`."""
 
     step_count: int
+    census: tuple[tuple[str, int], ...]
     state: State
     parameters: list[np.ndarray]
     devices: list[Any]

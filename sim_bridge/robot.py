@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import NoReturn, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -15,8 +15,8 @@ from sim_bridge.description.rotation import matrix_from_quaternion, quaternion_f
 from sim_bridge.devices import make_device
 from sim_bridge.engine import model as engine
 from sim_bridge.engine.contact.sleep import ASLEEP
-from sim_bridge.errors import InvalidValueError, UnknownNameError
-from sim_bridge.geometry import Geometry
+from sim_bridge.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.geometry import Geometry, GeometrySettings
 from sim_bridge.joint import Joint
 from sim_bridge.joint_commands import JointCommands
 from sim_bridge.link import Link
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from sim_bridge.description.collisions import Collisions
     from sim_bridge.description.compile import Blueprint
     from sim_bridge.description.exclusions import Pairs
-    from sim_bridge.engine.collision import geometry as collision
     from sim_bridge.engine.join import Offsets
     from sim_bridge.world import World
 
 _Kind = TypeVar('_Kind', bound=Device)
+
+# what `leave` takes away: the world, and the robot's places in its arrays
+_OF_WORLD = ('world', 'part', '_q', '_dq', '_u', '_target', '_control', '_motor')
 
 
 class Robot(MotionControl, JointCommands):
@@ -56,6 +58,8 @@ class Robot(MotionControl, JointCommands):
         self.description = description
         self.blueprint = blueprint
         self.collisions = collisions
+        self.number = 0
+        """Which of all that were ever added to the world it is, from 1."""
         self.joint_names = list(blueprint.joint_names)
         self.part: Part
         self.initial: Part
@@ -65,7 +69,7 @@ class Robot(MotionControl, JointCommands):
         self.loop_joints: dict[str, ConstraintJoint] = {}
         """The joints that close its loops, by name; also `joint` gives them."""
         self.first_site = self.first_geometry = 0
-        self.known_geometry: collision.Geometry | None = None
+        self.known_geometry: GeometrySettings | None = None
         self._links = {
             key: Link(self, link, blueprint.links[key]) for key, link in description.links.items()
         }
@@ -298,6 +302,20 @@ class Robot(MotionControl, JointCommands):
         self._dq = part.state.v[self._one_axis]
         self.bind_commands(part.state, self._one_axis)
 
+    def leave(self) -> None:
+        """Belong to no world any more: what is not of the description raises StateError."""
+        reason = _removed(self.name)
+        for device in self._devices.values():
+            device.retire(reason)
+        for name in _OF_WORLD:
+            del self.__dict__[name]
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Say why what `leave` took away is not there."""
+        if name in _OF_WORLD:
+            raise StateError(_removed(self.__dict__.get('name')))
+        raise AttributeError(f'a robot has no attribute {name!r}', name=name, obj=self)
+
     def rebuild(
         self, blueprint: Blueprint, carrier: Link | None, part: Part | None = None
     ) -> None:
@@ -407,3 +425,8 @@ class Robot(MotionControl, JointCommands):
 
     def _finite(self, what: str, value: object, size: int) -> np.ndarray:
         return finite_vector(what, value, size, f'robot {self.name!r}')
+
+
+def _removed(name: str) -> str:
+    return (f'robot {name!r} was removed from its world, by World.remove; what is needed of it '
+            'is to be taken before')

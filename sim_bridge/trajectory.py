@@ -165,6 +165,13 @@ class Spline:
         part._coefficients = self._coefficients[:, :, which]
         return part
 
+    def later(self, by_ns: int) -> Spline:
+        """Give the same motion at times that are later by so much [ns]."""
+        moved = copy.copy(self)
+        moved._times = self._times + by_ns
+        moved.begin_ns, moved.end_ns = self.begin_ns + by_ns, self.end_ns + by_ns
+        return moved
+
     def at(self, time_ns: int) -> np.ndarray:
         """Give (3, n): position, velocity and acceleration at a time [ns]; at rest outside."""
         if self.begin_ns <= time_ns < self.end_ns:

@@ -9,25 +9,30 @@ a step is where the joints are to be after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.trajectory_run import (
+    ACCELERATION,
+    CANCELED,
+    excess,
+    GOAL_VIOLATED,
+    PATH_VIOLATED,
+    POSITION,
+    REACHED,
+    REPLACED,
+    Run,
+    Tolerances,
+    VELOCITY,
+)
 
 if TYPE_CHECKING:
     from sim_bridge.robot import Robot
-    from sim_bridge.trajectory import Spline, Trajectory
-
-# how a run ended
-REACHED, PATH_VIOLATED, GOAL_VIOLATED, CANCELED, REPLACED = (
-    'reached', 'path violated', 'goal violated', 'canceled', 'replaced')
-
-_QUANTITIES = ('position', 'velocity', 'acceleration')
-_UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
-POSITION, VELOCITY, ACCELERATION = range(3)
+    from sim_bridge.trajectory import Trajectory
 
 # A joint that is driven by velocity alone goes back where it belongs within 0.3 s [1/s].
 _VELOCITY_GAIN = 10.0
@@ -50,44 +55,21 @@ class Gains:
     ff_velocity_scale: float | None = None
 
 
-@dataclass(frozen=True)
-class Tolerances:
+class SavedFollower(NamedTuple):
     """
-    How far joints may be from where they are to be.
+    Which joints a follower drives, and how; (n,) each.
 
-    path, goal: (3, n) position [rad or m], velocity [rad/s or m/s], acceleration [rad/s² or m/s²],
-    along the way and at its end; 0: however far. goal_time: for how long after the end the joints
-    may take to get there [s]; 0: for ever.
-    """
-
-    path: np.ndarray
-    goal: np.ndarray
-    goal_time: float = 0.0
-
-    @staticmethod
-    def none(size: int) -> Tolerances:
-        """Give those that anything is within."""
-        return Tolerances(np.zeros((3, size)), np.zeros((3, size)))
-
-
-@dataclass(eq=False)
-class Run:
-    """
-    A trajectory that is, will be or was followed.
-
-    columns: (n,) places of its joints among the robot's. start_ns: time that it counts from [ns].
-    outcome: '' until it has ended, then how; words: about that, for people. states: of the latest
-    step, (3, n) where its joints were to be and (3, n) where they were, and its time [ns].
+    mine: those. others: those that somebody else commanded. lent: those whose control is
+    'position' for its sake. moving: those that were on their way. wanted: (3, n) where they were
+    to be; integral: of their errors.
     """
 
-    trajectory: Trajectory
-    columns: np.ndarray
-    start_ns: int
-    tolerances: Tolerances
-    spline: Spline | None = None
-    outcome: str = ''
-    words: str = ''
-    states: tuple[np.ndarray, np.ndarray, int] | None = field(default=None, repr=False)
+    mine: np.ndarray
+    others: np.ndarray
+    lent: np.ndarray
+    moving: np.ndarray
+    wanted: np.ndarray
+    integral: np.ndarray
 
 
 class TrajectoryFollower:
@@ -181,7 +163,7 @@ class TrajectoryFollower:
         for other in [each for each in self._waiting if each.start_ns >= start_ns]:
             if np.isin(other.columns, columns).any():
                 self._waiting.remove(other)
-                _end(other, REPLACED, 'another trajectory came before it began')
+                other.end(REPLACED, 'another trajectory came before it began')
         self._waiting.append(run)
         self._waiting.sort(key=lambda each: each.start_ns)
         return run
@@ -190,7 +172,7 @@ class TrajectoryFollower:
         """End a run; its joints stay where they are."""
         if run in self._waiting:
             self._waiting.remove(run)
-            _end(run, CANCELED, 'canceled before it began')
+            run.end(CANCELED, 'canceled before it began')
         elif run in self._runs:
             self._stop(run, CANCELED, 'canceled')
 
@@ -214,11 +196,39 @@ class TrajectoryFollower:
         if self.is_active:
             self._take(self._holds)
 
+    def shift(self, by_ns: int) -> None:
+        """Go on as before while the time jumps by so much [ns]."""
+        for run in self.runs:
+            run.start_ns += by_ns
+            if run.spline is not None:
+                run.spline = run.spline.later(by_ns)
+
+    def save(self) -> SavedFollower:
+        """Give what `restore` goes back to."""
+        moving = np.zeros(len(self._mine), bool)
+        for run in self._runs:
+            moving[run.columns] = True
+        return SavedFollower(*(array.copy() for array in (
+            self._mine, self._others, self._lent, moving, self._wanted, self._integral)))
+
+    def restore(self, saved: SavedFollower) -> None:
+        """
+        Drive the joints that it drove when `save` was called, with the robot as it was then.
+
+        Those that were on their way hold the place they are at: whoever sent them has been told
+        how that ended.
+        """
+        self._end_runs('a snapshot was restored')
+        self._mine, self._others, self._lent = (
+            saved.mine.copy(), saved.others.copy(), saved.lent.copy())
+        self._wanted, self._integral = saved.wanted.copy(), saved.integral.copy()
+        for name, k in self._index.items():
+            self._controls[k] = self._robot.joint(name).control
+        self._rest(np.flatnonzero(saved.moving))
+
     def restart(self) -> None:
         """End everything and give all joints back."""
-        for run in self.runs:
-            _end(run, REPLACED, 'the simulation was reset')
-        self._runs, self._waiting = [], []
+        self._end_runs('the simulation was reset')
         self._release(self._mine.copy())
         self._others[:] = False
         self.refresh()
@@ -255,6 +265,11 @@ class TrajectoryFollower:
 
     # --- inside ----------------------------------------------------------------------------------
 
+    def _end_runs(self, words: str) -> None:
+        for run in self.runs:
+            run.end(REPLACED, words)
+        self._runs, self._waiting = [], []
+
     def _begin_runs(self, time_ns: int) -> None:
         """Begin what waits for this time, or for one since the step before."""
         while self._waiting and self._waiting[0].start_ns <= time_ns:
@@ -285,21 +300,21 @@ class TrajectoryFollower:
         if bounds[ACCELERATION].any():
             actual[ACCELERATION] = robot.ddq[columns]
         run.states = wanted, actual, time_ns
-        words = _excess(run.trajectory.joints, wanted - actual, bounds)
+        words = excess(run.trajectory.joints, wanted - actual, bounds)
         if late < 0.0:
             if words:
                 self._stop(run, PATH_VIOLATED, words)
         elif not words:
             self._runs.remove(run)
             self._wanted[VELOCITY:, columns] = 0.0
-            _end(run, REACHED, 'followed to its end')
+            run.end(REACHED, 'followed to its end')
         elif tolerances.goal_time and late > tolerances.goal_time:
             self._stop(run, GOAL_VIOLATED, f'{words} {late:g} s after its end')
 
     def _stop(self, run: Run, outcome: str, words: str) -> None:
         """End a run before its end: its joints hold the place they are at."""
         self._runs.remove(run)
-        _end(run, outcome, words)
+        run.end(outcome, words)
         self._rest(run.columns)
 
     def _rest(self, columns: np.ndarray) -> None:
@@ -312,9 +327,9 @@ class TrajectoryFollower:
         for run in [each for each in self._runs if taken[each.columns].any()]:
             left = ~taken[run.columns]
             self._runs.remove(run)
-            _end(run, REPLACED, words)
+            run.end(REPLACED, words)
             if left.any():
-                self._runs.append(_part(run, left))
+                self._runs.append(run.part(left))
 
     def _take(self, joints: np.ndarray) -> None:
         """Drive joints that it does not drive yet, and let them stay where they are."""
@@ -393,29 +408,3 @@ def _mean_velocity(now: np.ndarray, then: np.ndarray, step: float) -> np.ndarray
     """
     missed = (then[POSITION] - now[POSITION]) / step - 0.5 * (now[VELOCITY] + then[VELOCITY])
     return then[VELOCITY] + missed
-
-
-def _end(run: Run, outcome: str, words: str) -> None:
-    run.words = words
-    # last, since it tells others that all is said
-    run.outcome = outcome
-
-
-def _part(run: Run, left: np.ndarray) -> Run:
-    """Give the rest of a run, of some of its joints."""
-    return Run(
-        run.trajectory.of(left), run.columns[left], run.start_ns,
-        Tolerances(
-            run.tolerances.path[:, left], run.tolerances.goal[:, left], run.tolerances.goal_time),
-        run.spline.of(left))
-
-
-def _excess(joints: Sequence[str], error: np.ndarray, bounds: np.ndarray) -> str:
-    """Say which joint is how far beyond which tolerance; '' if none is."""
-    beyond = (np.abs(error) > bounds) & (bounds > 0.0)
-    if not beyond.any():
-        return ''
-    return '; '.join(
-        f'joint {joints[k]!r}: {_QUANTITIES[row]} off by {abs(error[row, k]):.3g} '
-        f'(tolerance {bounds[row, k]:.3g} {_UNITS[row]})'
-        for row, k in zip(*np.nonzero(beyond), strict=True))

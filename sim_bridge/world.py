@@ -41,14 +41,13 @@ from sim_bridge.handles import (
 from sim_bridge.link import Link
 from sim_bridge.population import Population
 from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
-from sim_bridge.records import digest_into, Energy, fits, Momentum, Sleep, Snapshot, StepReport
+from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport
 from sim_bridge.values import finite_vector, truth
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
 _TABLEAU = np.array(TABLEAU)
 _GRAVITY = 'three finite numbers [m/s²]'
-_FITTING = 'one of this world as it is: the same robots, of the same `motion`, and the same joints'
 
 
 class World(Population):
@@ -228,8 +227,8 @@ class World(Population):
         self.settle_contact()
         devices = [device.save() for device, _ in self._sites.devices]
         parameters = [array.copy() for array in self._parameters()]
-        return Snapshot(self.step_count, present_state(self._state), parameters, devices,
-                        self.structure(), self.present_settings())
+        return Snapshot(self.step_count, self.census(), present_state(self._state), parameters,
+                        devices, self.structure(), self.present_settings())
 
     def restore(self, snapshot: Snapshot) -> None:
         """
@@ -239,8 +238,7 @@ class World(Population):
         `motion` was changed.
         """
         self.settle_contact()
-        if not fits(snapshot, self.structure(), self._parameters()):
-            raise InvalidValueError('snapshot', f'of step {snapshot.step_count}', _FITTING)
+        self.check_snapshot(snapshot, self._parameters())
         self.restore_settings(snapshot.settings)
         # these wake all sleepers, so the state comes last
         self.settle_contact()

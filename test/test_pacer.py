@@ -206,6 +206,33 @@ def test_steps_are_taken_at_the_usual_pace_and_answered_when_done():
     assert run.pacer.is_paused
 
 
+def test_stepping_can_end_early():
+    """Tell after each tick how many remain, and take no more where the answer is no."""
+    told: list[int] = []
+    done: list[tuple[int, Exception | None]] = []
+    run = Run(ticks=1000, paused=True)
+
+    def on_tick(remaining: int) -> bool:
+        told.append(remaining)
+        return remaining > 96
+
+    def drop() -> None:
+        run.pacer.step(5, lambda error: done.append((len(run.times_ns), error)))
+        run.pacer.drop_steps(ValueError('no more'))
+
+    def ask() -> None:
+        run.pacer.step(100, lambda error: done.append((len(run.times_ns), error)), on_tick)
+        run.pacer.step(2, lambda error: done.append((len(run.times_ns), error)))
+        run.pacer.step(1, lambda error: run.pacer.submit(drop))
+
+    run.pacer.submit(ask)
+    run.go()
+    assert told == [99, 98, 97, 96]
+    assert done[:2] == [(4, None), (6, None)]
+    assert [(count, str(error)) for count, error in done[2:]] == [(7, 'no more')]
+    assert len(run.times_ns) == 7
+
+
 def test_requests_are_served_between_ticks_in_order():
     """Serve what was asked during a tick before the next."""
     order: list[object] = []

@@ -12,6 +12,7 @@ from rosbags.rosbag2 import Reader
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+import sim_bridge as sb
 from sim_bridge.cli.main import main
 from sim_bridge.errors import ReplayError
 from sim_bridge.ros.bag.metadata import Topic
@@ -85,16 +86,57 @@ def test_a_replay_gives_the_same_bits(tmp_path):
     assert len({tuple(state.position) for state in states}) > 150
 
 
+def test_a_replay_goes_through_all_that_is_done_between_steps(tmp_path):
+    """Take snapshots, move, delete and reset as the run did, whatever /clock does."""
+    run = start_recording(tmp_path / 'bag', record_hash_period=0.005)
+    simulator, saved = run.simulator, {}
+    take = simulator.interfaces[0].command_topics[0].take
+    between = {
+        20: lambda: saved.update(a=simulator.save()),
+        40: lambda: simulator.restore(saved['a'], clock=False),
+        60: lambda: simulator.restore(saved['a'], clock=True),
+        70: lambda: simulator.move('double_pendulum', ((0.0, 0.0, 1.0), (0.6, 0.0, 0.0, 0.8))),
+        71: simulator.publish_state,
+        80: lambda: simulator.reset(clock=True, state=False),
+        90: lambda: simulator.remove('double_pendulum'),
+        91: simulator.publish_state,
+    }
+    for step in range(100):
+        if step % 7 == 3 and step < 90:
+            take(efforts(0.1 * step, -0.05 * step))
+        between.get(step, bool)()
+        simulator.tick()
+    run.recording.close()
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
+    assert verdict.state_hash == simulator.world.state_hash()
+    assert verdict.ticks == 100
+    assert verdict.commands == 13 + len(between)
+
+
+def test_a_replay_ends_where_something_was_spawned(tmp_path):
+    """Say which step that was, and what to do instead."""
+    run = start_recording(tmp_path / 'bag')
+    run.simulator.tick()
+    ball = run.simulator.world.add_body(sb.Sphere(0.1), 'ball')
+    run.simulator.add(ball, None)
+    run.simulator.tick()
+    run.recording.close()
+    with pytest.raises(ReplayError, match="after step 1 'ball' was spawned"):
+        replay(tmp_path / 'bag')
+
+
 def test_time_goes_on_in_a_bag_when_the_clock_is_reset(tmp_path):
     """Keep the order of what happened, while stamps begin anew; record no message twice."""
     record(tmp_path / 'bag')
     recorded = [each for each in read_bag(tmp_path / 'bag') if each.topic == '/joint_states']
-    assert [each.time_ns // MS for each in recorded] == list(range(1, 201))
+    # a reset publishes where it led to, which takes a step of /clock unless that goes back to 0
+    assert [each.time_ns // MS for each in recorded] == [*range(1, 122), *range(121, 202)]
     stamps = [message.header.stamp.nanosec // MS for message in messages_on(
         recorded, '/joint_states', JointState)]
-    assert stamps == [*range(1, 121), *range(1, 81)]
+    assert stamps == [*range(1, 122), *range(81)]
     clock = [each for each in read_bag(tmp_path / 'bag') if each.topic == '/clock']
-    assert len(clock) == 200 // 5
+    assert len(clock) == 120 // 5 + 1 + 1 + 80 // 5
 
 
 def test_a_changed_command_is_found_at_its_step(tmp_path, capsys):

@@ -312,3 +312,26 @@ def test_tracked_vehicle_stands_on_two_crawlers():
                   if shape.kind == 'cylinder']
         assert sorted(shape.pose.position[0] for shape in wheels) == [-0.25, 0.25]
         assert places[name][2] - wheels[0].size[0] == pytest.approx(-0.14, abs=1e-15)
+
+
+@pytest.mark.parametrize('name', ['arm', 'four_bar', 'quadruped', 'tracked_vehicle'])
+def test_a_copy_does_what_its_pattern_does(name, monkeypatch):
+    """Begin as the pattern began, wherever that is now, without reading any file again."""
+    apart, world = sb.World(), sb.World()
+    pattern = apart.load_urdf(f'urdf/{name}.urdf', position=(0.0, 0.0, 1.0))
+    loaded = world.load_urdf(f'urdf/{name}.urdf', position=(0.0, 0.0, 1.0))
+    apart.step(20)
+    monkeypatch.setattr('builtins.open', lambda *given: pytest.fail(f'opens {given[0]}'))
+    other_world = sb.World()
+    copy = other_world.add_copy(pattern)
+    assert (copy.name, copy.fixed_base) == (pattern.name, pattern.fixed_base)
+    np.testing.assert_allclose(copy.q, loaded.q, atol=1e-12)
+    assert copy.excluded == loaded.excluded
+    assert [g.material for g in copy.geometries] == [g.material for g in loaded.geometries]
+    for each in (world, other_world):
+        each.step(20)
+    np.testing.assert_allclose(copy.q, loaded.q, atol=1e-9)
+    np.testing.assert_allclose(copy.root_link.p, loaded.root_link.p, atol=1e-9)
+    third = other_world.add_copy(copy, position=(5.0, 0.0, 1.0))
+    assert third.name == f'{pattern.name}_2'
+    np.testing.assert_allclose(third.root_link.p, [5.0, 0.0, 1.0])

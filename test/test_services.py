@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+from rcl_interfaces.srv import GetParameters
+from rclpy.qos import DurabilityPolicy, QoSProfile
 from ros_graph import nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
 
 pytest_plugins = ['node_fixtures']
@@ -14,6 +18,7 @@ pytest_plugins = ['node_fixtures']
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 MS = 1_000_000
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def stamps(states: list[JointState]) -> list[int]:
@@ -118,3 +123,72 @@ def test_the_real_time_factor_changes_while_running(graph, start_node):
     assert not refusal.successful
     assert 'real_time_factor' in refusal.reason
     assert not graph.set_parameter('/sim_bridge', 'rate', 10.0).successful
+
+
+def test_a_reset_while_paused_shows_the_start_at_once(graph, start_node):
+    """Publish the start and tell of the reset, one step of the clock later, without a step."""
+    start_node(robot='pendulum', initial_positions=[1.0], command_timeout=0.0)
+    states = graph.listen(JointState, '/joint_states')
+    clock = graph.listen(Clock, '/clock')
+    command = graph.advertise(Float64MultiArray, '/effort_controller/commands')
+    graph.wait_for_next(states)
+    command.publish(Float64MultiArray(data=[0.1]))
+    graph.wait(lambda: abs(states[-1].position[0] - 1.0) > 0.1, 'a falling pendulum')
+    assert pause(graph, True).success
+    graph.drain()
+    stood = stamps(states)[-1]
+    assert call(graph, 'reset').success
+    graph.wait(lambda: stamps(states)[-1] == stood + MS, 'the state after the reset')
+    assert states[-1].position[0] == 1.0
+    graph.wait(lambda: nanoseconds(clock[-1].clock) == stood + MS, 'the clock')
+    # who comes later hears of it, too
+    events = graph.listen(String, '/sim_bridge/resets', LATCHED)
+    graph.wait(lambda: events, 'the event')
+    assert json.loads(events[0].data) == {
+        'count': 1, 'cause': 'reset', 'scope': ['time', 'state'], 'snapshot': None, 'removed': [],
+        'time_ns_before': stood, 'time_ns': stood + MS}
+
+
+def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
+    """Save by name, go on, and back: the same steps give the same bits, again and again."""
+    start_node(
+        robot='double_pendulum', paused=True, step_count=10, initial_positions=[0.5, -0.3],
+        real_time_factor=0.0, command_timeout=0.1)
+    states = graph.listen(JointState, '/joint_states')
+    command = graph.advertise(JointState, '/joint_commands')
+
+    def run(steps: int) -> list[tuple[list[float], ...]]:
+        """Step, and give the states."""
+        count = len(states)
+        assert call(graph, 'step').success
+        graph.wait(lambda: len(states) == count + steps, f'{steps} states')
+        return [(list(s.position), list(s.velocity), list(s.effort)) for s in states[count:]]
+
+    run(10)
+    command.publish(JointState(name=states[0].name, effort=[0.4, -0.2]))
+    while list(states[-1].effort) != [0.4, -0.2]:
+        run(10)
+    assert graph.set_parameter('/sim_bridge', 'snapshot', 'later').successful
+    assert call(graph, 'save_snapshot').success
+    assert call(graph, 'list_snapshots').message == 'later'
+    assert graph.set_parameter('/sim_bridge', 'step_count', 200).successful
+    first = run(200)
+    # the command, which was in force when the snapshot was taken, times out on the way
+    assert first[50][2] == [0.4, -0.2]
+    assert first[-1][2] == [0.0, 0.0]
+    assert graph.set_parameter('/sim_bridge', 'control.shoulder', 'velocity').successful
+    for _ in range(2):
+        count = len(states)
+        assert call(graph, 'restore_snapshot').success
+        graph.wait(lambda count=count: len(states) == count + 1, 'the state restored')
+        assert run(200) == first
+    times = stamps(states)
+    assert times == sorted(set(times)), 'and the clock goes on'
+    parameters = graph.call(
+        GetParameters, '/sim_bridge/get_parameters', GetParameters.Request(
+            names=['control.shoulder']))
+    assert parameters.values[0].string_value == 'effort', 'as the joint is driven now'
+    assert graph.set_parameter('/sim_bridge', 'snapshot', 'late').successful
+    refusal = call(graph, 'restore_snapshot')
+    assert not refusal.success
+    assert "Did you mean 'later'" in refusal.message

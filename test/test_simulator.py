@@ -104,8 +104,8 @@ def test_a_reset_of_the_clock_starts_all_rates_anew(make_simulator, published):
     """Publish the first step after a reset, with its own stamp, on every topic."""
     simulator = make_simulator(clock_rate=0.0)
     simulator.tick()
-    simulator.reset(clock=True)
     first = list(published)
+    simulator.reset(clock=True)
     published.clear()
     assert simulator.time_ns == 1, 'not 0, which ROS takes for no time'
     simulator.tick()
@@ -168,3 +168,78 @@ def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published)
 def test_any_sensor_name_makes_a_topic(name, topic):
     """Replace what a topic name may not hold."""
     assert topics.topic_name(name) == topic
+
+
+def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulator, published):
+    """Repeat noise and motion to the last bit after a reset, with stamps that only go up."""
+    noisy = {'type': 'gyro', 'link': 'rod', 'update_rate': 300.0,
+             'noise': {'angular_velocity': {'stddev': 0.1}}}
+    simulator = make_simulator(
+        robot='pendulum', sensors={'gyro': noisy}, clock_rate=0.0, contact_rate=0.01,
+        marker_rate=0.0)
+
+    def run(steps: int) -> list[tuple[str, int]]:
+        """Give what is published in some steps, as (topic, ns since the step before them)."""
+        published.clear()
+        start = simulator.time_ns
+        for _ in range(steps):
+            simulator.interfaces[0].commands.accept_ordered([0.2])
+            simulator.tick()
+        return [(topic, time - start) for topic, time in published]
+
+    def reading() -> list[float]:
+        return simulator.interfaces[0].robot.device('gyro').w.tolist()
+
+    # the first clock is at 1 ns, so that the second run is to be compared
+    run(43)
+    simulator.reset(clock=False)
+    first, hashed, measured = run(43), simulator.world.state_hash(), reading()
+    assert ('/gyro/gyro', 42 * MS) in first
+    for steps in (7, 0):
+        run(steps)
+        now = simulator.time_ns
+        published.clear()
+        simulator.reset(clock=False)
+        assert simulator.time_ns == now + MS
+        assert set(published) == {
+            ('/joint_states', now + MS), ('/contacts', now + MS), ('/clock', now + MS)}
+        assert simulator.world.step_count == 0
+        assert (run(43), simulator.world.state_hash(), reading()) == (first, hashed, measured)
+
+    angle, step = simulator.interfaces[0].robot.q[0], simulator.world.step_count
+    now = simulator.time_ns
+    simulator.reset(clock=False, state=False)
+    assert (simulator.world.step_count, simulator.interfaces[0].robot.q[0]) == (0, angle)
+    assert simulator.time_ns == now + MS
+    run(step)
+    simulator.reset(clock=False, time=False)
+    assert simulator.world.step_count == step
+    assert simulator.interfaces[0].robot.q[0] == 0.0
+    simulator.reset(clock=True)
+    assert simulator.time_ns == 1
+
+
+def test_snapshots_keep_the_age_of_commands(make_simulator):
+    """Time out as many steps after a restore as after the save."""
+    simulator = make_simulator(robot='pendulum', command_timeout=0.05)
+    commands = simulator.interfaces[0].commands
+    commands.accept_ordered([0.2])
+    for _ in range(20):
+        simulator.tick()
+    snapshot = simulator.save()
+
+    def steps_to_timeout() -> int:
+        steps = 0
+        while not commands.is_timed_out:
+            simulator.tick()
+            steps += 1
+        return steps
+
+    first = steps_to_timeout()
+    assert 0 < first < 50
+    commands.accept_ordered([0.9])
+    simulator.restore(snapshot, clock=False)
+    assert steps_to_timeout() == first
+    simulator.restore(snapshot, clock=True)
+    assert simulator.time_ns == 20 * MS
+    assert steps_to_timeout() == first

@@ -314,6 +314,50 @@ def test_commands_take_joints_and_give_motors_back():
     assert following.robot.joint('shoulder').control == 'effort'
 
 
+def test_a_snapshot_brings_back_what_holds_joints():
+    """Hold on to the bit after a trajectory's end; on the way, hold the place."""
+    following = Following()
+    following.start(*SWING)
+    following.run(1200)
+    world, saved = following.world.save(), following.follower.save()
+    expected = following.run(300)
+    following.follower.restart()
+    following.run(200)
+    following.world.restore(world)
+    following.follower.restore(saved)
+    np.testing.assert_array_equal(following.run(300), expected)
+
+    following.start(['elbow'], [1.0], [[0.3]])
+    following.run(400)
+    world, saved = following.world.save(), following.follower.save()
+    place = following.robot.q.copy()
+    under_way = following.start(*SWING)
+    following.run(100)
+    following.world.restore(world)
+    following.follower.restore(saved)
+    assert under_way.outcome == 'replaced'
+    np.testing.assert_allclose(following.run(500)[-1], place, atol=1e-3)
+
+
+def test_a_jump_of_the_clock_takes_trajectories_along():
+    """Be where they would have been without it, to the bit."""
+    found = []
+    for jump in (0, 7 * S, -S):
+        following = Following()
+        following.start(*SWING)
+        following.start(*SWING[:2], [[0.1, 0.1]], start_ns=600 * MS)
+        following.run(300)
+        following.follower.shift(jump)
+        positions = []
+        for _ in range(900):
+            following.follower.drive(following.now + jump, MS)
+            following.world.step()
+            positions.append(following.robot.q.copy())
+        found.append(np.array(positions))
+    np.testing.assert_array_equal(found[1], found[0])
+    np.testing.assert_array_equal(found[2], found[0])
+
+
 def test_equal_trajectories_give_equal_bits():
     """Arrive at one state hash."""
 

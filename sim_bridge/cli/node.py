@@ -12,6 +12,7 @@ _EPILOG = """\
 for example:
   sim_bridge node --ros-args -p robot:=pendulum -p rate:=500
   sim_bridge node --ros-args --params-file my.yaml -r __ns:=/left
+  sim_bridge node --managed
 """
 
 
@@ -20,12 +21,15 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser = subparsers.add_parser(
         'node',
         help='run the simulator node alone',
-        usage='sim_bridge node [-h] [--ros-args ...]',
+        usage='sim_bridge node [-h] [--managed] [--ros-args ...]',
         description='Run the simulator node alone. It takes ROS arguments, after --ros-args.',
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument(
+        '--managed', action='store_true',
+        help='be a managed node: load when configured, run when activated')
     parser.set_defaults(run=run, forwards_unknown=True)
 
 
@@ -39,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     set_prefix()
     from rclpy.utilities import remove_ros_args
 
-    from sim_bridge.ros.node import main
+    from sim_bridge.ros.node import main, MANAGED
 
     arguments = [sys.argv[0], *args.forwarded]
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'
@@ -49,4 +53,4 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidValueError('arguments', ' '.join(args.forwarded), expected, str(err)) from err
     if others:
         raise InvalidValueError('arguments', ' '.join(others), expected)
-    return main(arguments)
+    return main([*arguments, MANAGED] if args.managed else arguments)

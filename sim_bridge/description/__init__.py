@@ -2,7 +2,12 @@
 
 from sim_bridge.description.loops import gap, link_poses, Mobility, mobility
 from sim_bridge.description.report import DescriptionError, Finding, Report
-from sim_bridge.description.resources import find_robot, resolve_uri, share_directory
+from sim_bridge.description.resources import (
+    find_robot,
+    resolve_uri,
+    share_directory,
+    shipped_robots,
+)
 from sim_bridge.description.sensors import add_sensors
 from sim_bridge.description.urdf import check_description, examine_description, load_description
 from sim_bridge.description.yaml_constraints import add_extra_joints
@@ -25,4 +30,5 @@ __all__ = [
     'resolve_uri',
     'sensors_from_mapping',
     'share_directory',
+    'shipped_robots',
 ]

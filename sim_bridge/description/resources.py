@@ -65,14 +65,20 @@ def find_robot(name_or_path: str | Path) -> Path:
             str(name_or_path),
             'the name of a shipped robot or the path of a file that exists',
         )
+    shipped = shipped_robots()
+    if path.name not in shipped:
+        folder = share_directory() / 'urdf'
+        raise UnknownNameError('robot', str(name_or_path), sorted(shipped), str(folder))
+    return shipped[path.name]
+
+
+def shipped_robots() -> dict[str, Path]:
+    """Give the files of the robots that this package ships, by name."""
     folder = share_directory() / 'urdf'
-    shipped = {
+    return {
         file.name.split('.')[0]: file
         for file in sorted(folder.glob('*.urdf*')) + sorted(folder.glob('*.xacro'))
     }
-    if path.name not in shipped:
-        raise UnknownNameError('robot', str(name_or_path), sorted(shipped), str(folder))
-    return shipped[path.name]
 
 
 def resolve_uri(

@@ -54,5 +54,14 @@ class Following(Protocol):
     def refresh(self, changed: Iterable[str]) -> None:
         """Take note that the control of joints was set."""
 
+    def shift(self, by_ns: int) -> None:
+        """Go on as before while the time jumps by so much [ns]."""
+
+    def save(self) -> Any:
+        """Give what `restore` goes back to."""
+
+    def restore(self, saved: Any) -> None:
+        """Command the joints that it commanded then; what was on its way ends."""
+
     def restart(self) -> None:
         """Give all joints back."""

@@ -85,6 +85,14 @@ class AxisStates:
         """Count anew how far crawlers have run."""
         self._run[:] = 0.0
 
+    def save(self) -> np.ndarray:
+        """Give how far crawlers have run [m]."""
+        return self._run.copy()
+
+    def restore(self, run: np.ndarray) -> None:
+        """Count on from there."""
+        self._run[:] = run
+
     def write(
         self, position_out: np.ndarray, velocity_out: np.ndarray, effort_out: np.ndarray
     ) -> None:

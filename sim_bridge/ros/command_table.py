@@ -59,12 +59,17 @@ class CommandTable:
         self.takes = np.zeros(shape, bool)
         """(3, n) which quantities each row takes."""
         self.takes[_TAKEN[CRAWLER], :] = True
-        for row, (name, axis) in enumerate(axes.items()):
+        for row, axis in enumerate(axes.values()):
             self._limits[EFFORT, row] = min(axis.effort_limit, sys.float_info.max)
             self._limits[VELOCITY, row] = min(axis.velocity_limit, sys.float_info.max)
-            self.note_control(name, axis.control)
+        self.note_controls(axes)
         self._latest_names: list[str] = []
         self._latest_rows = np.zeros(0, dtype=int)
+
+    def note_controls(self, axes: Mapping[str, Axis]) -> None:
+        """Take note of the controls that all axes have now."""
+        for name, axis in axes.items():
+            self.note_control(name, axis.control)
 
     def note_control(self, name: str, control: str) -> int | None:
         """Take note of an axis' control; give its row if that is another one than before."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 import math
 import threading
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -24,6 +24,20 @@ from sim_bridge.ros.command_table import CommandTable, EFFORT, POSITION, QUANTIT
 if TYPE_CHECKING:
     from sim_bridge.axis import Axis
     from sim_bridge.robot import Robot
+
+
+class SavedCommands(NamedTuple):
+    """
+    Where a robot stands with its commands.
+
+    age_ns: for how long the latest has been in force [ns]; None before the first. following: of
+    what commands joints by itself.
+    """
+
+    age_ns: int | None
+    is_timed_out: bool
+    following: Any
+
 
 class RobotCommands:
     """
@@ -247,8 +261,48 @@ class RobotCommands:
                 arrived, self._arrived = self._arrived, []
             self.on_apply(arrived)
 
+    def shift(self, by_ns: int) -> None:
+        """Go on as before while the simulated time jumps by so much [ns]."""
+        if self._applied_at_ns is not None:
+            self._applied_at_ns += by_ns
+        if self.following is not None:
+            self.following.shift(by_ns)
+        if by_ns < 0:
+            # stamps of before tell no age any more
+            self.timing.restart()
+
+    def save(self, time_ns: int) -> SavedCommands:
+        """Give what `restore` goes back to; time_ns: simulated time [ns]."""
+        following = None if self.following is None else self.following.save()
+        return SavedCommands(self.age_ns(time_ns), self._is_timed_out, following)
+
+    def restore(self, saved: SavedCommands, time_ns: int) -> None:
+        """
+        Go on as when `save` was called, with the robot as it was then; forget what is new.
+
+        time_ns: simulated time [ns], which need not be that of then.
+        """
+        self._forget_new()
+        with self._lock:
+            self._changes.clear()
+            self._arrived.clear()
+            self._table.note_controls(self.axes)
+        if self.following is not None:
+            self.following.restore(saved.following)
+        self._applied_at_ns = None if saved.age_ns is None else time_ns - saved.age_ns
+        self._is_timed_out = saved.is_timed_out
+
     def restart(self) -> None:
         """Forget all commands and wait for the first."""
+        self._forget_new()
+        if self.following is not None:
+            self.following.restart()
+        self._drop_commands()
+        self._robot.hold = self._hold_until_first
+        self._applied_at_ns = None
+        self._is_timed_out = False
+
+    def _forget_new(self) -> None:
         with self._lock:
             self._pending[:] = np.nan
             self._fresh.clear()
@@ -258,13 +312,7 @@ class RobotCommands:
         # whoever asked for something learns how it ended
         for request in requests:
             request()
-        if self.following is not None:
-            self.following.restart()
         self.timing.restart()
-        self._drop_commands()
-        self._robot.hold = self._hold_until_first
-        self._applied_at_ns = None
-        self._is_timed_out = False
 
     def _write(self, commands: Mapping[int, np.ndarray]) -> None:
         """Hand new values by quantity to axes and crawlers; nan: none."""
@@ -349,6 +397,7 @@ class RobotCommands:
             self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
         self.counts.clamped += is_clamped
+
 
 def _command(axis: Axis, quantity: int, value: float) -> None:
     """Set an effort or a target, which has been checked."""

@@ -13,13 +13,7 @@ from rclpy.clock import Clock, ClockType
 
 from sim_bridge.ros.command_statistics import CommandCounts
 from sim_bridge.ros.trajectories import REFUSED, STARTED
-from sim_bridge.trajectory_follower import (
-    CANCELED,
-    GOAL_VIOLATED,
-    PATH_VIOLATED,
-    REACHED,
-    REPLACED,
-)
+from sim_bridge.trajectory_run import CANCELED, GOAL_VIOLATED, PATH_VIOLATED, REACHED, REPLACED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -53,10 +47,8 @@ class Diagnostics:
         self._pacer, self._simulator = pacer, simulator
         self._timeouts = 0
         self._name = node.get_fully_qualified_name().lstrip('/')
-        self._counted = {
-            interface.robot.name: CommandCounts() for interface in simulator.interfaces
-        }
-        self._ended = {interface.robot.name: Counter() for interface in simulator.interfaces}
+        self._counted: dict[str, CommandCounts] = {}
+        self._ended: dict[str, Counter[str]] = {}
         self._pacer.statistics.report(time.monotonic_ns())
         if rate_hz:
             self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -117,11 +109,12 @@ class Diagnostics:
     def _commands(self, interface: RobotInterface) -> DiagnosticStatus:
         robot, commands = interface.robot, interface.commands
         counts = CommandCounts(**asdict(commands.counts))
-        before = self._counted[robot.name]
-        rejected, clamped = counts.rejected - before.rejected, counts.clamped - before.clamped
+        before = self._counted.get(robot.name, CommandCounts())
         self._counted[robot.name] = counts
-        late, missed = (
-            getattr(counts, name) - getattr(before, name) for name in ('late', 'missed'))
+        # of a robot that was spawned anew the counts began anew
+        rejected, clamped, late, missed = (
+            getattr(counts, name) - min(getattr(before, name), getattr(counts, name))
+            for name in ('rejected', 'clamped', 'late', 'missed'))
         ages = commands.timing.ages()
         ahead = -ages.get('p50', 0.0)
         if rejected:
@@ -157,7 +150,7 @@ class Diagnostics:
         trajectories = interface.trajectories
         counts = Counter(trajectories.counts)
         failed = sum(
-            (counts - self._ended[interface.robot.name])[outcome]
+            (counts - self._ended.get(interface.robot.name, Counter()))[outcome]
             for outcome in (PATH_VIOLATED, GOAL_VIOLATED, REFUSED))
         self._ended[interface.robot.name] = counts
         following = trajectories.following

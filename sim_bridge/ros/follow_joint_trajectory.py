@@ -15,13 +15,7 @@ from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameErro
 from sim_bridge.ros.deferred_action import DeferredActionServer
 from sim_bridge.ros.messages import pack_stamp, unpack_stamp
 from sim_bridge.ros.trajectories import Order, seconds
-from sim_bridge.trajectory_follower import (
-    CANCELED,
-    GOAL_VIOLATED,
-    PATH_VIOLATED,
-    REACHED,
-    Tolerances,
-)
+from sim_bridge.trajectory_run import CANCELED, GOAL_VIOLATED, PATH_VIOLATED, REACHED, Tolerances
 
 if TYPE_CHECKING:
     from rclpy.action.server import ServerGoalHandle

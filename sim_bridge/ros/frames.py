@@ -21,12 +21,12 @@ from sim_bridge.engine.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import topics
 from sim_bridge.ros.messages import pack_stamp, unpack_stamp, WORLD_FRAME
-from sim_bridge.ros.publishers import Stream
 
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.ros.parameters import SimulatorParameters
-    from sim_bridge.ros.sinks import Sink
+    from sim_bridge.ros.publishers import Stream
+    from sim_bridge.ros.topic_pool import TopicPool
 
 _IDENTITY = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
@@ -62,14 +62,14 @@ class FramesMessage:
 
 
 class Frames:
-    """Publishes /tf, and /tf_static once."""
+    """Publishes /tf, and what never moves on /tf_static."""
 
     def __init__(
-        self, sink: Sink, world: sb.World, parameters: SimulatorParameters,
+        self, pool: TopicPool, world: sb.World, parameters: SimulatorParameters,
         prefixes: Mapping[str, str],
     ) -> None:
         """
-        Create the topics.
+        Create the topics, or take over those that the pool has.
 
         prefixes: of the frames of each robot, by its name; what has none is an object. Raises
         InvalidValueError where tf2_msgs is not installed.
@@ -87,7 +87,7 @@ class Frames:
         links = [
             LinkFrames(world.robots[name], prefix)
             for name, prefix in prefixes.items() if parameters.publish_link_tf]
-        self._publish_static(sink, messages, moving, fixed, links, parameters.publish_world_tf)
+        self._publish_static(pool, messages, moving, fixed, links, parameters.publish_world_tf)
         rows = np.array([robot.offsets.q for robot in moving], int).reshape(-1, 1) + np.arange(7)
         names = [(self._parent(robot), self._base(robot)) for robot in moving]
         names += [pair for each in links for pair in each.moving]
@@ -99,12 +99,12 @@ class Frames:
 
         self.streams: list[Stream] = []
         if names:
-            self.streams.append(Stream(
-                sink, '/tf', messages.TFMessage, message, fill,
+            self.streams.append(pool.stream(
+                '/tf', messages.TFMessage, message, fill,
                 rate_hz=parameters.tf_rate or parameters.rate))
 
     def _publish_static(
-        self, sink: Sink, messages: ModuleType, moving: Sequence[sb.Robot],
+        self, pool: TopicPool, messages: ModuleType, moving: Sequence[sb.Robot],
         fixed: Sequence[sb.Robot], links: Sequence[LinkFrames], has_odom: bool,
     ) -> None:
         odoms = [self._parent(robot) for robot in moving if robot.name in self._prefixes]
@@ -120,8 +120,7 @@ class Frames:
         kept = [k for k, (parent, name) in enumerate(frames) if parent != name]
         message = FramesMessage(messages, [frames[k] for k in kept])
         message.fill(np.concatenate([*poses, np.zeros((0, 7))])[kept])
-        latched = sink.open('/tf_static', messages.TFMessage, topics.LATCHED_QOS)
-        latched.publish(message.stamped(pack_stamp(0)))
+        pool.latch('/tf_static', messages.TFMessage, message.stamped(pack_stamp(0)))
 
     def _base(self, robot: sb.Robot) -> str:
         return self._prefixes.get(robot.name, '') + robot.description.root

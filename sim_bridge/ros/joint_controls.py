@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import math
 from typing import Any, TYPE_CHECKING
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.parameter import Parameter
 
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.motor import CONTROLS
 
 if TYPE_CHECKING:
     from rclpy.node import Node
-    from rclpy.parameter import Parameter
 
     from sim_bridge.ros.commands import RobotCommands
     from sim_bridge.ros.parameters import SimulatorParameters
@@ -47,17 +47,11 @@ class JointControls:
         node: None to obey those given only. Raises UnknownNameError for a joint that is not there,
         InvalidValueError for a bad value.
         """
+        self._node = node
         self._axes: dict[str, tuple[RobotCommands, str]] = {}
         self._values: dict[str, Any] = {}
         for interface in interfaces:
-            commands, prefix = interface.commands, interface.prefix.replace('/', '.')
-            for name, axis in commands.axes.items():
-                if axis.followed is None:
-                    key = prefix + name
-                    self._axes[key] = commands, name
-                    self._values[_CONTROL.format(key)] = axis.control
-                    self._values[_P.format(key)] = axis.kp
-                    self._values[_D.format(key)] = axis.kd
+            self._take_in(interface)
         given = {
             **dict(_flattened('control', parameters.control)),
             **dict(_flattened('gains', parameters.gains))}
@@ -67,20 +61,65 @@ class JointControls:
                     'parameter', name, self._values,
                     'those of joints that follow no other' if self._values else '')
         values = self._checked(given)
-        if node is not None:
-            self._declare(node, values)
+        self._declare(self._axes, values)
         self._obey(values)
+        if node is not None:
+            node.add_on_set_parameters_callback(self._set)
 
-    def _declare(self, node: Node, values: Mapping[str, Any]) -> None:
-        for kind, description in _DESCRIPTIONS.items():
-            for key in self._axes:
+    def add(self, interface: RobotInterface) -> None:
+        """Declare the parameters of a robot that came later; on the executor's thread."""
+        self._declare(self._take_in(interface), self._values)
+
+    def remove(self, interface: RobotInterface) -> None:
+        """Undeclare the parameters of a robot that is gone; on the executor's thread."""
+        for key in [key for key, (of, _) in self._axes.items() if of is interface.commands]:
+            del self._axes[key]
+            for kind in _DESCRIPTIONS:
+                self._node.undeclare_parameter(kind.format(key))
+                del self._values[kind.format(key)]
+
+    def read_back(self, interfaces: Sequence[RobotInterface]) -> None:
+        """
+        Set the parameters to how the axes are driven, where that was changed otherwise.
+
+        On the executor's thread, while the physics thread waits.
+        """
+        before = dict(self._values)
+        for interface in interfaces:
+            self._take_in(interface)
+        now, self._values = self._values, before
+        self._node.set_parameters([
+            Parameter(name, value=value) for name, value in now.items() if value != before[name]])
+
+    def close(self) -> None:
+        """Undeclare all parameters."""
+        self._node.remove_on_set_parameters_callback(self._set)
+        for name in self._values:
+            self._node.undeclare_parameter(name)
+
+    def _take_in(self, interface: RobotInterface) -> list[str]:
+        """Note how the axes of a robot are driven; give their names in parameters."""
+        commands, prefix = interface.commands, interface.prefix.replace('/', '.')
+        keys = []
+        for name, axis in commands.axes.items():
+            if axis.followed is None:
+                key = prefix + name
+                keys.append(key)
+                self._axes[key] = commands, name
+                self._values[_CONTROL.format(key)] = axis.control
+                self._values[_P.format(key)] = axis.kp
+                self._values[_D.format(key)] = axis.kd
+        return keys
+
+    def _declare(self, keys: Iterable[str], values: Mapping[str, Any]) -> None:
+        for kind, description in _DESCRIPTIONS.items() if self._node is not None else ():
+            for key in keys:
                 # gains may be whole numbers
                 descriptor = ParameterDescriptor(
                     description=description, dynamic_typing=kind != _CONTROL,
                     additional_constraints=f'expected {_WORDS if kind == _CONTROL else _GAIN}')
                 name = kind.format(key)
-                node.declare_parameter(name, values[name], descriptor, ignore_override=True)
-        node.add_on_set_parameters_callback(self._set)
+                self._node.declare_parameter(name, values[name], descriptor, ignore_override=True)
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
         try:

@@ -13,6 +13,8 @@ from sim_bridge.ros.messages import JointStateMessage, PoseStateMessage
 from sim_bridge.ros.publishers import Rate, Stream
 
 if TYPE_CHECKING:
+    import numpy as np
+
     import sim_bridge as sb
     from sim_bridge.ros.sinks import Sink
 
@@ -36,7 +38,6 @@ class JointStates:
 
         prefix: of their names. rate_hz: in simulated time [Hz]. topic: instead of joint_states.
         """
-        self._world = robot.world
         self._rate = Rate(rate_hz)
         self._axes = AxisStates(robot)
         self._time_ns = 0
@@ -50,7 +51,7 @@ class JointStates:
         multi_dof = [joint for joint in robot.joints if joint.type in _MULTI_DOF]
         if multi_dof:
             self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
-        self.restart()
+        self.restart(0)
 
     def publish(self, time_ns: int, stamp: bytes) -> bool:
         """Publish if due at this simulated time [ns], packed in `stamp`; tell whether it was."""
@@ -66,11 +67,23 @@ class JointStates:
         for stream in self.streams:
             stream.publish(stamp)
 
-    def restart(self) -> None:
-        """Begin anew, now that the world has been reset."""
-        self._time_ns = self._world.step_count * self._world.time_step_ns
-        self._rate.restart(self._time_ns)
+    def restart(self, time_ns: int) -> None:
+        """Begin anew at this simulated time [ns], now that the world has been reset."""
         self._axes.restart()
+        self.resume(time_ns)
+
+    def resume(self, time_ns: int) -> None:
+        """Go on from another time [ns]."""
+        self._time_ns = time_ns
+        self._rate.restart(time_ns)
+
+    def save(self) -> np.ndarray:
+        """Give how far crawlers have run, for `restore`."""
+        return self._axes.save()
+
+    def restore(self, saved: np.ndarray) -> None:
+        """Go back to what `save` gave."""
+        self._axes.restore(saved)
 
 
 def _multi_dof_stream(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import sim_bridge as sb
 from sim_bridge.closing import close_loops
@@ -13,6 +14,9 @@ from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.initial_values import initial_values, start_limits
 from sim_bridge.ros.parameters import SELF_COLLISION, SimulatorParameters
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.robot_interface import RobotInterface
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -73,6 +77,16 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     _check_namespaces(robots)
     world.warm_up()
     return LoadedWorld(world, tuple(robots))
+
+
+def check_namespace(
+    name: str, namespace: str, others: Iterable[LoadedRobot | RobotInterface], what: str
+) -> None:
+    """Raise InvalidValueError, about `what`, where another robot has a robot's namespace."""
+    for other in others:
+        if other.namespace == namespace and other.robot.name != name:
+            raise InvalidValueError(
+                what, namespace, f'one of its own; robot {other.robot.name!r} has this one')
 
 
 def commandable_joints(robot: sb.Robot) -> list[str]:
@@ -159,10 +173,7 @@ def _lowest(robot: sb.Robot) -> float:
 
 def _check_namespaces(robots: Sequence[LoadedRobot]) -> None:
     """Raise InvalidValueError where two robots would share their topics."""
-    owners: dict[str, str] = {}
-    for each in robots:
-        if each.namespace in owners:
-            raise InvalidValueError(
-                f'namespace of robot {each.robot.name!r}', each.namespace,
-                f'one of its own; robot {owners[each.namespace]!r} has this one')
-        owners[each.namespace] = each.robot.name
+    for number, each in enumerate(robots):
+        check_namespace(
+            each.robot.name, each.namespace, robots[:number],
+            f'namespace of robot {each.robot.name!r}')

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+import sys
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from sim_bridge.errors import RecordingError, SimBridgeError
 from sim_bridge.ros import parameter_table, process, realtime
+from sim_bridge.ros.conductor import Conductor
+from sim_bridge.ros.deferred import DeferredServices
 from sim_bridge.ros.diagnostics import Diagnostics
+from sim_bridge.ros.entities import Entities
+from sim_bridge.ros.executor_calls import ExecutorCalls
 from sim_bridge.ros.joint_controls import JointControls
 from sim_bridge.ros.loading import load_world
+from sim_bridge.ros.node_entities import NodeEntities
 from sim_bridge.ros.pacer import Pacer
 from sim_bridge.ros.parameters import SimulatorParameters
 from sim_bridge.ros.services import Services
 from sim_bridge.ros.simulator import Simulator
 from sim_bridge.ros.sinks import GraphSink, Tee
+from sim_bridge.ros.standard import offer_standard_services
 
 # how soon a new subscriber gets its first message [s]
 _REFRESH_PERIOD_S = 0.05
 
+MANAGED = '--managed'
+
 
 class SimBridge:
     """Simulates what the parameters of a node say, from the moment it is made until `close`."""
+
+    node_type: type[Node] = Node
 
     def __init__(self, node: Node) -> None:
         """
@@ -34,43 +45,83 @@ class SimBridge:
         is no good.
         """
         self._node = node
-        self._pacer: Pacer | None = None
-        self._parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
-        node.get_logger().info('loading; a first start compiles, which takes minutes')
-        self._simulator = self._make_simulator()
-        self._simulator.listen(node)
-        self._controls = JointControls(node, self._simulator.interfaces, self._parameters)
-        self._pacer = Pacer(
-            self._simulator.tick,
-            self._parameters.tick_ns,
-            real_time_factor=self._parameters.real_time_factor,
-            paused=self._parameters.paused,
-            idle=self._simulator.publish_clock,
-            is_ready=self._simulator.is_ready,
-            on_start=self._settle_thread,
-            on_error=self._report,
-        )
-        if self._simulator.lockstep is not None:
-            self._simulator.lockstep.on_answer = self._pacer.wake
-        self._services = Services(node, self._pacer, self._simulator, lambda: self._parameters)
-        self._diagnostics = Diagnostics(
-            node, self._pacer, self._simulator, self._parameters.diagnostics_rate
-        )
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        node.create_timer(_REFRESH_PERIOD_S, self._simulator.refresh, clock=steady)
+        self._made = NodeEntities(node)
+        self.pacer: Pacer | None = None
+        self._controls: JointControls | None = None
+        self._closing: list[Callable[[], None]] = []
+        self.parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
+        self.begin()
+
+    def begin(self) -> None:
+        """Do what is to be done at once; raises as `load`."""
+        self.load()
+
+    def load(self, is_active: bool = True) -> None:
+        """
+        Load and compile, announce topics and services, and start.
+
+        is_active: if not, it stands still and cannot be run. Raises SimBridgeError.
+        """
+        self._node.get_logger().info('loading; a first start compiles, which takes minutes')
+        with self._made.collecting():
+            self._build(is_active)
         realtime.settle_process()
-        self._announce()
-        self._pacer.start()
+        self._announce(is_active)
+        self.pacer.start()
+
+    def unload(self) -> None:
+        """Stop simulating, and take back what was announced; on the executor's thread."""
+        self.close()
+        if self._controls is not None:
+            self._controls.close()
+            self._simulator.close()
+        self._made.destroy()
+        self.pacer = self._controls = None
 
     def close(self) -> None:
         """Stop simulating."""
-        self._pacer.stop()
-        if self._simulator.recording is not None:
-            self._simulator.recording.close()
+        for close in self._closing:
+            close()
+        self._closing.clear()
+
+    def _build(self, is_active: bool) -> None:
+        node, parameters = self._node, self.parameters
+        self._simulator = simulator = self._make_simulator()
+        if simulator.recording is not None:
+            self._closing.append(simulator.recording.close)
+        simulator.listen(node)
+        self._controls = JointControls(node, simulator.interfaces, parameters)
+        self.pacer = Pacer(
+            simulator.tick,
+            parameters.tick_ns,
+            real_time_factor=parameters.real_time_factor,
+            paused=parameters.paused or not is_active,
+            idle=simulator.publish_clock,
+            is_ready=simulator.is_ready,
+            on_start=self._settle_thread,
+            on_error=self._report,
+        )
+        if simulator.lockstep is not None:
+            simulator.lockstep.on_answer = self.pacer.wake
+        calls = ExecutorCalls(node)
+        entities = Entities(simulator, self._controls, self.pacer, calls, parameters)
+        # whoever waits for the executor's thread is not to wait for this one
+        self._closing[:0] = [calls.close, entities.close, self.pacer.stop]
+        self.conductor = Conductor(
+            node, self.pacer, simulator, entities, self._controls, calls,
+            lambda: self.parameters.reset_clock)
+        self.conductor.is_active = is_active
+        # whoever subscribed before a request is to get what follows from it
+        services = DeferredServices(node, self.pacer, simulator.refresh)
+        Services(services, self.conductor, simulator, lambda: self.parameters)
+        offer_standard_services(node, services, self.conductor, entities, simulator)
+        Diagnostics(node, self.pacer, simulator, parameters.diagnostics_rate)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)
 
     def _make_simulator(self) -> Simulator:
         """Load the world and open its topics, in a bag too if one is asked for."""
-        node, parameters = self._node, self._parameters
+        node, parameters = self._node, self.parameters
         graph, loaded = GraphSink(node), load_world(parameters)
         if not parameters.record:
             return Simulator(graph, loaded, parameters)
@@ -97,10 +148,10 @@ class SimBridge:
 
     def _apply(self, parameters: SimulatorParameters) -> None:
         """Take over parameters that were set while running."""
-        self._parameters = parameters
-        if self._pacer is not None:
-            self._pacer.real_time_factor = parameters.real_time_factor
-            self._pacer.submit(self._schedule_thread)
+        self.parameters = parameters
+        if self.pacer is not None:
+            self.pacer.real_time_factor = parameters.real_time_factor
+            self.pacer.submit(self._schedule_thread)
 
     def _settle_thread(self) -> None:
         realtime.settle_thread()
@@ -108,16 +159,16 @@ class SimBridge:
 
     def _schedule_thread(self) -> None:
         # a thread that never sleeps must not go before all others
-        is_paced = self._parameters.real_time_factor > 0.0
-        realtime.schedule_thread(self._parameters.realtime_priority if is_paced else 0)
+        is_paced = self.parameters.real_time_factor > 0.0
+        realtime.schedule_thread(self.parameters.realtime_priority if is_paced else 0)
 
     def _report(self, error: Exception) -> None:
         self._node.get_logger().error(
             f'paused, because a step failed: {type(error).__name__}: {error}'
         )
 
-    def _announce(self) -> None:
-        parameters = self._parameters
+    def _announce(self, is_active: bool) -> None:
+        parameters = self.parameters
         factor = parameters.real_time_factor
         robots = ', '.join(
             f'{interface.robot.name!r} ({_count(len(interface.robot.joint_names), "joint")}, '
@@ -126,7 +177,8 @@ class SimBridge:
         )
         objects = len(self._simulator.world.robots) - len(self._simulator.interfaces)
         pace = f'{factor:g} x real time' if factor else 'as fast as possible'
-        state = ', paused' if parameters.paused else ''
+        state = '' if is_active else ', inactive'
+        state += ', paused' if parameters.paused else ''
         self._node.get_logger().info(
             f'ready: {robots or "no robot"}, {_count(objects, "other object")}, '
             f'{parameters.rate:g} Hz, {pace}{state}'
@@ -138,5 +190,16 @@ def _count(number: int, what: str) -> str:
 
 
 def main(args: Sequence[str] | None = None) -> int:
-    """Run the node; return the exit code of the process."""
-    return process.run('sim_bridge', SimBridge, args)
+    """
+    Run the node; return the exit code of the process.
+
+    args: of the process, the first its name; those after --ros-args are ROS's own, and `--managed`
+    lets it be a managed node.
+    """
+    given = list(sys.argv if args is None else args)
+    if MANAGED not in given:
+        return process.run('sim_bridge', SimBridge, given)
+    from sim_bridge.ros.managed import ManagedSimBridge
+
+    given.remove(MANAGED)
+    return process.run('sim_bridge', ManagedSimBridge, given)

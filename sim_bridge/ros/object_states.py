@@ -8,11 +8,11 @@ import numpy as np
 from sensor_msgs.msg import MultiDOFJointState
 
 from sim_bridge.ros.messages import PoseStateMessage
-from sim_bridge.ros.publishers import Stream
 
 if TYPE_CHECKING:
     import sim_bridge as sb
-    from sim_bridge.ros.sinks import Sink
+    from sim_bridge.ros.publishers import Stream
+    from sim_bridge.ros.topic_pool import TopicPool
 
 
 class ObjectStates:
@@ -23,9 +23,9 @@ class ObjectStates:
     sensor_msgs/MultiDOFJointState, by name.
     """
 
-    def __init__(self, sink: Sink, world: sb.World, rate_hz: float):
+    def __init__(self, pool: TopicPool, world: sb.World, rate_hz: float) -> None:
         """
-        Create the topic.
+        Create the topic, or take it over where the pool has it.
 
         rate_hz: how often it is published [Hz].
         """
@@ -40,8 +40,8 @@ class ObjectStates:
 
         self.streams: list[Stream] = []
         if self._moving:
-            self.streams.append(
-                Stream(sink, 'object_states', MultiDOFJointState, message, fill, rate_hz=rate_hz))
+            self.streams.append(pool.stream(
+                'object_states', MultiDOFJointState, message, fill, rate_hz=rate_hz))
 
 
 def _rows(starts: list[int], size: int) -> np.ndarray:

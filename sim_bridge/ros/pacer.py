@@ -157,17 +157,29 @@ class Pacer:
         self._error = None
         self._deadline_ns = self._clock.now_ns()
 
-    def step(self, ticks: int, on_done: Callable[[Exception | None], None]) -> None:
+    def step(
+        self,
+        ticks: int,
+        on_done: Callable[[Exception | None], None],
+        on_tick: Callable[[int], bool] = lambda remaining: True,
+    ) -> None:
         """
-        Take this many ticks while paused, at the usual pace.
+        Take this many ticks, one or more, while paused, at the usual pace.
 
         Then `on_done` is called with None, or as soon as a tick raises something with that, which
-        ends all stepping. On the physics thread only, as `pause`.
+        ends all stepping. on_tick: called after each with how many remain; may end it by False. On
+        the physics thread only, as `pause`.
         """
         self._error = None
         if not self._owed:
             self._deadline_ns = self._clock.now_ns()
-        self._owed.append(_OwedTicks(ticks, on_done))
+        self._owed.append(_OwedTicks(ticks, on_done, on_tick))
+
+    def drop_steps(self, error: Exception) -> None:
+        """Take none of the ticks that `step` has asked for; tell who did. As `pause`."""
+        owed, self._owed = self._owed, deque()
+        for waiting in owed:
+            self._guarded(functools.partial(waiting.on_done, error))
 
     def run(self) -> None:
         """Tick until `stop`; this is what the thread does."""
@@ -219,11 +231,14 @@ class Pacer:
         else:
             self._deadline_ns = started
         if self._owed:
-            owed = self._owed[0]
-            owed.remaining -= 1
-            if not owed.remaining:
-                self._owed.popleft()
-                self._guarded(functools.partial(owed.on_done, None))
+            self._guarded(self._count_down)
+
+    def _count_down(self) -> None:
+        owed = self._owed[0]
+        owed.remaining -= 1
+        if not owed.on_tick(owed.remaining) or not owed.remaining:
+            self._owed.popleft()
+            owed.on_done(None)
 
     def _guarded(self, function: Callable[[], None]) -> bool:
         """Call a function and tell whether it went well; if it raises, pause and report that."""
@@ -238,13 +253,16 @@ class Pacer:
         self._is_paused = True
         self._error = error
         self._on_error(error)
-        owed, self._owed = self._owed, deque()
-        for waiting in owed:
-            self._guarded(functools.partial(waiting.on_done, error))
+        self.drop_steps(error)
 
 
 class _OwedTicks:
     """A `step` that is not done yet."""
 
-    def __init__(self, remaining: int, on_done: Callable[[Exception | None], None]) -> None:
-        self.remaining, self.on_done = remaining, on_done
+    def __init__(
+        self,
+        remaining: int,
+        on_done: Callable[[Exception | None], None],
+        on_tick: Callable[[int], bool],
+    ) -> None:
+        self.remaining, self.on_done, self.on_tick = remaining, on_done, on_tick

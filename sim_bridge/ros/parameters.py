@@ -155,8 +155,12 @@ class SimulatorParameters:
     )
     reset_clock: bool = parameter(
         False,
-        '~/reset also sets the simulated time to 0; this moves /clock back, which tf2 and most '
-        'controllers do not survive',
+        'Resets also set /clock back to 0, and snapshots to their time, which tf2 and most '
+        'controllers do not survive. Otherwise /clock goes on, while all else begins again',
+        read_only=False,
+    )
+    snapshot: str = parameter(
+        'default', 'Name of the snapshot that ~/save_snapshot and ~/restore_snapshot are about',
         read_only=False,
     )
     realtime_priority: int = parameter(

@@ -28,7 +28,9 @@ _LEAVE_LIMIT_S = 3.0
 
 
 class Program(Protocol):
-    """What runs in the process: something that works on a node."""
+    """What runs in the process: something that works on a node, of a type that it names."""
+
+    node_type: type[Node] = Node
 
     def __init__(self, node: Node) -> None:
         """Set up; raises a SimBridgeError if a description or parameter is no good."""
@@ -47,7 +49,7 @@ def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | Non
         node = running = None
         code = EXIT_FAILED
         try:
-            node = _make_node(name, args)
+            node = _make_node(getattr(program, 'node_type', Node), name, args)
             running = program(node)
             with _executor() as executor:
                 executor.add_node(node)
@@ -77,11 +79,11 @@ class _GraphError(Exception):
     """ROS did not let a node be made: bad arguments, parameter files or names."""
 
 
-def _make_node(name: str, args: Sequence[str] | None) -> Node:
+def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        return Node(name)
+        return kind(name)
     except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError
         raise _GraphError(str(err)) from err
 

@@ -84,9 +84,14 @@ class Stream:
         decides how much is kept for those who are slow to take it.
         """
         self._outlet = sink.open(topic, message_type, topics.stream_qos(rate_hz))
+        self.message_type = message_type
         self._message, self._fill = message, fill
         self.is_wanted = False
         self.refresh()
+
+    def supply(self, message: Stampable, fill: Callable[[], None]) -> None:
+        """Publish another message of the same type from now on."""
+        self._message, self._fill = message, fill
 
     @property
     def topic(self) -> str:
@@ -96,6 +101,10 @@ class Stream:
     def refresh(self) -> None:
         """Look whether messages reach anybody."""
         self.is_wanted = self._outlet.is_wanted()
+
+    def send(self, message: Any) -> None:
+        """Publish another message between those of the readings."""
+        self._outlet.publish(message)
 
     def publish(self, stamp: bytes) -> None:
         """Publish the present readings with this stamp (see `messages.pack_stamp`)."""
@@ -112,17 +121,18 @@ class SensorStreams:
     streams: tuple[Stream, ...]
     published_step: int = -1
 
-    def publish(self, step: int, time_step_ns: int, stamp: bytes) -> None:
+    def publish(self, step: int, time_ns: int, time_step_ns: int, stamp: bytes) -> None:
         """
         Publish the device's sample, once, stamped with the time it was taken at.
 
-        step, stamp: those of now; time_step_ns: time between two steps [ns].
+        step, time_ns, stamp: those of now; time_step_ns: time between two steps [ns].
         """
         sampled = self.device.sample_step
         if sampled != self.published_step:
             self.published_step = sampled
             # with several physics steps in a control step the sample may be older than now
-            taken = stamp if sampled == step else pack_stamp(sampled * time_step_ns)
+            taken = stamp if sampled == step else pack_stamp(
+                time_ns - (step - sampled) * time_step_ns)
             for stream in self.streams:
                 stream.publish(taken)
 

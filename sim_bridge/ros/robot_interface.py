@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import functools
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 from geometry_msgs.msg import Twist
 from rclpy.logging import get_logger
@@ -30,8 +30,10 @@ from sim_bridge.ros.trajectories import Trajectories
 from sim_bridge.ros.trajectory_controllers import controllers_of
 
 if TYPE_CHECKING:
+    import numpy as np
     from rclpy.node import Node
 
+    from sim_bridge.ros.commands import SavedCommands
     from sim_bridge.ros.loading import LoadedRobot
     from sim_bridge.ros.lockstep import Lockstep
     from sim_bridge.ros.parameters import SimulatorParameters
@@ -52,6 +54,13 @@ class CommandTopic:
     take: Callable[[bytes], None]
 
 
+class SavedInterface(NamedTuple):
+    """Where a robot stands with its commands, and how far its crawlers have run [m]."""
+
+    commands: SavedCommands
+    run: np.ndarray
+
+
 class RobotInterface:
     """
     Publishes a robot's state after every control step; hands it commands before the next.
@@ -62,17 +71,18 @@ class RobotInterface:
 
     def __init__(
         self, sink: Sink, loaded: LoadedRobot, parameters: SimulatorParameters,
-        all_joints: Sequence[str],
+        all_joints: Sequence[str], now: Callable[[], int],
     ) -> None:
         """
         Open all topics of the robot, within its namespace.
 
-        all_joints: of all robots, which parameters may name. Raises UnknownNameError for a joint
-        that it does not have.
+        all_joints: of all robots, which parameters may name. now: gives the simulated time [ns].
+        Raises UnknownNameError for a joint that it does not have.
         """
         self.robot = robot = loaded.robot
-        self._world = robot.world
-        self.prefix = prefix = loaded.prefix
+        self._world, self._now = robot.world, now
+        self.namespace, self.prefix = loaded.namespace, loaded.prefix
+        prefix = loaded.prefix
         self._hardware = hardware_of(robot, prefix)
         self.commands = RobotCommands(
             robot,
@@ -110,7 +120,7 @@ class RobotInterface:
             self._accept(self._hardware.commands_topic, JointState, self._take_from_hardware)
         joints = self.commands.joint_names
         self.trajectories = Trajectories(robot, self.commands, controllers_of(
-            parameters.trajectory_controllers, joints, all_joints))
+            parameters.trajectory_controllers, joints, all_joints), now)
         for controller in self.trajectories.controllers:
             self._accept(
                 f'{controller.name}/joint_trajectory', JointTrajectory,
@@ -135,21 +145,44 @@ class RobotInterface:
             self._odometry.publish(stamp)
         step, time_step_ns = self._world.step_count, self._world.time_step_ns
         for sensor in self._sensors:
-            sensor.publish(step, time_step_ns, stamp)
+            sensor.publish(step, time_ns, time_step_ns, stamp)
 
-    def ask_again(self, time_ns: int, stamp: bytes) -> None:
-        """Publish the present state for those who are waited for in lockstep."""
+    def publish_state(self, time_ns: int, stamp: bytes) -> None:
+        """Publish the state, due or not, to be answered in lockstep; nothing of sensors."""
         self._joint_states.repeat(stamp)
-        self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+        if self.lockstep is not None:
+            self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
 
     def restart(self) -> None:
         """Begin anew with the robot as the world has reset it: no command yet."""
         self.commands.restart()
         self.trajectories.restart()
-        self._joint_states.restart()
-        self._odometry_rate.restart(self._world.step_count * self._world.time_step_ns)
+        self._joint_states.restart(self._now())
+        self._odometry_rate.restart(self._now())
         for sensor in self._sensors:
             sensor.restart()
+
+    def resume(self) -> None:
+        """Go on from another time."""
+        self._joint_states.resume(self._now())
+        self._odometry_rate.restart(self._now())
+        for sensor in self._sensors:
+            sensor.restart()
+
+    def save(self) -> SavedInterface:
+        """Give what `restore` goes back to."""
+        return SavedInterface(self.commands.save(self._now()), self._joint_states.save())
+
+    def restore(self, saved: SavedInterface) -> None:
+        """Go on as when `save` was called, with the robot as it was then."""
+        self.commands.restore(saved.commands, self._now())
+        self.trajectories.restart()
+        self._joint_states.restore(saved.run)
+
+    def retire(self) -> None:
+        """End what is under way, before the robot leaves the world."""
+        self.commands.restart()
+        self.trajectories.restart()
 
     def listen(self, node: Node) -> None:
         """Take commands from the graph from now on."""

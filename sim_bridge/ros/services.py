@@ -1,9 +1,4 @@
-"""
-The node's services: ~/pause, ~/reset and ~/step.
-
-A request is carried out by the physics thread between two ticks and answered from there, so no
-callback ever waits for physics, and commands go on arriving while ~/step takes its steps.
-"""
+"""The node's services with the messages of std_srvs, which every ROS 2 has."""
 
 from __future__ import annotations
 
@@ -12,30 +7,31 @@ from typing import Any, TYPE_CHECKING
 
 from std_srvs.srv import SetBool, Trigger
 
-if TYPE_CHECKING:
-    from rclpy.node import Node
+from sim_bridge.errors import SimBridgeError
+from sim_bridge.ros.conductor import Scope
 
-    from sim_bridge.ros.pacer import Pacer
+if TYPE_CHECKING:
+    from sim_bridge.ros.conductor import Conductor
+    from sim_bridge.ros.deferred import Answer, DeferredServices
     from sim_bridge.ros.parameters import SimulatorParameters
     from sim_bridge.ros.simulator import Simulator
-
-# answers a request: success, message
-Answer = Callable[[bool, str], None]
 
 
 class Services:
     """
-    Pause, reset and step, with the messages of std_srvs.
+    Pause, reset, step and snapshots.
 
     ~/pause (SetBool): true pauses, false resumes. ~/reset (Trigger): all robots to their start;
-    time goes on, unless the parameter `reset_clock` says otherwise. ~/step (Trigger): `step_count`
-    control steps at the usual pace while paused, answered when they are done.
+    /clock goes on, unless the parameter `reset_clock` says otherwise. ~/step (Trigger):
+    `step_count` control steps at the usual pace while paused, answered when they are done.
+    ~/save_snapshot, ~/restore_snapshot (Trigger): of the name in the parameter `snapshot`;
+    ~/list_snapshots (Trigger): their names, parted by newlines.
     """
 
     def __init__(
         self,
-        node: Node,
-        pacer: Pacer,
+        services: DeferredServices,
+        conductor: Conductor,
         simulator: Simulator,
         parameters: Callable[[], SimulatorParameters],
     ) -> None:
@@ -44,58 +40,63 @@ class Services:
 
         parameters: gives the parameters as they are at the time of a request.
         """
-        self._pacer, self._simulator, self._parameters = pacer, simulator, parameters
-        self._create(node, SetBool, '~/pause', self._pause)
-        self._create(node, Trigger, '~/reset', self._reset)
-        self._create(node, Trigger, '~/step', self._step)
+        self._conductor, self._simulator, self._parameters = conductor, simulator, parameters
+        for kind, name, handler in (
+            (SetBool, '~/pause', self._pause),
+            (Trigger, '~/reset', self._reset),
+            (Trigger, '~/step', self._step),
+            (Trigger, '~/save_snapshot', self._save),
+            (Trigger, '~/restore_snapshot', self._restore),
+            (Trigger, '~/list_snapshots', self._list),
+        ):
+            services.create(kind, name, handler, _refuse)
 
-    def _create(
-        self, node: Node, kind: type, name: str, handler: Callable[[Any, Answer], None]
-    ) -> None:
-        """
-        Create a service that is answered later, by another thread.
-
-        Executors call `callback` and then, with what it returned, the service's `send_response`.
-        Awaiting in the callback would be the usual way, but the EventsExecutor of Jazzy cannot.
-        """
-        service = node.create_service(kind, name, lambda request, response: request)
-        send = service.send_response
-
-        def respond_later(request: Any, header: Any) -> None:
-            def answer(success: bool, message: str) -> None:
-                send(kind.Response(success=success, message=message), header)
-
-            # whoever subscribed before the request is to get what follows from it
-            self._simulator.refresh()
-            self._pacer.submit(lambda: handler(request, answer))
-
-        service.send_response = respond_later
-
-    def _pause(self, request: SetBool.Request, answer: Answer) -> None:
+    def _pause(self, request: SetBool.Request, response: Any, answer: Answer) -> None:
         if request.data:
-            self._pacer.pause()
+            self._conductor.pause()
         else:
-            self._pacer.resume()
-        answer(True, f'{"paused" if request.data else "running"} at {self._time}')
+            self._conductor.play()
+        answer(_agree(response, f'{"paused" if request.data else "running"} at {self._time}'))
 
-    def _reset(self, request: Trigger.Request, answer: Answer) -> None:
-        self._simulator.reset(clock=self._parameters().reset_clock)
-        answer(True, f'reset at {self._time}')
+    def _reset(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        self._conductor.reset(Scope.TIME | Scope.STATE)
+        answer(_agree(response, f'reset at {self._time}'))
 
-    def _step(self, request: Trigger.Request, answer: Answer) -> None:
-        if not self._pacer.is_paused:
-            answer(False, 'the simulation is running; pause it by ~/pause first')
-            return
+    def _step(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
         count = self._parameters().step_count
 
         def on_done(error: Exception | None) -> None:
             if error is None:
-                answer(True, f'{count} steps taken, now at {self._time}')
+                answer(_agree(response, f'{count} steps taken, now at {self._time}'))
             else:
-                answer(False, f'a step failed at {self._time}: {error}')
+                response.success = False
+                response.message = f'a step failed at {self._time}: {error}'
+                answer(response)
 
-        self._pacer.step(count, on_done)
+        self._conductor.step(count, on_done)
+
+    def _save(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        name = self._parameters().snapshot
+        self._conductor.save(name)
+        answer(_agree(response, f'snapshot {name!r} taken at {self._time}'))
+
+    def _restore(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        name = self._parameters().snapshot
+        self._conductor.restore(name)
+        answer(_agree(response, f'snapshot {name!r} restored at {self._time}'))
+
+    def _list(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        answer(_agree(response, '\n'.join(self._conductor.snapshots)))
 
     @property
     def _time(self) -> str:
         return f'{self._simulator.time_ns * 1e-9:.9g} s'
+
+
+def _agree(response: Any, message: str) -> Any:
+    response.success, response.message = True, message
+    return response
+
+
+def _refuse(response: Any, error: SimBridgeError) -> None:
+    response.success, response.message = False, str(error)

@@ -30,6 +30,9 @@ class Outlet(Protocol):
     def publish(self, message: Any) -> None:
         """Take a message: serialized, or an object that does not change hands."""
 
+    def close(self) -> None:
+        """Take nothing more; what was taken stays where it is."""
+
 
 class Sink(Protocol):
     """Makes outlets."""
@@ -54,7 +57,7 @@ class GraphSink:
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Create a publisher, whose qualities the user may override unless it is latched."""
         overridable = None if topics.is_latched(qos) else topics.overridable()
-        return _Publisher(self._node.create_publisher(
+        return _Publisher(self._node, self._node.create_publisher(
             message_type, topic, qos, qos_overriding_options=overridable))
 
     def begin(self, time_ns: int) -> None:
@@ -67,13 +70,46 @@ class GraphSink:
 class _Publisher:
     """An outlet to the graph."""
 
-    def __init__(self, publisher: Any) -> None:
+    def __init__(self, node: Node, publisher: Any) -> None:
         self.topic: str = publisher.topic_name
         self.publish = publisher.publish
         self._count = publisher.get_subscription_count
+        self._node, self._publisher = node, publisher
 
     def is_wanted(self) -> bool:
         return self._count() > 0
+
+    def close(self) -> None:
+        self._node.destroy_publisher(self._publisher)
+
+
+class ClosingSink:
+    """A sink whose outlets are closed together."""
+
+    def __init__(self, sink: Sink) -> None:
+        """Open outlets of another sink."""
+        self._sink = sink
+        self._outlets: list[Outlet] = []
+
+    def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
+        """Give an outlet of the other."""
+        outlet = self._sink.open(topic, message_type, qos)
+        self._outlets.append(outlet)
+        return outlet
+
+    def begin(self, time_ns: int) -> None:
+        """Tell the other."""
+        self._sink.begin(time_ns)
+
+    def pause(self) -> None:
+        """Tell the other."""
+        self._sink.pause()
+
+    def close(self) -> None:
+        """Close all outlets."""
+        for outlet in self._outlets:
+            outlet.close()
+        self._outlets.clear()
 
 
 class Tee:
@@ -113,3 +149,7 @@ class _Both:
         data = message if isinstance(message, bytes) else serialize_cleanly(message)
         self._first.publish(data)
         self._second.publish(data)
+
+    def close(self) -> None:
+        self._first.close()
+        self._second.close()

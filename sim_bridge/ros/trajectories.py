@@ -8,7 +8,7 @@ They are checked on the executor's thread, where whoever sent them can be told. 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TYPE_CHECKING
 
@@ -20,13 +20,8 @@ from trajectory_msgs.msg import JointTrajectory
 from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.arrivals import InputNote
 from sim_bridge.trajectory import Trajectory
-from sim_bridge.trajectory_follower import (
-    GOAL_VIOLATED,
-    PATH_VIOLATED,
-    Run,
-    Tolerances,
-    TrajectoryFollower,
-)
+from sim_bridge.trajectory_follower import TrajectoryFollower
+from sim_bridge.trajectory_run import GOAL_VIOLATED, PATH_VIOLATED, Run, Tolerances
 
 if TYPE_CHECKING:
     from sim_bridge.robot import Robot
@@ -77,18 +72,19 @@ class Trajectories:
     """
 
     def __init__(
-        self, robot: Robot, commands: RobotCommands, controllers: Sequence[TrajectoryController]
+        self, robot: Robot, commands: RobotCommands, controllers: Sequence[TrajectoryController],
+        now: Callable[[], int],
     ) -> None:
         """
         Prepare.
 
         commands: of the robot, which take joints from trajectories, and the other way round.
-        controllers: who takes trajectories.
+        controllers: who takes trajectories. now: gives the simulated time [ns].
         """
         self.controllers = list(controllers)
         self.counts: Counter[str] = Counter()
         self.logger = get_logger('sim_bridge')
-        self._robot, self._commands = robot, commands
+        self._robot, self._commands, self._now = robot, commands, now
         # the other joints of a loop follow it, and must not be held
         held = () if robot.loop_joints else [j for each in controllers for j in each.joints]
         gains = {joint: gain for each in controllers for joint, gain in each.gains.items()}
@@ -148,7 +144,7 @@ class Trajectories:
         if not controller.allows_moving_end:
             trajectory.check_end()
         stamp = message.header.stamp
-        start_ns, now_ns = stamp.sec * 1_000_000_000 + stamp.nanosec, self._time_ns
+        start_ns, now_ns = stamp.sec * 1_000_000_000 + stamp.nanosec, self._now()
         if start_ns and start_ns + int(trajectory.times_ns[-1]) < now_ns:
             raise InvalidValueError(
                 'end of trajectory', start_ns * 1e-9 + trajectory.duration,
@@ -168,7 +164,7 @@ class Trajectories:
         def start() -> None:
             try:
                 order.run = self._follower.start(
-                    order.trajectory, self._time_ns, order.start_ns, order.tolerances)
+                    order.trajectory, self._now(), order.start_ns, order.tolerances)
             except InvalidValueError as err:  # its time went by meanwhile
                 order.refusal = str(err)
             self._orders[order.number] = order
@@ -196,7 +192,7 @@ class Trajectories:
             self.follow(from_values(values), note=True)
 
     def restart(self) -> None:
-        """Take note that the follower has dropped everything; on the physics thread."""
+        """Take note that the follower has dropped what was on its way; on the physics thread."""
         for order in list(self._orders.values()):
             self._conclude(order)
 
@@ -208,11 +204,6 @@ class Trajectories:
 
     def _note(self, kind: str, **values: Any) -> InputNote:
         return InputNote(kind, {'robot': self._robot.name, **values})
-
-    @property
-    def _time_ns(self) -> int:
-        world = self._robot.world
-        return world.step_count * world.time_step_ns
 
 
 def read_trajectory(message: Any) -> Trajectory:

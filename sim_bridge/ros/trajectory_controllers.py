@@ -11,7 +11,8 @@ import numpy as np
 
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.parameter_table import checked, parameter
-from sim_bridge.trajectory_follower import Gains, POSITION, Tolerances, VELOCITY
+from sim_bridge.trajectory_follower import Gains
+from sim_bridge.trajectory_run import POSITION, Tolerances, VELOCITY
 
 DEFAULT_CONTROLLER = 'joint_trajectory_controller'
 

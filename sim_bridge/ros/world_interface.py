@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import String
-from visualization_msgs.msg import MarkerArray
+from visualization_msgs.msg import Marker, MarkerArray
 
 from sim_bridge.ros import topics
 from sim_bridge.ros.contact_messages import ContactCloud, GazeboContacts, geometry_table
@@ -16,6 +16,7 @@ from sim_bridge.ros.markers import ContactMarkers, ShapeMarkers
 from sim_bridge.ros.messages import pack_stamp
 from sim_bridge.ros.object_states import ObjectStates
 from sim_bridge.ros.publishers import Rate, Stream
+from sim_bridge.ros.topic_pool import TopicPool
 
 if TYPE_CHECKING:
     import sim_bridge as sb
@@ -34,25 +35,40 @@ class WorldInterface:
         prefixes: Mapping[str, str],
     ) -> None:
         """
-        Create all topics.
+        Create all topics; prefixes: as `populate`.
+
+        Raises InvalidValueError where /tf is asked for and its message is not installed.
+        """
+        self._world, self._parameters, self._pool = world, parameters, TopicPool(sink)
+        self._rates = [
+            Rate(rate) for rate in (
+                parameters.contact_rate, parameters.object_state_rate, parameters.tf_rate,
+                parameters.marker_rate)]
+        self.populate(prefixes)
+
+    def populate(self, prefixes: Mapping[str, str]) -> None:
+        """
+        Take account of who is in the world now.
 
         prefixes: of the frames of each robot, by its name; what has none is an object.
         """
-        self._world = world
-        contacts = self._contact_streams(sink, parameters.contact_rate or parameters.rate)
-        objects = ObjectStates(sink, world, parameters.object_state_rate or parameters.rate)
-        self._groups = [
-            (Rate(parameters.contact_rate), contacts),
-            (Rate(parameters.object_state_rate), objects.streams),
-        ]
+        world, parameters = self._world, self._parameters
+        for stream in self._pool.streams_of(MarkerArray):
+            # RViz goes on showing what nobody takes away
+            stream.send(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
+        objects = ObjectStates(
+            self._pool, world, parameters.object_state_rate or parameters.rate)
+        frames: list[Stream] = []
         if parameters.publish_tf:
-            frames = Frames(sink, world, parameters, prefixes)
-            self._groups.append((Rate(parameters.tf_rate), frames.streams))
+            frames = Frames(self._pool, world, parameters, prefixes).streams
+        markers: list[Stream] = []
         if parameters.marker_rate:
             bodies = [robot for robot in world.robots.values() if robot.name not in prefixes]
             markers = self._marker_streams(
-                sink, bodies, parameters.marker_force_scale, parameters.marker_rate)
-            self._groups.append((Rate(parameters.marker_rate), markers))
+                bodies, parameters.marker_force_scale, parameters.marker_rate)
+        contacts = self._contact_streams(parameters.contact_rate or parameters.rate)
+        kinds = contacts, objects.streams, frames, markers
+        self._groups = list(zip(self._rates, kinds, strict=True))
 
     @property
     def topics(self) -> list[str]:
@@ -72,43 +88,50 @@ class WorldInterface:
                 for stream in streams:
                     stream.publish(stamp)
 
-    def restart(self) -> None:
-        """Begin anew after a reset of the world."""
-        now = self._world.step_count * self._world.time_step_ns
-        for rate, _ in self._groups:
-            rate.restart(now)
+    def publish_state(self, stamp: bytes) -> None:
+        """Publish everything, whether it is due or not."""
+        for _, streams in self._groups:
+            for stream in streams:
+                stream.publish(stamp)
 
-    def _contact_streams(self, sink: Sink, rate_hz: float) -> list[Stream]:
-        world, geometries = self._world, self._world.geometries
-        latched = sink.open('contacts/geometries', String, topics.LATCHED_QOS)
-        latched.publish(geometry_table(geometries))
+    def resume(self, time_ns: int) -> None:
+        """Go on from another time [ns]."""
+        for rate, _ in self._groups:
+            rate.restart(time_ns)
+
+    def _contact_streams(self, rate_hz: float) -> list[Stream]:
+        world, geometries, pool = self._world, self._world.geometries, self._pool
+        pool.latch('contacts/geometries', String, geometry_table(geometries))
         cloud = ContactCloud()
         streams = [
-            Stream(sink, 'contacts', PointCloud2, cloud, lambda: cloud.fill(world.contacts),
-                   rate_hz=rate_hz)]
+            pool.stream('contacts', PointCloud2, cloud, lambda: cloud.fill(world.contacts),
+                        rate_hz=rate_hz)]
         messages = topics.optional_messages('ros_gz_interfaces')
         if messages is not None:
             gazebo = GazeboContacts(messages, geometries)
-            streams.append(Stream(
-                sink, 'contacts/gazebo', messages.Contacts, gazebo,
+            streams.append(pool.stream(
+                'contacts/gazebo', messages.Contacts, gazebo,
                 lambda: gazebo.fill(world.contacts), rate_hz=rate_hz))
         return streams
 
     def _marker_streams(
-        self, sink: Sink, bodies: list[sb.Robot], force_scale: float, rate_hz: float
+        self, bodies: list[sb.Robot], force_scale: float, rate_hz: float
     ) -> list[Stream]:
-        world = self._world
+        world, pool = self._world, self._pool
         fixed = ShapeMarkers(robot for robot in bodies if robot.motion == 'static')
-        if len(fixed):
+        was_drawn = pool.has_latched('scene_markers')
+        if len(fixed) or was_drawn:
             fixed.fill()
-            latched = sink.open('scene_markers', MarkerArray, topics.LATCHED_QOS)
-            latched.publish(fixed.stamped(pack_stamp(0)))
+            message = fixed.stamped(pack_stamp(0))
+            if was_drawn:
+                message.markers = [Marker(action=Marker.DELETEALL), *message.markers]
+            pool.latch('scene_markers', MarkerArray, message)
         contacts = ContactMarkers(world.geometries, force_scale)
-        streams = [Stream(
-            sink, 'contacts/markers', MarkerArray, contacts,
+        streams = [pool.stream(
+            'contacts/markers', MarkerArray, contacts,
             lambda: contacts.fill(world.contacts), rate_hz=rate_hz)]
         moving = ShapeMarkers(robot for robot in bodies if robot.motion != 'static')
         if len(moving):
-            streams.append(Stream(
-                sink, 'object_markers', MarkerArray, moving, moving.fill, rate_hz=rate_hz))
+            streams.append(pool.stream(
+                'object_markers', MarkerArray, moving, moving.fill, rate_hz=rate_hz))
         return streams

@@ -9,12 +9,13 @@ truth of that instant.
 from __future__ import annotations
 
 import abc
-from typing import Any, ClassVar, Protocol, TYPE_CHECKING
+from typing import Any, ClassVar, NoReturn, Protocol, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
+from sim_bridge.errors import StateError
 from sim_bridge.sensors.noise import Noise, NoiseState
 
 if TYPE_CHECKING:
@@ -37,12 +38,27 @@ class Link(Protocol):
         """(3, 3) rotation of its frame in the world."""
 
 
+class _Retired(dict[str, np.ndarray]):
+    """The values of a device whose robot was removed: there are none."""
+
+    def __init__(self, reason: str):
+        super().__init__()
+        self._reason = reason
+
+    def __missing__(self, quantity: str) -> NoReturn:
+        raise StateError(f'{quantity} of a sensor: {self._reason}')
+
+
 class Reading:
     """The values of one sample: a (3,) array for each quantity, nan before the first."""
 
     def __init__(self, quantities: tuple[str, ...]):
         """Make room for the quantities."""
         self._values = {quantity: np.full(3, np.nan) for quantity in quantities}
+
+    def retire(self, reason: str) -> None:
+        """Have no values any more: whoever asks for them gets a StateError with this reason."""
+        self._values = _Retired(reason)
 
     def __getitem__(self, quantity: str) -> np.ndarray:
         """Give the array of a quantity, to be read or written in place."""
@@ -112,6 +128,11 @@ class Device(Reading, abc.ABC):
             for quantity in self.quantities
         }
         self.is_silent = all(noise.is_silent for noise in self._noise.values())
+
+    def retire(self, reason: str) -> None:
+        """Have no values any more, nor any truth."""
+        super().retire(reason)
+        self.truth.retire(reason)
 
     @property
     def update_rate(self) -> float:
@@ -233,7 +254,7 @@ class ImuSensor(Device):
         super().__init__(*arguments)
         self.gyro = RateGyroSensor(*arguments)
         self.accelerometer = AccelerationSensor(*arguments)
-        self._orientation = np.full(4, np.nan)
+        self._values['orientation'] = np.full(4, np.nan)
         # the orientation's sign follows from the sample before, so none may be left out
         self.is_silent = False
 
@@ -254,7 +275,12 @@ class ImuSensor(Device):
 
         Its sign is that nearest to the sample before, so that it never jumps; w >= 0 in the first.
         """
-        return self._orientation.copy()
+        return self['orientation'].copy()
+
+    def retire(self, reason: str) -> None:
+        """Have no values any more, nor those of gyro and accelerometer."""
+        for device in (super(), self.gyro, self.accelerometer):
+            device.retire(reason)
 
     def standard_deviations(self, quantity: str) -> np.ndarray:
         """Give the (3,) stddev of the white noise of a quantity, in its unit."""
@@ -265,8 +291,8 @@ class ImuSensor(Device):
         """Write the truth of a site row."""
         quaternion = quaternion_from_matrix(_rotation(site))
         # before the first sample the product is nan, and the sign stays
-        is_opposite = self._orientation @ quaternion < 0.0
-        self._orientation[:] = -quaternion if is_opposite else quaternion
+        is_opposite = self['orientation'] @ quaternion < 0.0
+        self['orientation'][:] = -quaternion if is_opposite else quaternion
 
     def sample(self, site: np.ndarray, step: int) -> None:
         """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
@@ -277,14 +303,14 @@ class ImuSensor(Device):
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
         self.sample_step = _UNSAMPLED
-        self._orientation[:] = np.nan
+        self['orientation'][:] = np.nan
         self.gyro.reset(seed)
         self.accelerometer.reset(seed)
 
     def save(self) -> tuple[int, dict]:
         """Give the samples and the noise's point in its stream."""
         return self.sample_step, {
-            'orientation': self._orientation.copy(),
+            'orientation': self['orientation'].copy(),
             'gyro': self.gyro.save(),
             'accelerometer': self.accelerometer.save(),
         }
@@ -292,7 +318,7 @@ class ImuSensor(Device):
     def restore(self, saved: tuple[int, dict]) -> None:
         """Go back to what `save` gave."""
         self.sample_step, values = saved
-        self._orientation[:] = values['orientation']
+        self['orientation'][:] = values['orientation']
         self.gyro.restore(values['gyro'])
         self.accelerometer.restore(values['accelerometer'])
 

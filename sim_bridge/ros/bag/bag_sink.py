@@ -19,12 +19,33 @@ if TYPE_CHECKING:
     from sim_bridge.ros.sinks import Outlet
 
 
+class BagTime:
+    """
+    The time in a bag.
+
+    Bags are read in the order of times, so time never goes back in one: after a reset of the clock
+    it goes on from where it was.
+    """
+
+    def __init__(self) -> None:
+        """Begin where /clock does."""
+        self._given_ns = self._offset_ns = 0
+        self.now_ns = 1
+        """Present time [ns]."""
+
+    def begin(self, time_ns: int) -> None:
+        """Take note of the simulated time [ns]."""
+        if time_ns < self._given_ns:
+            self._offset_ns = self.now_ns
+        self._given_ns = time_ns
+        self.now_ns = self._offset_ns + time_ns
+
+
 class BagSink:
     """
     A bag as a sink.
 
-    Messages are recorded under the time that `begin` told last. Bags are read in the order of
-    times, so time never goes back in one: after a reset of the clock it goes on from where it was.
+    Messages are recorded under the time that `begin` told last, as `BagTime` has it.
     """
 
     def __init__(
@@ -41,10 +62,9 @@ class BagSink:
         """By full name the one that each topic was opened with."""
         self._namespace = namespace
         self._selection = [_compiled(expression) for expression in selection]
-        self._given_ns = self._offset_ns = 0
+        self._time = BagTime()
+        self._channels: dict[tuple[str, str], _Channel] = {}
         self.is_paused = False
-        self.time_ns = 1
-        """Present time of the bag [ns]."""
 
     def open(
         self, topic: str, message_type: type, qos: QoSProfile, full_name: str | None = None
@@ -57,29 +77,34 @@ class BagSink:
         name = full_name or absolute(topic, self._namespace)
         if self._selection and not any(each.search(name) for each in self._selection):
             return _Nowhere(name)
-        return _Published(*self._announced(topic, message_type, qos, name))
+        return self._outlet(_Published, topic, message_type, qos, name)
 
     def record(
         self, topic: str, message_type: type, qos: QoSProfile, full_name: str | None = None
     ) -> Outlet:
         """Announce a topic of what comes in; recorded whatever is selected, also while paused."""
         name = full_name or absolute(topic, self._namespace)
-        return _Channel(*self._announced(topic, message_type, qos, name))
+        return self._outlet(_Channel, topic, message_type, qos, name)
 
-    def _announced(
-        self, topic: str, message_type: type, qos: QoSProfile, name: str
-    ) -> tuple[BagSink, str, int]:
+    def _outlet(
+        self, outlet: type[_Channel], topic: str, message_type: type, qos: QoSProfile, name: str
+    ) -> _Channel:
+        """Give the outlet of a topic; one that was closed goes on where it ended."""
         self.names[name] = topic
         kind = type_name(message_type)
-        channel = self.recorder.add_topic(Topic(name, kind, type_hash(kind), to_yaml(qos)))
-        return self, name, channel
+        if (name, kind) not in self._channels:
+            channel = self.recorder.add_topic(Topic(name, kind, type_hash(kind), to_yaml(qos)))
+            self._channels[name, kind] = outlet(self, name, channel)
+        return self._channels[name, kind]
+
+    @property
+    def time_ns(self) -> int:
+        """Present time of the bag [ns]."""
+        return self._time.now_ns
 
     def begin(self, time_ns: int) -> None:
         """Take note of the simulated time [ns]."""
-        if time_ns < self._given_ns:
-            self._offset_ns = self.time_ns
-        self._given_ns = time_ns
-        self.time_ns = self._offset_ns + time_ns
+        self._time.begin(time_ns)
         self.is_paused = False
 
     def pause(self) -> None:
@@ -102,6 +127,9 @@ class _Channel:
         data = message if isinstance(message, bytes) else serialize_cleanly(message)
         self._write(self._channel, self._count, self._sink.time_ns, data)
         self._count += 1
+
+    def close(self) -> None:
+        """Do nothing: the topic stays in the bag."""
 
 
 class _Published(_Channel):
@@ -126,6 +154,9 @@ class _Nowhere:
 
     def publish(self, message: Any) -> None:
         """Drop it."""
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def absolute(topic: str, namespace: str) -> str:

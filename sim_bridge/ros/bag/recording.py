@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.parameters import SimulatorParameters
     from sim_bridge.ros.robot_interface import RobotInterface
     from sim_bridge.ros.simulator import Simulator
+    from sim_bridge.ros.sinks import Outlet
 
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
 FORMAT = 1
@@ -87,21 +88,28 @@ class Recording:
             sink.record(topic, String, qos) for topic, qos in (
                 (SETUP, topics.LATCHED_QOS), (INPUTS, topics.COMMAND_QOS),
                 (STATE_HASH, topics.COMMAND_QOS)))
+        self._resolve = resolve or (lambda name: absolute(name, namespace))
+        self._command_outlets: dict[str, Outlet] = {}
         commands: dict[str, str] = {}
-        self._command_outlets = {}
         for interface in simulator.interfaces:
-            for topic in interface.command_topics:
-                name = resolve(topic.name) if resolve else absolute(topic.name, namespace)
-                commands[name] = topic.name
-                self._command_outlets[topic.name] = sink.record(
-                    topic.name, topic.message_type, topics.COMMAND_QOS, name)
-            self._listen_to(interface)
+            commands |= self.take_in(interface)
         self._publish(self._setup, asdict(Setup(
             FORMAT, __version__, namespace, _located(parameters),
             {each.robot.name: portable_description(each.robot.description)
              for each in loaded.robots},
             _fingerprints(loaded, parameters), published, commands)))
         self._record_hash()
+
+    def take_in(self, interface: RobotInterface) -> dict[str, str]:
+        """Record the commands of a robot; give by full name the topics that they come on."""
+        commands = {}
+        for topic in interface.command_topics:
+            name = self._resolve(topic.name)
+            commands[name] = topic.name
+            self._command_outlets[topic.name] = self._sink.record(
+                topic.name, topic.message_type, topics.COMMAND_QOS, name)
+        self._listen_to(interface)
+        return commands
 
     def note(self, kind: str, **values: Any) -> None:
         """Record something beside commands that changes the simulation between two steps."""

@@ -19,7 +19,7 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
 from sim_bridge.errors import ReplayError
-from sim_bridge.ros.bag.bag_sink import absolute
+from sim_bridge.ros.bag.bag_sink import absolute, BagTime
 from sim_bridge.ros.bag.reader import Message, read_messages
 from sim_bridge.ros.bag.recording import (
     FORMAT,
@@ -35,7 +35,7 @@ from sim_bridge.ros.joint_controls import JointControls
 from sim_bridge.ros.loading import load_world
 from sim_bridge.ros.parameter_table import checked
 from sim_bridge.ros.parameters import SimulatorParameters
-from sim_bridge.ros.simulator import Simulator
+from sim_bridge.ros.simulator import Simulator, SimulatorSnapshot
 from sim_bridge.ros.trajectories import CANCEL, FOLLOW
 from sim_bridge.version import __version__
 
@@ -106,18 +106,27 @@ class _Player:
         JointControls(None, self._simulator.interfaces, parameters)
         # all that is published before the first step, and all that is taken
         self._tick_ns = parameters.tick_ns
+        self._snapshots: dict[int, SimulatorSnapshot] = {}
         self._own = {
             absolute(name, setup.namespace): name for name in (SETUP, INPUTS, STATE_HASH)}
         self._takers = {
             topic.name: topic.take
             for interface in self._simulator.interfaces for topic in interface.command_topics}
         self._robots = {each.robot.name: each for each in self._simulator.interfaces}
+        self._jumps: dict[str, Callable[..., None]] = {
+            'reset': self._simulator.reset,
+            'save': self._save,
+            'restore': self._restore,
+            'move': self._simulator.move,
+            'publish_state': self._simulator.publish_state,
+            'delete': self._delete,
+        }
         self._ticks = self._messages = self._hashes = self._commands = 0
         self._state_hash = ''
 
     def take(self, message: Message) -> None:
         """Go to where a message belongs, and compare or feed it."""
-        self._go_to(message.time_ns // self._tick_ns)
+        self._go_to(message.time_ns)
         if message.topic in self._setup.commands:
             self._takers[self._setup.commands[message.topic]](message.data)
             self._commands += 1
@@ -144,8 +153,9 @@ class _Player:
     def _recorded(self) -> set[str]:
         return set(self._setup.topics.values())
 
-    def _go_to(self, tick: int) -> None:
-        while self._ticks < tick:
+    def _go_to(self, time_ns: int) -> None:
+        """Take steps up to a time of the bag [ns]."""
+        while self._sink.time.now_ns < time_ns:
             self._sink.tick = self._ticks = self._ticks + 1
             self._simulator.tick()
             if self._ticks % 1000 == 0:
@@ -183,13 +193,29 @@ class _Player:
             elif kind in (FOLLOW, CANCEL):
                 robot = values.pop('robot')
                 self._robots[robot].trajectories.feed(kind, values)
-            elif kind == 'reset':
-                self._simulator.reset(**values)
+            elif kind in self._jumps:
+                self._jumps[kind](**values)
+            elif kind == 'spawn':
+                raise ReplayError(
+                    f'after step {self._ticks} {values["name"]!r} was spawned, and a bag does not '
+                    'hold what is spawned: replays end there. Put it into the world from the '
+                    'start')
             else:
                 raise ReplayError(
                     f'after step {self._ticks} the bag holds {kind!r}, made by version '
                     f'{self._setup.version}; this one, {__version__}, knows control, {FOLLOW}, '
-                    f'{CANCEL} and reset')
+                    f'{CANCEL}, {", ".join(self._jumps)}')
+
+    def _delete(self, name: str) -> None:
+        self._simulator.remove(name)
+        self._robots.pop(name, None)
+
+    def _save(self) -> None:
+        snapshot = self._simulator.save()
+        self._snapshots[snapshot.number] = snapshot
+
+    def _restore(self, number: int, clock: bool) -> None:
+        self._simulator.restore(self._snapshots[number], clock)
 
     def _differ(self, what: str, tick: int | None = None) -> None:
         tick = self._ticks if tick is None else tick
@@ -202,13 +228,15 @@ class _Collector:
 
     def __init__(self) -> None:
         self.tick = 0
+        self.time = BagTime()
         self.published: dict[str, deque[tuple[int, bytes]]] = defaultdict(deque)
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         return _Queue(self, topic)
 
     def begin(self, time_ns: int) -> None:
-        """Do nothing: the player tells the tick."""
+        """Keep the time as the bag does."""
+        self.time.begin(time_ns)
 
     def pause(self) -> None:
         """Do nothing: a replay never pauses."""
@@ -227,6 +255,9 @@ class _Queue:
     def publish(self, message: Any) -> None:
         data = message if isinstance(message, bytes) else serialize_cleanly(message)
         self._append((self._collector.tick, data))
+
+    def close(self) -> None:
+        """Do nothing: what was published is still to be compared."""
 
 
 def _are_equal(one: bytes, other: bytes, type_name: str) -> bool:

@@ -1,0 +1,443 @@
+"""
+The services of simulation_interfaces, and robots that come and go on a running graph.
+
+Over the graph with the real messages where the package is installed, and in any case with
+stand-ins of its versions, which reach the node's process by a pipe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+import subprocess
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from ros_graph import end, nanoseconds
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from simulation_messages import fill, make_interfaces, message, to_plain
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
+
+from sim_bridge.errors import SimulationError, StateError
+from sim_bridge.ros.standard import stepping
+from sim_bridge.ros.standard.interfaces import installed_interfaces, service_name
+from sim_bridge.ros.standard.offer import handlers_of
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+LATCHED = QoSProfile(
+    depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+MS = 1_000_000
+OK, NOT_FOUND, FAILED = 1, 2, 4
+STOPPED, PLAYING, PAUSED, QUITTING = range(4)
+
+INSTALLED = installed_interfaces()
+VERSIONS = ['1.5', '2.1', *(['installed'] if INSTALLED else [])]
+
+# asks for a service with the fields of a request; gives the fields of the response
+Call = Callable[..., dict[str, Any]]
+
+
+class Simulation:
+    """A node whose services of the standard can be called."""
+
+    def __init__(
+        self, graph, start_process, version: str, parameters: dict[str, object], output: Path
+    ) -> None:
+        """output: a file for what a node with stand-ins says."""
+        self.graph, self.version = graph, version
+        interfaces = INSTALLED if version == 'installed' else make_interfaces(version)
+        self.is_2 = hasattr(interfaces.srv.SpawnEntity.Request(), 'entity_resource')
+        given = ['--ros-args', *(
+            item for name, value in parameters.items()
+            for item in ('-p', f'{name}:={json.dumps(value)}'))]
+        if version == 'installed':
+            self.process = start_process('-m', 'sim_bridge', 'node', *given)
+            return
+        script = Path(__file__).with_name('standard_node.py')
+        with output.open('w') as said:
+            self.process = start_process(
+                script, version, *given, stdin=subprocess.PIPE, stdout=said)
+        self._output, self._answers = output, 0
+
+    def __call__(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Call a service by its type's name."""
+        if self.version == 'installed':
+            service = getattr(INSTALLED.srv, kind)
+            request = fill_real(service.Request(), fields)
+            name = service_name(kind).replace('~', '/sim_bridge')
+            return to_plain(self.graph.call(service, name, request))
+        self.process.stdin.write(json.dumps([kind, fields]) + '\n')
+        self.process.stdin.flush()
+        self.graph.wait(lambda: len(self.answers()) > self._answers, f'an answer of {kind}')
+        self._answers += 1
+        return json.loads(self.answers()[-1])
+
+    def answers(self) -> list[str]:
+        """Give all answers so far; fail where the node has."""
+        said = self._output.read_text()
+        assert not self.process.poll(), said
+        lines = said.split('\n')[:-1]
+        return [line.removeprefix('answer ') for line in lines if line.startswith('answer ')]
+
+    def close(self) -> None:
+        """Ask for nothing more."""
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    def spawn(self, resource: str, **fields: Any) -> dict[str, Any]:
+        """Spawn by a name, file or text, as the version wants it said."""
+        key = 'resource_string' if resource.startswith('<') else 'uri'
+        text = {key: resource}
+        return self('SpawnEntity', **fields, **({'entity_resource': text} if self.is_2 else text))
+
+
+def fill_real(target: Any, values: dict[str, Any]) -> Any:
+    """Write fields into a real message; of lists of messages the standard's filters have two."""
+    for name, value in values.items():
+        if name in ('categories', 'points', 'spawn_requests'):
+            kinds = {'categories': 'EntityCategory', 'spawn_requests': 'SpawnEntity'}
+            from geometry_msgs.msg import Vector3
+            make = getattr(INSTALLED.msg, kinds[name]) if name in kinds else Vector3
+            setattr(target, name, [fill_real(make(), one) for one in value])
+        elif isinstance(value, dict):
+            fill_real(getattr(target, name), value)
+        else:
+            fill(target, {name: value})
+    return target
+
+
+@pytest.fixture
+def start(graph, start_process, tmp_path):
+    """Give a function that starts a node and gives its Simulation, which has begun to publish."""
+    started: list[Simulation] = []
+
+    def begin(version: str = '2.1', **parameters: object) -> Simulation:
+        parameters = {'robot': 'pendulum', 'diagnostics_rate': 0.0, **parameters}
+        output = tmp_path / f'output_{len(started)}.txt'
+        simulation = Simulation(graph, start_process, version, parameters, output)
+        started.append(simulation)
+        simulation.states = graph.listen(JointState, '/joint_states')
+        simulation.events = graph.listen(String, '/sim_bridge/resets', LATCHED)
+        if not parameters.get('paused'):
+            graph.wait_for_next(simulation.states)
+        return simulation
+
+    yield begin
+    for simulation in started:
+        simulation.close()
+
+
+def result(response: dict[str, Any]) -> int:
+    """Give the standard's code of a response."""
+    return response['result']['result']
+
+
+def stamps(states: list[JointState]) -> list[int]:
+    """Give the stamps of joint states [ns]."""
+    return [nanoseconds(state.header.stamp) for state in states]
+
+
+def topics_of(graph) -> set[str]:
+    """Give the topics that somebody publishes or takes."""
+    return {name for name, _ in graph.node.get_topic_names_and_types()
+            if graph.node.get_publishers_info_by_topic(name)}
+
+
+@pytest.mark.parametrize('version', VERSIONS)
+def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, version):
+    """Spawn a robot with topics, commands and parameters of its own; take them all back."""
+    simulation = start(version)
+    tables = graph.listen(String, '/contacts/geometries', LATCHED)
+    pose = {'pose': {'position': {'y': 2.0, 'z': 1.0}}}
+    spawned = simulation.spawn('arm', name='second', initial_pose=pose)
+    assert (result(spawned), spawned['entity_name']) == (OK, 'second'), spawned
+    others = graph.listen(JointState, '/second/joint_states')
+    descriptions = graph.listen(String, '/second/robot_description', LATCHED)
+    command = graph.advertise(Float64MultiArray, '/second/effort_controller/commands')
+    graph.wait_for_next(others)
+    command.publish(Float64MultiArray(data=[0.25] * 7))
+    graph.wait(lambda: list(others[-1].effort) == [0.25] * 7, 'the efforts commanded')
+    graph.wait(lambda: descriptions, 'the description')
+    assert 'control.second.joint_1' in graph.describe_parameters('/sim_bridge')
+    assert any('"second"' in table.data for table in tables)
+    place = simulation('GetEntityState', entity='second')['state']['pose']['position']
+    assert place == {'x': 0.0, 'y': 2.0, 'z': 1.0}
+    assert simulation('GetEntities')['entities'] == ['pendulum', 'second']
+
+    assert result(simulation('DeleteEntity', entity='second')) == OK
+    graph.wait(lambda: '/second/joint_states' not in topics_of(graph), 'the end of its topics')
+    assert simulation('GetEntities')['entities'] == ['pendulum']
+    assert 'control.second.joint_1' not in graph.describe_parameters('/sim_bridge')
+    graph.wait(lambda: '"second"' not in tables[-1].data, 'the geometries of those that are left')
+    # the name is free, and what was declared for it once does not stand in the way
+    again = simulation.spawn('arm', name='second', initial_pose=pose)
+    assert again['entity_name'] == 'second', again
+    graph.wait_for_next(others)
+
+    times = stamps(simulation.states)
+    late = [b - a for a, b in zip(times, times[1:], strict=False)]
+    # a jump of the state takes one step of the clock itself: each is stamped alike
+    assert set(late) == {MS}
+
+
+def test_objects_are_entities_without_topics(graph, start):
+    """Spawn what has no joints: no topics of its own, but a place among the objects."""
+    simulation = start()
+    box = Path(__file__).parents[1] / 'urdf' / 'floating_box.urdf'
+    text = box.read_text().split('<gazebo')[0] + '</robot>'
+    spawned = simulation.spawn(text, name='crate', initial_pose={
+        'pose': {'position': {'x': 3.0, 'z': 5.0}}})
+    assert spawned['entity_name'] == 'crate', spawned
+    objects = graph.listen(MultiDOFJointState, '/object_states')
+    graph.wait_for_next(objects, 2)
+    assert objects[-1].joint_names == ['crate']
+    assert objects[-1].transforms[0].translation.x == 3.0
+    assert not [name for name in topics_of(graph) if name.startswith('/crate')]
+    info = simulation('GetEntityInfo', entity='crate')['info']
+    assert info['category']['category'] == 0, 'an object that moves'
+    assert simulation('GetEntityInfo', entity='pendulum')['info']['category']['category'] == 1
+
+    simulation.spawn('pendulum', name='third', initial_pose={'pose': {'position': {'y': 4.0}}})
+    by_category = simulation('GetEntities', filters={'categories': [{'category': 1}]})
+    assert by_category['entities'] == ['pendulum', 'third']
+    assert simulation('GetEntities', filters={'filter': '^[ct]'})['entities'] == [
+        'crate', 'third']
+    ball = {'type': 3, 'points': [{'y': 4.0, 'z': -0.2}, {'x': 1.0}]}
+    bounds = simulation('GetEntityBounds', entity='crate')['bounds']
+    assert bounds['type'] == 1
+    upper, lower = bounds['points']
+    assert upper['x'] == -lower['x'] > 0.0
+    near = simulation('GetEntities', filters={'bounds': ball})
+    assert result(near) == OK
+    assert 'crate' not in near['entities']
+    states = simulation('GetEntitiesStates', filters={'filter': 'third'})
+    assert states['states'][0]['pose']['position']['y'] == 4.0
+
+
+REFUSED_SPAWNS = {
+    'taken name': (101, {'resource': 'pendulum', 'name': 'pendulum'}, 'taken: pendulum'),
+    'unknown robot': (2, {'resource': 'pendulun'}, "Did you mean 'pendulum'"),
+    'missing file': (2, {'resource': '/nowhere/robot.urdf'}, '/nowhere/robot.urdf'),
+    'nothing': (104, {'resource': ''}, 'URDF text'),
+    'another format': (103, {'resource': '<sdf version="1.9"/>'}, '<robot>'),
+    'broken': (106, {'resource': '<robot name="x"><link name="a"></robot>'}, 'XML'),
+    'no mesh': (107, {'resource': (
+        '<robot name="x"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" '
+        'izz="1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><mesh '
+        'filename="package://nowhere/x.stl"/></geometry></collision></link></robot>')},
+        'package://nowhere/x.stl'),
+    'bad namespace': (105, {
+        'resource': 'pendulum', 'name': 'b', 'entity_namespace': '9 x'}, "'9 x'"),
+    'taken namespace': (105, {
+        'resource': 'pendulum', 'name': 'b', 'entity_namespace': '/'}, "'pendulum' has this one"),
+    'no quaternion': (109, {'resource': 'pendulum', 'name': 'b', 'initial_pose': {
+        'pose': {'orientation': {'w': 0.0}}}}, 'orientation'),
+    'unknown frame': (109, {'resource': 'pendulum', 'name': 'b', 'initial_pose': {
+        'header': {'frame_id': 'moon'}}}, "unknown frame 'moon'"),
+}
+
+
+def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start):
+    """Give the standard's codes, name what is wrong and what there is, and change nothing."""
+    simulation = start()
+    for name, (code, request, reason) in REFUSED_SPAWNS.items():
+        response = simulation.spawn(**request)
+        assert result(response) == code, f'{name}: {response}'
+        assert reason in response['result']['error_message'], name
+    several = simulation('SpawnEntities', spawn_requests=[
+        {'name': 'one', 'entity_resource': {'uri': 'pendulum'}},
+        {'name': 'one', 'entity_resource': {'uri': 'pendulum'}},
+        {'name': 'one', 'entity_resource': {'uri': 'pendulum'}, 'allow_renaming': True}])
+    assert result(several) == 150
+    assert [result(each) for each in several['results']] == [OK, 101, OK]
+    assert several['results'][2]['entity_name'] == 'one_2'
+    assert simulation('GetEntities')['entities'] == ['pendulum', 'one', 'one_2']
+    for kind in ('DeleteEntity', 'GetEntityState', 'GetEntityInfo', 'SetEntityState'):
+        response = simulation(kind, entity='two')
+        assert result(response) == NOT_FOUND
+        assert 'pendulum, one, one_2' in response['result']['error_message']
+    for filters, code in (
+        ({'filter': '('}, FAILED), ({'tags': {'tags': ['red']}}, 0),
+        ({'bounds': {'type': 3, 'points': []}}, FAILED),
+    ):
+        response = simulation('GetEntities', filters=filters)
+        assert result(response) == code
+        assert response['result']['error_message']
+    count = len(simulation.states)
+    graph.wait(lambda: len(simulation.states) > count + 10, 'further steps')
+
+
+@pytest.mark.parametrize('version', ['1.5', '2.1'])
+def test_entities_are_put_where_told(graph, start, version):
+    """Set pose and twist, in the world or a frame of another, or one of both; 1.x sets both."""
+    simulation = start(version, robot='floating_box', paused=True, ground=False)
+    simulation.spawn('pendulum', name='post', initial_pose={'pose': {
+        'position': {'x': 1.0}, 'orientation': {'z': 1.0, 'w': 1.0}}})
+    flags = {'set_pose': True, 'set_twist': True} if version == '2.1' else {}
+    request = {
+        'header': {'frame_id': 'post'}, 'pose': {'position': {'x': 2.0}},
+        'twist': {'linear': {'x': 0.5}}}
+    response = simulation('SetEntityState', entity='floating_box', state=request, **flags)
+    assert result(response) == OK
+    state = simulation('GetEntityState', entity='floating_box')['state']
+    # a quarter turn about z: the frame's x is the world's y
+    assert list(state['pose']['position'].values()) == pytest.approx([1.0, 2.0, 0.0], abs=1e-12)
+    assert list(state['twist']['linear'].values()) == pytest.approx([0.0, 0.5, 0.0], abs=1e-12)
+    assert list(state['acceleration']['linear'].values()) == pytest.approx([0.0, 0.0, -9.81])
+    assert state['header']['frame_id'] == 'world'
+    if version == '2.1':
+        moved = {'pose': {'position': {'z': 7.0}}, 'twist': {'linear': {'z': 9.0}}}
+        simulation('SetEntityState', entity='floating_box', state=moved, set_pose=True)
+        state = simulation('GetEntityState', entity='floating_box')['state']
+        assert (state['pose']['position']['z'], state['twist']['linear']['z']) == (7.0, 0.0)
+    bad = {'pose': {'orientation': {'w': 0.0}}}
+    assert result(simulation('SetEntityState', entity='post', state=bad, **flags)) == 101
+    pushed = {'twist': {'linear': {'x': 1.0}}}
+    response = simulation('SetEntityState', entity='post', state=pushed, **flags)
+    assert result(response) == FAILED
+    assert "'post'" in response['result']['error_message']
+
+
+@pytest.mark.parametrize('version', VERSIONS)
+def test_states_steps_and_resets(graph, start, version):
+    """Go through all states; step exactly; reset by scope, and tell of it before the state."""
+    simulation = start(version, real_time_factor=20.0)
+    states, events = simulation.states, simulation.events
+
+    def state() -> int:
+        return simulation('GetSimulationState')['state']['state']
+
+    def set_state(wanted: int) -> int:
+        return result(simulation('SetSimulationState', state={'state': wanted}))
+
+    def now() -> int:
+        told = simulation('GetEntityState', entity='pendulum')['state']['header']['stamp']
+        return told['sec'] * 1000 * MS + told['nanosec']
+
+    assert state() == PLAYING
+    assert result(simulation('StepSimulation', steps=3)) == FAILED, 'not while it plays'
+    assert (set_state(PAUSED), state(), set_state(PAUSED)) == (OK, PAUSED, 101)
+    stood = now()
+    assert result(simulation('StepSimulation', steps=25)) == OK
+    graph.wait(lambda: stamps(states[-1:])[0] >= stood + 25 * MS, '25 states')
+    assert now() == stood + 25 * MS
+    times = [time for time in stamps(states) if time > stood]
+    assert times == [stood + n * MS for n in range(1, 26)]
+
+    simulation.spawn('pendulum', name='guest', initial_pose={'pose': {'position': {'y': 2.0}}})
+    assert result(simulation('ResetSimulation', scope=2)) == OK
+    assert simulation('GetEntities')['entities'] == ['pendulum', 'guest']
+    assert result(simulation('ResetSimulation')) == OK
+    assert simulation('GetEntities')['entities'] == ['pendulum']
+    assert result(simulation('ResetSimulation', scope=1)) == OK
+    graph.wait(lambda: len(events) == 3, 'three events')
+    told = [json.loads(event.data) for event in events]
+    assert [each['scope'] for each in told] == [
+        ['state'], ['time', 'state', 'spawned'], ['time']]
+    assert [each['removed'] for each in told] == [[], ['guest'], []]
+    assert [each['count'] for each in told] == [1, 2, 3]
+    assert [each['time_ns'] - each['time_ns_before'] for each in told[:2]] == [MS, MS]
+    assert told[2]['time_ns'] == 1, 'who names the time has the clock go back, too'
+    assert result(simulation('ResetSimulation', scope=8)) == 0
+
+    assert (set_state(STOPPED), state(), set_state(STOPPED)) == (OK, STOPPED, 101)
+    assert (set_state(PLAYING), state()) == (OK, PLAYING)
+    assert set_state(99) == FAILED
+    assert result(simulation('DeleteEntity', entity='pendulum')) == OK
+    response = simulation('ResetSimulation', scope=255)
+    assert result(response) == FAILED
+    assert "'pendulum'" in response['result']['error_message']
+    assert set_state(STOPPED) == 102
+    assert result(simulation('ResetSimulation', scope=4)) == OK
+    assert set_state(QUITTING) == OK
+    assert simulation.process.wait(30) == 0
+
+
+def test_features_are_those_of_the_version():
+    """Tell of what there is, in each version, and of nothing else."""
+    offered = {}
+    for version in ('1.0', '2.1'):
+        interfaces = make_interfaces(version)
+        handlers = handlers_of(interfaces, None, None, None)
+        assert set(handlers) == set(vars(interfaces.srv))
+        responses = {kind: getattr(interfaces.srv, kind).Response() for kind in handlers}
+        for kind in ('GetSimulatorFeatures', 'GetSpawnables'):
+            request = getattr(interfaces.srv, kind).Request()
+            handlers[kind](request, responses[kind], lambda response: None)
+        features = responses['GetSimulatorFeatures'].features
+        assert features.spawn_formats == ['urdf', 'xacro']
+        offered[version] = set(features.features)
+        first = responses['GetSpawnables'].spawnables[0]
+        assert (first.uri if version == '1.0' else first.entity_resource.uri) == 'arm'
+    common = {0, 1, *range(5, 13), 14, *range(20, 27), 31, 32}
+    assert offered == {'1.0': common, '2.1': common | {50}}
+
+
+class Goal:
+    """A goal of the action, as rclpy hands it over, that is cancelled at a step."""
+
+    def __init__(self, steps: int, cancel_at: int | None = None) -> None:
+        self.request, self.cancel_at = SimpleNamespace(steps=steps), cancel_at
+        self.is_cancel_requested = False
+        self.feedback: list[tuple[int, int]] = []
+        self.ends: list[str] = []
+
+    def publish_feedback(self, feedback: Any) -> None:
+        self.feedback.append((feedback.completed_steps, feedback.remaining_steps))
+        self.is_cancel_requested = feedback.completed_steps == self.cancel_at
+
+    def execute(self, callback: Callable[[Goal], Any]) -> None:
+        self.result = callback(self).result
+
+    def __getattr__(self, end: str) -> Callable[[], None]:
+        assert end in ('succeed', 'abort', 'canceled')
+        return lambda: self.ends.append(end)
+
+
+def test_the_action_tells_of_every_step_and_can_be_cancelled(monkeypatch):
+    """Give feedback after each step and the result at the end, early where it is cancelled."""
+    servers: list[dict[str, Any]] = []
+    monkeypatch.setattr(stepping, 'ActionServer', lambda *given, **keys: servers.append(keys))
+
+    def step(count, on_done, on_tick) -> None:
+        if count == 13:
+            raise StateError('the simulation is running')
+        any(not on_tick(count - taken) for taken in range(1, count + 1))
+        on_done(SimulationError('it blew up') if count == 7 else None)
+
+    kind = SimpleNamespace(
+        Feedback=message('Feedback', completed_steps=int, remaining_steps=int),
+        Result=message('Result', result=make_interfaces('2.1').msg.Result))
+    stepping.SteppingAction(
+        None, kind, '~/simulate_steps', lambda function: function(), SimpleNamespace(step=step))
+    goals = [Goal(3), Goal(1000, cancel_at=2), Goal(7), Goal(13)]
+    for goal in goals:
+        servers[0]['handle_accepted_callback'](goal)
+    assert [goal.ends for goal in goals] == [['succeed'], ['canceled'], ['abort'], ['abort']]
+    assert [goal.result.result for goal in goals] == [OK, OK, FAILED, FAILED]
+    assert goals[0].feedback == [(1, 2), (2, 1), (3, 0)]
+    assert goals[1].feedback == [(1, 999), (2, 998)]
+    assert 'blew up' in goals[2].result.error_message
+    assert 'running' in goals[3].result.error_message
+
+
+def test_without_the_package_nothing_is_offered(graph, start_node):
+    """Offer the services of the standard where its package is installed, and only there."""
+    process = start_node(robot='pendulum', paused=True)
+    graph.wait(lambda: 'sim_bridge' in graph.node.get_node_names(), 'the node')
+    graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
+    services = graph.node.get_service_names_and_types_by_node('sim_bridge', '/')
+    kinds = {kind.split('/')[0] for _, types in services for kind in types}
+    assert ('simulation_interfaces' in kinds) == (INSTALLED is not None)
+    names = {name for name, _ in services}
+    assert {'/sim_bridge/pause', '/sim_bridge/reset', '/sim_bridge/step',
+            '/sim_bridge/save_snapshot', '/sim_bridge/restore_snapshot',
+            '/sim_bridge/list_snapshots'} <= names
+    assert end(process)[0] == 0
