@@ -53,6 +53,9 @@ class Nowhere:
     def begin(self, time_ns):
         """Take note of nothing."""
 
+    def pause(self):
+        """Take note of nothing."""
+
 
 def simulator(sink=None, **values) -> Simulator:
     """Make a simulator without a graph."""

@@ -6,7 +6,9 @@ import json
 
 from bags import messages_on, read_bag
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from following import Nowhere, simulator
 import pytest
+from rclpy.serialization import deserialize_message, serialize_message
 from ros_graph import end, nanoseconds
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -89,6 +91,40 @@ def test_what_is_late_is_counted_and_dropped():
     assert bench.applied == ['first']
     assert not bench.lockstep.is_open()
     assert (bench.lockstep.counts.answered, bench.lockstep.counts.late) == (1, 2)
+
+
+class Answering(Nowhere):
+    """A sink whose joint states are answered before they are out of the simulator's hands."""
+
+    def __init__(self):
+        self.answer = lambda state: None
+
+    def open(self, topic, message_type, qos):
+        """Give an outlet."""
+        outlet = super().open(topic, message_type, qos)
+        if message_type is JointState:
+            outlet.is_wanted = lambda: True
+            outlet.publish = lambda data: self.answer(deserialize_message(data, JointState))
+        return outlet
+
+
+def test_an_answer_may_come_before_the_state_is_out_of_hand():
+    """Take the answers of a controller that is quicker than the publisher."""
+    sink = Answering()
+    made = simulator(sink, robot='pendulum', lockstep=['joint_commands'])
+    (interface,) = made.interfaces
+    (take,) = (topic.take for topic in interface.command_topics if topic.name == 'joint_commands')
+
+    def answer(state):
+        take(serialize_message(JointState(header=state.header, name=['pivot'], effort=[1.0])))
+
+    sink.answer = answer
+    made.refresh()
+    for _ in range(5):
+        assert made.is_ready()
+        made.tick()
+    assert made.lockstep.counts.answered == 6
+    assert interface.commands.counts.rejected == 0
 
 
 @pytest.mark.parametrize('time_ns', [0, 7])

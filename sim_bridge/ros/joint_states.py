@@ -53,17 +53,14 @@ class JointStates:
             self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
         self.restart(0)
 
-    def publish(self, time_ns: int, stamp: bytes) -> bool:
-        """Publish if due at this simulated time [ns], packed in `stamp`; tell whether it was."""
+    def advance(self, time_ns: int) -> bool:
+        """Take note of the simulated time [ns]; tell whether the state is to be published."""
         self._axes.advance((time_ns - self._time_ns) * 1e-9)
         self._time_ns = time_ns
-        is_due = self._rate.is_due(time_ns)
-        if is_due:
-            self.repeat(stamp)
-        return is_due
+        return self._rate.is_due(time_ns)
 
-    def repeat(self, stamp: bytes) -> None:
-        """Publish the present state, due or not."""
+    def publish(self, stamp: bytes) -> None:
+        """Publish the present state; stamp: the time, packed."""
         for stream in self.streams:
             stream.publish(stamp)
 

@@ -139,8 +139,8 @@ class RobotInterface:
 
     def publish(self, time_ns: int, stamp: bytes) -> None:
         """Publish what is due at this simulated time [ns], which `stamp` holds packed."""
-        if self._joint_states.publish(time_ns, stamp) and self.lockstep is not None:
-            self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+        if self._joint_states.advance(time_ns):
+            self.publish_state(time_ns, stamp)
         if self._odometry is not None and self._odometry_rate.is_due(time_ns):
             self._odometry.publish(stamp)
         step, time_step_ns = self._world.step_count, self._world.time_step_ns
@@ -149,9 +149,10 @@ class RobotInterface:
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
         """Publish the state, due or not, to be answered in lockstep; nothing of sensors."""
-        self._joint_states.repeat(stamp)
         if self.lockstep is not None:
+            # before the message leaves, since its answer may be here before `publish` returns
             self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+        self._joint_states.publish(stamp)
 
     def restart(self) -> None:
         """Begin anew with the robot as the world has reset it: no command yet."""
