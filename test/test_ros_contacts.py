@@ -106,11 +106,17 @@ def seconds(message: object) -> float:
 
 
 @pytest.fixture
-def stand(alone, graph, start_node, start_process, repository):
-    """Start the quadruped and the PD controller with the quadruped's own parameters."""
+def stand(graph, start_node, start_process, repository):
+    """
+    Start the quadruped and the PD controller with the quadruped's own parameters.
+
+    In lockstep, so that a robot never falls for want of a processor; a controller that is gone is
+    waited for a little.
+    """
     file = str(repository / 'urdf' / 'quadruped.params.yaml')
     start_node(
-        '--params-file', file, robot='quadruped', diagnostics_rate=20.0, object_state_rate=0.0)
+        '--params-file', file, robot='quadruped', diagnostics_rate=20.0, object_state_rate=0.0,
+        real_time_factor=0.0, lockstep=['joint_commands'], lockstep_timeout=0.01)
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)
     controller = start_process(
@@ -123,7 +129,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     """
     Bear the weight on four feet: contacts, foot sensors, IMU and pose tell the same.
 
-    And stay there while the controller is kept from its work for a second.
+    And stay there while the controller is kept from its work for a while.
     """
     states, controller = stand
     clouds = graph.listen(PointCloud2, '/contacts')
@@ -133,7 +139,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     imu = graph.listen(Imu, '/imu/imu')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     freed = seconds(states[-1])
-    graph.wait(lambda: seconds(states[-1]) > freed + 4.0, 'four seconds under the controller')
+    graph.wait(lambda: seconds(states[-1]) > freed + 3.0, 'three seconds under the controller')
     graph.wait(lambda: table and clouds and bases and imu, 'everything else')
 
     def is_free() -> bool:
@@ -173,9 +179,11 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     assert np.abs(np.array(states[-1].position) - STANDING).max() < 0.1
     assert np.abs(states[-1].velocity).max() < 0.01
 
+    # there may be no step between two messages
+    graph.wait(
+        lambda: solver_values(diagnostics)['most contacts in a step'] == '4', 'four contacts')
     solver = solver_values(diagnostics)
     assert solver['level'] == DiagnosticStatus.OK
-    assert solver['most contacts in a step'] == '4'
     assert solver['most islands in a step'] == '1'
     assert 0.0 <= float(solver['natural map residual [m/s]']) <= 1e-9
     assert float(solver['deepest penetration [m]']) < 1e-3
@@ -185,12 +193,12 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     controller.send_signal(signal.SIGSTOP)
     graph.wait(lambda: not any(states[-1].effort), 'the end of the last command')
     stopped = seconds(states[-1])
-    graph.wait(lambda: seconds(states[-1]) > stopped + 1.0, 'a second without commands')
+    graph.wait(lambda: seconds(states[-1]) > stopped + 0.1, 'a while without commands')
     assert np.abs(states[-1].velocity).max() < 1e-9, 'locked'
     controller.send_signal(signal.SIGCONT)
     graph.wait(lambda: any(states[-1].effort), 'efforts')
     freed = seconds(states[-1])
-    graph.wait(lambda: seconds(states[-1]) > freed + 3.0, 'three seconds under the controller')
+    graph.wait(lambda: seconds(states[-1]) > freed + 2.0, 'two seconds under the controller')
     assert bases[-1].transforms[0].translation.z > 0.29
     assert np.abs(np.array(states[-1].position) - STANDING).max() < 0.1
 
