@@ -243,3 +243,11 @@ def test_snapshots_keep_the_age_of_commands(make_simulator):
     simulator.restore(snapshot, clock=True)
     assert simulator.time_ns == 20 * MS
     assert steps_to_timeout() == first
+
+
+@pytest.mark.parametrize(('factor', 'depth'), [(0.5, 200), (1.0, 200), (2.5, 500), (0.0, 5000)])
+def test_what_stalled_subscribers_miss_is_kept_for_a_second_of_wall_time(factor, depth):
+    """Keep the more messages the faster simulated time goes."""
+    qos = topics.at_pace(topics.stream_qos(200.0), factor)
+    assert qos.depth == depth
+    assert qos.reliability == topics.stream_qos(200.0).reliability

@@ -122,7 +122,8 @@ class SimBridge:
     def _make_simulator(self) -> Simulator:
         """Load the world and open its topics, in a bag too if one is asked for."""
         node, parameters = self._node, self.parameters
-        graph, loaded = GraphSink(node), load_world(parameters)
+        graph = GraphSink(node, parameters.real_time_factor)
+        loaded = load_world(parameters)
         if not parameters.record:
             return Simulator(graph, loaded, parameters)
         # imported here, since it takes time that few need to spend

@@ -50,13 +50,16 @@ class Sink(Protocol):
 class GraphSink:
     """The ROS graph: every outlet is a publisher of a node."""
 
-    def __init__(self, node: Node) -> None:
-        """Publish as this node."""
-        self._node = node
+    def __init__(self, node: Node, real_time_factor: float = 1.0) -> None:
+        """Publish as this node; real_time_factor: how fast the simulation is to be."""
+        self._node, self._real_time_factor = node, real_time_factor
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Create a publisher, whose qualities the user may override unless it is latched."""
-        overridable = None if topics.is_latched(qos) else topics.overridable()
+        overridable = None
+        if not topics.is_latched(qos):
+            qos = topics.at_pace(qos, self._real_time_factor)
+            overridable = topics.overridable()
         return _Publisher(self._node, self._node.create_publisher(
             message_type, topic, qos, qos_overriding_options=overridable))
 

@@ -35,6 +35,18 @@ def stream_qos(rate_hz: float) -> QoSProfile:
     return QoSProfile(depth=depth, reliability=ReliabilityPolicy.RELIABLE)
 
 
+def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:
+    """
+    Give the qualities of a topic whose messages come faster, or slower, than simulated time.
+
+    Those who stall do so in wall time. real_time_factor: 0 for as fast as possible.
+    """
+    depth = _MOST_DEPTH
+    if real_time_factor > 0.0:
+        depth = min(math.ceil(qos.depth * max(real_time_factor, 1.0)), _MOST_DEPTH)
+    return QoSProfile(depth=depth, reliability=qos.reliability)
+
+
 def is_latched(qos: QoSProfile) -> bool:
     """Tell whether the last message is kept for those who come later."""
     return qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
