@@ -1,14 +1,16 @@
 """
 Run the benchmarks.
 
-    python -m benchmarks                     all of them
+    python -m benchmarks                     all of them but those on the ROS graph
     python -m benchmarks step energy         some of them
+    python -m benchmarks bridge messages     those on the ROS graph
     python -m benchmarks --plot              and draw the figures of the documentation
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib
 from pathlib import Path
 
 from benchmarks import (
@@ -42,24 +44,29 @@ _BENCHMARKS = {
     'collision': collision.run,
     'broad_phase': broad_phase.run,
 }
+# on the ROS graph: only where ROS 2 is, and only when asked for
+_ROS_BENCHMARKS = ('bridge', 'messages')
 _ROOT = Path(__file__).parent.parent
 
 
 def main() -> None:
     """Run what the command line names, print the tables and save them with their data."""
+    names = (*_BENCHMARKS, *_ROS_BENCHMARKS)
     parser = argparse.ArgumentParser(prog='python -m benchmarks', description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('names', nargs='*', metavar='NAME',
-                        help=f'{", ".join(_BENCHMARKS)} (default: all)')
+                        help=f'{", ".join(names)} (default: all but the last '
+                             f'{len(_ROS_BENCHMARKS)}, which need ROS 2)')
     parser.add_argument('--output', type=Path, default=_ROOT / 'build' / 'benchmarks',
                         help='folder for NAME.txt and NAME.json (default: %(default)s)')
     parser.add_argument('--plot', action='store_true', help='draw the results into docs/')
     arguments = parser.parse_args()
     for name in arguments.names:
-        if name not in _BENCHMARKS:
-            parser.error(f'no benchmark {name!r}: choose from {", ".join(_BENCHMARKS)}')
+        if name not in names:
+            parser.error(f'no benchmark {name!r}: choose from {", ".join(names)}')
     for name in arguments.names or _BENCHMARKS:
-        report = _BENCHMARKS[name]()
+        run = _BENCHMARKS.get(name) or importlib.import_module(f'benchmarks.{name}').run
+        report = run()
         path = report.save(arguments.output)
         print(f'{report.text()}\n{path}\n', flush=True)
         if arguments.plot:

@@ -67,7 +67,7 @@ ARGUMENTS = [
         'record',
         default_value='false',
         description='record all topics and commands to a bag: true, for a folder of its own here '
-        'named after the time, or the folder, which must not exist',
+        'named after the time, or the folder; numbered where it exists',
     ),
     DeclareLaunchArgument(
         'use_sim_time',

@@ -9,6 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 import difflib
+import reprlib
+
+# Values and names come from files and messages, and may be of any size. Nobody reads on beyond
+# this; and a million numbers in a line of the log, once a second, fill a disk.
+_LONGEST_TEXT = 300
+_MOST_ITEMS = 40
+_MOST_NAMES_COMPARED = 1000
+
+_brief = reprlib.Repr()
+_brief.maxlevel = 8
+_brief.maxlist = _brief.maxtuple = _brief.maxdict = _brief.maxarray = _MOST_ITEMS
+_brief.maxstring = _brief.maxother = _brief.maxlong = _LONGEST_TEXT
+
+
+def brief(value: object) -> str:
+    """Show a value as `repr` does; of what is very long, its beginning and its end or size."""
+    return _brief.repr(value)
+
+
+def close_match(name: object, known: Iterable[str]) -> str:
+    """Give the known name that was probably meant; '' if there is none, or it takes too long."""
+    text, candidates = str(name), list(known)
+    if len(text) > _LONGEST_TEXT or len(candidates) > _MOST_NAMES_COMPARED:
+        return ''
+    return next(iter(difflib.get_close_matches(text, candidates, n=1)), '')
 
 
 class SimBridgeError(Exception):
@@ -29,15 +54,15 @@ class UnknownNameError(SimBridgeError, KeyError):
         """
         self.kind, self.name, self.known = kind, name, list(known)
         where = f' in {place}' if place else ''
-        close = difflib.get_close_matches(str(name), self.known, n=1)
-        hint = f' Did you mean {close[0]!r}?' if close else ''
+        close = close_match(name, self.known)
+        hint = f' Did you mean {close!r}?' if close else ''
         if not self.known:
             listing = f'There is no {kind} at all{where}.'
         elif len(self.known) <= 40:
             listing = f'Known: {", ".join(self.known)}.'
         else:
             listing = f'Known, the first 40 of {len(self.known)}: {", ".join(self.known[:40])}.'
-        super().__init__(f'unknown {kind} {name!r}{where}.{hint} {listing}')
+        super().__init__(f'unknown {kind} {brief(name)}{where}.{hint} {listing}')
 
     def __str__(self) -> str:
         """Give the message itself; KeyError would show its repr."""
@@ -70,7 +95,7 @@ class InvalidValueError(SimBridgeError, ValueError):
         """
         self.what, self.value, self.expected = what, value, expected
         where = f' ({place})' if place else ''
-        super().__init__(f'{what} = {value!r}{where}: expected {expected}')
+        super().__init__(f'{what} = {brief(value)}{where}: expected {expected}')
 
 
 class StateError(SimBridgeError, RuntimeError):

@@ -60,16 +60,17 @@ class SavedFollower(NamedTuple):
     Which joints a follower drives, and how; (n,) each.
 
     mine: those. others: those that somebody else commanded. lent: those whose control is
-    'position' for its sake. moving: those that were on their way. wanted: (3, n) where they were
-    to be; integral: of their errors.
+    'position' for its sake. wanted: (3, n) where they were to be; integral: of their errors. runs:
+    what was followed, or waited, at time_ns [ns].
     """
 
     mine: np.ndarray
     others: np.ndarray
     lent: np.ndarray
-    moving: np.ndarray
     wanted: np.ndarray
     integral: np.ndarray
+    runs: tuple[Run, ...]
+    time_ns: int
 
 
 class TrajectoryFollower:
@@ -124,6 +125,11 @@ class TrajectoryFollower:
     def is_active(self) -> bool:
         """Whether anything is followed or held, or will be."""
         return bool(self._waiting) or bool(self._mine.any())
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether others command all joints: `give_way` has nothing to do."""
+        return bool(self._others.all()) and not self._mine.any()
 
     @property
     def runs(self) -> list[Run]:
@@ -203,20 +209,18 @@ class TrajectoryFollower:
             if run.spline is not None:
                 run.spline = run.spline.later(by_ns)
 
-    def save(self) -> SavedFollower:
-        """Give what `restore` goes back to."""
-        moving = np.zeros(len(self._mine), bool)
-        for run in self._runs:
-            moving[run.columns] = True
-        return SavedFollower(*(array.copy() for array in (
-            self._mine, self._others, self._lent, moving, self._wanted, self._integral)))
+    def save(self, time_ns: int) -> SavedFollower:
+        """Give what `restore` goes back to; time_ns: now."""
+        arrays = (self._mine, self._others, self._lent, self._wanted, self._integral)
+        return SavedFollower(
+            *(array.copy() for array in arrays), tuple(run.later(0) for run in self.runs), time_ns)
 
-    def restore(self, saved: SavedFollower) -> None:
+    def restore(self, saved: SavedFollower, time_ns: int) -> None:
         """
-        Drive the joints that it drove when `save` was called, with the robot as it was then.
+        Go on as when `save` was called, with the robot as it was then; time_ns: now.
 
-        Those that were on their way hold the place they are at: whoever sent them has been told
-        how that ended.
+        What was followed then is followed again, as a run of its own: the one of then may have
+        ended, as all do that are followed now.
         """
         self._end_runs('a snapshot was restored')
         self._mine, self._others, self._lent = (
@@ -224,11 +228,13 @@ class TrajectoryFollower:
         self._wanted, self._integral = saved.wanted.copy(), saved.integral.copy()
         for name, k in self._index.items():
             self._controls[k] = self._robot.joint(name).control
-        self._rest(np.flatnonzero(saved.moving))
+        for run in saved.runs:
+            again = run.later(time_ns - saved.time_ns)
+            (self._waiting if again.spline is None else self._runs).append(again)
 
-    def restart(self) -> None:
-        """End everything and give all joints back."""
-        self._end_runs('the simulation was reset')
+    def restart(self, words: str = 'the simulation was reset') -> None:
+        """End everything and give all joints back; words: why."""
+        self._end_runs(words)
         self._release(self._mine.copy())
         self._others[:] = False
         self.refresh()

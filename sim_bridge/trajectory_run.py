@@ -65,6 +65,11 @@ class Run:
         # last, since it tells others that all is said
         self.outcome = outcome
 
+    def later(self, by_ns: int) -> Run:
+        """Give one like it, at times that are later by so much [ns], that has not ended."""
+        spline = None if self.spline is None else self.spline.later(by_ns)
+        return Run(self.trajectory, self.columns, self.start_ns + by_ns, self.tolerances, spline)
+
     def part(self, left: np.ndarray) -> Run:
         """Give the rest of it, of some of its joints; left: (n,) whether a joint is of them."""
         tolerances = self.tolerances

@@ -20,10 +20,9 @@ import sys
 import tempfile
 
 import pytest
-from turns import Turns
 
 # what tests import beside fixtures explains its failures like the tests themselves
-pytest.register_assert_rewrite('node_fixtures', 'twins')
+pytest.register_assert_rewrite('node_fixtures', 'standard_simulation', 'twins')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -51,7 +50,6 @@ def reserved_domain():
 
 
 _process_resources = contextlib.ExitStack()
-_turns = pytest.StashKey[Turns]()
 
 
 def pytest_configure(config):
@@ -60,6 +58,8 @@ def pytest_configure(config):
 
     Before any test module is imported, because rclpy and the message modules read this once.
     """
+    # children begin as from a terminal, though this process outlive its own by nohup
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     enter = _process_resources.enter_context
     os.environ.update({
         'ROS_DOMAIN_ID': str(enter(reserved_domain())),
@@ -74,10 +74,6 @@ def pytest_configure(config):
             filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
         ),
     })
-    worker = getattr(config, 'workerinput', None)
-    if worker is not None:
-        config.stash[_turns] = Turns(worker['testrunuid'])
-        _process_resources.callback(config.stash[_turns].close)
 
 
 def pytest_unconfigure(config):
@@ -90,29 +86,6 @@ def pytest_xdist_setupnodes(config, specs):
     """Before workers of pytest-xdist start, compile what else every one of them would compile."""
     script = Path(__file__).with_name('kernels.py')
     subprocess.run([sys.executable, str(script)], check=True)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item, nextitem):
-    """Let a test that asks for `alone` run while no other worker runs one."""
-    turns = item.config.stash.get(_turns, None)
-    if turns is None:
-        return (yield)
-    turns.take(_runs_alone(item))
-    try:
-        return (yield)
-    finally:
-        if not (_runs_alone(item) and _runs_alone(nextitem)):
-            turns.give()
-
-
-def _runs_alone(item):
-    return 'alone' in getattr(item, 'fixturenames', ())
-
-
-@pytest.fixture
-def alone():
-    """Run while no other worker runs a test: for what falls where a controller comes late."""
 
 
 def example_urdfs() -> dict[str, Path]:

@@ -48,7 +48,9 @@ class Nowhere:
 
     def open(self, topic, message_type, qos):
         """Give an outlet."""
-        return SimpleNamespace(topic=topic, is_wanted=lambda: False, publish=lambda message: None)
+        return SimpleNamespace(
+            topic=topic, is_wanted=lambda: False, publish=lambda message: None,
+            close=lambda: None)
 
     def begin(self, time_ns):
         """Take note of nothing."""

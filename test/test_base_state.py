@@ -81,6 +81,7 @@ class FramesHeard:
     def __init__(self):
         self.parents: dict[str, set[str]] = {}
         self.poses: dict[str, np.ndarray] = {}
+        self.stamps: dict[str, list[int]] = {}
 
     def open(self, topic, message_type, qos):
         take = self.take if topic.startswith('/tf') else lambda message: None
@@ -96,6 +97,8 @@ class FramesHeard:
             pose[:3, 3] = numbers(each.transform.translation)
             pose[:3, :3] = matrix_from_quaternion(numbers(each.transform.rotation, 'x y z w'))
             self.tell(each.header.frame_id, each.child_frame_id, pose)
+            stamps = self.stamps.setdefault(each.child_frame_id, [])
+            stamps.append(nanoseconds(each.header.stamp))
 
     def tell(self, parent, name, pose):
         self.parents.setdefault(name, set()).add(parent)
@@ -175,6 +178,29 @@ def test_robot_state_publisher_completes_the_tree(hear):
     assert {len(parents) for parents in heard.parents.values()} == {1}
     for link in robot.links:
         np.testing.assert_allclose(heard.in_world(link.name)[:3, 3], link.p, atol=1e-9)
+
+
+def test_time_passes_on_tf_whatever_is_reset(hear):
+    """Never tell of a frame twice for one instant, nor of one before, unless /clock goes back."""
+    made, heard = hear(robot='quadruped')
+    made.tick()
+    snapshot = made.save()
+    for jump in (
+        lambda: made.reset(clock=False),
+        lambda: made.reset(clock=False, state=False),
+        lambda: made.reset(clock=False, time=False),
+        lambda: made.restore(snapshot, clock=False),
+    ):
+        for _ in range(5):
+            made.tick()
+        jump()
+        made.tick()
+    stamps = heard.stamps['base_link']
+    assert len(stamps) >= 24
+    assert stamps == sorted(set(stamps))
+    made.reset(clock=True)
+    made.tick()
+    assert heard.stamps['base_link'][-1] < stamps[0] + 5_000_000
 
 
 def test_odom_may_have_another_parent(hear):

@@ -193,10 +193,10 @@ def test_an_unreadable_file(write, capsys, monkeypatch):
     """Tell a file that cannot be read from one that is wrong."""
     path = write(WARNED)
 
-    def refuse(self):
+    def refuse(path):
         raise PermissionError(13, 'Permission denied')
 
-    monkeypatch.setattr(type(path), 'read_bytes', refuse)
+    monkeypatch.setattr('sim_bridge.description.document.read_file', refuse)
     assert run(path) == 2
     assert (
         capsys.readouterr().err == f'sim_bridge check: {path}: cannot be read: Permission denied\n'

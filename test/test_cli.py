@@ -13,10 +13,10 @@ import pytest
 from sim_bridge.cli import main as cli
 from sim_bridge.cli import run as run_verb
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.environment import discovery_defaults
 from sim_bridge.cli.main import main
 from sim_bridge.cli.watch import Progress
 from sim_bridge.ros import node as ros_node
+from sim_bridge.ros.discovery import discovery_defaults
 
 
 def parse_run(*arguments: str) -> argparse.Namespace:
@@ -144,6 +144,27 @@ def test_discovery_is_local_unless_the_user_decided():
     assert discovery_defaults({}) == {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
     assert discovery_defaults({'ROS_STATIC_PEERS': '10.0.0.2'}) == {}
     assert discovery_defaults({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}) == {}
+
+
+STRANGER = """
+import os, sys
+from sim_bridge.errors import StateError
+from sim_bridge.ros.process import run
+def refuse(node):
+    raise StateError(os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE'))
+sys.exit(run('stranger', refuse))
+"""
+
+
+@pytest.mark.parametrize('given', [None, 'SUBNET'])
+def test_every_node_keeps_to_this_machine(start_process, ros_environment, given):
+    """Limit discovery in the process of a node itself, however it was started."""
+    environment = dict(ros_environment)
+    del environment['ROS_AUTOMATIC_DISCOVERY_RANGE']
+    if given is not None:
+        environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = given
+    output, _ = start_process('-c', STRANGER, env=environment).communicate()
+    assert output.splitlines()[-1].endswith(given or 'LOCALHOST')
 
 
 def test_status_tells_what_is_known():

@@ -239,6 +239,21 @@ def test_each_joint_takes_what_its_control_goes_for(driven):
     assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
 
 
+def test_every_command_counts_however_little_it_changes(driven):
+    """Take positions that differ by rounding, and what comes beside positions that do not."""
+    robot, taken = driven
+    position = 0.3
+    for step in range(1, 6):
+        position += 1e-9 if step < 4 else 0.0
+        taken.accept_named(['joint_4'], [position], [0.0], [1e-7 * step])
+        taken.accept_named(['joint_1'], effort=[1e-7 * step])
+        taken.accept_named(['joint_2'], velocity=[1e-8 * step])
+        taken.apply(step * MS)
+        assert targets(robot, 'joint_4') == [(position, 0.0)]
+        assert robot.joint('joint_2').target_velocity == 1e-8 * step
+        assert (robot.u[0], robot.u[3]) == (1e-7 * step, 1e-7 * step)
+
+
 def test_lists_may_hold_what_each_control_is_named_after(driven):
     """Take what ros2_control's topic-based hardware sends for joints of several interfaces."""
     robot, taken = driven
@@ -276,6 +291,28 @@ def test_what_a_joint_does_not_take_is_refused_whole(driven, names, lists, said)
     taken.apply(MS)
     assert (targets(robot, 'joint_3', 'joint_4'), robot.u.tolist()) == before
     assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
+
+
+def test_what_comes_again_is_checked_again(robot):
+    """Take the same joints many times; refuse what they do not take any more, clamp, and NaN."""
+    taken = make(robot)
+    names = ['joint_1', 'joint_2']
+    for _ in range(3):
+        taken.accept_named(names, effort=[1.0, 2.0])
+    taken.accept_named(names, effort=[1.0, 1e6])
+    assert taken.counts.clamped == 1
+    for values in ([1.0, np.nan], [np.inf, 1.0], [1.0]):
+        with pytest.raises(InvalidValueError):
+            taken.accept_named(names, effort=values)
+    for name in names:
+        taken.set_control(name, 'velocity', 100.0, 10.0)
+    for _ in range(3):
+        taken.accept_named(names, velocity=[0.1, 0.1])
+    taken.set_control('joint_2', 'effort', 100.0, 10.0)
+    with pytest.raises(StateError, match="joint 'joint_2'"):
+        taken.accept_named(names, velocity=[0.1, 0.1])
+    taken.apply(0)
+    assert robot.u[:2].tolist() == [1.0, robot.joint('joint_2').effort_limit]
 
 
 def test_a_control_changes_without_a_jerk(robot):

@@ -42,11 +42,14 @@ server = DeferredActionServer(
 def monitor():
     for goal in list(running):
         order = goal.request.order
-        end = ('canceled' if any(each.goal_id == goal.goal_id for each in canceled)
-               else {1: 'succeed', 2: 'abort'}.get(order))
+        is_canceled = any(each.goal_id == goal.goal_id for each in canceled)
+        end = {3: 'canceled', 4: 'abort'}[order] if is_canceled else {
+            1: 'succeed', 2: 'abort'}.get(order)
         if end:
             running.remove(goal)
             server.finish(goal, end, Fibonacci.Result(sequence=[order, order]))
+            if order == 4:
+                server.destroy()
         else:
             goal.publish_feedback(Fibonacci.Feedback(sequence=[order]))
 
@@ -90,6 +93,15 @@ def test_goals_end_when_somebody_says_so(graph, start_process):
     graph.wait(canceling.done, 'an answer')
     assert len(canceling.result().goals_canceling) == 1
     assert result(long) == (5, [3, 3])
+    last = send(4)
+    future = last.get_result_async()
+    # who asks for a result of a server that is gone gets none: let the question arrive
+    seen = progress.count([4])
+    graph.wait(lambda: progress.count([4]) > seen + 2, 'progress')
+    last.cancel_goal_async()
+    graph.wait(future.done, 'a result')
+    assert (future.result().status, list(future.result().result.sequence)) == (6, [4, 4]), (
+        'although the server is gone')
     client.destroy()
     end_code, output = end(process)
     assert 'cpu' in output, (end_code, output)
@@ -223,6 +235,14 @@ def test_goals_are_followed_and_their_ends_are_told(follow_action):
     many = SimpleNamespace(joint_names=['base'], points=[])
     assert not server.check(goal_of(
         trajectory(['elbow'], (1.0, [0.0])), multi_dof_trajectory=many))
+
+    # one is under way, one has not begun
+    start(6, 1.0, 5.0)
+    made.tick()
+    start(7, 1.0, 5.0)
+    made.interfaces[0]._actions.append(action)
+    made.remove('double_pendulum')
+    assert ends[6] == ends[7] == ('abort', -1, "robot 'double_pendulum' was removed")
 
 
 def test_trajectories_are_recorded_and_replayed(tmp_path):

@@ -129,6 +129,31 @@ def test_a_reset_gives_the_joints_back():
     assert interface.robot.q.tolist() == [0.0, 0.0]
 
 
+def test_a_snapshot_on_the_way_is_gone_on_from():
+    """Follow again to the bit what was followed at the save, whether /clock goes back or on."""
+    made = simulator(robot='double_pendulum')
+    (interface,) = made.interfaces
+    (controller,) = interface.trajectories.controllers
+    order = interface.trajectories.follow(interface.trajectories.read(
+        controller, trajectory(['elbow', 'shoulder'], (1.0, [0.6, -0.2]))))
+
+    def run(steps):
+        for _ in range(steps):
+            made.tick()
+        return made.world.state_hash()
+
+    run(300)
+    snapshot = made.save()
+    expected = run(900)
+    assert order.outcome == 'reached'
+    for clock in (False, True, False):
+        run(50)
+        made.restore(snapshot, clock=clock)
+        assert interface.trajectories.following == 1
+        assert run(900) == expected
+        assert interface.trajectories.following == 0
+
+
 def test_commands_that_cease_leave_trajectories_alone():
     """Hold what lost its commands by its motor while another joint is followed."""
     made = simulator(robot='double_pendulum', initial_positions=[0.5, 0.0], command_timeout=0.05)

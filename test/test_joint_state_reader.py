@@ -92,3 +92,17 @@ def test_the_other_byte_order_is_read_too():
     encoding = b'\x00\x00' if order == '>' else b'\x00\x01'
     read = JointStateReader().read(encoding + data[2:])
     assert (read.time_ns, read.names, list(read.effort)) == (3_000_000_007, ['a'], [1.5])
+
+
+def test_padding_may_be_anything():
+    """Read a sender's messages whose padding differs from one to the next, as middlewares do."""
+    rng, reader = np.random.default_rng(4), JointStateReader()
+    sent = message(rng, ['a', 'bc'], ('effort',))
+    clean = serialize_message(sent)
+    # 'a' and its end take two bytes, after which two of padding bring the next length to its place
+    padding = clean.index(b'a\0') + 2
+    for value in (0, 1, 255, 255, 7):
+        data = clean[:padding] + bytes([value] * 2) + clean[padding + 2 :]
+        read = reader.read(data)
+        assert read.names == ['a', 'bc']
+        np.testing.assert_array_equal(read.effort, sent.effort)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bags import messages_on, read_bag
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
@@ -36,10 +37,11 @@ def topics_of(graph) -> set[str]:
         graph.node.get_publisher_names_and_types_by_node('sim_bridge', '/')}
 
 
-def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, change):
-    """Publish nothing before it is configured, run only while active, twice over."""
+def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, change, tmp_path):
+    """Publish nothing before it is configured, run only while active, twice over; record each."""
     process = start_process(
-        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulum')
+        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulum',
+        '-p', f'record:={tmp_path / "bag"}')
     states, clock = graph.listen(JointState, '/joint_states'), graph.listen(Clock, '/clock')
     for _ in range(2):
         assert state_of(graph) == State.PRIMARY_STATE_UNCONFIGURED
@@ -74,6 +76,11 @@ def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, chan
         assert change(Transition.TRANSITION_CLEANUP)
     code, output = end(process)
     assert code == 0, output
+    assert f'recording to {tmp_path / "bag_2"}, since there is a' in output
+    for bag in ('bag', 'bag_2'):
+        recorded = messages_on(read_bag(tmp_path / bag), '/joint_states', JointState)
+        assert nanoseconds(recorded[0].header.stamp) == 1_000_000
+        assert len(recorded) > 50
 
 
 def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, change):

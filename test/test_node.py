@@ -155,6 +155,19 @@ def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
         assert stamps[-1] % period == 0
 
 
+def test_diagnostics_are_stamped_with_simulated_time(graph, start_node):
+    """Stamp them between the states around them, as nothing else tells which those are."""
+    start_node(robot='pendulum', diagnostics_rate=20.0, real_time_factor=0.5)
+    states = graph.listen(JointState, '/joint_states')
+    diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
+    graph.wait_for_next(states)
+    graph.wait_for_next(diagnostics, 3)
+    stamp = nanoseconds(diagnostics[-1].header.stamp)
+    graph.wait(lambda: nanoseconds(states[-1].header.stamp) > stamp, 'the next state')
+    assert nanoseconds(states[0].header.stamp) <= stamp
+    assert stamp % MS == 0
+
+
 def test_noise_has_its_covariance_and_the_truth_has_none(graph, start_node, tmp_path):
     """Declare a sensor in YAML: its own topics, rate, frame, noise, covariance and twin."""
     parameters = tmp_path / 'sensors.yaml'

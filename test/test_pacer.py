@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
 import pytest
 
+from sim_bridge.ros import realtime
 from sim_bridge.ros.pacer import Pacer
 from sim_bridge.ros.statistics import TickStatistics
 
@@ -98,6 +100,35 @@ def test_oversleeping_does_not_add_up():
     assert report.lateness['p50'] == pytest.approx(70e-6)
     assert report.lateness['max'] == pytest.approx(70e-6)
     assert run.pacer.statistics.missed == 0
+
+
+@pytest.mark.parametrize('duration_ns', [TICK_NS, 3 * TICK_NS // 2, 20 * TICK_NS])
+def test_who_cannot_keep_the_pace_rushes_until_there_is_a_rest(duration_ns):
+    """Tell so after a tenth of a second without a rest, and again when there is one."""
+    changes = []
+
+    def labour(run: Run) -> None:
+        if len(run.times_ns) <= 200:
+            run.clock.time_ns += duration_ns
+
+    run = Run(labour, ticks=300, on_rush=lambda: changes.append(
+        (run.pacer.is_rushing, run.clock.time_ns - run.start_ns)))
+    run.go()
+    (first, began_ns), (second, _) = changes
+    assert (first, second) == (True, False)
+    assert 100_000_000 < began_ns <= 100_000_000 + duration_ns
+    assert not run.pacer.is_rushing
+
+
+def test_who_rests_between_ticks_does_not_rush():
+    """Take nine tenths of every period, for a second."""
+
+    def labour(run: Run) -> None:
+        run.clock.time_ns += 9 * TICK_NS // 10
+
+    changes = []
+    Run(labour, ticks=1000, on_rush=lambda: changes.append(1)).go()
+    assert changes == []
 
 
 def test_a_short_delay_is_made_up_for():
@@ -323,3 +354,19 @@ def test_statistics_cover_what_happened_since_the_last_report():
     assert set(report.duration.values()) == {20e-6}
     empty = statistics.report(11_000_000_000)
     assert (empty.ticks, empty.lateness) == (0, {})
+
+
+def test_others_wait_longer_for_the_interpreter_during_a_tick():
+    """Lengthen the switch interval for a tick, and shorten it again, also when that fails."""
+    before, seen = sys.getswitchinterval(), []
+
+    def tick():
+        seen.append(sys.getswitchinterval())
+        raise ValueError('a tick that fails')
+
+    try:
+        with pytest.raises(ValueError, match='a tick that fails'):
+            realtime.uninterrupted(tick)()
+        assert seen[0] > 10.0 * sys.getswitchinterval()
+    finally:
+        sys.setswitchinterval(before)

@@ -12,12 +12,13 @@ import threading
 import time
 
 from bags import messages_on, no_progress, read_bag, start_recording
+from geometry_msgs.msg import WrenchStamped
 import pytest
 from rclpy.serialization import deserialize_message
 from rosbags.rosbag2 import Reader
 from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Imu, JointState, PointCloud2
 
 from sim_bridge.errors import InvalidValueError, RecordingError, UnknownNameError
 from sim_bridge.ros.bag.mcap_file import McapFile
@@ -59,10 +60,13 @@ def test_every_message_is_there_once_in_order_with_the_stamp_of_its_step(tmp_pat
         assert [nanoseconds(message.header.stamp) for message in messages] == steps
     clock = messages_on(recorded, '/clock', Clock)
     assert [nanoseconds(message.clock) for message in clock] == steps[3::4]
-    for each in recorded:
-        if each.topic.endswith('joint_states'):
-            stamp = deserialize_message(each.data, JointState).header.stamp
-            assert each.time_ns == nanoseconds(stamp)
+    kinds = {'joint_states': JointState, 'wrench': WrenchStamped, 'imu': Imu, 'gyro': Imu,
+             'accel': Imu, 'contacts': PointCloud2}
+    stamped = [(kinds[name], each) for each in recorded
+               if (name := each.topic.rsplit('/', 1)[-1]) in kinds]
+    assert {kind for kind, _ in stamped} == set(kinds.values())
+    for kind, each in stamped:
+        assert each.time_ns == nanoseconds(deserialize_message(each.data, kind).header.stamp)
     times = [each.time_ns for each in recorded]
     assert times == sorted(times)
     # of a step the clock comes last but for what is not published

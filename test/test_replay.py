@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 from bags import messages_on, no_progress, read_bag, Recorded, start_recording
 import pytest
@@ -18,6 +19,9 @@ from sim_bridge.errors import ReplayError
 from sim_bridge.ros.bag.metadata import Topic
 from sim_bridge.ros.bag.recorder import Recorder
 from sim_bridge.ros.bag.replay import replay
+from sim_bridge.ros.entities import Entities
+from sim_bridge.ros.parameters import SimulatorParameters
+from sim_bridge.ros.spawning import prepare, SpawnRequest
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -114,7 +118,58 @@ def test_a_replay_goes_through_all_that_is_done_between_steps(tmp_path):
     assert verdict.commands == 13 + len(between)
 
 
-def test_a_replay_ends_where_something_was_spawned(tmp_path):
+def test_a_replay_spawns_what_was_spawned(tmp_path):
+    """Add robots and objects with their topics and commands at their steps, and delete them."""
+    run = start_recording(
+        tmp_path / 'bag', record_hash_period=0.005, collisions='none', namespace='lab')
+    simulator, parameters = run.simulator, SimulatorParameters(collisions='none')
+    # the node's own, on this thread alone
+    entities = Entities(
+        simulator, SimpleNamespace(add=lambda one: None, remove=lambda one: None), None,
+        SimpleNamespace(call=lambda function: function()), parameters)
+    box = (Path(__file__).parents[1] / 'urdf' / 'floating_box.urdf').read_text()
+
+    def spawn(*given, **more) -> None:
+        request = SpawnRequest(*given, **more)
+        assert entities._admit(request, prepare(request, parameters, [])) == request.name
+
+    between = {
+        10: lambda: spawn('double_pendulum', 'guest', position=(0.1, 2.0, 1 / 3),
+                          orientation=(0.3, 0.1, -0.2, 0.9)),
+        20: lambda: spawn(box.split('<gazebo')[0] + '</robot>', 'crate', frame='guest'),
+        50: lambda: simulator.remove('guest'),
+        60: lambda: spawn('pendulum', 'guest', namespace='other'),
+    }
+    for step in range(80):
+        between.get(step, bool)()
+        guest = next((one for one in simulator.interfaces if one.robot.name == 'guest'), None)
+        if guest is not None and step % 7 == 3:
+            name = guest.robot.joint_names[0]
+            guest.command_topics[0].take(serialize_message(
+                JointState(name=[name], effort=[0.1 * step])))
+        simulator.tick()
+    run.recording.close()
+    recorded = [each.topic for each in read_bag(tmp_path / 'bag')]
+    assert recorded.count('/lab/guest/joint_states') == 40
+    assert recorded.count('/lab/other/joint_states') == 20
+    assert recorded.count('/lab/guest/joint_commands') == 6
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
+    assert verdict.state_hash == simulator.world.state_hash()
+    assert verdict.messages > 80 + 60
+
+
+def test_a_replay_finds_the_meshes_of_a_description(tmp_path, example_robots):
+    """Replay a robot whose description names its meshes as only the recording could resolve."""
+    urdf = example_robots['ur/ur5_robot']
+    assert 'package://' in urdf.read_text()
+    start_recording(tmp_path / 'bag', robot=str(urdf), collisions='none').run(0.01, no_progress)
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
+    assert verdict.ticks == 10
+
+
+def test_a_replay_ends_where_a_program_added_something(tmp_path):
     """Say which step that was, and what to do instead."""
     run = start_recording(tmp_path / 'bag')
     run.simulator.tick()
@@ -122,7 +177,7 @@ def test_a_replay_ends_where_something_was_spawned(tmp_path):
     run.simulator.add(ball, None)
     run.simulator.tick()
     run.recording.close()
-    with pytest.raises(ReplayError, match="after step 1 'ball' was spawned"):
+    with pytest.raises(ReplayError, match="after step 1 'ball' was added by a program"):
         replay(tmp_path / 'bag')
 
 

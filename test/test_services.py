@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from diagnostic_msgs.msg import DiagnosticArray
 import pytest
 from rcl_interfaces.srv import GetParameters
 from rclpy.qos import DurabilityPolicy, QoSProfile
@@ -110,15 +111,27 @@ def test_reset_puts_the_robot_back_and_the_clock_only_if_told(graph, start_node,
 
 
 def test_the_real_time_factor_changes_while_running(graph, start_node):
-    """Take a new factor, and refuse a bad one with a reason."""
-    start_node(robot='pendulum')
+    """Take a new factor, tell how fast it goes, and refuse a bad one with a reason."""
+    # at this pace no test would live to see the second step
+    start_node(robot='pendulum', real_time_factor=1e-6, diagnostics_rate=20.0)
     states = graph.listen(JointState, '/joint_states')
-    graph.wait_for_next(states)
-    assert graph.set_parameter('/sim_bridge', 'real_time_factor', 0.001).successful
+    diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
+
+    def pacing() -> dict[str, str]:
+        (status,) = (each for each in diagnostics[-1].status if each.name.endswith('pacing'))
+        return {value.key: value.value for value in status.values}
+
+    graph.wait_for_next(diagnostics)
+    assert pacing()['real time factor aimed at'] == '1e-06'
     assert graph.set_parameter('/sim_bridge', 'real_time_factor', 0.0).successful
     graph.wait_for_next(states, 2000)
     times = stamps(states)
     assert times == sorted(times)
+    graph.wait_for_next(diagnostics, 2)
+    told = pacing()
+    assert told['real time factor aimed at'] == 'as fast as possible'
+    assert float(told['real time factor']) > 1e-3
+    assert {'missed deadlines', 'tick lateness p99 [ms]', 'tick duration p99 [ms]'} <= set(told)
     refusal = graph.set_parameter('/sim_bridge', 'real_time_factor', -1.0)
     assert not refusal.successful
     assert 'real_time_factor' in refusal.reason

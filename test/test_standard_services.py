@@ -10,138 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable
 import json
 from pathlib import Path
-import subprocess
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
-from ros_graph import end, nanoseconds
+from ros_graph import end
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from simulation_messages import fill, make_interfaces, message, to_plain
+from simulation_messages import make_interfaces, message
+from standard_simulation import INSTALLED, LATCHED, result, stamps, VERSIONS
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 
 from sim_bridge.errors import SimulationError, StateError
+from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.standard import stepping
-from sim_bridge.ros.standard.interfaces import installed_interfaces, service_name
 from sim_bridge.ros.standard.offer import handlers_of
 
-pytest_plugins = ['node_fixtures']
+pytest_plugins = ['node_fixtures', 'standard_simulation']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-LATCHED = QoSProfile(
-    depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 MS = 1_000_000
 OK, NOT_FOUND, FAILED = 1, 2, 4
 STOPPED, PLAYING, PAUSED, QUITTING = range(4)
-
-INSTALLED = installed_interfaces()
-VERSIONS = ['1.5', '2.1', *(['installed'] if INSTALLED else [])]
-
-# asks for a service with the fields of a request; gives the fields of the response
-Call = Callable[..., dict[str, Any]]
-
-
-class Simulation:
-    """A node whose services of the standard can be called."""
-
-    def __init__(
-        self, graph, start_process, version: str, parameters: dict[str, object], output: Path
-    ) -> None:
-        """output: a file for what a node with stand-ins says."""
-        self.graph, self.version = graph, version
-        interfaces = INSTALLED if version == 'installed' else make_interfaces(version)
-        self.is_2 = hasattr(interfaces.srv.SpawnEntity.Request(), 'entity_resource')
-        given = ['--ros-args', *(
-            item for name, value in parameters.items()
-            for item in ('-p', f'{name}:={json.dumps(value)}'))]
-        if version == 'installed':
-            self.process = start_process('-m', 'sim_bridge', 'node', *given)
-            return
-        script = Path(__file__).with_name('standard_node.py')
-        with output.open('w') as said:
-            self.process = start_process(
-                script, version, *given, stdin=subprocess.PIPE, stdout=said)
-        self._output, self._answers = output, 0
-
-    def __call__(self, kind: str, **fields: Any) -> dict[str, Any]:
-        """Call a service by its type's name."""
-        if self.version == 'installed':
-            service = getattr(INSTALLED.srv, kind)
-            request = fill_real(service.Request(), fields)
-            name = service_name(kind).replace('~', '/sim_bridge')
-            return to_plain(self.graph.call(service, name, request))
-        self.process.stdin.write(json.dumps([kind, fields]) + '\n')
-        self.process.stdin.flush()
-        self.graph.wait(lambda: len(self.answers()) > self._answers, f'an answer of {kind}')
-        self._answers += 1
-        return json.loads(self.answers()[-1])
-
-    def answers(self) -> list[str]:
-        """Give all answers so far; fail where the node has."""
-        said = self._output.read_text()
-        assert not self.process.poll(), said
-        lines = said.split('\n')[:-1]
-        return [line.removeprefix('answer ') for line in lines if line.startswith('answer ')]
-
-    def close(self) -> None:
-        """Ask for nothing more."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
-
-    def spawn(self, resource: str, **fields: Any) -> dict[str, Any]:
-        """Spawn by a name, file or text, as the version wants it said."""
-        key = 'resource_string' if resource.startswith('<') else 'uri'
-        text = {key: resource}
-        return self('SpawnEntity', **fields, **({'entity_resource': text} if self.is_2 else text))
-
-
-def fill_real(target: Any, values: dict[str, Any]) -> Any:
-    """Write fields into a real message; of lists of messages the standard's filters have two."""
-    for name, value in values.items():
-        if name in ('categories', 'points', 'spawn_requests'):
-            kinds = {'categories': 'EntityCategory', 'spawn_requests': 'SpawnEntity'}
-            from geometry_msgs.msg import Vector3
-            make = getattr(INSTALLED.msg, kinds[name]) if name in kinds else Vector3
-            setattr(target, name, [fill_real(make(), one) for one in value])
-        elif isinstance(value, dict):
-            fill_real(getattr(target, name), value)
-        else:
-            fill(target, {name: value})
-    return target
-
-
-@pytest.fixture
-def start(graph, start_process, tmp_path):
-    """Give a function that starts a node and gives its Simulation, which has begun to publish."""
-    started: list[Simulation] = []
-
-    def begin(version: str = '2.1', **parameters: object) -> Simulation:
-        parameters = {'robot': 'pendulum', 'diagnostics_rate': 0.0, **parameters}
-        output = tmp_path / f'output_{len(started)}.txt'
-        simulation = Simulation(graph, start_process, version, parameters, output)
-        started.append(simulation)
-        simulation.states = graph.listen(JointState, '/joint_states')
-        simulation.events = graph.listen(String, '/sim_bridge/resets', LATCHED)
-        if not parameters.get('paused'):
-            graph.wait_for_next(simulation.states)
-        return simulation
-
-    yield begin
-    for simulation in started:
-        simulation.close()
-
-
-def result(response: dict[str, Any]) -> int:
-    """Give the standard's code of a response."""
-    return response['result']['result']
-
-
-def stamps(states: list[JointState]) -> list[int]:
-    """Give the stamps of joint states [ns]."""
-    return [nanoseconds(state.header.stamp) for state in states]
 
 
 def topics_of(graph) -> set[str]:
@@ -151,9 +42,9 @@ def topics_of(graph) -> set[str]:
 
 
 @pytest.mark.parametrize('version', VERSIONS)
-def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, version):
-    """Spawn a robot with topics, commands and parameters of its own; take them all back."""
-    simulation = start(version)
+def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, version, tmp_path):
+    """Spawn a robot with topics, commands and parameters; take them all back; replay it all."""
+    simulation = start(version, record=str(tmp_path / 'bag'))
     tables = graph.listen(String, '/contacts/geometries', LATCHED)
     pose = {'pose': {'position': {'y': 2.0, 'z': 1.0}}}
     spawned = simulation.spawn('arm', name='second', initial_pose=pose)
@@ -185,6 +76,9 @@ def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, versio
     late = [b - a for a, b in zip(times, times[1:], strict=False)]
     # a jump of the state takes one step of the clock itself: each is stamped alike
     assert set(late) == {MS}
+    assert end(simulation.process)[0] == 0
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
 
 
 def test_objects_are_entities_without_topics(graph, start):

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import os
 import queue
+import select
 import signal
+import subprocess
 import threading
 
 import pytest
@@ -37,6 +39,7 @@ except KeyboardInterrupt:
 
 WAITING = """
 import signal
+import subprocess
 print('waiting', flush=True)
 try:
     signal.pause()
@@ -46,6 +49,7 @@ except KeyboardInterrupt:
 
 STUBBORN = """
 import signal
+import subprocess
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 print('deaf to SIGINT', flush=True)
 while True:
@@ -59,6 +63,7 @@ raise SystemExit(3)
 
 SILENT = """
 import signal
+import subprocess
 signal.pause()
 """
 
@@ -246,3 +251,20 @@ def test_unknown_robot_ends_with_the_nodes_message(start_process):
     output = Output(start_process('-m', 'sim_bridge', 'run', 'arn'))
     assert output.finish() == 2
     assert any("unknown robot 'arn'" in line and "'arm'" in line for line in output.lines)
+
+
+def test_killed_it_leaves_no_orphans(start_process):
+    """End simulator and controller though SIGKILL lets nobody tell them to."""
+    output = Output(start_process('-m', 'sim_bridge', 'run', 'pendulum'))
+    output.wait_for('running: the first message came')
+    pid = output.process.pid
+    listed = subprocess.run(
+        ['ps', '-o', 'pid=', '--ppid', str(pid)], stdout=subprocess.PIPE, text=True, check=True)
+    children = [int(line) for line in listed.stdout.split()]
+    assert len(children) == 2
+    ends = [os.pidfd_open(child) for child in children]
+    output.process.kill()
+    for end in ends:
+        readable, _, _ = select.select([end], [], [], PATIENCE_S)
+        os.close(end)
+        assert readable

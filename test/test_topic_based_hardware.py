@@ -90,6 +90,12 @@ def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp
         and plugin.states['lift'][2] == pytest.approx(4.0 * 9.81, rel=1e-6),
         'the commands in effect', also=plugin.write)
     assert plugin.states['thumb'][0] == pytest.approx(0.04, abs=1e-9)
+    # nothing is too small a change to be made
+    for target in (0.500002, 0.5):
+        plugin.commands['lift', 'position'] = target
+        graph.wait(
+            lambda target=target: plugin.states['lift'][0] == pytest.approx(target, abs=1e-9),
+            'a small move', also=plugin.write)
     # efforts add to what a motor gives, which then gives less
     plugin.commands['lift', 'effort'] = 30.0
     graph.wait_for_next(diagnostics)

@@ -314,29 +314,34 @@ def test_commands_take_joints_and_give_motors_back():
     assert following.robot.joint('shoulder').control == 'effort'
 
 
-def test_a_snapshot_brings_back_what_holds_joints():
-    """Hold on to the bit after a trajectory's end; on the way, hold the place."""
+def test_a_snapshot_brings_back_what_holds_and_moves_joints():
+    """Go on to the bit after a trajectory's end, on the way, and before one that waits."""
     following = Following()
     following.start(*SWING)
-    following.run(1200)
-    world, saved = following.world.save(), following.follower.save()
-    expected = following.run(300)
+    following.start(['elbow'], [0.5], [[0.3]], start_ns=1800 * MS)
+    for steps in (1200, 300, 400):
+        following.run(steps)
+        world, saved = following.world.save(), following.follower.save(following.now)
+        expected = following.run(700)
+        for _ in range(2):
+            under_way = following.start(*SWING)
+            following.run(100)
+            following.world.restore(world)
+            following.follower.restore(saved, following.now)
+            assert under_way.outcome == 'replaced'
+            np.testing.assert_array_equal(following.run(700), expected)
+        following.world.restore(world)
+        following.follower.restore(saved, following.now)
     following.follower.restart()
-    following.run(200)
-    following.world.restore(world)
-    following.follower.restore(saved)
-    np.testing.assert_array_equal(following.run(300), expected)
-
-    following.start(['elbow'], [1.0], [[0.3]])
+    # on the way, with the clock elsewhere
+    following.start(*SWING)
     following.run(400)
-    world, saved = following.world.save(), following.follower.save()
-    place = following.robot.q.copy()
-    under_way = following.start(*SWING)
-    following.run(100)
+    world, saved = following.world.save(), following.follower.save(following.now)
+    expected = following.run(700)
     following.world.restore(world)
-    following.follower.restore(saved)
-    assert under_way.outcome == 'replaced'
-    np.testing.assert_allclose(following.run(500)[-1], place, atol=1e-3)
+    following.follower.restore(saved, following.now + 5 * S)
+    following.follower.shift(-5 * S)
+    np.testing.assert_array_equal(following.run(700), expected)
 
 
 def test_a_jump_of_the_clock_takes_trajectories_along():

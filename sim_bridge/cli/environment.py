@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import importlib.util
 import os
 from pathlib import Path
 import sys
 
 from sim_bridge.errors import MissingRosError
-
-# whoever set one of these has decided who may discover whom
-_DISCOVERY = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 
 
 def require_ros(what: str) -> None:
@@ -31,15 +27,3 @@ def set_prefix() -> None:
     prefixes = [prefix for prefix in known.split(os.pathsep) if prefix]
     if (Path(sys.prefix) / 'share' / 'ament_index').is_dir() and sys.prefix not in prefixes:
         os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join([*prefixes, sys.prefix])
-
-
-def discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    """
-    Say what to add to `environ` so that nodes of this machine alone find each other.
-
-    A simulator is started by many on one network, all in domain 0; nobody wants his arm moved by
-    the neighbour's controller. Nothing is added if the user has said anything about discovery.
-    """
-    if any(name in environ for name in _DISCOVERY):
-        return {}
-    return {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}

@@ -12,8 +12,10 @@ import time
 from typing import TYPE_CHECKING
 
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.environment import discovery_defaults, require_ros, set_prefix
+from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
+from sim_bridge.ros.discovery import discovery_defaults
+from sim_bridge.ros.lifeline import ENDS_WITH_STDIN
 from sim_bridge.ros.robot_parameters import (
     controller_for,
     CONTROLLERS,
@@ -39,7 +41,7 @@ _EPILOG = """\
 What follows a bare -- goes to the simulator node:
   sim_bridge run arm -- --ros-args -p publish_truth:=true
 
-Unless ROS_AUTOMATIC_DISCOVERY_RANGE or its like is set, only nodes on this machine are discovered.
+Only nodes on this machine are discovered; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it.
 A file quadruped.params.yaml beside quadruped.urdf holds what the nodes take where that robot is
 simulated; --params goes before it. Every robot of a --world is controlled in its namespace.
 
@@ -176,7 +178,7 @@ def supervise(
     namespace: of the simulator node among the commands. duration: in real time, from the first
     message [s]; None for no end. robot: namespace within `namespace` of the one to watch.
     """
-    environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
+    environment = {**os.environ, 'PYTHONUNBUFFERED': '1', ENDS_WITH_STDIN: '1'}
     if console.is_terminal:
         environment.setdefault('RCUTILS_COLORIZED_OUTPUT', '1')
     with Supervisor(commands, environment, console.line) as supervisor:

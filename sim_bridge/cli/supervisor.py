@@ -28,7 +28,7 @@ class Child:
         self._process = subprocess.Popen(
             command,
             env=environment,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # never written to; the child sees when it is closed
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -69,7 +69,8 @@ class Child:
             self._partial = b''
 
     def close(self) -> None:
-        """Let go of its output."""
+        """Let go of its input and output."""
+        self._process.stdin.close()
         self._process.stdout.close()
 
 
@@ -155,7 +156,10 @@ class Supervisor:
         previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         self._cleanup.callback(signal.set_wakeup_fd, previous)
         for number in _STOP_SIGNALS:
-            self._cleanup.callback(signal.signal, number, signal.signal(number, self._note_stop))
+            # what nohup starts outlives its terminal
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._cleanup.callback(
+                    signal.signal, number, signal.signal(number, self._note_stop))
         self._cleanup.callback(
             signal.signal, signal.SIGCHLD, signal.signal(signal.SIGCHLD, lambda *_: None)
         )

@@ -12,12 +12,18 @@ from std_msgs.msg import String
 
 import sim_bridge as sb
 from sim_bridge.control.reference import Reference
-from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.errors import (
+    InvalidValueError,
+    MalformedMessageError,
+    SimBridgeError,
+    UnknownNameError,
+)
 from sim_bridge.ros import realtime, topics
 from sim_bridge.ros.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.messages import EffortCommandMessage, pack_stamp
 from sim_bridge.ros.parameter_table import declare, parameter
 from sim_bridge.ros.parameters import FIXED_BASE
+from sim_bridge.ros.throttle import once_in
 
 # A joint that is farther than this [rad or m] from where its velocity took it has been put there:
 # by a reset.
@@ -194,9 +200,14 @@ class JointController:
 
     def _answer(self, data: bytes) -> None:
         if self.model is None:
-            self.node.get_logger().info('waiting for robot_description', throttle_duration_sec=5.0)
+            self.node.get_logger().info('waiting for robot_description', **once_in(5.0))
             return
-        measured = self._measure(self._reader.read(data))
+        try:
+            state = self._reader.read(data)
+        except MalformedMessageError as err:
+            self.node.get_logger().error(f'joint_states: {err}', **once_in(5.0))
+            return
+        measured = self._measure(state)
         if measured is None:
             return
         time_ns, q, dq = measured
@@ -216,7 +227,7 @@ class JointController:
             missing = [name for name in self.model.joints if name not in places]
             if missing:
                 self.node.get_logger().error(
-                    f'joint_states lacks {", ".join(missing)}', throttle_duration_sec=5.0
+                    f'joint_states lacks {", ".join(missing)}', **once_in(5.0)
                 )
                 return None
             self._state_indices = np.array([places[name] for name in self.model.joints], dtype=int)
@@ -226,7 +237,7 @@ class JointController:
             self.node.get_logger().error(
                 f'joint_states has {len(state.names)} names, {len(q)} positions and '
                 f'{len(dq)} velocities',
-                throttle_duration_sec=5.0,
+                **once_in(5.0),
             )
             return None
         return state.time_ns, q[self._state_indices], dq[self._state_indices]

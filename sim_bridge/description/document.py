@@ -3,7 +3,8 @@ XML in, element tree out, with the line of every element; no schema yet.
 
 The parser is expat, driven directly because it tells the line on which a tag starts (libxml2 keeps
 the line on which it ends). A DOCTYPE is refused before anything in it takes effect, so no entity
-is ever expanded and nothing outside the document is ever opened.
+is ever expanded and nothing outside the document is ever opened. What is too large to be a
+robot is refused, too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import xml.etree.ElementTree as ET
 from xml.parsers import expat
 
+from sim_bridge.description.files import read_file, TEXT_BYTES
 from sim_bridge.description.report import Place
 from sim_bridge.errors import InvalidValueError
 
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
     from sim_bridge.description.report import Findings
 
 _DOCUMENT = Place('document')
+
+# a hundred times those of a humanoid with all its meshes
+MOST_ELEMENTS = 200_000
 
 
 class Element(ET.Element):
@@ -31,6 +36,10 @@ class Element(ET.Element):
 
 class _DoctypeError(Exception):
     """A DOCTYPE was met."""
+
+
+class _TooLargeError(Exception):
+    """There are more elements than any robot has."""
 
 
 def is_xml_text(source: object) -> bool:
@@ -51,7 +60,7 @@ def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | st
         return '<string>', source
     name = str(source)
     try:
-        return name, Path(source).read_bytes()
+        return name, read_file(source)
     except (OSError, ValueError) as err:
         reason = getattr(err, 'strerror', None) or str(err)
         text = ' (an XML text starts with "<")' if '<' in name else ''
@@ -71,8 +80,15 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
     """Parse XML; None, with an error among the findings, if it is none or has a DOCTYPE."""
     builder = _TreeBuilder()
     parser = builder.parser
+    if len(data) > TEXT_BYTES:
+        message = f'{len(data)} characters, and at most {TEXT_BYTES} are read'
+        findings.error('too-large', _DOCUMENT, message)
+        return None
     try:
         parser.Parse(data, True)
+    except _TooLargeError:
+        place = Place('document', line=parser.CurrentLineNumber)
+        findings.error('too-large', place, f'more than {MOST_ELEMENTS} elements are not read')
     except _DoctypeError:
         place = Place('document', line=parser.CurrentLineNumber)
         findings.error('doctype', place, 'a DOCTYPE and its entities are not accepted; remove it')
@@ -92,6 +108,7 @@ class _TreeBuilder:
 
     def __init__(self) -> None:
         self.root = Element('')
+        self._count = 0
         self.encoding = 'utf-8'
         self._open: list[Element] = []
         self.parser = expat.ParserCreate()
@@ -109,6 +126,9 @@ class _TreeBuilder:
         raise _DoctypeError
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > MOST_ELEMENTS:
+            raise _TooLargeError
         element = Element(tag, attributes)
         element.line = self.parser.CurrentLineNumber
         if self._open:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
+from sim_bridge.description.files import DATA_BYTES, read_file
 from sim_bridge.description.polyhedra import ConvexHull, TriangleMesh
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.values import finite_vector
@@ -67,12 +68,15 @@ def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Tri
         raise InvalidValueError('mesh file', str(path), f'one of {", ".join(FORMATS)}')
     try:
         is_dae = path.suffix.lower() == '.dae'
-        content = io.BytesIO(_without_looks(path) if is_dae else path.read_bytes())
+        data = read_file(path, DATA_BYTES)
+        content = io.BytesIO(_without_looks(data) if is_dae else data)
         scene = trimesh.load_scene(
             content, file_type=path.suffix[1:], process=False, skip_materials=True)
         surface = (scene.convert_units('meters') if is_dae else scene).to_mesh()
     except OSError as err:
-        raise InvalidValueError('mesh file', str(path), 'a file that can be read') from err
+        reason = f' ({err.strerror})' if err.strerror else ''
+        raise InvalidValueError(
+            'mesh file', str(path), f'a file that can be read{reason}') from err
     except Exception as err:
         reason = f'{type(err).__name__}: {err}'.splitlines()[0]
         raise InvalidValueError(
@@ -85,14 +89,14 @@ def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Tri
     return _scaled(TriangleMesh(vertices, triangles), scale, path)
 
 
-def _without_looks(path: Path) -> bytes:
+def _without_looks(data: bytes) -> bytes:
     """Give a DAE file without materials: defects in those would make pycollada drop meshes."""
-    document = ElementTree.parse(path)
-    for parent in document.iter():
+    root = ElementTree.fromstring(data)
+    for parent in root.iter():
         for child in list(parent):
             if child.tag.rpartition('}')[2] in _LOOKS:
                 parent.remove(child)
-    return ElementTree.tostring(document.getroot())
+    return ElementTree.tostring(root)
 
 
 def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

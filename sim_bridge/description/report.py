@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-import difflib
 import json
 
-from sim_bridge.errors import SimBridgeError
+from sim_bridge.errors import brief, close_match, SimBridgeError
 
 ERROR = 'error'
 WARNING = 'warning'
@@ -18,8 +17,8 @@ _LINES_SHOWN = 8
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Say that a name is unknown, and which known one is near."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    hint = f'; did you mean {close[0]!r}?' if close else ''
+    close = close_match(name, known)
+    hint = f'; did you mean {close!r}?' if close else ''
     return f'no {kind} has this name{hint}'
 
 
@@ -72,7 +71,7 @@ class Finding:
         written = written if self.attribute else ''
         tags = f' <{"/".join(inner)}{written}>' if inner else written
         text = f' {shown}' if shown and not self.attribute else ''
-        label = f'{head} {self.name!r}' if self.name else head
+        label = f'{head} {brief(self.name)}' if self.name else head
         return f'{label}{tags}{text}'
 
 

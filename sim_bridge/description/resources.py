@@ -168,7 +168,8 @@ def _split_package(uri: str) -> tuple[str, str] | None:
 def _package_folders(
     package: str, base: Path | None, package_paths: Iterable[str | Path]
 ) -> Iterator[Path]:
-    if not package:
+    # what is no name of a folder would be one beside the folders of packages
+    if package in ('', os.curdir, os.pardir):
         return
     for path in map(Path, package_paths):
         yield from _inside(path, package)

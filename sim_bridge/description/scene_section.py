@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-import difflib
 import math
 from pathlib import Path
 import re
@@ -12,10 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 import yaml
 
+from sim_bridge.description.files import read_file
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.rotation import matrix_from_rpy, quaternion_from_matrix
-from sim_bridge.errors import SimBridgeError
+from sim_bridge.errors import close_match, SimBridgeError
 
 _Made = TypeVar('_Made')
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+', re.ASCII)
@@ -61,9 +61,12 @@ def read_document(
         return '<source>', Path(), None
     path = Path(source)
     try:
-        content = yaml.load(path.read_bytes(), _Loader)
+        content = yaml.load(read_file(path), _Loader)
     except OSError as err:
         findings.error('unreadable', Place('file', str(path)), f'cannot be read: {err.strerror}')
+        return str(path), path.parent, None
+    except RecursionError:
+        findings.error('not-yaml', Place('file', path.name), 'is nested too deeply')
         return str(path), path.parent, None
     except yaml.YAMLError as err:
         mark = getattr(err, 'problem_mark', None)
@@ -317,5 +320,5 @@ def _is_list(value: object) -> bool:
 
 
 def _hint(value: object, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(value), list(known), n=1)
-    return f'; did you mean {close[0]!r}?' if close else ''
+    close = close_match(value, known)
+    return f'; did you mean {close!r}?' if close else ''

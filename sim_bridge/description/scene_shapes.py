@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import io
 from pathlib import Path
 
 import numpy as np
 
+from sim_bridge.description.files import DATA_BYTES, read_file
 from sim_bridge.description.placed import Placed
 from sim_bridge.description.polyhedra import ConvexHull, HeightField, TriangleMesh
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
@@ -136,10 +138,11 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:
     """Read a grid of heights, from numpy's own format or rows of text."""
     try:
+        content = io.BytesIO(read_file(path, DATA_BYTES))
         if path.suffix == '.npy':
-            return np.load(path, allow_pickle=False)
-        return np.loadtxt(path, delimiter=',' if path.suffix == '.csv' else None, ndmin=2)
-    except (OSError, ValueError) as err:
+            return np.load(content, allow_pickle=False)
+        return np.loadtxt(content, delimiter=',' if path.suffix == '.csv' else None, ndmin=2)
+    except (OSError, ValueError, MemoryError) as err:
         section.error('file', path, f'cannot be read: {err}')
         return None
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import contextlib
-import io
+import importlib.util
+import json
 import os
 from pathlib import Path
+import subprocess
+import sys
 
 from sim_bridge.description.document import Document, parse_document
 from sim_bridge.description.report import Findings, Place
 
+# what an expansion may take; the largest robots need a second, and 100 MB
+LIMIT_S = 10.0
+MOST_BYTES = 1 << 30
+
 _PREFIX = 'xacro:'
 _PLACE = Place('xacro')
+_SCRIPT = Path(__file__).with_name('xacro_process.py')
 
 
 def is_xacro(name: str, document: Document) -> bool:
@@ -40,25 +47,37 @@ def expand(
     name: its path, from which includes count, or '<string>'. The lines of all later findings are
     those of the expanded text, which `RobotDescription.xml` holds.
     """
-    try:
-        import xacro
-    except ImportError:
+    if importlib.util.find_spec('xacro') is None:
         message = 'this is a xacro file and the xacro package is not installed: pip install xacro'
         findings.error('xacro-missing', _PLACE, message)
         return None
-    mappings = {key: str(value) for key, value in arguments.items()}
-    printed = io.StringIO()
-    file = None if name == '<string>' else os.fspath(name)
-    try:
-        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
-            xacro.init_stacks(file)
-            dom = xacro.parse(document.text, file)
-            xacro.process_doc(dom, mappings=mappings)
-            text = dom.toprettyxml(indent='  ')
-    except Exception as err:  # noqa: BLE001  xacro evaluates the file's own expressions: anything can come out
-        message = f'cannot be expanded: {type(err).__name__}: {err}'
+    answer = _answer({
+        'text': document.text,
+        'file': None if name == '<string>' else os.fspath(name),
+        'mappings': {key: str(value) for key, value in arguments.items()},
+        'path': sys.path,
+        'most_bytes': MOST_BYTES,
+    })
+    if 'error' in answer:
+        message = f'cannot be expanded: {answer["error"]}'
         findings.error('xacro', _PLACE, ' '.join(message.split()))
         return None
-    for line in dict.fromkeys(printed.getvalue().splitlines()):
+    for line in dict.fromkeys(answer['printed'].splitlines()):
         findings.warning('xacro', _PLACE, line.removeprefix('warning: '))
-    return parse_document(text, findings)
+    return parse_document(answer['text'], findings)
+
+
+def _answer(request: dict[str, object]) -> dict[str, str]:
+    """Have a process of its own expand a document, since that may never end."""
+    command = [sys.executable, '-I', os.fspath(_SCRIPT)]
+    try:
+        process = subprocess.run(
+            command, input=json.dumps(request), capture_output=True, text=True, check=False,
+            encoding='utf-8', timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return {'error': f'it is not done within {LIMIT_S:g} s'}
+    try:
+        return json.loads(process.stdout)
+    except ValueError:
+        said = process.stderr.strip().splitlines() or [f'exit code {process.returncode}']
+        return {'error': f'{said[-1]}; it may take {MOST_BYTES >> 20} MB of memory'}

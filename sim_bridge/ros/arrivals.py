@@ -45,6 +45,10 @@ class Following(Protocol):
     def is_active(self) -> bool:
         """Whether it commands any joint, or will."""
 
+    @property
+    def is_aside(self) -> bool:
+        """Whether it has no joint, nor any left to leave to others: `give_way` does nothing."""
+
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
         """Leave joints to who commanded their positions or velocities, or their efforts."""
 
@@ -57,11 +61,11 @@ class Following(Protocol):
     def shift(self, by_ns: int) -> None:
         """Go on as before while the time jumps by so much [ns]."""
 
-    def save(self) -> Any:
-        """Give what `restore` goes back to."""
+    def save(self, time_ns: int) -> Any:
+        """Give what `restore` goes back to; time_ns: now."""
 
-    def restore(self, saved: Any) -> None:
-        """Command the joints that it commanded then; what was on its way ends."""
+    def restore(self, saved: Any, time_ns: int) -> None:
+        """Go on as then, time_ns being now; what is on its way ends."""
 
-    def restart(self) -> None:
-        """Give all joints back."""
+    def restart(self, words: str = '') -> None:
+        """Give all joints back; words: why."""

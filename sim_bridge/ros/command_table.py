@@ -65,6 +65,8 @@ class CommandTable:
         self.note_controls(axes)
         self._latest_names: list[str] = []
         self._latest_rows = np.zeros(0, dtype=int)
+        # of the latest rows, for quantities that all of them take
+        self._latest_limits: dict[int, np.ndarray] = {}
 
     def note_controls(self, axes: Mapping[str, Axis]) -> None:
         """Take note of the controls that all axes have now."""
@@ -80,6 +82,8 @@ class CommandTable:
         self._main[row] = _MAIN[control]
         self.takes[:, row] = False
         self.takes[_TAKEN[control], row] = True
+        # another one, and last: what is being checked on another thread fills that of before
+        self._latest_limits = {}
         return row
 
     def known_rows_of(self, names: Sequence[str]) -> np.ndarray:
@@ -87,7 +91,7 @@ class CommandTable:
         if names != self._latest_names or not names:
             if not names:
                 raise InvalidValueError('names', list(names), 'at least one joint name')
-            self._latest_rows = self.rows_of(names)
+            self._latest_rows, self._latest_limits = self.rows_of(names), {}
             self._latest_names = list(names)
         return self._latest_rows
 
@@ -112,6 +116,13 @@ class CommandTable:
         not take.
         """
         values = np.asarray(given, dtype=float)
+        # the usual case: what came before, to joints that take it, within their limits, which NaN
+        # and infinity are not
+        known = self._latest_limits
+        if rows is self._latest_rows and len(values) == len(rows):
+            limits = known.get(quantity)
+            if limits is not None and (np.abs(values) <= limits).all():
+                return rows, values, False
         if len(values) != len(rows):
             own = rows[self._main[rows] == quantity]
             if len(values) != len(own):
@@ -124,7 +135,8 @@ class CommandTable:
         if not takes.all():
             raise StateError(self.refusal(int(rows[np.argmin(takes)]), quantity))
         limits = self._limits[quantity][rows]
-        # one comparison in the usual case, which NaN and infinity do not pass
+        if rows is self._latest_rows:
+            known[quantity] = limits
         if (np.abs(values) <= limits).all():
             return rows, values, False
         if not np.isfinite(values).all():

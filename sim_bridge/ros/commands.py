@@ -111,6 +111,11 @@ class RobotCommands:
         return [self._table.names[row] for row in self._order]
 
     @property
+    def names(self) -> list[str]:
+        """Names of all axes and crawlers that can be commanded."""
+        return self._table.names
+
+    @property
     def is_waiting(self) -> bool:
         """Whether no command has been applied since the start."""
         return self._applied_at_ns is None
@@ -273,7 +278,7 @@ class RobotCommands:
 
     def save(self, time_ns: int) -> SavedCommands:
         """Give what `restore` goes back to; time_ns: simulated time [ns]."""
-        following = None if self.following is None else self.following.save()
+        following = None if self.following is None else self.following.save(time_ns)
         return SavedCommands(self.age_ns(time_ns), self._is_timed_out, following)
 
     def restore(self, saved: SavedCommands, time_ns: int) -> None:
@@ -288,15 +293,15 @@ class RobotCommands:
             self._arrived.clear()
             self._table.note_controls(self.axes)
         if self.following is not None:
-            self.following.restore(saved.following)
+            self.following.restore(saved.following, time_ns)
         self._applied_at_ns = None if saved.age_ns is None else time_ns - saved.age_ns
         self._is_timed_out = saved.is_timed_out
 
-    def restart(self) -> None:
-        """Forget all commands and wait for the first."""
+    def restart(self, words: str = 'the simulation was reset') -> None:
+        """Forget all commands and wait for the first; words: why, for who is told of it."""
         self._forget_new()
         if self.following is not None:
-            self.following.restart()
+            self.following.restart(words)
         self._drop_commands()
         self._robot.hold = self._hold_until_first
         self._applied_at_ns = None
@@ -350,7 +355,7 @@ class RobotCommands:
 
     def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
         """Let what follows a trajectory leave the joints that are commanded."""
-        if self.following is not None:
+        if self.following is not None and not self.following.is_aside:
             given = np.zeros((len(QUANTITIES), self._joint_count), bool)
             for quantity, values in commands.items():
                 given[quantity] = ~np.isnan(values[: self._joint_count])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import contextlib
 from typing import Any, TYPE_CHECKING
 
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
@@ -50,14 +51,17 @@ class DeferredActionServer(ActionServer):
         """
         Tell the client of a goal that it has ended; by the executor, too.
 
-        end: 'succeed', 'abort' or 'canceled', a transition of the goal's.
+        When this returns the client has been told, and the server may be destroyed. end:
+        'succeed', 'abort' or 'canceled', a transition of the goal's.
         """
 
         def conclude(goal: ServerGoalHandle) -> Any:
             getattr(goal, end)()
             return result
 
-        super().notify_execute(goal, conclude)
+        # a task of the executor's would come after whatever is done next
+        with contextlib.suppress(StopIteration):
+            self._execute_goal(conclude, goal).send(None)
 
     @staticmethod
     def _accepted(

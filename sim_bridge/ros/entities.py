@@ -175,7 +175,7 @@ class Entities:
         if loaded is not None:
             loaded = replace(loaded, robot=robot)
         try:
-            self._calls.call(lambda: self._announce(robot, loaded))
+            self._calls.call(lambda: self._announce(robot, loaded, position, orientation))
         except SimBridgeError as err:
             self._calls.call(lambda: self._simulator.remove(name))
             return err
@@ -198,9 +198,12 @@ class Entities:
 
     # --- on the executor's thread, while the physics thread waits --------------------------------
 
-    def _announce(self, robot: sb.Robot, loaded: LoadedRobot | None) -> None:
+    def _announce(
+        self, robot: sb.Robot, loaded: LoadedRobot | None, position: np.ndarray,
+        orientation: np.ndarray,
+    ) -> None:
         """Create what a robot publishes and takes."""
-        interface = self._simulator.add(robot, loaded)
+        interface = self._simulator.add(robot, loaded, position, orientation)
         if interface is not None:
             self._controls.add(interface)
 

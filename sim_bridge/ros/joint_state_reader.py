@@ -45,13 +45,14 @@ class JointStateReader:
         """Begin without having seen a message."""
         self._length = -1
         self._constant: list[tuple[slice, bytes]] = []
+        self._latest: list[tuple[slice, bytes]] = []
         self._blocks: list[tuple[int, int]] = []
         self._frame_id = ''
         self._names: list[str] = []
 
     def read(self, data: bytes) -> JointValues:
         """Give what a serialized sensor_msgs/JointState holds; raises MalformedMessageError."""
-        if len(data) != self._length or any(data[at] != same for at, same in self._constant):
+        if not self._is_alike(data):
             message = deserialize(data, JointState)
             if not self._learn(data, message):
                 values = [np.array(getattr(message, field)) for field in _FIELDS]
@@ -63,6 +64,21 @@ class JointStateReader:
         time_ns = _time_ns(*_STAMP.unpack_from(data, _ORIGIN))
         return JointValues(time_ns, self._frame_id, self._names, *values)
 
+    def _is_alike(self, data: bytes) -> bool:
+        """Tell whether all but stamp and numbers is as in the message that was taken apart."""
+        if len(data) != self._length:
+            return False
+        # most senders repeat the padding, too: then few comparisons tell, of all between numbers
+        for at, same in self._latest:
+            if data[at] != same:
+                break
+        else:
+            return True
+        if any(data[at] != same for at, same in self._constant):
+            return False
+        self._latest = [(at, data[at]) for at, _ in self._latest]
+        return True
+
     def _learn(self, data: bytes, message: JointState) -> bool:
         """Note where what is; tell whether it is where and as it was expected to be."""
         self._length = -1
@@ -73,6 +89,10 @@ class JointStateReader:
             if data[offset : offset + 8 * count] != getattr(message, field).tobytes():
                 return False
         self._constant = [(at, data[at]) for at in constant]
+        ends = [_ORIGIN + _STAMP.size, *(offset + 8 * count for offset, count in blocks)]
+        starts = [*(offset for offset, _ in blocks), len(data)]
+        between = [slice(0, _ORIGIN), *map(slice, ends, starts)]
+        self._latest = [(at, data[at]) for at in between if at.start < at.stop]
         self._blocks, self._names, self._length = blocks, list(message.name), len(data)
         self._frame_id = message.header.frame_id
         return True

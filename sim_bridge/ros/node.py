@@ -92,13 +92,14 @@ class SimBridge:
         simulator.listen(node)
         self._controls = JointControls(node, simulator.interfaces, parameters)
         self.pacer = Pacer(
-            simulator.tick,
+            realtime.uninterrupted(simulator.tick),
             parameters.tick_ns,
             real_time_factor=parameters.real_time_factor,
             paused=parameters.paused or not is_active,
             idle=simulator.publish_clock,
             is_ready=simulator.is_ready,
             on_start=self._settle_thread,
+            on_rush=self._schedule_thread,
             on_error=self._report,
         )
         if simulator.lockstep is not None:
@@ -128,13 +129,15 @@ class SimBridge:
             return Simulator(graph, loaded, parameters)
         # imported here, since it takes time that few need to spend
         from sim_bridge.ros.bag.bag_sink import BagSink
-        from sim_bridge.ros.bag.recorder import Recorder
+        from sim_bridge.ros.bag.recorder import free_folder, Recorder
         from sim_bridge.ros.bag.recording import Recording
 
         def complain(error: RecordingError) -> None:
             node.get_logger().error(f'{error}. The simulation goes on')
 
-        folder = Path(parameters.record).expanduser()
+        # whoever starts again, or configures again, is to lose neither the old bag nor the new
+        asked = Path(parameters.record).expanduser()
+        folder = free_folder(asked)
         recorder = Recorder(folder, on_error=complain)
         try:
             bag = BagSink(recorder, node.get_namespace(), parameters.record_topics)
@@ -144,7 +147,8 @@ class SimBridge:
         except SimBridgeError:
             recorder.discard()
             raise
-        node.get_logger().info(f'recording to {folder}')
+        why = '' if folder == asked else f', since there is a {asked} already'
+        node.get_logger().info(f'recording to {folder}{why}')
         return simulator
 
     def _apply(self, parameters: SimulatorParameters) -> None:
@@ -160,7 +164,7 @@ class SimBridge:
 
     def _schedule_thread(self) -> None:
         # a thread that never sleeps must not go before all others
-        is_paced = self.parameters.real_time_factor > 0.0
+        is_paced = self.parameters.real_time_factor > 0.0 and not self.pacer.is_rushing
         realtime.schedule_thread(self.parameters.realtime_priority if is_paced else 0)
 
     def _report(self, error: Exception) -> None:

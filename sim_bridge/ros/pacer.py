@@ -22,6 +22,9 @@ _LONGEST_SLEEP_NS = 10_000_000
 # How often the thread comes by while there is nothing to tick.
 _IDLE_PERIOD_S = 0.1
 
+# How long the thread may tick without a rest before it counts as one that cannot keep the pace.
+_LONGEST_RUSH_NS = 100_000_000
+
 
 class Clock(Protocol):
     """A steady clock to sleep by."""
@@ -71,6 +74,7 @@ class Pacer:
         idle: Callable[[], None] = lambda: None,
         is_ready: Callable[[], bool] = lambda: True,
         on_start: Callable[[], None] = lambda: None,
+        on_rush: Callable[[], None] = lambda: None,
         on_error: Callable[[Exception], None] = lambda error: None,
         clock: Clock | None = None,
     ) -> None:
@@ -84,16 +88,19 @@ class Pacer:
         idle: called about ten times a second while paused.
         is_ready: whether a tick can be taken; asked again after `wake`, and ten times a second.
         on_start: called on the thread before anything else.
+        on_rush: called on the thread whenever `is_rushing` has changed.
         on_error: called on the thread with what `tick` raised.
         clock: the clock to sleep by; the system's unless given.
         """
         self.statistics = TickStatistics(tick_ns)
         self._tick, self._idle, self._on_start, self._on_error = tick, idle, on_start, on_error
-        self._is_ready = is_ready
+        self._is_ready, self._on_rush = is_ready, on_rush
         self._clock = SteadyClock() if clock is None else clock
         self._tick_ns = tick_ns
         self._period_ns = 0
         self._deadline_ns = 0
+        self._rested_ns = 0
+        self._is_rushing = False
         self._is_paused = paused
         self._error: Exception | None = None
         self._is_stopping = False
@@ -117,6 +124,11 @@ class Pacer:
     def is_paused(self) -> bool:
         """Whether ticks are taken only when `step` asks for them."""
         return self._is_paused
+
+    @property
+    def is_rushing(self) -> bool:
+        """Whether it has ticked without any rest for so long that it cannot keep the pace."""
+        return self._is_rushing
 
     @property
     def error(self) -> Exception | None:
@@ -184,11 +196,12 @@ class Pacer:
     def run(self) -> None:
         """Tick until `stop`; this is what the thread does."""
         self._on_start()
-        self._deadline_ns = self._clock.now_ns()
+        self._deadline_ns = self._rested_ns = self._clock.now_ns()
         while not self._is_stopping:
             self._serve_requests()
             if self._is_paused and not self._owed:
                 self._idle()
+                self._rest()
                 self._clock.wait(self._wake, _IDLE_PERIOD_S)
                 self._wake.clear()
             elif not self._is_ready():
@@ -198,6 +211,7 @@ class Pacer:
 
     def _await_readiness(self) -> None:
         """Sleep till `wake`; what this takes beyond the deadline is nobody's lateness."""
+        self._rest()
         self._clock.wait(self._wake, _IDLE_PERIOD_S)
         self._wake.clear()
         self._deadline_ns = max(self._deadline_ns, self._clock.now_ns())
@@ -213,9 +227,22 @@ class Pacer:
         self._deadline_ns = min(self._deadline_ns, now + self._period_ns)
         if now < self._deadline_ns:
             until = min(self._deadline_ns, now + _LONGEST_SLEEP_NS)
+            self._rest()
             self._clock.sleep_until(until)
             return until == self._deadline_ns
+        if not self._is_rushing and now - self._rested_ns > _LONGEST_RUSH_NS:
+            self._set_rushing(True)
         return True
+
+    def _rest(self) -> None:
+        """Take note that the thread is about to leave the processor to others."""
+        self._rested_ns = self._clock.now_ns()
+        if self._is_rushing:
+            self._set_rushing(False)
+
+    def _set_rushing(self, is_rushing: bool) -> None:
+        self._is_rushing = is_rushing
+        self._guarded(self._on_rush)
 
     def _tick_now(self) -> None:
         period = self._period_ns

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from sim_bridge.description.files import read_file
 from sim_bridge.errors import InvalidValueError
 
 _EXPECTED = 'a YAML file of parameters: nodes, in each a block ros__parameters'
@@ -22,8 +23,8 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
     `**` for any number of them; later blocks go before earlier ones. Raises InvalidValueError.
     """
     try:
-        content = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as err:
+        content = yaml.safe_load(read_file(path).decode())
+    except (OSError, RecursionError, UnicodeDecodeError, yaml.YAMLError) as err:
         reason = str(getattr(err, 'strerror', None) or err).splitlines()[0]
         raise InvalidValueError('parameter file', str(path), f'{_EXPECTED} ({reason})') from err
     if not isinstance(content or {}, Mapping):

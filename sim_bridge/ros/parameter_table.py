@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
-import difflib
 import math
 import textwrap
 from typing import Any, TYPE_CHECKING, TypeVar
@@ -25,7 +24,7 @@ from rcl_interfaces.msg import (
 )
 from rclpy.parameter import Parameter
 
-from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.errors import brief, close_match, InvalidValueError, UnknownNameError
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -278,9 +277,9 @@ def _sorted_out(
         elif name in known:
             own[name] = value
         else:
-            close = difflib.get_close_matches(name, known, n=1)
-            hint = f' Did you mean {close[0]!r}?' if close else ''
-            warn(f'unknown parameter {name!r} is ignored.{hint}')
+            close = close_match(name, known)
+            hint = f' Did you mean {close!r}?' if close else ''
+            warn(f'unknown parameter {brief(name)} is ignored.{hint}')
     nested = {block: _nested(members, block) for block, members in blocks.items()}
     return checked(table, {**own, **nested}), blocks
 

@@ -310,8 +310,8 @@ class SimulatorParameters:
     # recording
     record: str = parameter(
         '',
-        'Folder of a bag (rosbag2, MCAP) to record all topics and commands to; it must not exist. '
-        'Empty for none; see docs/recording.md',
+        'Folder of a bag (rosbag2, MCAP) to record all topics and commands to; where it exists, '
+        'NAME_2 and so on beside it. Empty for none; see docs/recording.md',
     )
     record_topics: tuple[str, ...] = parameter(
         (),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 import contextlib
+import os
 import signal
 import sys
 from typing import Protocol
@@ -15,6 +16,8 @@ from rclpy.signals import SignalHandlerOptions
 
 from sim_bridge.errors import SimBridgeError
 from sim_bridge.ros.bounded_exit import exit_within
+from sim_bridge.ros.discovery import discovery_defaults
+from sim_bridge.ros.lifeline import hold_lifeline
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -41,7 +44,9 @@ class Program(Protocol):
 
 def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | None = None) -> int:
     """
-    Run a program on a node of this name until SIGINT or SIGTERM; return the exit code.
+    Run a program on a node of this name until a signal ends it; return the exit code.
+
+    It is discovered on this machine alone, unless the environment says anything else.
 
     A SimBridgeError while it is set up becomes one message on standard error and exit code 2.
     """
@@ -49,6 +54,8 @@ def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | Non
         node = running = None
         code = EXIT_FAILED
         try:
+            hold_lifeline()
+            os.environ.update(discovery_defaults(os.environ))
             node = _make_node(getattr(program, 'node_type', Node), name, args)
             running = program(node)
             with _executor() as executor:
@@ -90,7 +97,7 @@ def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
 
 class _Signals:
     """
-    SIGINT and SIGTERM, as often as they come.
+    SIGINT, SIGTERM and SIGHUP, as often as they come.
 
     At first they raise KeyboardInterrupt, which ends whatever is being loaded or compiled. Later
     they only set a flag, so that a second one cannot tear the clean-up apart. A node may get
@@ -103,8 +110,10 @@ class _Signals:
         self._before: dict[int, object] = {}
 
     def __enter__(self) -> _Signals:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._handle)
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # what nohup starts outlives its terminal
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 import ctypes
 import gc
 import os
@@ -10,6 +11,10 @@ import sys
 # How long a thread that holds the interpreter may keep the physics thread waiting (Python's
 # default: 5 ms).
 _SWITCH_INTERVAL_S = 1e-4
+
+# The same the other way round, during a tick: to be interrupted in its midst for every command
+# that comes costs two switches of threads each time. (Python's default.)
+_TICK_SWITCH_INTERVAL_S = 5e-3
 
 # Linux may wake an ordinary thread this much late to save power (default: 50 us).
 _PR_SET_TIMERSLACK = 29
@@ -26,6 +31,24 @@ def settle_process() -> None:
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)
+
+
+def uninterrupted(tick: Callable[[], None]) -> Callable[[], None]:
+    """
+    Give a function that keeps the interpreter for a whole tick, if that is short enough.
+
+    The interval belongs to those who wait. So between ticks, when the physics thread is the one to
+    wait, it is short; during a tick, when others are, it is long.
+    """
+
+    def run() -> None:
+        sys.setswitchinterval(_TICK_SWITCH_INTERVAL_S)
+        try:
+            tick()
+        finally:
+            sys.setswitchinterval(_SWITCH_INTERVAL_S)
+
+    return run
 
 
 def settle_thread() -> None:

@@ -24,6 +24,7 @@ from sim_bridge.ros.joint_states import JointStates
 from sim_bridge.ros.loading import commandable_joints
 from sim_bridge.ros.odometry import odometry_stream
 from sim_bridge.ros.publishers import Rate, sensor_streams
+from sim_bridge.ros.throttle import once_in
 from sim_bridge.ros.topic_based_hardware import hardware_of
 from sim_bridge.ros.tracked_drive import TrackedDrive
 from sim_bridge.ros.trajectories import Trajectories
@@ -181,9 +182,15 @@ class RobotInterface:
         self._joint_states.restore(saved.run)
 
     def retire(self) -> None:
-        """End what is under way, before the robot leaves the world."""
-        self.commands.restart()
+        """
+        End what is under way, before the robot leaves the world; on the executor's thread.
+
+        Clients of its goals are told at once: there will be nobody to ask.
+        """
+        self.commands.restart(f'robot {self.robot.name!r} was removed')
         self.trajectories.restart()
+        for action in self._actions:
+            action.monitor()
 
     def listen(self, node: Node) -> None:
         """Take commands from the graph from now on."""
@@ -213,6 +220,8 @@ class RobotInterface:
     def _accept(self, name: str, message_type: type, take: Callable[[Any], None]) -> None:
         """Take commands on a topic; what makes no sense is complained of and counted."""
         full_name = name if name.startswith('/') else self.prefix + name
+        most = topics.TRAJECTORY_BYTES if message_type is JointTrajectory else (
+            topics.most_command_bytes(len(self.commands.names)))
 
         def attempt(data: bytes) -> None:
             if self.commands.on_apply is not None:
@@ -227,7 +236,10 @@ class RobotInterface:
                 self.commands.source = None
 
         def receive(data: bytes) -> None:
-            if self.lockstep is None:
+            if len(data) > most:
+                self._refuse(name, InvalidValueError(
+                    'size of the message', len(data), f'at most {most} bytes'))
+            elif self.lockstep is None:
                 attempt(data)
             else:
                 self._hold_back(name, data, attempt)
@@ -245,8 +257,7 @@ class RobotInterface:
             self.lockstep.offer(
                 self.prefix + name, command.frame_id, command.time_ns, lambda: attempt(data))
         except SimBridgeError as err:
-            self.commands.counts.rejected += 1
-            self._complain(name, err)
+            self._refuse(name, err)
 
     def _take_joint_state(self, data: bytes) -> None:
         command = self._reader.read(data)
@@ -269,11 +280,14 @@ class RobotInterface:
         speeds = self._drive.speeds(linear.x, linear.y, angular.z)
         self.commands.accept_named(self._drive.names, velocity=speeds)
 
+    def _refuse(self, topic: str, err: Exception) -> None:
+        self.commands.counts.rejected += 1
+        self._complain(topic, err)
+
     def _complain(self, topic: str, err: Exception) -> None:
         count = self.commands.counts.rejected
         self._logger.warning(
-            f'command on {topic} rejected ({count} so far): {err}', throttle_duration_sec=1.0
-        )
+            f'command on {topic} rejected ({count} so far): {err}', **once_in(1.0))
 
 
 def check_distinct(topic_names: Iterable[str]) -> None:

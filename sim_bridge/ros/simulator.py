@@ -226,14 +226,21 @@ class Simulator:
 
     # --- who is there ----------------------------------------------------------------------------
 
-    def add(self, robot: sb.Robot, loaded: LoadedRobot | None) -> RobotInterface | None:
+    def add(
+        self, robot: sb.Robot, loaded: LoadedRobot | None, position: Any = None,
+        orientation: Any = None,
+    ) -> RobotInterface | None:
         """
         Take account of what was added to the world; loaded: None for an object.
 
-        On the executor's thread, while the physics thread waits. Raises InvalidValueError or
-        UnknownNameError where it cannot have the topics it wants; it is in the world all the same.
+        position, orientation: what `World.add_copy` put it at, so that replays can; None where it
+        came otherwise. On the executor's thread, while the physics thread waits. Raises
+        InvalidValueError or UnknownNameError where it cannot have the topics it wants; it is in
+        the world all the same.
         """
-        self._note('spawn', name=robot.name)
+        if self.recording is not None:
+            self._note('spawn', name=robot.name, made=None if position is None else (
+                self.recording.describe_spawned(robot, loaded, position, orientation)))
         # what is opened and sent belongs into a bag, also while no step is taken
         self._sink.begin(self.time_ns)
         interface = None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 import xml.etree.ElementTree as ElementTree
 
@@ -55,8 +56,12 @@ class TopicBasedHardware:
         follows another, there is nothing that it would not mean.
         """
         is_plain = not len(command.position) and not len(command.velocity) and (
-            self.commandable >= self.interfaces.keys())
+            self._commands_all)
         return not is_plain and command.names == list(self.interfaces)
+
+    @cached_property
+    def _commands_all(self) -> bool:
+        return self.commandable >= self.interfaces.keys()
 
     def parts(self, command: JointValues) -> list[tuple[int, list[str], np.ndarray]]:
         """

@@ -18,6 +18,12 @@ LATCHED_QOS = QoSProfile(
 )
 
 
+# The most bytes of a command that are looked at: reading one keeps the interpreter, and with it
+# the physics thread, from anything else. These are thirty times what sensible names need, and
+# 20 000 points of a seven-jointed arm with velocities.
+_COMMAND_BYTES, _COMMAND_BYTES_PER_NAME = 64 << 10, 1 << 10
+TRAJECTORY_BYTES = 4 << 20
+
 # for how long a subscriber may stall without losing anything [s], and the most that is kept for it
 _PATIENCE_S = 1.0
 _LEAST_DEPTH, _MOST_DEPTH = 10, 5000
@@ -45,6 +51,11 @@ def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:
     if real_time_factor > 0.0:
         depth = min(math.ceil(qos.depth * max(real_time_factor, 1.0)), _MOST_DEPTH)
     return QoSProfile(depth=depth, reliability=qos.reliability)
+
+
+def most_command_bytes(names: int) -> int:
+    """Give the most bytes that a command to so many joints may have."""
+    return _COMMAND_BYTES + _COMMAND_BYTES_PER_NAME * names
 
 
 def is_latched(qos: QoSProfile) -> bool:

@@ -14,11 +14,11 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rclpy.logging import get_logger
-from rclpy.serialization import deserialize_message
 from trajectory_msgs.msg import JointTrajectory
 
 from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.arrivals import InputNote
+from sim_bridge.ros.cdr import deserialize
 from sim_bridge.trajectory import Trajectory
 from sim_bridge.trajectory_follower import TrajectoryFollower
 from sim_bridge.trajectory_run import GOAL_VIOLATED, PATH_VIOLATED, Run, Tolerances
@@ -101,7 +101,7 @@ class Trajectories:
     @property
     def following(self) -> int:
         """How many trajectories are being followed, or wait for their time."""
-        return len(self._orders)
+        return len(self._follower.runs)
 
     def drive(self, time_ns: int, step_ns: int) -> None:
         """Command the joints for the step that begins now [ns]; on the physics thread."""
@@ -111,8 +111,9 @@ class Trajectories:
 
     def take_message(self, controller: TrajectoryController, data: bytes) -> None:
         """Follow a serialized JointTrajectory; raises a SimBridgeError where it is malformed."""
+        message = deserialize(data, JointTrajectory)
         try:
-            self.follow(self.read(controller, deserialize_message(data, JointTrajectory)))
+            self.follow(self.read(controller, message))
         except SimBridgeError:
             self.reject()
             raise

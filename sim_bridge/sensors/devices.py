@@ -157,13 +157,21 @@ class Device(Reading, abc.ABC):
     def sample(self, site: np.ndarray, step: int) -> None:
         """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
         self.measure(site)
+        if self.is_silent:
+            # the usual case, a thousand times a second and device
+            for quantity in self.quantities:
+                self[quantity][:] = self.truth[quantity]
+        else:
+            self._apply_noise(step)
+        self.sample_step = step
+
+    def _apply_noise(self, step: int) -> None:
         dt = 0.0 if self.sample_step == _UNSAMPLED else (step - self.sample_step) * self.time_step
         for quantity, noise in self._noise.items():
             if noise.is_silent:
                 self[quantity][:] = self.truth[quantity]
             else:
                 noise.apply(self.truth[quantity], max(dt, 0.0), self[quantity])
-        self.sample_step = step
 
     @abc.abstractmethod
     def measure(self, site: np.ndarray) -> None:
@@ -296,7 +304,8 @@ class ImuSensor(Device):
 
     def sample(self, site: np.ndarray, step: int) -> None:
         """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
-        super().sample(site, step)
+        self.measure(site)
+        self.sample_step = step
         self.gyro.sample(site, step)
         self.accelerometer.sample(site, step)
 

@@ -38,6 +38,14 @@ _BATCH = 1000
 _QUEUE_BYTES = 64 << 20
 
 
+def free_folder(folder: Path) -> Path:
+    """Give a folder that is not there yet: the one asked for, or run_2, run_3 … beside it."""
+    free, number = folder, 2
+    while free.exists():
+        free, number = folder.with_name(f'{folder.name}_{number}'), number + 1
+    return free
+
+
 class Recorder:
     """
     Writes a bag of its own, a folder of one MCAP file and `metadata.yaml`, until `close`.

@@ -8,7 +8,7 @@ before it and those of the step it took effect in, under the time of the former.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 import hashlib
 import json
@@ -28,7 +28,8 @@ from sim_bridge.version import __version__
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
-    from sim_bridge.ros.loading import LoadedWorld
+    from sim_bridge.robot import Robot
+    from sim_bridge.ros.loading import LoadedRobot, LoadedWorld
     from sim_bridge.ros.parameters import SimulatorParameters
     from sim_bridge.ros.robot_interface import RobotInterface
     from sim_bridge.ros.simulator import Simulator
@@ -115,6 +116,18 @@ class Recording:
         """Record something beside commands that changes the simulation between two steps."""
         self._publish(self._inputs, {kind: values})
 
+    def describe_spawned(
+        self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
+    ) -> dict[str, Any]:
+        """Give what it takes to spawn a robot once more; loaded: None for an object."""
+        return {
+            'description': portable_description(robot.description),
+            'namespace': None if loaded is None else loaded.namespace,
+            'position': [float(each) for each in position],
+            'orientation': [float(each) for each in orientation],
+            'files': _sums(_meshes(robot)),
+        }
+
     def hand_over(self) -> None:
         """Record what has come in while no step is taken."""
         for interface in self._simulator.interfaces:
@@ -184,10 +197,20 @@ def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[
     """Give the SHA-256 of the files that the world was made of."""
     paths = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
-        if robot.description is not None:
-            paths |= {
-                shape.path for link in robot.description.links.values()
-                for shape in link.collisions if shape.kind == 'mesh'}
+        paths |= _meshes(robot)
+    return _sums(paths)
+
+
+def _meshes(robot: Robot) -> set[Path | None]:
+    """Give the files of what a robot collides with."""
+    if robot.description is None:
+        return set()
+    return {
+        shape.path for link in robot.description.links.values()
+        for shape in link.collisions if shape.kind == 'mesh'}
+
+
+def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:
     return {
         str(path): sha256(path)
         for path in sorted(Path(name).resolve() for name in paths if name)}

@@ -8,7 +8,8 @@ every message that it publishes has to be the one in the bag, every state hash t
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+import contextlib
 from dataclasses import dataclass
 import importlib
 import json
@@ -18,7 +19,7 @@ from typing import Any, TYPE_CHECKING
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
-from sim_bridge.errors import ReplayError
+from sim_bridge.errors import InvalidValueError, ReplayError, UnknownNameError
 from sim_bridge.ros.bag.bag_sink import absolute, BagTime
 from sim_bridge.ros.bag.reader import Message, read_messages
 from sim_bridge.ros.bag.recording import (
@@ -32,16 +33,18 @@ from sim_bridge.ros.bag.recording import (
 )
 from sim_bridge.ros.cdr import serialize_cleanly
 from sim_bridge.ros.joint_controls import JointControls
-from sim_bridge.ros.loading import load_world
+from sim_bridge.ros.loading import load_world, LoadedRobot
 from sim_bridge.ros.parameter_table import checked
 from sim_bridge.ros.parameters import SimulatorParameters
 from sim_bridge.ros.simulator import Simulator, SimulatorSnapshot
+from sim_bridge.ros.spawning import prepare, SpawnRequest
 from sim_bridge.ros.trajectories import CANCEL, FOLLOW
 from sim_bridge.version import __version__
 
 if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
 
+    from sim_bridge.ros.robot_interface import RobotInterface
     from sim_bridge.ros.sinks import Outlet
 
 
@@ -104,6 +107,7 @@ class _Player:
         self._sink = _Collector()
         self._simulator = Simulator(self._sink, loaded, parameters)
         JointControls(None, self._simulator.interfaces, parameters)
+        self._parameters = parameters
         # all that is published before the first step, and all that is taken
         self._tick_ns = parameters.tick_ns
         self._snapshots: dict[int, SimulatorSnapshot] = {}
@@ -120,13 +124,19 @@ class _Player:
             'move': self._simulator.move,
             'publish_state': self._simulator.publish_state,
             'delete': self._delete,
+            'spawn': self._spawn,
         }
         self._ticks = self._messages = self._hashes = self._commands = 0
         self._state_hash = ''
+        # topics of spawned robots by full name, as in the setup
+        self._later: dict[str, str] = {}
 
     def take(self, message: Message) -> None:
         """Go to where a message belongs, and compare or feed it."""
         self._go_to(message.time_ns)
+        if message.topic in self._later:
+            # the bag does not tell which topics of a spawned robot it holds, but by holding them
+            self._setup.topics[message.topic] = self._later.pop(message.topic)
         if message.topic in self._setup.commands:
             self._takers[self._setup.commands[message.topic]](message.data)
             self._commands += 1
@@ -172,7 +182,9 @@ class _Player:
         if not published:
             self._differ(f'{message.topic} has a message more than was published now')
         tick, data = published.popleft()
-        if not _are_equal(data, message.data, message.type_name):
+        # descriptions name files differently here, and were compared before
+        is_told = name.rsplit('/', 1)[-1] == 'robot_description'
+        if not is_told and not _are_equal(data, message.data, message.type_name):
             self._differ(f'{message.topic} has another message', tick)
         self._messages += 1
 
@@ -195,16 +207,40 @@ class _Player:
                 self._robots[robot].trajectories.feed(kind, values)
             elif kind in self._jumps:
                 self._jumps[kind](**values)
-            elif kind == 'spawn':
-                raise ReplayError(
-                    f'after step {self._ticks} {values["name"]!r} was spawned, and a bag does not '
-                    'hold what is spawned: replays end there. Put it into the world from the '
-                    'start')
             else:
                 raise ReplayError(
                     f'after step {self._ticks} the bag holds {kind!r}, made by version '
                     f'{self._setup.version}; this one, {__version__}, knows control, {FOLLOW}, '
                     f'{CANCEL}, {", ".join(self._jumps)}')
+
+    def _spawn(self, name: str, made: dict[str, Any] | None) -> None:
+        if made is None:
+            raise ReplayError(
+                f'after step {self._ticks} {name!r} was added by a program, and the bag does not '
+                'hold how: replays end there. Spawn it, or put it into the world from the start')
+        _check_files(made['files'])
+        simulator, before = self._simulator, set(self._sink.published)
+        world = simulator.world
+        pattern = prepare(
+            SpawnRequest(made['description'], name), self._parameters,
+            [geometry.shape for robot in world.robots.values() for geometry in robot.geometries])
+        robot = world.add_copy(pattern, name, made['position'], made['orientation'])
+        namespace = made['namespace']
+        loaded = None if namespace is None else LoadedRobot(robot, namespace)
+        # one that could not have the topics it wanted was deleted, which comes next
+        with contextlib.suppress(InvalidValueError, UnknownNameError):
+            interface = simulator.add(robot, loaded)
+            if interface is not None:
+                self._know(interface, set(self._sink.published) - before)
+
+    def _know(self, interface: RobotInterface, published: set[str]) -> None:
+        """Take account of a robot that was spawned, by the topics that it opened."""
+        self._robots[interface.robot.name] = interface
+        for name in published:
+            self._later[absolute(name, self._setup.namespace)] = name
+        for topic in interface.command_topics:
+            self._takers[topic.name] = topic.take
+            self._setup.commands[absolute(topic.name, self._setup.namespace)] = topic.name
 
     def _delete(self, name: str) -> None:
         self._simulator.remove(name)
@@ -289,11 +325,7 @@ def _read_setup(bag: Path) -> Setup:
 
 def _parameters(setup: Setup) -> SimulatorParameters:
     """Give the parameters to simulate by; raises ReplayError for files that have changed."""
-    changed = [path for path, known in setup.files.items() if sha256(Path(path)) != known]
-    if changed:
-        raise ReplayError(
-            'these files are not what they were when the bag was recorded, or are gone: '
-            f'{", ".join(changed)}')
+    _check_files(setup.files)
     # commands come when they took effect: there is nobody to wait for
     values = {**setup.parameters, 'lockstep': []}
     if values['robot'] or values['robot_description'] or not values['world']:
@@ -301,6 +333,14 @@ def _parameters(setup: Setup) -> SimulatorParameters:
         *_, values['robot_description'] = setup.descriptions.values()
         values['robot'] = ''
     return checked(SimulatorParameters, values)
+
+
+def _check_files(files: Mapping[str, str]) -> None:
+    changed = [path for path, known in files.items() if sha256(Path(path)) != known]
+    if changed:
+        raise ReplayError(
+            'these files are not what they were when the bag was recorded, or are gone: '
+            f'{", ".join(changed)}')
 
 
 def _check_descriptions(setup: Setup, robots: Any) -> None:

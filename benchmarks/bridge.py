@@ -1,0 +1,132 @@
+"""What it costs to have arms on the ROS graph at 1 kHz, beside a minimal bridge over MuJoCo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import contextlib
+import json
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import yaml
+
+from benchmarks.contest import say
+from benchmarks.report import Report, Target
+
+_ROOT = Path(__file__).parent.parent
+OURS, MINIMAL = 'sim_bridge', 'minimal bridge'
+ARMS = (1, 2, 4)
+# how long a process may take to end
+_END_LIMIT_S = 10.0
+
+_COLUMNS = {
+    'cpu': ('CPU [%]', 100.0), 'rate': ('ticks/s', 1.0), 'cpu per tick': ('CPU/tick [us]', 1e6),
+    'lateness p50': ('late p50 [us]', 1e6), 'lateness p99': ('p99', 1e6),
+    'lateness max': ('largest', 1e6), 'received': ('received [%]', 100.0)}
+# per tick, since a bridge that skips deadlines does less work in a second
+_COMPARED = ('cpu per tick', 'lateness p50', 'lateness p99', 'lateness max')
+_NOTES = (
+    'CPU: processor time of the process per second. ticks/s: deadlines that are missed are '
+    'dropped by both.\nlate: from deadline to tick. received: by one listener. Medians of the '
+    'rounds.')
+
+
+def run(rounds: int = 5, seconds: float = 4.0, arms: Sequence[int] = ARMS) -> Report:
+    """
+    Measure both bridges in turns.
+
+    rounds: of each. seconds: of each round that are measured. arms: numbers of arms.
+    """
+    report = Report('bridge', data={'rounds': rounds, 'seconds': seconds, 'rows': {}})
+    targets = []
+    for count in arms:
+        samples: dict[str, list[dict[str, float]]] = {OURS: [], MINIMAL: []}
+        for number in range(rounds):
+            for name, found in samples.items():
+                say(f'{name}, arms: {count}, round {number + 1} of {rounds}')
+                found.append(measure(name, count, seconds))
+        rows = {
+            name: {key: float(np.median([sample[key] for sample in found])) for key in _COLUMNS}
+            for name, found in samples.items()}
+        report.data['rows'][str(count)] = {'medians': rows, 'samples': samples}
+        ratios = {key: rows[OURS][key] / rows[MINIMAL][key] for key in _COLUMNS}
+        report.add_table(
+            f'{count} arm{"s" if count > 1 else ""} with five topics each, 1 kHz in real time',
+            ['', *(title for title, _ in _COLUMNS.values())],
+            [*([name, *(f'{row[key] * scale:.4g}' for key, (_, scale) in _COLUMNS.items())]
+               for name, row in rows.items()),
+             ['ours / minimal', *(f'{ratio:.2f}' for ratio in ratios.values())]],
+            _NOTES)
+        targets += [Target(f'{key}, arms: {count}, ours / minimal', ratios[key], 1.0)
+                    for key in _COMPARED]
+    report.add_targets(targets)
+    return report
+
+
+def measure(name: str, arms: int, seconds: float) -> dict[str, float]:
+    """
+    Run a bridge with a commander and a listener for some seconds.
+
+    Gives its processor time per second and per tick [s], ticks per second, percentiles of the
+    lateness [s], and the share of messages that were received.
+    """
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        start = {OURS: _start_ours, MINIMAL: _start_minimal}[name]
+        bridge = stack.enter_context(process(start(arms, seconds, Path(folder))))
+        stack.enter_context(process(module('bridge_load', 'command', '--arms', arms)))
+        done = subprocess.run(
+            module('bridge_load', 'listen', '--arms', arms, '--process', bridge.pid),
+            env=environment(), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def _start_ours(arms: int, seconds: float, folder: Path) -> list[str]:
+    """Give the command that runs this package's node, nothing of which is set but what must be."""
+    robots = {
+        f'arm_{number + 1}': {
+            'urdf': 'arm', 'position': [0.0, 2.0 * number, 0.0], 'collisions': 'none'}
+        for number in range(arms)}
+    scene = folder / 'arms.yaml'
+    scene.write_text(yaml.safe_dump({'world': {'gravity': [0, 0, 0], 'robots': robots}}))
+    parameters = {
+        'world': scene, 'diagnostics_rate': 1.0 / seconds,
+        # both are scheduled alike: who may use it is the machine's business
+        'realtime_priority': 0}
+    given = [item for key, value in parameters.items() for item in ('-p', f'{key}:={value}')]
+    return [sys.executable, '-m', 'sim_bridge', 'node', '--ros-args', '--log-level', 'warn',
+            *given]
+
+
+def _start_minimal(arms: int, seconds: float, folder: Path) -> list[str]:
+    return module('minimal_bridge', '--arms', arms, '--report-period', seconds)
+
+
+def module(name: str, *arguments: object) -> list[str]:
+    """Give the command that runs a module of the benchmarks."""
+    return [sys.executable, '-m', f'benchmarks.{name}', *map(str, arguments)]
+
+
+@contextlib.contextmanager
+def process(command: Sequence[str]) -> Iterator[subprocess.Popen]:
+    """Have a process for as long as the context lasts."""
+    started = subprocess.Popen(command, env=environment())
+    try:
+        yield started
+    finally:
+        started.send_signal(signal.SIGINT)
+        try:
+            started.wait(_END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+
+
+def environment() -> dict[str, str]:
+    """Give the environment of all that is started: this checkout, and no other machine."""
+    path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get('PYTHONPATH')]))
+    return {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', **os.environ, 'PYTHONPATH': path}
