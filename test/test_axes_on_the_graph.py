@@ -177,7 +177,8 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
             stream.refresh()
         moving.world.step(1)
         time_ns = moving.world.step_count * moving.world.time_step_ns
-        states.publish(time_ns, pack_stamp(time_ns))
+        states.advance(time_ns)
+        states.publish(pack_stamp(time_ns))
 
     graph.wait(lambda: poses and axes, 'both', also=publish)
     graph.drain()

@@ -78,12 +78,12 @@ def test_computed_torque_follows_a_sinusoid(graph, start_node, start_controller)
     """Swing every joint about the pose by the amplitude, at the frequency."""
     start_node(initial_positions=POSE, **IN_STEP)
     states = graph.listen(JointState, '/joint_states')
-    start_controller('computed_torque', amplitude='[0.2]', frequency='[0.5]', ramp_time=1.0)
+    start_controller('computed_torque', amplitude='[0.2]', frequency='[0.5]', ramp_time=0.5)
     graph.wait(lambda: any(any(state.effort) for state in states[-3:]), 'efforts')
     begun = seconds(states[-1])
-    wait_until(graph, states, begun + 4.0)
+    wait_until(graph, states, begun + 3.0)
     # one whole period, well after the ramp
-    period = [state for state in states if begun + 2.0 <= seconds(state) < begun + 4.0]
+    period = [state for state in states if begun + 1.0 <= seconds(state) < begun + 3.0]
     times = np.array([seconds(state) for state in period])
     positions = np.array([state.position for state in period]) - POSE
     phases = 2.0 * math.pi * 0.5 * times

@@ -100,7 +100,8 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
     # commands, from two processes at once
     flooders = [start_process('-c', FLOODER) for _ in range(2)]
     graph.wait(lambda: all(f.poll() == 0 for f in flooders), 'the floods')
-    attack.expect('accepted', 1000)
+    # most are overwritten by newer ones before anybody has time for them
+    attack.expect('accepted', 10)
     attack.goes_on()
 
     # trajectories

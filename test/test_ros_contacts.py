@@ -139,7 +139,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     imu = graph.listen(Imu, '/imu/imu')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     freed = seconds(states[-1])
-    graph.wait(lambda: seconds(states[-1]) > freed + 3.0, 'three seconds under the controller')
+    graph.wait(lambda: seconds(states[-1]) > freed + 2.0, 'two seconds under the controller')
     graph.wait(lambda: table and clouds and bases and imu, 'everything else')
 
     def is_free() -> bool:
@@ -198,7 +198,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     controller.send_signal(signal.SIGCONT)
     graph.wait(lambda: any(states[-1].effort), 'efforts')
     freed = seconds(states[-1])
-    graph.wait(lambda: seconds(states[-1]) > freed + 2.0, 'two seconds under the controller')
+    graph.wait(lambda: seconds(states[-1]) > freed + 1.0, 'a second under the controller')
     assert bases[-1].transforms[0].translation.z > 0.29
     assert np.abs(np.array(states[-1].position) - STANDING).max() < 0.1
 
