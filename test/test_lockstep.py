@@ -146,6 +146,7 @@ def test_a_step_is_taken_when_the_time_for_an_answer_is_over():
     assert not bench.lockstep.is_open()
     bench.now = 2.0
     assert bench.lockstep.is_open()
+    assert bench.lockstep.is_open()  # the step may not be due yet
     bench.step(6)
     assert bench.applied == [(LEFT, '')]
     assert bench.lockstep.counts.timeouts == 1
@@ -160,6 +161,17 @@ def test_states_are_published_again_for_those_who_were_not_there():
     assert not bench.lockstep.should_ask
     bench.now = 0.6
     assert bench.lockstep.should_ask
+
+
+def test_states_that_were_answered_are_not_published_again():
+    """Let time go by after an answer, and after a step that brings no state."""
+    bench = Bench(LEFT)
+    bench.lockstep.ask(LEFT, 1)
+    bench.offer(LEFT, 1)
+    bench.now = 0.6
+    assert not bench.lockstep.should_ask
+    bench.lockstep.release()
+    assert not bench.lockstep.should_ask
 
 
 @pytest.mark.parametrize(('sources', 'error', 'word'), [

@@ -94,8 +94,11 @@ class Lockstep:
 
     @property
     def should_ask(self) -> bool:
-        """Whether nobody was asked yet, or so long ago that some may not have been there."""
-        return not self._latest or self._now() - self._asked_at > _ASK_AGAIN_S
+        """Whether nobody was asked yet, or some so long ago that they may not have been there."""
+        if not self._latest:
+            return True
+        # a state that nobody is to answer comes at the same steps whatever time they take
+        return self._now() - self._asked_at > _ASK_AGAIN_S and bool(self.missing)
 
     def ask(self, topic: str, time_ns: int) -> None:
         """Expect an answer to a state of this stamp [ns] from all sources on a command topic."""
@@ -144,15 +147,13 @@ class Lockstep:
         with self._lock:
             if len(self._answers) == len(self._asked):
                 return True
-        if self._timeout_s and self.waited_s >= self._timeout_s:
-            self.counts.timeouts += 1
-            return True
-        return False
+        return 0.0 < self._timeout_s <= self.waited_s
 
     def release(self) -> None:
         """Apply the answers, in the order of the sources, and expect none any more."""
         with self._lock:
             answers, self._answers = self._answers, {}
+            self.counts.timeouts += len(answers) < len(self._asked)
             self._asked = {}
         for source in self._sources:
             if source in answers:
