@@ -60,11 +60,13 @@ class Conductor:
         controls: JointControls,
         calls: ExecutorCalls,
         reset_clock: Callable[[], bool],
+        is_active: bool = True,
     ) -> None:
         """
         Begin with a simulation as it was loaded.
 
         reset_clock: tells whether /clock goes back with the time, unless that is asked for.
+        is_active: whether it may run; a managed node's may not while that is inactive.
         """
         self._pacer, self._simulator, self._entities = pacer, simulator, entities
         self._controls, self._calls = controls, calls
@@ -73,8 +75,7 @@ class Conductor:
         self._snapshots: dict[str, SimulatorSnapshot] = {}
         self._events = node.create_publisher(String, '~/resets', topics.LATCHED_QOS)
         self._count = 0
-        self.is_active = True
-        """Whether it may run; a managed node's is not while that is inactive."""
+        self._is_active = is_active
 
     @property
     def phase(self) -> Phase:
@@ -94,14 +95,22 @@ class Conductor:
         self._is_stopped = False
         self._pacer.pause()
 
-    def halt(self) -> None:
-        """Pause, and drop what is still to be stepped: those who wait for it get an error."""
+    def activate(self, plays: bool) -> None:
+        """Let it be run from now on; plays: whether it runs at once."""
+        self._is_active = True
+        if plays:
+            self.play()
+
+    def deactivate(self) -> None:
+        """Let it be run no more: pause, and drop what is still to be stepped."""
+        self._is_active = False
         self._pacer.drop_steps(StateError('the node was deactivated'))
         self.pause()
 
     def stop(self) -> None:
-        """Pause, with all as it was loaded."""
+        """Pause, with all as it was loaded, and drop what is still to be stepped."""
         self._check_complete()
+        self._pacer.drop_steps(StateError('the simulation was stopped'))
         self._pacer.pause()
         self._reset(Scope.ALL, self._reset_clock(), 'stop')
         self._is_stopped = True
@@ -181,7 +190,7 @@ class Conductor:
         })))
 
     def _check_active(self) -> None:
-        if not self.is_active:
+        if not self._is_active:
             raise StateError('the node is inactive: activate it first, as a managed node')
 
     def _check_complete(self) -> None:

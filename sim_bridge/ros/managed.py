@@ -98,11 +98,9 @@ class ManagedSimBridge(SimBridge):
 
     def activate(self) -> None:
         """Run, unless the parameter `paused` says to begin paused."""
-        self.conductor.is_active = True
-        if not self.parameters.paused:
-            self.pacer.submit(self.conductor.play)
+        plays = not self.parameters.paused
+        self.pacer.submit(lambda: self.conductor.activate(plays))
 
     def deactivate(self) -> None:
         """Pause, whatever is under way."""
-        self.conductor.is_active = False
-        self.pacer.submit(self.conductor.halt)
+        self.pacer.submit(self.conductor.deactivate)

@@ -110,8 +110,7 @@ class SimBridge:
         self._closing[:0] = [calls.close, entities.close, self.pacer.stop]
         self.conductor = Conductor(
             node, self.pacer, simulator, entities, self._controls, calls,
-            lambda: self.parameters.reset_clock)
-        self.conductor.is_active = is_active
+            lambda: self.parameters.reset_clock, is_active)
         # whoever subscribed before a request is to get what follows from it
         services = DeferredServices(node, self.pacer, simulator.refresh)
         Services(services, self.conductor, simulator, lambda: self.parameters)
