@@ -28,6 +28,8 @@ def settle_process() -> None:
     The garbage collector no longer visits what exists now (135 000 objects of compiler and
     middleware: 35 ms), and threads take turns every 0.1 ms.
     """
+    # a managed node comes here again, and what it had loaded before is to go
+    gc.unfreeze()
     gc.collect()
     gc.freeze()
     sys.setswitchinterval(_SWITCH_INTERVAL_S)

@@ -61,8 +61,9 @@ class Simulator:
         self._saved = 0
         self.recording: Recording | None = None
         self.lockstep: Lockstep | None = None
-        # of all robots there ever were, since parameters go on naming them
-        self._joints = [name for each in loaded.robots for name in each.robot.joint_names]
+        # of all robots there ever were, since parameters go on naming them; a set in their order
+        self._joints = dict.fromkeys(
+            name for each in loaded.robots for name in each.robot.joint_names)
         self.interfaces: list[RobotInterface] = []
         for each in loaded.robots:
             self._add_interface(each)
@@ -245,7 +246,7 @@ class Simulator:
         self._sink.begin(self.time_ns)
         interface = None
         if loaded is not None:
-            self._joints += loaded.robot.joint_names
+            self._joints |= dict.fromkeys(loaded.robot.joint_names)
             interface = self._add_interface(loaded)
             interface.lockstep = self.lockstep
             if self.recording is not None:
@@ -299,7 +300,7 @@ class Simulator:
         outlets = ClosingSink(self._sink)
         try:
             interface = RobotInterface(
-                outlets, loaded, self._parameters, self._joints, lambda: self._step_time_ns)
+                outlets, loaded, self._parameters, list(self._joints), lambda: self._step_time_ns)
             check_distinct(
                 topic.name for each in [*self.interfaces, interface]
                 for topic in each.command_topics)
