@@ -68,7 +68,7 @@ class Trajectories:
     """
     Takes trajectories for a robot and has them followed.
 
-    All but `drive` are called on the executor's thread.
+    `drive` and `restart` are called on the physics thread, all else on the executor's.
     """
 
     def __init__(
