@@ -33,8 +33,8 @@ class DeferredActionServer(ActionServer):
         """
         Offer the action.
 
-        check: tells whether a goal is accepted. start: begins to execute one. cancel: asks for the
-        end of one, which `finish` tells in its time. All are called by the executor.
+        check: tells whether a goal is accepted. start: begins to execute it, right after. cancel:
+        asks for its end, which `finish` tells in its time. All are called by the executor.
         """
         self._cancel = cancel
         super().__init__(

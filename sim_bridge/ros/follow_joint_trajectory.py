@@ -56,6 +56,8 @@ class FollowJointTrajectory:
         self._type, self._logger = action_type, node.get_logger()
         self._trajectories, self._controller = trajectories, controller
         self._goals: list[_Goal] = []
+        # the order of the goal that is being accepted: when that is done it may be over already
+        self._accepted: Order | None = None
         self._server = DeferredActionServer(
             node, action_type, name, self._check, self._start, self._cancel)
         # this node is the source of ROS time, and must not depend on it
@@ -73,7 +75,7 @@ class FollowJointTrajectory:
 
     def _check(self, goal: Any) -> bool:
         try:
-            self._read(goal)
+            self._accepted = self._read(goal)
         except SimBridgeError as err:
             self._trajectories.reject()
             self._logger.warning(f'goal of {self._controller.name} rejected: {err}')
@@ -89,7 +91,7 @@ class FollowJointTrajectory:
             self._controller, goal.trajectory, goal_tolerances(goal, self._controller))
 
     def _start(self, handle: ServerGoalHandle) -> None:
-        order = self._trajectories.follow(self._read(handle.request), note=True)
+        order = self._trajectories.follow(self._accepted, note=True)
         self._goals.append(_Goal(handle, order))
 
     def _cancel(self, handle: ServerGoalHandle) -> None:
