@@ -13,6 +13,7 @@ from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 from sim_bridge.ros.standard.interfaces import agree, FEATURE_UNSUPPORTED, OPERATION_FAILED, say
+from sim_bridge.values import finite_vector
 
 if TYPE_CHECKING:
     from sim_bridge.ros.deferred import Answer, Handler
@@ -168,8 +169,13 @@ class EntityServices:
     def _twist_in_world(
         self, frame: str, state: Any, position: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Give linear and angular velocity in the world of what has a twist in a frame."""
-        v, w = _vector(state.twist.linear), _vector(state.twist.angular)
+        """
+        Give linear and angular velocity in the world of what has a twist in a frame.
+
+        Raises InvalidValueError for what is not finite, before anything is moved.
+        """
+        v, w = (finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3)
+                for part in ('linear', 'angular'))
         link = self._entities.frame(frame)
         if link is None:
             return v, w
