@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from following import Nowhere, simulator
 import numpy as np
 import pytest
+from rclpy.serialization import deserialize_message
 import robots
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
@@ -12,6 +14,7 @@ from sim_bridge.errors import StateError
 from sim_bridge.ros.axes import AxisStates, named_axes
 from sim_bridge.ros.commands import RobotCommands
 from sim_bridge.ros.joint_states import JointStates
+from sim_bridge.ros.loading import LoadedRobot
 from sim_bridge.ros.messages import pack_stamp
 from sim_bridge.ros.sinks import GraphSink
 from sim_bridge.ros.tracked_drive import TrackedDrive
@@ -195,3 +198,36 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
         along = [1 - 2 * (q.y**2 + q.z**2), 2 * (q.x * q.y + q.w * q.z),
                  2 * (q.x * q.z - q.w * q.y)]
         np.testing.assert_allclose(along, link.R[:, 0], atol=1e-12)
+
+
+class Listening(Nowhere):
+    """A sink that keeps the joint states of a namespace."""
+
+    def __init__(self, topic):
+        self.topic, self.states = topic, []
+
+    def open(self, topic, message_type, qos):
+        """Give an outlet."""
+        outlet = super().open(topic, message_type, qos)
+        if topic == self.topic:
+            outlet.is_wanted = lambda: True
+            outlet.publish = lambda data: self.states.append(deserialize_message(data, JointState))
+        return outlet
+
+
+def test_axes_are_found_again_when_a_robot_before_them_goes():
+    """Spawn axes of all kinds beside another robot, and delete that."""
+    sink = Listening('all/joint_states')
+    made = simulator(sink, robot='double_pendulum')
+    world = made.world
+    robot = world.load_urdf(menagerie(), name='all')
+    assert made.add(robot, LoadedRobot(robot, 'all')) is not None
+    world.state.v[:] = np.random.default_rng(3).normal(size=len(world.state.v))
+    made.publish_state()
+    made.remove('double_pendulum')
+    made.publish_state()
+    before, after = sink.states[-2:]
+    assert list(after.name) == NAMES
+    assert np.abs(before.velocity[1:]).min() > 1e-3
+    np.testing.assert_array_equal(after.position, before.position)
+    np.testing.assert_array_equal(after.velocity, before.velocity)

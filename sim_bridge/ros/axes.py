@@ -54,9 +54,10 @@ class AxisStates:
     """
 
     def __init__(self, robot: sb.Robot) -> None:
-        """Look up where they are; the world is complete."""
+        """Look up where they are."""
         self._robot = robot
         axes = named_axes(robot)
+        self._axes = list(axes.values())
         self._crawlers = running_crawlers(robot)
         self.names = [*axes, *(crawler.name for crawler in self._crawlers)]
         self._run = np.zeros(len(self._crawlers))
@@ -67,13 +68,17 @@ class AxisStates:
             len(self._crawlers)]).tolist()
         self._single, self._several, self._loops, self._tracks = (
             slice(start, end) for start, end in zip([0, *ends], ends, strict=False))
-        several = list(axes.values())[self._several]
+        self.locate()
+
+    def locate(self) -> None:
+        """Look up where they are in the world's arrays, after robots have come or gone."""
+        robot = self._robot
+        several, closing = self._axes[self._several], self._axes[self._loops]
         blueprint, at = robot.blueprint, robot.offsets
         self._several_q = np.array(
             [at.q + blueprint.joint_q[axis.joint.name] + axis.number for axis in several], int)
         self._several_v = np.array(
             [at.v + blueprint.joint_v[axis.joint.name] + axis.number for axis in several], int)
-        closing = list(axes.values())[self._loops]
         self._loop_axes = LoopAxes(robot.world, closing) if closing else None
 
     def advance(self, elapsed: float) -> None:

@@ -53,6 +53,10 @@ class JointStates:
             self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
         self.restart(0)
 
+    def locate(self) -> None:
+        """Take note that robots have come or gone."""
+        self._axes.locate()
+
     def advance(self, time_ns: int) -> bool:
         """Take note of the simulated time [ns]; tell whether the state is to be published."""
         self._axes.advance((time_ns - self._time_ns) * 1e-9)

@@ -181,6 +181,10 @@ class RobotInterface:
         self.trajectories.restart()
         self._joint_states.restore(saved.run)
 
+    def locate(self) -> None:
+        """Take note that other robots have come or gone."""
+        self._joint_states.locate()
+
     def retire(self) -> None:
         """
         End what is under way, before the robot leaves the world; on the executor's thread.

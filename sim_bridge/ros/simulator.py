@@ -253,7 +253,7 @@ class Simulator:
                 self.recording.take_in(interface)
             if self._node is not None:
                 self._listen(interface)
-        self.world_interface.populate(self._prefixes())
+        self._populate()
         return interface
 
     def remove(self, name: str) -> RobotInterface | None:
@@ -271,7 +271,7 @@ class Simulator:
         if gone is not None:
             self.interfaces = [one for one in self.interfaces if one is not gone]
             self._close(name)
-        self.world_interface.populate(self._prefixes())
+        self._populate()
         if self.lockstep is not None:
             # nobody is to wait for who is gone
             self.lockstep.restart()
@@ -320,6 +320,12 @@ class Simulator:
         self._outlets.pop(name).close()
         if name in self._entities:
             self._entities.pop(name).destroy()
+
+    def _populate(self) -> None:
+        """Take account of who is in the world now."""
+        for interface in self.interfaces:
+            interface.locate()
+        self.world_interface.populate(self._prefixes())
 
     def _prefixes(self) -> dict[str, str]:
         ours = self._parameters.frame_prefix
