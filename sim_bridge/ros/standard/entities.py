@@ -174,7 +174,7 @@ class EntityServices:
 
         Raises InvalidValueError for what is not finite, before anything is moved.
         """
-        v, w = (finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3)
+        v, w = (finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3, 'state')
                 for part in ('linear', 'angular'))
         link = self._entities.frame(frame)
         if link is None:
