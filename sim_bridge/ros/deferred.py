@@ -67,5 +67,9 @@ def handling(kind: type, handler: Handler, refuse: Refusal) -> Callable[[Any, An
         except SimBridgeError as err:
             refuse(response, err)
             answer(response)
+        except Exception as err:
+            refuse(response, SimBridgeError(f'{type(err).__name__}: {err}'))
+            answer(response)
+            raise
 
     return handle

@@ -150,8 +150,8 @@ class Entities:
         shapes = [geometry.shape for robot in robots for geometry in robot.geometries]
         try:
             pattern = prepare(request, self._parameters, shapes)
-        except SimBridgeError as err:
-            failure = err
+        except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+            failure = _told(err)
             self._pacer.submit(lambda: on_done(failure))
             return
         self._pacer.submit(lambda: on_done(self._admit(request, pattern)))
@@ -176,9 +176,9 @@ class Entities:
             loaded = replace(loaded, robot=robot)
         try:
             self._calls.call(lambda: self._announce(robot, loaded, position, orientation))
-        except SimBridgeError as err:
+        except Exception as err:  # noqa: BLE001 - the graph has errors of its own
             self._calls.call(lambda: self._simulator.remove(name))
-            return err
+            return _told(err)
         self._spawned.add(name)
         return name
 
@@ -212,3 +212,9 @@ class Entities:
         interface = self._simulator.remove(name)
         if interface is not None:
             self._controls.remove(interface)
+
+
+def _told(err: Exception) -> SimBridgeError:
+    """Give an error for who asked; one that nobody foresaw by its kind and its words."""
+    return err if isinstance(err, SimBridgeError) else SimBridgeError(
+        f'{type(err).__name__}: {err}')
