@@ -22,6 +22,9 @@ _LONGEST_SLEEP_NS = 10_000_000
 # How often the thread comes by while there is nothing to tick.
 _IDLE_PERIOD_S = 0.1
 
+# How often it looks whether a tick can be taken, so that whoever waits no longer is soon obeyed.
+_READINESS_PERIOD_S = 0.01
+
 # How long the thread may tick without a rest before it counts as one that cannot keep the pace.
 _LONGEST_RUSH_NS = 100_000_000
 
@@ -86,7 +89,7 @@ class Pacer:
         real_time_factor: simulated seconds per second; 0 for as fast as possible.
         paused: whether to start paused.
         idle: called about ten times a second while paused.
-        is_ready: whether a tick can be taken; asked again after `wake`, and ten times a second.
+        is_ready: whether a tick can be taken; asked again after `wake`, and every 10 ms.
         on_start: called on the thread before anything else.
         on_rush: called on the thread whenever `is_rushing` has changed.
         on_error: called on the thread with what `tick` raised.
@@ -212,7 +215,7 @@ class Pacer:
     def _await_readiness(self) -> None:
         """Sleep till `wake`; what this takes beyond the deadline is nobody's lateness."""
         self._rest()
-        self._clock.wait(self._wake, _IDLE_PERIOD_S)
+        self._clock.wait(self._wake, _READINESS_PERIOD_S)
         self._wake.clear()
         self._deadline_ns = max(self._deadline_ns, self._clock.now_ns())
 
