@@ -1,4 +1,4 @@
-"""The table of pains: each has a test that is there."""
+"""The tables of pains and of faults: each row names a test that is there."""
 
 from __future__ import annotations
 
@@ -6,6 +6,16 @@ import ast
 import re
 
 import pytest
+
+
+def check_tests(repository, shown, row):
+    """See that a cell names functions of test files that exist, and nothing else."""
+    named = re.findall(r'`(test_\w+\.py)::(test_\w+)`', shown)
+    assert len(named) == len(shown.split(',')), row
+    for file, name in named:
+        tree = ast.parse((repository / 'test' / file).read_text())
+        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert name in functions, f'{row}: {file} has no {name}'
 
 
 @pytest.mark.parametrize(('heading', 'count'), [('## Pains', 21), ('## What none', 16)])
@@ -18,9 +28,14 @@ def test_every_pain_names_tests_that_exist(repository, heading, count):
     for number, pain, answer, shown in rows:
         assert pain.strip()
         assert answer.strip()
-        named = re.findall(r'`(test_\w+\.py)::(test_\w+)`', shown)
-        assert len(named) == len(shown.split(',')), f'row {number}'
-        for file, name in named:
-            tree = ast.parse((repository / 'test' / file).read_text())
-            functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-            assert name in functions, f'row {number}: {file} has no {name}'
+        check_tests(repository, shown, f'row {number}')
+
+
+def test_every_fault_names_tests_that_exist(repository):
+    """Count the faults as the text does, and name tests for each."""
+    text = (repository / 'docs' / 'faults.md').read_text()
+    rows = [line.split('|')[1:-1] for line in text.splitlines() if line.startswith('| ')][2:]
+    assert f': {len(rows)} faults.' in text
+    for fault, outcome, shown in rows:
+        assert outcome.strip()
+        check_tests(repository, shown, fault)

@@ -245,7 +245,8 @@ def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
     clouds = graph.listen(PointCloud2, '/contacts')
     table = graph.listen(String, '/contacts/geometries', LATCHED)
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
-    graph.wait(lambda: all((left, right, wrist, description, table, diagnostics)), 'all topics')
+    graph.wait(
+        lambda: all((left, right, wrist, description, table, diagnostics, clouds)), 'all topics')
     graph.wait(lambda: objects and seconds(objects[-1]) > 1.0, 'one second')
 
     assert left[-1].name == ['shoulder', 'elbow']

@@ -140,6 +140,14 @@ def test_nothing_is_filled_while_nobody_listens(node):
     assert fillings == [1]
 
 
+def test_a_name_that_no_topic_can_have_is_refused(make_simulator):
+    """Name the topic, and say what is wrong with it."""
+    name = 'x' * 300
+    with pytest.raises(InvalidValueError, match='at most 247 characters') as refusal:
+        make_simulator(robot='pendulum', sensors={name: {'type': 'gyro', 'link': 'rod'}})
+    assert 'name of topic' in str(refusal.value)
+
+
 def test_two_sensors_cannot_share_a_topic(make_simulator):
     """Name both sensors and the topic."""
     imu = {'type': 'gyro', 'link': 'rod'}
@@ -245,7 +253,8 @@ def test_snapshots_keep_the_age_of_commands(make_simulator):
     assert steps_to_timeout() == first
 
 
-@pytest.mark.parametrize(('factor', 'depth'), [(0.5, 200), (1.0, 200), (2.5, 500), (0.0, 5000)])
+@pytest.mark.parametrize(
+    ('factor', 'depth'), [(0.5, 200), (1.0, 200), (2.5, 500), (0.0, 2000), (50.0, 5000)])
 def test_what_stalled_subscribers_miss_is_kept_for_a_second_of_wall_time(factor, depth):
     """Keep the more messages the faster simulated time goes."""
     qos = topics.at_pace(topics.stream_qos(200.0), factor)

@@ -199,5 +199,5 @@ class Conductor:
         if missing:
             raise StateError(
                 f'{", ".join(map(repr, missing))} of the world as it was loaded was deleted, and '
-                'no reset brings that back: reset time, state or spawned alone, spawn it, or '
-                'start the node again')
+                'no reset brings that back: reset time, state or spawned alone, or start '
+                'the node again')

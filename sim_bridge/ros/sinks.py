@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TYPE_CHECKING
 
+from rclpy.exceptions import InvalidTopicNameException
+
+from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import topics
 from sim_bridge.ros.cdr import serialize_cleanly
 
@@ -55,13 +58,23 @@ class GraphSink:
         self._node, self._real_time_factor = node, real_time_factor
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Create a publisher, whose qualities the user may override unless it is latched."""
+        """
+        Create a publisher, whose qualities the user may override unless it is latched.
+
+        Raises InvalidValueError for a name that the middleware does not allow.
+        """
         overridable = None
         if not topics.is_latched(qos):
             qos = topics.at_pace(qos, self._real_time_factor)
             overridable = topics.overridable()
-        return _Publisher(self._node, self._node.create_publisher(
-            message_type, topic, qos, qos_overriding_options=overridable))
+        try:
+            return _Publisher(self._node, self._node.create_publisher(
+                message_type, topic, qos, qos_overriding_options=overridable))
+        except InvalidTopicNameException as err:
+            raise InvalidValueError(
+                'name of topic', topic,
+                f'at most 247 characters, namespace included ({str(err).splitlines()[0]})'
+            ) from None
 
     def begin(self, time_ns: int) -> None:
         """Do nothing: the graph takes messages when they come."""

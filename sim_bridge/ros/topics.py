@@ -28,6 +28,9 @@ TRAJECTORY_BYTES = 4 << 20
 _PATIENCE_S = 1.0
 _LEAST_DEPTH, _MOST_DEPTH = 10, 5000
 
+# the real-time factor that as fast as possible counts as
+_UNPACED = 10.0
+
 
 def stream_qos(rate_hz: float) -> QoSProfile:
     """
@@ -47,9 +50,8 @@ def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:
 
     Those who stall do so in wall time. real_time_factor: 0 for as fast as possible.
     """
-    depth = _MOST_DEPTH
-    if real_time_factor > 0.0:
-        depth = min(math.ceil(qos.depth * max(real_time_factor, 1.0)), _MOST_DEPTH)
+    factor = max(real_time_factor or _UNPACED, 1.0)
+    depth = min(math.ceil(qos.depth * factor), _MOST_DEPTH)
     return QoSProfile(depth=depth, reliability=qos.reliability)
 
 
