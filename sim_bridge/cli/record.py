@@ -10,6 +10,7 @@ import time
 
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.simulated import add_simulated
 from sim_bridge.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
 
@@ -39,10 +40,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        'robot', nargs='?',
-        help='name of a shipped robot, or a URDF or xacro file (default: '
-        f'{DEFAULT_ROBOT}, or none with --world)')
+    add_simulated(parser)
     parser.add_argument(
         '-o', '--output', metavar='BAG', required=True, help='folder to make; must not exist')
     parser.add_argument(
@@ -50,13 +48,8 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     parser.add_argument(
         '--commands', metavar='FILE', help='commands: a .csv table, or a bag')
     parser.add_argument(
-        '--world', metavar='FILE', help='scene file: ground, objects, materials and robots')
-    parser.add_argument('--params', metavar='FILE', help='YAML file with parameters of the node')
-    parser.add_argument(
         '-p', '--parameter', action='append', default=[], metavar='NAME:=VALUE',
         help='a parameter of the node; may be repeated')
-    parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
-    parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of all topics')
     parser.set_defaults(run=run)
 
 

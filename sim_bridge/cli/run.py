@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.simulated import add_simulated
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
 from sim_bridge.ros.discovery import discovery_defaults
 from sim_bridge.ros.lifeline import ENDS_WITH_STDIN
@@ -61,22 +62,12 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        'robot', nargs='?',
-        help='name of a shipped robot, or a URDF or xacro file (default: '
-        f'{DEFAULT_ROBOT}, or none with --world)'
-    )
-    parser.add_argument(
-        '--world', metavar='FILE', help='scene file: ground, objects, materials and robots'
-    )
+    add_simulated(parser)
     parser.add_argument(
         '--controller', choices=(*CONTROLLERS, 'none'),
         help='default: the one that the parameter file beside the robot is for, else '
         f'{DEFAULT_CONTROLLER}'
     )
-    parser.add_argument('--params', metavar='FILE', help='YAML file with parameters of the nodes')
-    parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
-    parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of all nodes')
     parser.add_argument(
         '--real-time-factor',
         type=float,
@@ -89,7 +80,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
     )
     parser.add_argument(
         '--record', metavar='BAG',
-        help='record all topics and commands to this folder, which must not exist',
+        help='record all topics and commands to this folder, or beside it where it exists',
     )
     parser.set_defaults(run=run)
 

@@ -1,5 +1,5 @@
 """
-Writing MCAP files, https://mcap.dev/spec, that are whole at every moment.
+Writing MCAP files, by the specification of the format, that are whole at every moment.
 
 The well-kept library for it, `mcap` of PyPI, needs 7.5 us for a message, which six topics at 1 kHz
 turn into a limit of 20 times real time before anything is simulated; and what it has begun it
