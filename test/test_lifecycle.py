@@ -32,9 +32,11 @@ def state_of(graph) -> int:
 
 def topics_of(graph) -> set[str]:
     """Give the names of topics that the node publishes."""
+    # asked of each topic, since the node itself may not have been discovered when its services are
+    node = graph.node
     return {
-        name for name, _ in
-        graph.node.get_publisher_names_and_types_by_node('sim_bridge', '/')}
+        topic for topic, _ in node.get_topic_names_and_types()
+        if any(one.node_name == 'sim_bridge' for one in node.get_publishers_info_by_topic(topic))}
 
 
 def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, change, tmp_path):

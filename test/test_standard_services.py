@@ -19,7 +19,6 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from simulation_messages import make_interfaces, message
 from standard_simulation import INSTALLED, LATCHED, result, stamps, VERSIONS
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import Trigger
 
 from sim_bridge.errors import SimulationError, StateError
 from sim_bridge.ros.bag.replay import replay
@@ -326,12 +325,15 @@ def test_without_the_package_nothing_is_offered(graph, start_node):
     """Offer the services of the standard where its package is installed, and only there."""
     process = start_node(robot='pendulum', paused=True)
     graph.wait(lambda: 'sim_bridge' in graph.node.get_node_names(), 'the node')
-    graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
-    services = graph.node.get_service_names_and_types_by_node('sim_bridge', '/')
-    kinds = {kind.split('/')[0] for _, types in services for kind in types}
+
+    def offered() -> dict[str, list[str]]:
+        return dict(graph.node.get_service_names_and_types_by_node('sim_bridge', '/'))
+
+    ours = {f'/sim_bridge/{name}' for name in (
+        'pause', 'reset', 'step', 'save_snapshot', 'restore_snapshot', 'list_snapshots')}
+    if INSTALLED is not None:
+        ours.add('/sim_bridge/get_simulation_state')
+    graph.wait(lambda: ours <= offered().keys(), 'all its services')
+    kinds = {kind.split('/')[0] for types in offered().values() for kind in types}
     assert ('simulation_interfaces' in kinds) == (INSTALLED is not None)
-    names = {name for name, _ in services}
-    assert {'/sim_bridge/pause', '/sim_bridge/reset', '/sim_bridge/step',
-            '/sim_bridge/save_snapshot', '/sim_bridge/restore_snapshot',
-            '/sim_bridge/list_snapshots'} <= names
     assert end(process)[0] == 0

@@ -8,7 +8,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 import rclpy
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
-from rclpy.node import Node
+from rclpy.node import Node, NodeNameNonExistentError
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
@@ -119,7 +119,8 @@ class Watch:
 
     def _count_topics(self) -> int:
         name, namespace = 'sim_bridge', self.namespace
-        if (name, namespace) not in self._node.get_node_names_and_namespaces():
+        try:
+            topics = self._node.get_publisher_names_and_types_by_node(name, namespace)
+        except NodeNameNonExistentError:
             return 0
-        topics = self._node.get_publisher_names_and_types_by_node(name, namespace)
         return sum(topic not in _HOUSEKEEPING for topic, _ in topics)
