@@ -262,7 +262,7 @@ def test_trajectories_are_recorded_and_replayed(tmp_path):
             order = trajectories.follow(
                 trajectories.read(controller, trajectory(
                     ['shoulder'], *((0.1 * k, [q], [v]) for k, (q, v) in enumerate(
-                        rng.normal(size=(3, 2)), 1)), (0.5, [0.1], [0.0]))), note=True)
+                        rng.normal(size=(3, 2)), 1)), (0.5, [0.1], [0.0]))))
         if step == 200:
             trajectories.cancel(order.number)
         if step == 250:
@@ -270,7 +270,7 @@ def test_trajectories_are_recorded_and_replayed(tmp_path):
             order = trajectories.follow(
                 trajectories.read(
                     controller, trajectory(['elbow'], (0.3, [1.0])),
-                    goal_tolerances(given, controller)), note=True)
+                    goal_tolerances(given, controller)))
         if step == 300:
             assert order.outcome == 'path violated'
             take['joint_commands'](serialize_message(

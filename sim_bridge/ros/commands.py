@@ -1,8 +1,8 @@
 """
 Commands, from messages of any quality to the axes of joints, and the crawlers, of a robot.
 
-They come on the executor's thread and are applied on the physics thread; a message is applied
-whole or not at all.
+They are taken in on the executor's thread or the physics thread, and applied on the latter; a
+message is applied whole or not at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from sim_bridge import motor
 from sim_bridge.errors import InvalidValueError, SimBridgeError, StateError
-from sim_bridge.ros.arrivals import Arrival, ControlChange, Following, InputNote, Request
+from sim_bridge.ros.arrivals import Arrival, ControlChange, Following, Request
 from sim_bridge.ros.axes import named_axes, running_crawlers
 from sim_bridge.ros.command_statistics import CommandCounts, CommandTiming
 from sim_bridge.ros.command_table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
@@ -43,10 +43,10 @@ class RobotCommands:
     """
     Checks commands and gives what is new to a robot at the start of each control step.
 
-    `accept_named`, `accept_ordered` and `set_control` are called on the executor's thread; `apply`
-    and `restart` on the physics thread. What can be commanded are axes (see `axes.named_axes`),
-    each as its control has it, and crawlers, whose velocity is their speed. Efforts and velocities
-    keep to the limits.
+    `accept_named`, `accept_ordered` and `accept_fitting` are called by one thread at a time, and
+    `set_control` on the executor's; `apply` and `restart` on the physics thread. What can be
+    commanded are axes (see `axes.named_axes`), each as its control has it, and crawlers, whose
+    velocity is their speed. Efforts and velocities keep to the limits.
     """
 
     def __init__(
@@ -97,8 +97,6 @@ class RobotCommands:
 
         self.following: Following | None = None
         """Commands joints by itself where nothing else does."""
-        self.source: Arrival | None = None
-        """What the next command is taken from; on the executor's thread."""
         self.on_apply: Callable[[list[Arrival]], None] | None = None
         """Gets what was taken in since the step before, in order; on the physics thread."""
         self._applied_at_ns: int | None = None
@@ -137,6 +135,7 @@ class RobotCommands:
         velocity: Sequence[float] = (),
         effort: Sequence[float] = (),
         stamp_ns: int = 0,
+        source: Arrival | None = None,
     ) -> None:
         """
         Take what some axes and crawlers are to do; the others go on as they did.
@@ -145,7 +144,7 @@ class RobotCommands:
         value for each name; or, as ros2_control's topic-based hardware sends it, for each of those
         named whose control is named like the list (position goes for servo, too). A position
         without a velocity is one to rest at. stamp_ns: the simulated time it is stamped with [ns];
-        0 for none.
+        0 for none. source: what to record of it.
 
         Raises UnknownNameError or InvalidValueError, or StateError for what a joint does not take,
         having counted and changed nothing else.
@@ -153,12 +152,13 @@ class RobotCommands:
         try:
             rows = self._table.known_rows_of(names)
             self._accept(
-                [(q, rows, v) for q, v in enumerate((position, velocity, effort))], stamp_ns)
+                [(q, rows, v) for q, v in enumerate((position, velocity, effort))],
+                stamp_ns, source)
         except SimBridgeError:
             self.counts.rejected += 1
             raise
 
-    def accept_ordered(self, efforts: Sequence[float]) -> None:
+    def accept_ordered(self, efforts: Sequence[float], source: Arrival | None = None) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
         try:
             if len(efforts) != len(self._order):
@@ -166,13 +166,14 @@ class RobotCommands:
                     'efforts', list(efforts),
                     f'{len(self._order)} values, one effort for each of '
                     f'{", ".join(self.joint_names)}')
-            self._accept([(EFFORT, self._order, efforts)])
+            self._accept([(EFFORT, self._order, efforts)], source=source)
         except InvalidValueError:
             self.counts.rejected += 1
             raise
 
     def accept_fitting(
-        self, parts: Sequence[tuple[int, Sequence[str], np.ndarray]], stamp_ns: int = 0
+        self, parts: Sequence[tuple[int, Sequence[str], np.ndarray]], stamp_ns: int = 0,
+        source: Arrival | None = None,
     ) -> None:
         """
         Take of what is commanded that which the controls of joints go for; ignore the rest.
@@ -190,7 +191,7 @@ class RobotCommands:
                     refused = int(rows[np.argmin(takes)]), quantity
             if refused is not None and not any(len(rows) for _, rows, _ in fitting):
                 raise StateError(self._table.refusal(*refused))
-            self._accept(fitting, stamp_ns)
+            self._accept(fitting, stamp_ns, source)
         except SimBridgeError:
             self.counts.rejected += 1
             raise
@@ -209,17 +210,16 @@ class RobotCommands:
             if self.on_apply is not None:
                 self._arrived.append(ControlChange(axis, control, kp, kd))
 
-    def submit(self, request: Request, note: InputNote | None = None) -> None:
+    def submit(self, request: Request, source: Arrival) -> None:
         """
         Have something done at the beginning of the next control step, after what came before it.
 
-        note: tells what it was; None where it came on a topic.
+        source: what to record of it.
         """
-        arrival = note or self.source
         with self._lock:
             self._requests.append(request)
-            if self.on_apply is not None and arrival is not None:
-                self._arrived.append(arrival)
+            if self.on_apply is not None:
+                self._arrived.append(source)
 
     def apply(self, time_ns: int) -> None:
         """
@@ -379,7 +379,8 @@ class RobotCommands:
             self.following.refresh(changes)
 
     def _accept(
-        self, parts: Sequence[tuple[int, np.ndarray, Sequence[float]]], stamp_ns: int = 0
+        self, parts: Sequence[tuple[int, np.ndarray, Sequence[float]]], stamp_ns: int = 0,
+        source: Arrival | None = None,
     ) -> None:
         checked = [
             (quantity, *self._table.checked(quantity, rows, values))
@@ -397,8 +398,8 @@ class RobotCommands:
                     self._pending[VELOCITY, at] = 0.0
                     self._fresh.add(VELOCITY)
                 is_clamped = is_clamped or is_beyond
-            if self.source is not None:
-                self._arrived.append(self.source)
+            if self.on_apply is not None and source is not None:
+                self._arrived.append(source)
             self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
         self.counts.clamped += is_clamped

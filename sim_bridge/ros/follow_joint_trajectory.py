@@ -91,7 +91,7 @@ class FollowJointTrajectory:
             self._controller, goal.trajectory, goal_tolerances(goal, self._controller))
 
     def _start(self, handle: ServerGoalHandle) -> None:
-        order = self._trajectories.follow(self._accepted, note=True)
+        order = self._trajectories.follow(self._accepted)
         self._goals.append(_Goal(handle, order))
 
     def _cancel(self, handle: ServerGoalHandle) -> None:

@@ -9,12 +9,13 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 
 from sim_bridge.errors import SimBridgeError
 from sim_bridge.ros.node import SimBridge
+from sim_bridge.ros.polling import PollingMixin
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
 
-class ManagedNode(LifecycleNode):
+class ManagedNode(PollingMixin, LifecycleNode):
     """A node that leaves its transitions to a program."""
 
     program: ManagedSimBridge

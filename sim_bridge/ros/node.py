@@ -21,6 +21,7 @@ from sim_bridge.ros.loading import load_world
 from sim_bridge.ros.node_entities import NodeEntities
 from sim_bridge.ros.pacer import Pacer
 from sim_bridge.ros.parameters import SimulatorParameters
+from sim_bridge.ros.polling import PollingNode
 from sim_bridge.ros.services import Services
 from sim_bridge.ros.simulator import Simulator
 from sim_bridge.ros.sinks import GraphSink, Tee
@@ -35,9 +36,9 @@ MANAGED = '--managed'
 class SimBridge:
     """Simulates what the parameters of a node say, from the moment it is made until `close`."""
 
-    node_type: type[Node] = Node
+    node_type: type[Node] = PollingNode
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: PollingNode) -> None:
         """
         Load, compile, then announce topics and services and start to simulate.
 
@@ -96,6 +97,7 @@ class SimBridge:
             parameters.tick_ns,
             real_time_factor=parameters.real_time_factor,
             paused=parameters.paused or not is_active,
+            attend=simulator.poll,
             idle=simulator.publish_clock,
             is_ready=simulator.is_ready,
             on_start=self._settle_thread,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 # how each kind is listed by a node, and destroyed
 _KINDS = (
     ('subscriptions', 'destroy_subscription'),
+    ('polled_subscriptions', 'destroy_subscription'),
     ('services', 'destroy_service'),
     ('timers', 'destroy_timer'),
     ('clients', 'destroy_client'),

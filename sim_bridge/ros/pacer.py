@@ -16,14 +16,13 @@ from typing import Protocol
 
 from sim_bridge.ros.statistics import TickStatistics
 
-# The longest sleep in one piece, so that requests are served soon even at a low rate.
+# The longest sleep in one piece: so often the thread attends to what comes, however slow the pace,
+# or looks whether a tick can be taken.
 _LONGEST_SLEEP_NS = 10_000_000
+_LONGEST_WAIT_S = 0.01
 
-# How often the thread comes by while there is nothing to tick.
-_IDLE_PERIOD_S = 0.1
-
-# How often it looks whether a tick can be taken, so that whoever waits no longer is soon obeyed.
-_READINESS_PERIOD_S = 0.01
+# How often `idle` is called while there is nothing to tick.
+_IDLE_PERIOD_NS = 100_000_000
 
 # How long the thread may tick without a rest before it counts as one that cannot keep the pace.
 _LONGEST_RUSH_NS = 100_000_000
@@ -74,6 +73,7 @@ class Pacer:
         *,
         real_time_factor: float = 1.0,
         paused: bool = False,
+        attend: Callable[[], None] = lambda: None,
         idle: Callable[[], None] = lambda: None,
         is_ready: Callable[[], bool] = lambda: True,
         on_start: Callable[[], None] = lambda: None,
@@ -88,6 +88,7 @@ class Pacer:
         tick_ns: simulated time of one tick [ns].
         real_time_factor: simulated seconds per second; 0 for as fast as possible.
         paused: whether to start paused.
+        attend: called while no tick is taken, every 10 ms and before requests are served.
         idle: called about ten times a second while paused.
         is_ready: whether a tick can be taken; asked again after `wake`, and every 10 ms.
         on_start: called on the thread before anything else.
@@ -96,13 +97,15 @@ class Pacer:
         clock: the clock to sleep by; the system's unless given.
         """
         self.statistics = TickStatistics(tick_ns)
-        self._tick, self._idle, self._on_start, self._on_error = tick, idle, on_start, on_error
+        self._tick, self._attend, self._idle = tick, attend, idle
+        self._on_start, self._on_error = on_start, on_error
         self._is_ready, self._on_rush = is_ready, on_rush
         self._clock = SteadyClock() if clock is None else clock
         self._tick_ns = tick_ns
         self._period_ns = 0
         self._deadline_ns = 0
         self._rested_ns = 0
+        self._idled_ns = 0
         self._is_rushing = False
         self._is_paused = paused
         self._error: Exception | None = None
@@ -203,23 +206,37 @@ class Pacer:
         while not self._is_stopping:
             self._serve_requests()
             if self._is_paused and not self._owed:
-                self._idle()
-                self._rest()
-                self._clock.wait(self._wake, _IDLE_PERIOD_S)
-                self._wake.clear()
+                self._stand_by()
             elif not self._is_ready():
                 self._await_readiness()
             elif self._is_due():
                 self._tick_now()
+            else:
+                self._guarded(self._attend)
+
+    def _stand_by(self) -> None:
+        """Wait a little for requests."""
+        now = self._clock.now_ns()
+        if now - self._idled_ns >= _IDLE_PERIOD_NS:
+            self._idled_ns = now
+            self._idle()
+        self._guarded(self._attend)
+        self._wait()
 
     def _await_readiness(self) -> None:
         """Sleep till `wake`; what this takes beyond the deadline is nobody's lateness."""
-        self._rest()
-        self._clock.wait(self._wake, _READINESS_PERIOD_S)
-        self._wake.clear()
+        self._wait()
         self._deadline_ns = max(self._deadline_ns, self._clock.now_ns())
 
+    def _wait(self) -> None:
+        self._rest()
+        self._clock.wait(self._wake, _LONGEST_WAIT_S)
+        self._wake.clear()
+
     def _serve_requests(self) -> None:
+        if self._requests:
+            # who sent a command, and then asked for a reset, wants them in this order
+            self._guarded(self._attend)
         while self._requests:
             self._guarded(self._requests.popleft())
 

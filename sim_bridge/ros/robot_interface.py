@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import functools
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 from geometry_msgs.msg import Twist
 from rclpy.logging import get_logger
@@ -32,12 +32,12 @@ from sim_bridge.ros.trajectory_controllers import controllers_of
 
 if TYPE_CHECKING:
     import numpy as np
-    from rclpy.node import Node
 
     from sim_bridge.ros.commands import SavedCommands
     from sim_bridge.ros.loading import LoadedRobot
     from sim_bridge.ros.lockstep import Lockstep
     from sim_bridge.ros.parameters import SimulatorParameters
+    from sim_bridge.ros.polling import Poll, PollingNode
     from sim_bridge.ros.publishers import Stream
     from sim_bridge.ros.sinks import Sink
 
@@ -53,6 +53,10 @@ class CommandTopic:
     name: str
     message_type: type
     take: Callable[[bytes], None]
+
+
+# gets a command's bytes, and what to record of it
+Take = Callable[[bytes, Message], None]
 
 
 class SavedInterface(NamedTuple):
@@ -111,6 +115,7 @@ class RobotInterface:
         self._stamp_reader = JointStateReader()
         self._logger = get_logger('sim_bridge')
         self.command_topics: list[CommandTopic] = []
+        self._polls: list[Poll] = []
         self._actions: list[FollowJointTrajectory] = []
         self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
         self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
@@ -132,6 +137,11 @@ class RobotInterface:
     def topics(self) -> list[str]:
         """Names of all topics that readings are published on."""
         return [stream.topic for stream in self._streams()]
+
+    def poll(self) -> None:
+        """Take in the commands that have come; on the physics thread."""
+        for poll in self._polls:
+            poll()
 
     def refresh(self) -> None:
         """Look which topics somebody subscribes to."""
@@ -196,10 +206,15 @@ class RobotInterface:
         for action in self._actions:
             action.monitor()
 
-    def listen(self, node: Node) -> None:
+    def listen(self, node: PollingNode) -> None:
         """Take commands from the graph from now on."""
         self._logger = self.trajectories.logger = node.get_logger()
         for topic in self.command_topics:
+            # who waits for answers is to be woken by them; a long trajectory takes long to read
+            if self.lockstep is None and topic.message_type is not JointTrajectory:
+                self._polls.append(node.create_poll(
+                    topic.message_type, topic.name, topic.take, topics.POLLED_QOS))
+                continue
             node.create_subscription(
                 topic.message_type,
                 topic.name,
@@ -221,23 +236,19 @@ class RobotInterface:
             *([self._odometry] if self._odometry is not None else []),
             *(stream for sensor in self._sensors for stream in sensor.streams)]
 
-    def _accept(self, name: str, message_type: type, take: Callable[[Any], None]) -> None:
+    def _accept(self, name: str, message_type: type, take: Take) -> None:
         """Take commands on a topic; what makes no sense is complained of and counted."""
         full_name = name if name.startswith('/') else self.prefix + name
         most = topics.TRAJECTORY_BYTES if message_type is JointTrajectory else (
             topics.most_command_bytes(len(self.commands.names)))
 
         def attempt(data: bytes) -> None:
-            if self.commands.on_apply is not None:
-                self.commands.source = Message(full_name, data)
             try:
-                take(data)
+                take(data, Message(full_name, data))
             except SimBridgeError as err:
                 # of what could be read, the commands themselves keep count
                 self.commands.counts.rejected += isinstance(err, MalformedMessageError)
                 self._complain(name, err)
-            finally:
-                self.commands.source = None
 
         def receive(data: bytes) -> None:
             if len(data) > most:
@@ -263,26 +274,28 @@ class RobotInterface:
         except SimBridgeError as err:
             self._refuse(name, err)
 
-    def _take_joint_state(self, data: bytes) -> None:
+    def _take_joint_state(self, data: bytes, source: Message) -> None:
         command = self._reader.read(data)
         if self._hardware is not None and self._hardware.is_from(command):
-            self.commands.accept_fitting(self._hardware.parts(command), command.time_ns)
+            self.commands.accept_fitting(
+                self._hardware.parts(command), command.time_ns, source)
             return
         self.commands.accept_named(
-            command.names, command.position, command.velocity, command.effort, command.time_ns)
+            command.names, command.position, command.velocity, command.effort, command.time_ns,
+            source)
 
-    def _take_from_hardware(self, data: bytes) -> None:
+    def _take_from_hardware(self, data: bytes, source: Message) -> None:
         command = self._hardware_reader.read(data)
-        self.commands.accept_fitting(self._hardware.parts(command), command.time_ns)
+        self.commands.accept_fitting(self._hardware.parts(command), command.time_ns, source)
 
-    def _take_array(self, data: bytes) -> None:
-        self.commands.accept_ordered(deserialize(data, Float64MultiArray).data)
+    def _take_array(self, data: bytes, source: Message) -> None:
+        self.commands.accept_ordered(deserialize(data, Float64MultiArray).data, source)
 
-    def _take_twist(self, data: bytes) -> None:
+    def _take_twist(self, data: bytes, source: Message) -> None:
         twist = deserialize(data, Twist)
         linear, angular = twist.linear, twist.angular
         speeds = self._drive.speeds(linear.x, linear.y, angular.z)
-        self.commands.accept_named(self._drive.names, velocity=speeds)
+        self.commands.accept_named(self._drive.names, velocity=speeds, source=source)
 
     def _refuse(self, topic: str, err: Exception) -> None:
         self.commands.counts.rejected += 1

@@ -98,6 +98,7 @@ class Simulator:
         if self.lockstep is not None:
             self.lockstep.release()
         for interface in self.interfaces:
+            interface.poll()
             interface.commands.apply(now)
         self._advance()
         self.solver_statistics.record(self.world.report)
@@ -130,6 +131,11 @@ class Simulator:
         self._node = node
         for interface in self.interfaces:
             self._listen(interface)
+
+    def poll(self) -> None:
+        """Take in the commands that have come, while no step is taken."""
+        for interface in self.interfaces:
+            interface.poll()
 
     def publish_clock(self) -> None:
         """Publish /clock as it stands, for those who come while the simulation is paused."""

@@ -13,6 +13,9 @@ from rclpy.qos_overriding_options import QoSOverridingOptions
 # Reliable throughout: a best-effort publisher is invisible to reliable subscribers, such as a
 # recorder's by default.
 COMMAND_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
+# of commands that wait for the physics thread: several may come between two looks, each perhaps
+# for another joint
+POLLED_QOS = QoSProfile(depth=64, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED_QOS = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )

@@ -17,7 +17,7 @@ from rclpy.logging import get_logger
 from trajectory_msgs.msg import JointTrajectory
 
 from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
-from sim_bridge.ros.arrivals import InputNote
+from sim_bridge.ros.arrivals import InputNote, Message
 from sim_bridge.ros.cdr import deserialize
 from sim_bridge.trajectory import Trajectory
 from sim_bridge.trajectory_follower import TrajectoryFollower
@@ -109,11 +109,13 @@ class Trajectories:
         for order in [each for each in self._orders.values() if each.outcome]:
             self._conclude(order)
 
-    def take_message(self, controller: TrajectoryController, data: bytes) -> None:
+    def take_message(
+        self, controller: TrajectoryController, data: bytes, source: Message
+    ) -> None:
         """Follow a serialized JointTrajectory; raises a SimBridgeError where it is malformed."""
         message = deserialize(data, JointTrajectory)
         try:
-            self.follow(self.read(controller, message))
+            self.follow(self.read(controller, message), source)
         except SimBridgeError:
             self.reject()
             raise
@@ -153,11 +155,11 @@ class Trajectories:
         return Order(0, trajectory, start_ns, select(
             tolerances or controller.tolerances, controller.joints, trajectory.joints))
 
-    def follow(self, order: Order, note: bool = False) -> Order:
+    def follow(self, order: Order, source: Message | None = None) -> Order:
         """
         Have a trajectory followed from the next control step on, and give the order.
 
-        note: record it as an input of its own, since it did not come on a topic.
+        source: where it came from, to be recorded; None to record the order itself.
         """
         self._latest += 1
         order.number = self._latest
@@ -171,7 +173,7 @@ class Trajectories:
             self._orders[order.number] = order
             self.counts[STARTED] += 1
 
-        self._commands.submit(start, self._note(FOLLOW, **to_values(order)) if note else None)
+        self._commands.submit(start, source or self._note(FOLLOW, **to_values(order)))
         self._commands.counts.accepted += 1
         return order
 
@@ -190,7 +192,7 @@ class Trajectories:
         if kind == CANCEL:
             self.cancel(**values)
         else:
-            self.follow(from_values(values), note=True)
+            self.follow(from_values(values))
 
     def restart(self) -> None:
         """Take note that the follower has dropped what was on its way; on the physics thread."""

@@ -1,0 +1,82 @@
+"""
+Subscriptions whose messages are taken when it suits, not when they come.
+
+What an executor does for a message, to wake up, to take the interpreter from whoever has it and to
+give it back, takes longer than to read a command. So the physics thread takes commands itself,
+right before the step that they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import itertools
+from typing import Any, TYPE_CHECKING
+
+from rclpy.node import Node
+
+from sim_bridge.ros import topics
+
+if TYPE_CHECKING:
+    from rclpy.qos import QoSProfile
+    from rclpy.subscription import Subscription
+
+# gives what has come to a callback
+Poll = Callable[[], None]
+
+
+class PollingMixin:
+    """
+    Lets a node have subscriptions that no executor looks at.
+
+    Executors look at what `subscriptions` gives, which is all the others.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Make the node."""
+        self._polled: list[Subscription] = []
+        super().__init__(*args, **options)
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Those that an executor is to serve."""
+        return (each for each in super().subscriptions if each not in self._polled)
+
+    @property
+    def polled_subscriptions(self) -> Iterator[Subscription]:
+        """The others."""
+        return iter(self._polled)
+
+    def create_poll(
+        self, message_type: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile
+    ) -> Poll:
+        """
+        Subscribe; give the function that calls back with each serialized message that has come.
+
+        qos: which the user may override; of its depth, as many messages are taken at a time. On
+        the executor's thread or before it spins; the function may be called on any other one.
+        """
+        subscription = self.create_subscription(
+            message_type, topic, callback, qos, raw=True,
+            qos_overriding_options=topics.overridable())
+        # the executor, which is told to look what is new, comes to that after this
+        self._polled.append(subscription)
+        take, most = subscription.handle.take_message, qos.depth
+
+        def poll() -> None:
+            for _ in itertools.repeat(None, most):
+                taken = take(message_type, True)
+                if taken is None:
+                    return
+                callback(taken[0])
+
+        return poll
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Destroy one of either kind."""
+        if subscription in self._polled:
+            self._polled.remove(subscription)
+        return super().destroy_subscription(subscription)
+
+
+class PollingNode(PollingMixin, Node):
+    """A node that can poll."""

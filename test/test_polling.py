@@ -1,0 +1,91 @@
+"""Subscriptions that no executor serves."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+import rclpy
+from rclpy.context import Context
+from rclpy.executors import SingleThreadedExecutor
+from rclpy.experimental import EventsExecutor
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
+from rclpy.signals import SignalHandlerOptions
+from ros_graph import PATIENCE_S
+from std_msgs.msg import Int32
+
+from sim_bridge.ros.polling import PollingNode
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+QOS = QoSProfile(depth=5)
+
+
+@pytest.fixture
+def spinning(ros_environment):
+    """Give a function that makes a polling node and what spins it once, of a kind of executor."""
+    @contextmanager
+    def make(kind):
+        context = Context()
+        rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+        node, executor = PollingNode('polling', context=context), kind(context=context)
+        executor.add_node(node)
+        yield node, lambda: executor.spin_once(timeout_sec=0.01)
+        executor.shutdown()
+        node.destroy_node()
+        context.try_shutdown()
+
+    return make
+
+
+@pytest.mark.parametrize('kind', [EventsExecutor, SingleThreadedExecutor])
+def test_messages_wait_until_they_are_polled(spinning, kind):
+    """Leave them to the executor for nothing; take at most as many as are kept, in order."""
+    with spinning(kind) as (node, spin):
+        polled, served = [], []
+        poll = node.create_poll(
+            Int32, 'numbers', lambda data: polled.append(deserialize_message(data, Int32).data),
+            QOS)
+        node.create_subscription(Int32, 'numbers', lambda message: served.append(message), QOS)
+        publisher = node.create_publisher(Int32, 'numbers', QOS)
+
+        def publish(*numbers: int) -> None:
+            for number in numbers:
+                expected = len(served) + 1
+                publisher.publish(Int32(data=number))
+                for _ in range(round(PATIENCE_S / 0.01)):
+                    if len(served) == expected:
+                        break
+                    spin()
+                assert len(served) == expected
+
+        publish(1, 2, 3)
+        assert polled == []
+        poll()
+        assert polled == [1, 2, 3]
+        poll()
+        assert polled == [1, 2, 3]
+        publish(*range(4, 14))
+        poll()
+        assert polled == [1, 2, 3, *range(9, 14)]
+
+
+def test_what_is_polled_is_listed_apart_and_destroyed_like_the_others(spinning):
+    """Show executors only what they are to serve."""
+    with spinning(EventsExecutor) as (node, _):
+        before = list(node.subscriptions)
+        node.create_poll(Int32, 'numbers', lambda data: None, QOS)
+        (polled,) = node.polled_subscriptions
+        assert list(node.subscriptions) == before
+        assert node.count_subscribers('numbers') == 1
+        assert node.destroy_subscription(polled)
+        assert list(node.polled_subscriptions) == []
+        assert list(node.subscriptions) == before
+
+
+def test_the_user_may_override_the_qualities_of_service(spinning):
+    """Declare the parameters that subscriptions have."""
+    with spinning(EventsExecutor) as (node, _):
+        node.create_poll(Int32, 'numbers', lambda data: None, QOS)
+        assert node.get_parameter('qos_overrides./numbers.subscription.depth').value == 5
