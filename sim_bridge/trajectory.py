@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from sim_bridge.errors import InvalidValueError
+from sim_bridge.number_rows import NumberRows
 from sim_bridge.values import real_array
 
 _NAMES = ('positions', 'velocities', 'accelerations')
@@ -57,7 +58,8 @@ class Trajectory:
 
         times: of the points, from the start [s]; each later than the one before, the first at
         least 0. positions, velocities, accelerations: for each point a value for each joint; of
-        the last two a point may have none, () or None, and all may.
+        the last two a point may have none, () or None, and all may. Many are read soonest from
+        NumberRows.
 
         Raises InvalidValueError, naming point and joint.
         """
@@ -216,16 +218,19 @@ def _times_ns(times: Sequence[float]) -> np.ndarray:
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
         raise InvalidValueError('points of trajectory', list(times), 'at least one point')
-    for point, time in enumerate(seconds.tolist()):
-        before = seconds[point - 1] if point else 0.0
-        # the comparison in ns is the one that counts, and nan passes none
-        grows = math.isfinite(time) and (
-            round(time * 1e9) > round(before * 1e9) if point else time >= 0.0)
-        if not grows:
-            expected = f'more than that of the point before, {before:g} s' if point else (
-                'at least 0 [s]')
-            raise InvalidValueError('time of trajectory', time, expected, f'point {point}')
-    return np.round(seconds * 1e9).astype(np.int64)
+    with np.errstate(over='ignore'):
+        times_ns = np.round(seconds * 1e9)
+    # the comparison in ns is the one that counts, and nan passes none
+    grows = np.isfinite(times_ns)
+    grows[0] &= seconds[0] >= 0.0
+    grows[1:] &= times_ns[1:] > times_ns[:-1]
+    if not grows.all():
+        point = int(np.argmin(grows))
+        expected = f'more than that of the point before, {seconds[point - 1]:g} s' if point else (
+            'at least 0 [s]')
+        raise InvalidValueError(
+            'time of trajectory', float(seconds[point]), expected, f'point {point}')
+    return times_ns.astype(np.int64)
 
 
 def _values(
@@ -242,12 +247,10 @@ def _values(
         raise InvalidValueError(
             f'number of {name} of trajectory', 0 if rows is None else len(rows),
             f'{count}, one row for each time')
-    table = np.full((count, len(joints)), np.nan)
-    for point, row in enumerate(rows):
-        if may_lack and (row is None or not len(row)):
-            continue
+
+    def checked(point: int) -> np.ndarray:
         place = f'point {point}'
-        values = real_array(f'{name} of trajectory', row, f'numbers [{unit}]', place)
+        values = real_array(f'{name} of trajectory', rows[point], f'numbers [{unit}]', place)
         if values.shape != (len(joints),):
             raise InvalidValueError(
                 f'number of {name} of trajectory', values.size,
@@ -257,5 +260,21 @@ def _values(
             raise InvalidValueError(
                 f'{name} of trajectory', float(values[joint]), f'a finite number [{unit}]',
                 f'{place}, joint {joints[joint]!r}')
-        table[point] = values
+        return values
+
+    if isinstance(rows, NumberRows):
+        fitting = rows.counts == len(joints)
+        fitting_rows = rows.table(fitting, len(joints))
+        is_wrong = ~fitting & (rows.counts > 0) if may_lack else ~fitting
+        is_wrong[fitting] = ~np.isfinite(fitting_rows).all(axis=1)
+        if is_wrong.any():
+            checked(int(np.argmax(is_wrong)))
+        # not before: what is wrong may have any number of points and joints, and all of it no rows
+        table = np.full((count, len(joints)), np.nan)
+        table[fitting] = fitting_rows
+        return table
+    table = np.full((count, len(joints)), np.nan)
+    for point, row in enumerate(rows):
+        if not may_lack or (row is not None and len(row)):
+            table[point] = checked(point)
     return table
