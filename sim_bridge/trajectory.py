@@ -24,6 +24,10 @@ _NANO = 1e-9
 # a velocity at the end that a message meant as rest may have, as ros2_control takes it
 _REST = float(np.finfo(np.float32).eps)
 
+# segments whose polynomials are computed together when one of them is reached: those of a long
+# trajectory at once would hold up the step that it begins in
+_BLOCK = 64
+
 # derivatives, rows, of the powers 0 to 5 of time, columns: factor and remaining power
 _FACTORS = np.array([
     [1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
@@ -149,7 +153,7 @@ class Spline:
         accelerations: np.ndarray,
     ) -> None:
         """
-        Compute the polynomials.
+        Keep the points.
 
         times_ns: (k,) growing [ns]. positions, velocities, accelerations: (k, n); rows of nan
         where a point does not say them.
@@ -157,14 +161,17 @@ class Spline:
         self._times = times_ns
         self.begin_ns, self.end_ns = int(times_ns[0]), int(times_ns[-1])
         self._first, self._last = positions[0], positions[-1]
-        self._coefficients = _coefficients(
-            np.diff(times_ns) * _NANO, positions, velocities, accelerations)
+        self._durations = np.diff(times_ns) * _NANO
+        self._points = positions, velocities, accelerations
+        # the polynomials of the block that was sampled last
+        self._block, self._coefficients = -1, np.empty(0)
 
     def of(self, which: np.ndarray) -> Spline:
         """Give that of some of its joints; which: (n,) whether a joint is among them."""
         part = copy.copy(self)
         part._first, part._last = self._first[which], self._last[which]
-        part._coefficients = self._coefficients[:, :, which]
+        part._points = tuple(values[:, which] for values in self._points)
+        part._block = -1
         return part
 
     def later(self, by_ns: int) -> Spline:
@@ -179,10 +186,20 @@ class Spline:
         if self.begin_ns <= time_ns < self.end_ns:
             segment = int(np.searchsorted(self._times, time_ns, 'right')) - 1
             since = (time_ns - int(self._times[segment])) * _NANO
-            return (_FACTORS * since**_POWERS) @ self._coefficients[segment]
+            block, place = divmod(segment, _BLOCK)
+            if block != self._block:
+                self._compute(block)
+            return (_FACTORS * since**_POWERS) @ self._coefficients[place]
         state = np.zeros((3, len(self._last)))
         state[0] = self._first if time_ns < self.begin_ns else self._last
         return state
+
+    def _compute(self, block: int) -> None:
+        begin = block * _BLOCK
+        end = begin + _BLOCK
+        self._coefficients = _coefficients(
+            self._durations[begin:end], *(values[begin : end + 1] for values in self._points))
+        self._block = block
 
 
 def _coefficients(
