@@ -114,7 +114,7 @@ class RecordingError(SimBridgeError, RuntimeError):
         Build the message.
 
         bag: the folder. reason: what is wrong. messages: how many are safely in the bag; None if
-        it was never made.
+        it was never made, or the disk keeps that to itself.
         """
         self.bag, self.reason, self.messages = bag, reason, messages
         kept = '' if messages is None else f'; the bag is readable and holds {messages} messages'

@@ -14,6 +14,7 @@ import math
 import numpy as np
 
 from sim_bridge.errors import InvalidValueError
+from sim_bridge.number_rows import NumberRows
 from sim_bridge.values import real_array
 
 _NAMES = ('positions', 'velocities', 'accelerations')
@@ -22,6 +23,10 @@ _NANO = 1e-9
 
 # a velocity at the end that a message meant as rest may have, as ros2_control takes it
 _REST = float(np.finfo(np.float32).eps)
+
+# segments whose polynomials are computed together when one of them is reached: those of a long
+# trajectory at once would hold up the step that it begins in
+_BLOCK = 64
 
 # derivatives, rows, of the powers 0 to 5 of time, columns: factor and remaining power
 _FACTORS = np.array([
@@ -57,7 +62,8 @@ class Trajectory:
 
         times: of the points, from the start [s]; each later than the one before, the first at
         least 0. positions, velocities, accelerations: for each point a value for each joint; of
-        the last two a point may have none, () or None, and all may.
+        the last two a point may have none, () or None, and all may. Many are read soonest from
+        NumberRows.
 
         Raises InvalidValueError, naming point and joint.
         """
@@ -147,7 +153,7 @@ class Spline:
         accelerations: np.ndarray,
     ) -> None:
         """
-        Compute the polynomials.
+        Keep the points.
 
         times_ns: (k,) growing [ns]. positions, velocities, accelerations: (k, n); rows of nan
         where a point does not say them.
@@ -155,14 +161,17 @@ class Spline:
         self._times = times_ns
         self.begin_ns, self.end_ns = int(times_ns[0]), int(times_ns[-1])
         self._first, self._last = positions[0], positions[-1]
-        self._coefficients = _coefficients(
-            np.diff(times_ns) * _NANO, positions, velocities, accelerations)
+        self._durations = np.diff(times_ns) * _NANO
+        self._points = positions, velocities, accelerations
+        # the polynomials of the block that was sampled last
+        self._block, self._coefficients = -1, np.empty(0)
 
     def of(self, which: np.ndarray) -> Spline:
         """Give that of some of its joints; which: (n,) whether a joint is among them."""
         part = copy.copy(self)
         part._first, part._last = self._first[which], self._last[which]
-        part._coefficients = self._coefficients[:, :, which]
+        part._points = tuple(values[:, which] for values in self._points)
+        part._block = -1
         return part
 
     def later(self, by_ns: int) -> Spline:
@@ -177,10 +186,20 @@ class Spline:
         if self.begin_ns <= time_ns < self.end_ns:
             segment = int(np.searchsorted(self._times, time_ns, 'right')) - 1
             since = (time_ns - int(self._times[segment])) * _NANO
-            return (_FACTORS * since**_POWERS) @ self._coefficients[segment]
+            block, place = divmod(segment, _BLOCK)
+            if block != self._block:
+                self._compute(block)
+            return (_FACTORS * since**_POWERS) @ self._coefficients[place]
         state = np.zeros((3, len(self._last)))
         state[0] = self._first if time_ns < self.begin_ns else self._last
         return state
+
+    def _compute(self, block: int) -> None:
+        begin = block * _BLOCK
+        end = begin + _BLOCK
+        self._coefficients = _coefficients(
+            self._durations[begin:end], *(values[begin : end + 1] for values in self._points))
+        self._block = block
 
 
 def _coefficients(
@@ -216,16 +235,19 @@ def _times_ns(times: Sequence[float]) -> np.ndarray:
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
         raise InvalidValueError('points of trajectory', list(times), 'at least one point')
-    for point, time in enumerate(seconds.tolist()):
-        before = seconds[point - 1] if point else 0.0
-        # the comparison in ns is the one that counts, and nan passes none
-        grows = math.isfinite(time) and (
-            round(time * 1e9) > round(before * 1e9) if point else time >= 0.0)
-        if not grows:
-            expected = f'more than that of the point before, {before:g} s' if point else (
-                'at least 0 [s]')
-            raise InvalidValueError('time of trajectory', time, expected, f'point {point}')
-    return np.round(seconds * 1e9).astype(np.int64)
+    with np.errstate(over='ignore'):
+        times_ns = np.round(seconds * 1e9)
+    # the comparison in ns is the one that counts, and nan passes none
+    grows = np.isfinite(times_ns)
+    grows[0] &= seconds[0] >= 0.0
+    grows[1:] &= times_ns[1:] > times_ns[:-1]
+    if not grows.all():
+        point = int(np.argmin(grows))
+        expected = f'more than that of the point before, {seconds[point - 1]:g} s' if point else (
+            'at least 0 [s]')
+        raise InvalidValueError(
+            'time of trajectory', float(seconds[point]), expected, f'point {point}')
+    return times_ns.astype(np.int64)
 
 
 def _values(
@@ -242,12 +264,10 @@ def _values(
         raise InvalidValueError(
             f'number of {name} of trajectory', 0 if rows is None else len(rows),
             f'{count}, one row for each time')
-    table = np.full((count, len(joints)), np.nan)
-    for point, row in enumerate(rows):
-        if may_lack and (row is None or not len(row)):
-            continue
+
+    def checked(point: int) -> np.ndarray:
         place = f'point {point}'
-        values = real_array(f'{name} of trajectory', row, f'numbers [{unit}]', place)
+        values = real_array(f'{name} of trajectory', rows[point], f'numbers [{unit}]', place)
         if values.shape != (len(joints),):
             raise InvalidValueError(
                 f'number of {name} of trajectory', values.size,
@@ -257,5 +277,21 @@ def _values(
             raise InvalidValueError(
                 f'{name} of trajectory', float(values[joint]), f'a finite number [{unit}]',
                 f'{place}, joint {joints[joint]!r}')
-        table[point] = values
+        return values
+
+    if isinstance(rows, NumberRows):
+        fitting = rows.counts == len(joints)
+        fitting_rows = rows.table(fitting, len(joints))
+        is_wrong = ~fitting & (rows.counts > 0) if may_lack else ~fitting
+        is_wrong[fitting] = ~np.isfinite(fitting_rows).all(axis=1)
+        if is_wrong.any():
+            checked(int(np.argmax(is_wrong)))
+        # not before: what is wrong may have any number of points and joints, and all of it no rows
+        table = np.full((count, len(joints)), np.nan)
+        table[fitting] = fitting_rows
+        return table
+    table = np.full((count, len(joints)), np.nan)
+    for point, row in enumerate(rows):
+        if not may_lack or (row is not None and len(row)):
+            table[point] = checked(point)
     return table

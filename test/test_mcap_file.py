@@ -55,6 +55,16 @@ def test_the_file_is_whole_after_every_chunk(file, tmp_path):
     assert file.message_count == len(expected)
 
 
+def test_large_chunks_are_indexed(file, tmp_path):
+    """Find every message of a chunk that was put together in portions, on topics old and new."""
+    other = file.add_channel('/b', 'std_msgs/msg/String', 'string data', {})
+    entries = [
+        (other if n % 3 else 1, n, (n + 1) * MS, bytes([n % 256]) * (n % 50)) for n in range(2500)]
+    file.add_chunk(entries)
+    assert read(tmp_path / 'x.mcap') == [
+        ('/b' if channel == other else '/a', time, data) for channel, _, time, data in entries]
+
+
 def test_a_write_that_fails_leaves_what_was_there(file, tmp_path, monkeypatch):
     """Stay as it was when the disk is full midway; go on when there is room again."""
     path = tmp_path / 'x.mcap'

@@ -9,6 +9,7 @@ import pytest
 from scipy.interpolate import BPoly, CubicHermiteSpline
 
 import sim_bridge as sb
+from sim_bridge import trajectory
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 
 MS = 1_000_000
@@ -114,6 +115,33 @@ def test_malformed_trajectories_are_refused(arguments, said):
     """Name what is wrong, at which point, of which joint."""
     with pytest.raises(InvalidValueError, match=said):
         sb.Trajectory(*arguments)
+
+
+def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
+    """Compute a few segments at a time, and be the same as the whole, parts and delays too."""
+    compute, computed = trajectory._coefficients, []
+
+    def count(durations, *values):
+        computed.append(len(durations))
+        return compute(durations, *values)
+
+    monkeypatch.setattr(trajectory, '_coefficients', count)
+    rng = np.random.default_rng(4)
+    times = np.cumsum(rng.integers(1, 50, 1000)) / 1000
+    q, v = rng.normal(size=(2, 1000, 2))
+    spline = sb.Trajectory('ab', times, q, v).spline(0, round(times[0] * 1e9), *np.zeros((2, 2)))
+    assert not computed
+    expected = CubicHermiteSpline(times, q, v)
+    spline.at(round(times[500] * 1e9))
+    second, late = spline.of(np.array([False, True])), spline.later(S)
+    for time in [*rng.uniform(times[0], times[-1], 100), *times[60:70], times[998]]:
+        time_ns = round(time * 1e9)
+        position, velocity = expected(time_ns * 1e-9), expected(time_ns * 1e-9, 1)
+        np.testing.assert_allclose(spline.at(time_ns)[:2], [position, velocity], atol=1e-5)
+        np.testing.assert_array_equal(late.at(time_ns + S), spline.at(time_ns))
+        np.testing.assert_allclose(
+            second.at(time_ns)[:, 0], spline.at(time_ns)[:, 1], rtol=1e-9, atol=1e-9)
+    assert max(computed) < 100
 
 
 def test_an_end_that_does_not_rest_is_told():

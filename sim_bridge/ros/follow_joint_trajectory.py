@@ -14,7 +14,8 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.deferred_action import DeferredActionServer
 from sim_bridge.ros.messages import pack_stamp, unpack_stamp
-from sim_bridge.ros.trajectories import Order, seconds
+from sim_bridge.ros.trajectories import Order
+from sim_bridge.ros.trajectory_message import seconds
 from sim_bridge.trajectory_run import CANCELED, GOAL_VIOLATED, PATH_VIOLATED, REACHED, Tolerances
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ from typing import Any, TYPE_CHECKING
 
 import numpy as np
 from rclpy.logging import get_logger
-from trajectory_msgs.msg import JointTrajectory
 
 from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.arrivals import InputNote, Message
-from sim_bridge.ros.cdr import deserialize
+from sim_bridge.ros.trajectory_message import from_bytes, from_message, TrajectoryMessage
 from sim_bridge.trajectory import Trajectory
 from sim_bridge.trajectory_follower import TrajectoryFollower
 from sim_bridge.trajectory_run import GOAL_VIOLATED, PATH_VIOLATED, Run, Tolerances
@@ -113,9 +112,9 @@ class Trajectories:
         self, controller: TrajectoryController, data: bytes, source: Message
     ) -> None:
         """Follow a serialized JointTrajectory; raises a SimBridgeError where it is malformed."""
-        message = deserialize(data, JointTrajectory)
+        message = from_bytes(data)
         try:
-            self.follow(self.read(controller, message), source)
+            self.follow(self._order(controller, message), source)
         except SimBridgeError:
             self.reject()
             raise
@@ -134,7 +133,13 @@ class Trajectories:
         tolerances: of the controller's joints; None for its own. Raises InvalidValueError or
         UnknownNameError.
         """
-        trajectory = read_trajectory(message)
+        return self._order(controller, from_message(message), tolerances)
+
+    def _order(
+        self, controller: TrajectoryController, message: TrajectoryMessage,
+        tolerances: Tolerances | None = None,
+    ) -> Order:
+        trajectory = message.trajectory()
         place = f'trajectory controller {controller.name!r} of robot {self._robot.name!r}'
         for joint in trajectory.joints:
             if joint not in controller.joints:
@@ -146,8 +151,7 @@ class Trajectories:
                 place)
         if not controller.allows_moving_end:
             trajectory.check_end()
-        stamp = message.header.stamp
-        start_ns, now_ns = stamp.sec * 1_000_000_000 + stamp.nanosec, self._now()
+        start_ns, now_ns = message.stamp_ns, self._now()
         if start_ns and start_ns + int(trajectory.times_ns[-1]) < now_ns:
             raise InvalidValueError(
                 'end of trajectory', start_ns * 1e-9 + trajectory.duration,
@@ -209,27 +213,6 @@ class Trajectories:
         return InputNote(kind, {'robot': self._robot.name, **values})
 
 
-def read_trajectory(message: Any) -> Trajectory:
-    """Give what a trajectory_msgs/JointTrajectory says; raises InvalidValueError."""
-    points = message.points
-    for number, point in enumerate(points):
-        if len(point.effort):
-            raise InvalidValueError(
-                'effort of trajectory', list(point.effort),
-                'none; efforts are taken on joint_commands, beside what motors give',
-                f'point {number}')
-    return Trajectory(
-        message.joint_names,
-        [seconds(point.time_from_start) for point in points],
-        *([getattr(point, name) for point in points]
-          for name in ('positions', 'velocities', 'accelerations')))
-
-
-def seconds(duration: Any) -> float:
-    """Give a builtin_interfaces/Duration in s."""
-    return duration.sec + duration.nanosec * 1e-9
-
-
 def select(tolerances: Tolerances, joints: Sequence[str], names: Iterable[str]) -> Tolerances:
     """Give the tolerances of some joints out of those of others."""
     columns = [joints.index(name) for name in names]
@@ -263,4 +246,5 @@ def from_values(values: Mapping[str, Any]) -> Order:
 
 def _rows(table: np.ndarray) -> list[list[float] | None]:
     """Give rows, None for those that say nothing."""
-    return [None if np.isnan(row).any() else row.tolist() for row in table]
+    are_empty = np.isnan(table).any(axis=1).tolist()
+    return [None if empty else row for empty, row in zip(are_empty, table.tolist(), strict=True)]

@@ -6,7 +6,9 @@ turn into a limit of 20 times real time before anything is simulated; and what i
 cannot take back, as it must when a disk is full. Here a message costs 1.5 us, and every chunk is
 followed by the summary that ends a file. The next chunk takes the summary's place. So a reader
 finds a complete file whenever the writer is killed, but for the moment of a write; and what was
-written in full before a write that failed is still there after it.
+written in full before a write that failed is still there after it. The summary grows by an entry
+with every chunk; so that it does not come to cost more than the messages, whoever writes for long
+is to write larger chunks, by `summary_size`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,13 @@ _AFTER_LENGTH = MESSAGE_HEAD.itemsize - RECORD.size
 # a message to write: channel, number, time [ns], content
 Entry = tuple[int, int, int, bytes]
 
+# How many messages are put together at once: that keeps the interpreter, and with it the physics
+# thread, from anything else.
+_PORTION = 1000
+
+# how many pieces Linux writes at once
+_MOST_PIECES = 1024
+
 
 class McapFile:
     """
@@ -58,6 +67,8 @@ class McapFile:
         self._chunk_count = self._metadata_count = 0
         self.counts: list[int] = []
         self.first_ns = self.last_ns = 0
+        self.summary_size = 0
+        """How many bytes follow the data, and are written anew with every chunk."""
         try:
             self._write([MAGIC, _record(HEADER, _text('ros2') + _text(library))])
         except OSError:
@@ -90,26 +101,20 @@ class McapFile:
         """Write messages, in order, and make the file whole again."""
         if not entries:
             return
-        *columns, datas = zip(*entries, strict=True)
-        channels, numbers, times = (np.array(column, np.uint64) for column in columns)
-        lengths = np.fromiter(map(len, datas), np.uint64, len(datas))
-        heads = np.empty(len(entries), MESSAGE_HEAD)
-        heads['opcode'], heads['length'] = MESSAGE, lengths + np.uint64(_AFTER_LENGTH)
-        heads['channel'], heads['number'] = channels, numbers
-        heads['log'] = heads['publish'] = times
-        pieces = [self._pending] * (2 * len(entries) + 1)
-        # bytes, one for each
-        pieces[1::2] = heads.view(f'V{heads.itemsize}').tolist()
-        pieces[2::2] = datas
-        content = b''.join(pieces)
-        sizes = lengths + np.uint64(heads.itemsize)
+        portions = [
+            _packed(entries[start : start + _PORTION])
+            for start in range(0, len(entries), _PORTION)]
+        contents = [self._pending, *(content for content, *_ in portions)]
+        channels, times, sizes = (
+            np.concatenate(columns) for columns in list(zip(*portions, strict=True))[1:])
         offsets = np.uint64(len(self._pending)) + np.cumsum(sizes, dtype=np.uint64) - sizes
+        size = sum(map(len, contents))
 
         first, last = int(times.min()), int(times.max())
         head = b''.join((
-            struct.pack('<QQQI', first, last, len(content), zlib.crc32(content)),
-            _text(''), struct.pack('<Q', len(content))))
-        record = [RECORD.pack(CHUNK, len(head) + len(content)), head, content]
+            struct.pack('<QQQI', first, last, size, _checksum(contents)),
+            _text(''), struct.pack('<Q', size)))
+        record = [RECORD.pack(CHUNK, len(head) + size), head, *contents]
         length = sum(map(len, record))
         indexes, places = [], []
         at = self._end + length
@@ -125,7 +130,7 @@ class McapFile:
         chunk_index = _record(CHUNK_INDEX, b''.join((
             struct.pack('<QQQQI', first, last, self._end, length, len(listing)), listing,
             struct.pack('<Q', at - self._end - length), _text(''),
-            struct.pack('<QQ', len(content), len(content)))))
+            struct.pack('<QQ', size, size))))
 
         before = list(self.counts), self.first_ns, self.last_ns, self._chunk_count
         for channel, count in zip(*np.unique(channels, return_counts=True), strict=True):
@@ -175,7 +180,8 @@ class McapFile:
     def _write(self, pieces: list[bytes]) -> None:
         """Append what belongs together, and a summary; on OSError leave neither."""
         end = self._end + sum(map(len, pieces))
-        pieces.append(self._summary(end))
+        summary = self._summary(end)
+        pieces += summary
         try:
             # without a summary a file is one that was cut off, which readers know how to take;
             # one that is overwritten midway would be taken for whole
@@ -185,14 +191,14 @@ class McapFile:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
             raise
-        self._end = end
+        self._end, self.summary_size = end, sum(map(len, summary))
 
     def _mend(self) -> None:
         """Put the summary back after a write that failed: there was room for it before."""
         with contextlib.suppress(OSError):
-            _write_all(self._descriptor, [self._summary(self._end)], self._end)
+            _write_all(self._descriptor, self._summary(self._end), self._end)
 
-    def _summary(self, start: int) -> bytes:
+    def _summary(self, start: int) -> list[bytes | bytearray]:
         """Give all that follows the data, of which `start` is the end."""
         data_end = _record(DATA_END, struct.pack('<I', 0))
         start += len(data_end)
@@ -209,25 +215,47 @@ class McapFile:
             counts)))
         groups = {
             SCHEMA: schemas, CHANNEL: b''.join(self._channels), STATISTICS: statistics,
-            CHUNK_INDEX: bytes(self._chunk_indexes),
-            METADATA_INDEX: bytes(self._metadata_indexes)}
+            # nearly all of it in the end, and therefore not copied
+            CHUNK_INDEX: self._chunk_indexes, METADATA_INDEX: self._metadata_indexes}
         at, offsets = start, []
         for opcode, group in groups.items():
             if group:
                 offsets.append(_record(
                     SUMMARY_OFFSET, struct.pack('<BQQ', opcode, at, len(group))))
             at += len(group)
-        body = b''.join((*groups.values(), *offsets))
         footer = RECORD.pack(FOOTER, 20) + struct.pack('<QQ', start, at)
-        checksum = zlib.crc32(footer, zlib.crc32(body))
-        return b''.join((data_end, body, footer, struct.pack('<I', checksum), MAGIC))
+        body = [*groups.values(), *offsets, footer]
+        return [data_end, *body, struct.pack('<I', _checksum(body)), MAGIC]
 
 
-def _write_all(descriptor: int, pieces: list[bytes], place: int) -> None:
+def _packed(entries: Sequence[Entry]) -> tuple[bytes, np.ndarray, np.ndarray, np.ndarray]:
+    """Give the records of messages; and of each the channel, the time and the size."""
+    *columns, datas = zip(*entries, strict=True)
+    channels, numbers, times = (np.array(column, np.uint64) for column in columns)
+    lengths = np.fromiter(map(len, datas), np.uint64, len(datas))
+    heads = np.empty(len(entries), MESSAGE_HEAD)
+    heads['opcode'], heads['length'] = MESSAGE, lengths + np.uint64(_AFTER_LENGTH)
+    heads['channel'], heads['number'] = channels, numbers
+    heads['log'] = heads['publish'] = times
+    pieces = [b''] * (2 * len(entries))
+    # bytes, one for each
+    pieces[::2] = heads.view(f'V{heads.itemsize}').tolist()
+    pieces[1::2] = datas
+    return b''.join(pieces), channels, times, lengths + np.uint64(heads.itemsize)
+
+
+def _checksum(pieces: Sequence[bytes | bytearray]) -> int:
+    checksum = 0
+    for piece in pieces:
+        checksum = zlib.crc32(piece, checksum)
+    return checksum
+
+
+def _write_all(descriptor: int, pieces: list[bytes | bytearray], place: int) -> None:
     """Write at a place; raises OSError also where a part was written before space ran out."""
     left = sum(map(len, pieces))
     while left:
-        written = os.pwritev(descriptor, pieces, place)
+        written = os.pwritev(descriptor, pieces[:_MOST_PIECES], place)
         left, place = left - written, place + written
         if left:
             pieces = [memoryview(b''.join(pieces))[written:]]

@@ -70,9 +70,12 @@ class OfflineRun:
                 progress(self._ticks * self._tick_ns * 1e-9)
         finally:
             self.recording.close()
-        if self.recorder.error is not None:
-            raise RecordingError(
-                self.recorder.folder, self.recorder.error.reason, self.recorder.message_count)
+        error = self.recorder.error
+        if error is not None and error.messages is not None:
+            # more may have been written since
+            error = RecordingError(error.bag, error.reason, self.recorder.message_count)
+        if error is not None:
+            raise error
         return self.simulator.world.state_hash()
 
     def _feed(self) -> None:

@@ -2,8 +2,10 @@
 The thread that writes a bag, and the queue before it.
 
 Whoever publishes only appends to a queue. The thread takes from it, writes a chunk every half
-second, or sooner where much comes, and keeps `metadata.yaml` true. Nothing is dropped in silence:
-where the disk cannot keep up, or is full, recording ends with all that came before, and says so.
+second, later every few seconds, or sooner where much comes, and keeps `metadata.yaml` true. Once
+the bag is made it alone touches the disk, which may stand still for as long as it likes. Nothing
+is dropped in silence: where the disk cannot keep up, is full, or is stuck at the end, recording
+ends with all that came before, and says so.
 """
 
 from __future__ import annotations
@@ -26,16 +28,36 @@ from sim_bridge.version import __version__
 # how often the thread looks at the queue [s]
 _POLL_S = 0.02
 
-# How old messages get before they are in the file [s], and how many wait for that. The first
-# chunks are smaller, so that there soon is a bag that names all topics.
-_CHUNK_S = 0.5
-_CHUNK_BYTES = 4 << 20
+# How old messages get before they are in the file [s], and how many wait for that: the least, and
+# the most, in a long recording (see `chunk_limits`). The first chunks are smaller, so that there
+# soon is a bag that names all topics.
+_CHUNK_S = 0.5, 4.0
+_CHUNK_BYTES = 4 << 20, 16 << 20
 _FIRST_CHUNK = 1 / 16
+# how much of summaries is written [bytes/s], where that lets messages get no older than they may
+_SUMMARY_RATE = 2 << 20
 # how many are taken from the queue at once
 _BATCH = 1000
 
 # half a minute of an arm at 1 kHz
 _QUEUE_BYTES = 64 << 20
+
+# how long those who end a recording wait for the disk [s]
+_CLOSE_S = 10.0
+
+
+def chunk_limits(summary_size: int) -> tuple[float, int]:
+    """
+    Give for how long messages are gathered for a chunk [s], and how many bytes of them.
+
+    summary_size: how many bytes have to be written with every chunk beside it, an entry of a
+    hundred bytes or two for every chunk before. At a constant period what is written for them
+    would grow with the square of the recording's length.
+    """
+    (least_s, most_s), (least, most) = _CHUNK_S, _CHUNK_BYTES
+    return (
+        min(max(least_s, summary_size / _SUMMARY_RATE), most_s),
+        min(max(least, summary_size), most))
 
 
 def free_folder(folder: Path) -> Path:
@@ -59,6 +81,7 @@ class Recorder:
         *,
         waits: bool = False,
         queue_bytes: int = _QUEUE_BYTES,
+        close_s: float = _CLOSE_S,
         on_error: Callable[[RecordingError], None] = lambda error: None,
     ) -> None:
         """
@@ -66,17 +89,23 @@ class Recorder:
 
         folder: of the bag, which must not exist. waits: let `write` wait while the queue is full,
         for those whose time costs nothing; otherwise that ends the recording. queue_bytes: room of
-        the queue. on_error: called on the thread with what ends the recording. Raises
-        RecordingError where the bag cannot be made.
+        the queue. close_s: how long `close` waits for the disk [s]. on_error: called on the thread
+        with what ends the recording. Raises RecordingError where the bag cannot be made.
         """
         self.folder = folder
         self.error: RecordingError | None = None
         self._waits, self._queue_bytes, self._on_error = waits, queue_bytes, on_error
+        self._close_s = close_s
         self._topics: list[Topic] = []
         self._queue: deque[Entry] = deque()
         # counted apart by who appends and who takes, so that nothing has to be locked
         self._appended = self._taken = 0
-        self._lock = threading.Lock()
+        self._appended_count = self._written_count = 0
+        # Topics that the thread has to add to the file, with their definitions. They are noted
+        # before their first messages are, and so are found by who has taken those.
+        self._new_topics: deque[tuple[Topic, str]] = deque()
+        self._topic_count = 0
+        self._lock = threading.Lock()  # of these two, and never held while the disk is waited for
         self._share = _FIRST_CHUNK
         self._is_ending = False
         try:
@@ -100,7 +129,7 @@ class Recorder:
     @property
     def message_count(self) -> int:
         """How many messages are in the file."""
-        return self._file.message_count
+        return self._written_count
 
     @property
     def byte_count(self) -> int:
@@ -116,10 +145,9 @@ class Recorder:
         """Announce a topic; give the number that messages are written under."""
         definition = full_definition(topic.type_name)
         with self._lock:
-            self._topics.append(topic)
-            return self._file.add_channel(
-                topic.name, topic.type_name, definition,
-                {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash})
+            self._new_topics.append((topic, definition))
+            self._topic_count += 1
+            return self._topic_count
 
     def write(self, channel: int, number: int, time_ns: int, data: bytes) -> None:
         """
@@ -133,16 +161,33 @@ class Recorder:
         if not self._is_ending:
             self._queue.append((channel, number, time_ns, data))
             self._appended += MESSAGE_HEAD.itemsize + len(data)
+            self._appended_count += 1
 
     def discard(self) -> None:
-        """End and delete the bag, which was made for nothing."""
+        """End and delete the bag, which was made for nothing; a stuck disk keeps it."""
         self.close()
-        shutil.rmtree(self.folder)
+        if not self._thread.is_alive():
+            shutil.rmtree(self.folder)
 
     def close(self) -> None:
-        """Write what is left and end the file. What went wrong is in `error`."""
+        """
+        Write what is left and end the file. What went wrong is in `error`.
+
+        Waits for `close_s`; where `write` waits for the disk, for as long as the disk takes
+        anything within that time. What is left then is written if the disk awakes in time.
+        """
         self._is_ending = True
-        self._thread.join()
+        self._thread.join(self._close_s)
+        taken = -1
+        while self._waits and self._thread.is_alive() and self._taken != taken:
+            taken = self._taken
+            self._thread.join(self._close_s)
+        if self._thread.is_alive():
+            self.error = RecordingError(
+                self.folder, f'the disk has not taken all within {self._close_s:g} s: '
+                f'{self._appended_count - self._written_count} messages are lost, unless it does '
+                'before the process ends')
+            self._on_error(self.error)
 
     def _wait_or_fail(self) -> None:
         """Do what is to be done while the queue is full."""
@@ -169,9 +214,10 @@ class Recorder:
         """Gather what comes for a while and write it; tell whether there may be more."""
         entries: list[Entry] = []
         size = 0
-        end = time.monotonic() + self._share * _CHUNK_S
+        period, most = (self._share * each for each in chunk_limits(self._file.summary_size))
+        end = time.monotonic() + period
         may_be_more = True
-        while size < self._share * _CHUNK_BYTES:
+        while size < most:
             # what came before this was set is in the queue
             is_ending = self._is_ending
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), _BATCH))]
@@ -182,22 +228,35 @@ class Recorder:
                 time.sleep(_POLL_S)
             entries += batch
             size += sum(MESSAGE_HEAD.itemsize + len(entry[3]) for entry in batch)
-        with self._lock:
-            try:
-                self._file.add_chunk(entries)
-            except OSError:
-                self._save_some(entries)
-                raise
+        self._add_topics()
+        try:
+            self._add(entries)
+        except OSError:
+            self._save_some(entries)
+            raise
         self._taken += size
         self._share = min(1.0, 2.0 * self._share)
         return may_be_more
+
+    def _add_topics(self) -> None:
+        """Announce what topics have come to the file, which numbers them as `add_topic` did."""
+        while self._new_topics:
+            topic, definition = self._new_topics.popleft()
+            self._topics.append(topic)
+            self._file.add_channel(
+                topic.name, topic.type_name, definition,
+                {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash})
+
+    def _add(self, entries: list[Entry]) -> None:
+        self._file.add_chunk(entries)
+        self._written_count += len(entries)
 
     def _save_some(self, entries: list[Entry]) -> None:
         """Write as many of the first messages as there is room for."""
         count = len(entries) // 2
         while count:
             try:
-                self._file.add_chunk(entries[:count])
+                self._add(entries[:count])
             except OSError:
                 pass
             else:
@@ -205,9 +264,7 @@ class Recorder:
             count = min(count // 2, len(entries))
 
     def _write_metadata(self) -> None:
-        with self._lock:
-            information = self._information()
-        metadata.write(self.folder, information)
+        metadata.write(self.folder, self._information())
 
     def _information(self) -> str:
         file = self._file
@@ -216,6 +273,6 @@ class Recorder:
 
     def _fail(self, reason: str) -> None:
         if self.error is None:
-            self.error = RecordingError(self.folder, reason, self._file.message_count)
+            self.error = RecordingError(self.folder, reason, self.message_count)
             self._is_ending = True
             self._on_error(self.error)
