@@ -282,6 +282,11 @@ class World(Population):
     # --- contact ---------------------------------------------------------------------------------
 
     @property
+    def contact_count(self) -> int:
+        """How many points touched in the last step, without reading them."""
+        return int(self.state.contact_size[0])
+
+    @property
     def contacts(self) -> Contacts:
         """What touched what in the last step."""
         return Contacts(self.state, self.geometries, self.time_step)
