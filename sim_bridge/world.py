@@ -167,10 +167,10 @@ class World(Population):
         self._handles.problem.solution.residual[:] = 0.0
         end = self.step_count + int(n)
         try:
+            sampling = self._sites.sampling
             while self.step_count < end:
-                stop = self._sites.sampling.next_stop(self.step_count, end)
-                self._advance(stop - self.step_count)
-                self._sample_devices()
+                self._advance(sampling.next_stop(self.step_count, end) - self.step_count)
+                sampling.sample(self.observed_sites, self._gravity, self.step_count)
         finally:
             if self._pushed:
                 self._state.wrench[:] = 0.0
@@ -428,8 +428,3 @@ class World(Population):
         self._converged = self._converged and status != stepper.NOT_CONVERGED
         if status == stepper.NOT_FINITE:
             raise SimulationError(describe_not_finite(self))
-
-    def _sample_devices(self) -> None:
-        sampling = self._sites.sampling
-        if sampling.is_due(self.step_count):
-            sampling.sample(self.observed_sites(), self._gravity, self.step_count)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -46,14 +46,19 @@ class Sampling:
                 stop = min(stop, group.next_stop(now, end))
         return stop
 
-    def is_due(self, step: int) -> bool:
-        """Tell whether any device is sampled after a step."""
-        return any(step % group.period == 0 for group in self._groups)
+    def sample(
+        self, observe: Callable[[], np.ndarray], gravity: np.ndarray, step: int
+    ) -> None:
+        """
+        Sample what is due after a step.
 
-    def sample(self, sites: np.ndarray, gravity: np.ndarray, step: int) -> None:
-        """Sample what is due; sites: (ns, 30) of `engine.observe`; gravity: (3,) [m/s²]."""
-        for group in self._groups:
-            if step % group.period == 0:
+        observe: gives (ns, 30) the sites of `engine.observe`, where anything is due. gravity: (3,)
+        [m/s²], world axes, which accelerometers feel.
+        """
+        due = [group for group in self._groups if step % group.period == 0]
+        if due:
+            sites = observe()
+            for group in due:
                 group.sample(sites, gravity, step)
 
     def warm_up(self, sites: np.ndarray, gravity: np.ndarray) -> None:
