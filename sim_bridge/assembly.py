@@ -25,6 +25,7 @@ from sim_bridge.engine.model import (
     velocity_count,
 )
 from sim_bridge.engine.state import BY_EFFORT, make_state, State
+from sim_bridge.sensors.sampling import Mounted, Sampling
 
 if TYPE_CHECKING:
     from sim_bridge.description.compile import Blueprint
@@ -62,13 +63,13 @@ class Sites(NamedTuple):
     """
     Frames whose motion is observed: links and devices of all robots.
 
-    body: (ns,). frame: (ns, 12) in the body's: rotation by rows, origin [m]. devices: each with
-    the number of its site.
+    body: (ns,). frame: (ns, 12) in the body's: rotation by rows, origin [m]. sampling: of the
+    devices.
     """
 
     body: np.ndarray
     frame: np.ndarray
-    devices: list[tuple[Device, int]]
+    sampling: Sampling
 
 
 def own_part(compiled: Model) -> Part:
@@ -294,15 +295,18 @@ def gather_sites(robots: Iterable[Robot]) -> Sites:
     devices = []
     for robot in robots:
         robot.first_site = len(frames)
+        site_of = {link.name: len(frames) + k for k, link in enumerate(robot.links)}
         for link in robot.links:
             place = link.placement
             bodies.append(robot.part.at.body + place.body)
             frames.append(np.concatenate([place.rotation.ravel(), place.position]))
         for device in robot.devices():
-            devices.append((device, len(frames)))
+            in_parent = device.description.frame == 'parent'
+            turned = site_of[device.link.parent.name] if in_parent else -1
+            devices.append(Mounted(device, len(frames), turned))
             bodies.append(robot.part.at.body + device.link.placement.body)
             frames.append(_device_frame(device))
-    return Sites(np.array(bodies, np.int64), np.array(frames).reshape(-1, 12), devices)
+    return Sites(np.array(bodies, np.int64), np.array(frames).reshape(-1, 12), Sampling(devices))
 
 
 def _device_frame(device: Device) -> np.ndarray:

@@ -29,4 +29,4 @@ def make_device(robot: Robot, sensor: SensorDescription) -> Device:
     """Make a robot's device for a sensor on one of its links."""
     world = robot.world
     return _DEVICES[sensor.kind](
-        sensor, robot.link(sensor.link), robot.name, world.seed, world.time_step, world.gravity)
+        sensor, robot.link(sensor.link), robot.name, world.seed, world.time_step)

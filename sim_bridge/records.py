@@ -40,8 +40,7 @@ class Momentum(NamedTuple):
     angular: np.ndarray
 
 
-@dataclass(frozen=True)
-class StepReport:
+class StepReport(NamedTuple):
     """
     How the last `step` call went; of several steps the worst.
 

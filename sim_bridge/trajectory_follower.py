@@ -116,7 +116,8 @@ class TrajectoryFollower:
         # where joints are to be, at the latest step: position, velocity, acceleration
         self._wanted = np.zeros((3, n))
         self._integral = np.zeros(n)
-        self._mine, self._others = np.zeros(n, bool), np.zeros(n, bool)
+        self._others = np.zeros(n, bool)
+        self._drive_these(np.zeros(n, bool))
         self._lent = np.zeros(n, bool)
         self._controls = np.array([''] * n, dtype=object)
         self.refresh()
@@ -124,12 +125,12 @@ class TrajectoryFollower:
     @property
     def is_active(self) -> bool:
         """Whether anything is followed or held, or will be."""
-        return bool(self._waiting) or bool(self._mine.any())
+        return bool(self._waiting) or self._drives_any
 
     @property
     def is_aside(self) -> bool:
         """Whether others command all joints: `give_way` has nothing to do."""
-        return bool(self._others.all()) and not self._mine.any()
+        return not self._drives_any and bool(self._others.all())
 
     @property
     def runs(self) -> list[Run]:
@@ -223,8 +224,8 @@ class TrajectoryFollower:
         ended, as all do that are followed now.
         """
         self._end_runs('a snapshot was restored')
-        self._mine, self._others, self._lent = (
-            saved.mine.copy(), saved.others.copy(), saved.lent.copy())
+        self._drive_these(saved.mine.copy())
+        self._others, self._lent = saved.others.copy(), saved.lent.copy()
         self._wanted, self._integral = saved.wanted.copy(), saved.integral.copy()
         for name, k in self._index.items():
             self._controls[k] = self._robot.joint(name).control
@@ -256,7 +257,7 @@ class TrajectoryFollower:
         tolerances, and which trajectories have been followed to their end.
         """
         self._begin_runs(time_ns)
-        if not self._mine.any():
+        if not self._drives_any:
             return
         robot = self._robot
         q, dq = robot.q, robot.dq
@@ -337,11 +338,14 @@ class TrajectoryFollower:
             if left.any():
                 self._runs.append(run.part(left))
 
+    def _drive_these(self, joints: np.ndarray) -> None:
+        self._mine, self._drives_any = joints, bool(joints.any())
+
     def _take(self, joints: np.ndarray) -> None:
         """Drive joints that it does not drive yet, and let them stay where they are."""
         joints = joints & ~self._mine
         if joints.any():
-            self._mine |= joints
+            self._drive_these(self._mine | joints)
             self._rest(np.flatnonzero(joints))
             # those of motors are somebody's beside the trajectory
             self._robot.set_commands(
@@ -357,7 +361,7 @@ class TrajectoryFollower:
 
     def _release(self, joints: np.ndarray) -> None:
         """Stop driving joints; what others left of their efforts ends too."""
-        self._mine &= ~joints
+        self._drive_these(self._mine & ~joints)
         for k in np.flatnonzero(joints & self._lent):
             self._robot.joint(self._robot.joint_names[k]).control = 'effort'
             self._controls[k], self._lent[k] = 'effort', False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import hashlib
-from typing import Any
 
 import numpy as np
 
@@ -168,12 +167,10 @@ class World(Population):
         self._handles.problem.solution.residual[:] = 0.0
         end = self.step_count + int(n)
         try:
-            if not self._sites.devices:
-                self._advance(end - self.step_count)
+            sampling = self._sites.sampling
             while self.step_count < end:
-                stops = [self._next_sample(device, end) for device, _ in self._sites.devices]
-                self._advance(min([end, *stops]) - self.step_count)
-                self._sample_devices()
+                self._advance(sampling.next_stop(self.step_count, end) - self.step_count)
+                sampling.sample(self.observed_sites, self._gravity, self.step_count)
         finally:
             if self._pushed:
                 self._state.wrench[:] = 0.0
@@ -185,7 +182,7 @@ class World(Population):
         stepper.step(self._table(), 0)
         if self.integrator == 'rk5':
             step_smoothly(self._table(), _TABLEAU, 0)
-        self.observed_sites()
+        self._sites.sampling.warm_up(self.observed_sites(), self._gravity)
         self.energy()
         self.momentum()
 
@@ -217,7 +214,7 @@ class World(Population):
             self.step_count = 0
         for crawler in (crawler for robot in self.robots.values() for crawler in robot.crawlers):
             crawler.speed = 0.0
-        for device, _ in self._sites.devices:
+        for device in self._sites.sampling.devices:
             device.reset(self.seed)
 
     # --- state -----------------------------------------------------------------------------------
@@ -225,7 +222,7 @@ class World(Population):
     def save(self) -> Snapshot:
         """Give a snapshot that `restore` goes back to, bit for bit."""
         self.settle_contact()
-        devices = [device.save() for device, _ in self._sites.devices]
+        devices = [device.save() for device in self._sites.sampling.devices]
         parameters = [array.copy() for array in self._parameters()]
         return Snapshot(self.step_count, self.census(), present_state(self._state), parameters,
                         devices, self.structure(), self.present_settings())
@@ -249,14 +246,15 @@ class World(Population):
             array[:] = saved
         self._pushed = bool(self._state.wrench.any())
         self._is_observed = False
-        for (device, _), saved in zip(self._sites.devices, snapshot.devices, strict=True):
+        for device, saved in zip(
+                self._sites.sampling.devices, snapshot.devices, strict=True):
             device.restore(saved)
 
     def state_hash(self) -> str:
         """Give a SHA-256 of everything that decides the future: equal hashes, equal futures."""
         self.settle_contact()
         digest = hashlib.sha256()
-        devices = [device.save() for device, _ in self._sites.devices]
+        devices = [device.save() for device in self._sites.sampling.devices]
         state = present_state(self._state)
         laws = self._surfaces.law[self._surfaces.pair]
         digest_into(
@@ -282,6 +280,11 @@ class World(Population):
         return Momentum(total[0, :3], total[0, 3:])
 
     # --- contact ---------------------------------------------------------------------------------
+
+    @property
+    def contact_count(self) -> int:
+        """How many points touched in the last step, without reading them."""
+        return int(self.state.contact_size[0])
 
     @property
     def contacts(self) -> Contacts:
@@ -425,23 +428,3 @@ class World(Population):
         self._converged = self._converged and status != stepper.NOT_CONVERGED
         if status == stepper.NOT_FINITE:
             raise SimulationError(describe_not_finite(self))
-
-    def _next_sample(self, device: Any, end: int) -> int:
-        """
-        Give the next step after which a device must be sampled.
-
-        Of a noiseless one the last sample before `end` is enough.
-        """
-        now = self.step_count
-        due = (now // device.period + 1) * device.period
-        return max(due, end // device.period * device.period) if device.is_silent else due
-
-    def _sample_devices(self) -> None:
-        if not self._sites.devices:
-            return
-        step = self.step_count
-        due = [pair for pair in self._sites.devices if step % pair[0].period == 0]
-        if due:
-            sites = self.observed_sites()
-            for device, site in due:
-                device.sample(sites[site], step)

@@ -283,7 +283,7 @@ def test_disabled_geometry_falls_through_until_it_is_enabled():
     ball.geometries[0].enabled = False
     world.step(300)
     assert fallen(ball, 0.6, 0.3)
-    assert len(world.contacts) == 0
+    assert len(world.contacts) == world.contact_count == 0
     ball.geometries[0].enabled = True
     world.step(200)
     assert ball.root_link.p[2] == pytest.approx(0.1, abs=1e-8)

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from sim_bridge import engine
+import sim_bridge
 
-ENGINE = Path(engine.__file__).parent
+PACKAGE = Path(sim_bridge.__file__).parent
 
 # parameters that carry many arrays: what a kernel may write into, and what never changes
 MUTABLE = {
@@ -137,32 +137,32 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
         yield 'has parameters after those it writes'
 
 
-def engine_kernels() -> list[Kernel]:
-    """Find all kernels of the engine."""
+def all_kernels() -> list[Kernel]:
+    """Find all kernels, those of the engine and of the sensors."""
     return [
-        kernel for path in sorted(ENGINE.rglob('*.py'))
-        for kernel in kernels_of(path.read_text(), path.relative_to(ENGINE).as_posix())
+        kernel for path in sorted(PACKAGE.rglob('*.py'))
+        for kernel in kernels_of(path.read_text(), path.relative_to(PACKAGE).as_posix())
     ]
 
 
 def test_every_kernel_keeps_the_contract():
     """Write what the signature says, all of it and nothing else; have a docstring."""
-    kernels = engine_kernels()
+    kernels = all_kernels()
     assert len(kernels) > 60
     assert not list(faults(kernels))
 
 
 def test_kernels_have_names_of_their_own():
     """Give no two kernels one name, or the contract could not be followed through calls."""
-    names = [kernel.name for kernel in engine_kernels()]
+    names = [kernel.name for kernel in all_kernels()]
     assert len(set(names)) == len(names)
 
 
 def test_files_of_kernels_import_mathematics_only():
     """Import in a file of kernels `math` and the engine itself."""
     wrong = []
-    for name in sorted({kernel.file for kernel in engine_kernels()}):
-        for node in ast.walk(ast.parse((ENGINE / name).read_text())):
+    for name in sorted({kernel.file for kernel in all_kernels()}):
+        for node in ast.walk(ast.parse((PACKAGE / name).read_text())):
             modules = []
             if isinstance(node, ast.ImportFrom):
                 modules = [node.module]

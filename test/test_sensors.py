@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pinocchio
 import pytest
 from robots import joint, link, pendulum, robot
 
@@ -269,6 +270,25 @@ def turntable():
     ))
     body.dq = [200.0]
     return world, body.device('imu')
+
+
+@pytest.mark.parametrize('half_turn', ['x', 'y', 'z', None])
+def test_orientation_of_any_rotation(half_turn):
+    """Give a quaternion near a half turn about each axis, and near none, to rounding."""
+    rng = np.random.default_rng(3)
+    world, body = load(robot(link('box', 1.0), imu('box')))
+    for _ in range(20):
+        quaternion = 0.1 * rng.standard_normal(4)
+        quaternion['xyz'.find(half_turn) if half_turn else 3] += 1.0
+        quaternion /= np.linalg.norm(quaternion)
+        body.set_base_pose((0, 0, 0), quaternion)
+        world.step()
+        sensor = body.device('imu')
+        expected = pinocchio.Quaternion(body.link('box').R.copy()).coeffs()
+        measured = sensor.orientation
+        close(measured, math.copysign(1.0, measured @ expected) * expected, 1e-15)
+        close(np.linalg.norm(measured), 1.0, 1e-15)
+        close(abs(measured @ quaternion), 1.0, 1e-12)
 
 
 def test_orientation_does_not_jump():

@@ -87,8 +87,8 @@ class ContactCloud:
         self._width_at = self._head.index(_WIDTH.pack(_WIDTH_MARK))
         self.points = _NO_POINTS
 
-    def fill(self, contacts: sb.Contacts) -> None:
-        """Take the points of a step."""
+    def fill(self, contacts: sb.Contacts | tuple[()]) -> None:
+        """Take the points of a step, if there are any."""
         if not len(contacts):
             self.points = _NO_POINTS
             return

@@ -230,10 +230,10 @@ def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
     def make(is_truth):
         message = WrenchMessage(prefix + device.frame_id)
         reading = device.truth if is_truth else device
+        force, torque = reading.f, reading.tau
 
         def fill() -> None:
-            message.force[:] = reading.f
-            message.torque[:] = reading.tau
+            message.force[:], message.torque[:] = force, torque
 
         return message, fill
 
@@ -250,14 +250,14 @@ def _imu_channel(imu: sb.ImuSensor, prefix: str) -> _Channel:
             _covariance(imu, 'angular_velocity', is_truth),
             _covariance(imu, 'linear_acceleration', is_truth),
         )
-        gyro = imu.gyro.truth if is_truth else imu.gyro
-        accelerometer = imu.accelerometer.truth if is_truth else imu.accelerometer
+        w = (imu.gyro.truth if is_truth else imu.gyro).w
+        dv = (imu.accelerometer.truth if is_truth else imu.accelerometer).dv
+        orientation = imu['orientation']
 
         def fill() -> None:
             if has_orientation:
-                message.orientation[:] = imu.orientation
-            message.angular_velocity[:] = gyro.w
-            message.linear_acceleration[:] = accelerometer.dv
+                message.orientation[:] = orientation
+            message.angular_velocity[:], message.linear_acceleration[:] = w, dv
 
         return message, fill
 
@@ -268,10 +268,10 @@ def _gyro_channel(gyro: sb.RateGyroSensor, prefix: str) -> _Channel:
     def make(is_truth):
         covariance = _covariance(gyro, 'angular_velocity', is_truth)
         message = ImuMessage(prefix + gyro.frame_id, None, covariance, None)
-        reading = gyro.truth if is_truth else gyro
+        w = (gyro.truth if is_truth else gyro).w
 
         def fill() -> None:
-            message.angular_velocity[:] = reading.w
+            message.angular_velocity[:] = w
 
         return message, fill
 
@@ -282,10 +282,10 @@ def _accel_channel(accelerometer: sb.AccelerationSensor, prefix: str) -> _Channe
     def make(is_truth):
         covariance = _covariance(accelerometer, 'linear_acceleration', is_truth)
         message = ImuMessage(prefix + accelerometer.frame_id, None, None, covariance)
-        reading = accelerometer.truth if is_truth else accelerometer
+        dv = (accelerometer.truth if is_truth else accelerometer).dv
 
         def fill() -> None:
-            message.linear_acceleration[:] = reading.dv
+            message.linear_acceleration[:] = dv
 
         return message, fill
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -28,10 +29,17 @@ class SolverSummary:
     penetration: float = 0.0
 
 
-# what a summary takes from reports: the greatest
-_GREATEST = tuple(
-    field.name for field in dataclasses.fields(SolverSummary) if field.name != 'unconverged'
-)
+# what a summary takes from reports: the greatest of all but the first
+_FIELDS = dataclasses.fields(SolverSummary)[1:]
+_values = attrgetter(*(field.name for field in _FIELDS))
+
+
+class _Tally:
+    """What a summary is made of."""
+
+    def __init__(self) -> None:
+        self.unconverged = 0
+        self.greatest = [field.default for field in _FIELDS]
 
 
 class SolverStatistics:
@@ -45,20 +53,17 @@ class SolverStatistics:
     def __init__(self) -> None:
         """Start counting."""
         self.unconverged = 0
-        self._summary = SolverSummary()
+        self._tally = _Tally()
 
     def record(self, report: StepReport) -> None:
         """Take account of a control step."""
-        summary = self._summary
+        tally = self._tally
         if not report.converged:
             self.unconverged += 1
-            summary.unconverged += 1
-        for name in _GREATEST:
-            value = getattr(report, name)
-            if value > getattr(summary, name):
-                setattr(summary, name, value)
+            tally.unconverged += 1
+        tally.greatest = list(map(max, tally.greatest, _values(report)))
 
     def take(self) -> SolverSummary:
         """Sum up what was recorded since the last call."""
-        summary, self._summary = self._summary, SolverSummary()
-        return summary
+        tally, self._tally = self._tally, _Tally()
+        return SolverSummary(tally.unconverged, *tally.greatest)

@@ -103,9 +103,13 @@ class WorldInterface:
         world, geometries, pool = self._world, self._world.geometries, self._pool
         pool.latch('contacts/geometries', String, geometry_table(geometries))
         cloud = ContactCloud()
+
+        def fill() -> None:
+            # most robots touch nothing most of the time
+            cloud.fill(world.contacts if world.contact_count else ())
+
         streams = [
-            pool.stream('contacts', PointCloud2, cloud, lambda: cloud.fill(world.contacts),
-                        rate_hz=rate_hz)]
+            pool.stream('contacts', PointCloud2, cloud, fill, rate_hz=rate_hz)]
         messages = topics.optional_messages('ros_gz_interfaces')
         if messages is not None:
             gazebo = GazeboContacts(messages, geometries)

@@ -1,21 +1,20 @@
 """
 Force sensors, rate gyros, accelerometers and IMUs.
 
-A device is a frame fixed to a body (a site of `engine.observe`) plus a noise model. It is sampled
-after those steps whose number is a multiple of its period, and keeps both what it measured and the
-truth of that instant.
+A device is a frame fixed to a body (a site of `engine.observe`) plus a noise model. What it
+measures is computed for all devices together (`readings`); it is sampled after those steps whose
+number is a multiple of its period (`sampling`), and keeps both what it measured and the truth of
+that instant.
 """
 
 from __future__ import annotations
 
-import abc
 from typing import Any, ClassVar, NoReturn, Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.rotation import quaternion_from_matrix
-from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
 from sim_bridge.errors import StateError
+from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
 
 if TYPE_CHECKING:
@@ -33,10 +32,6 @@ class Link(Protocol):
     name: str
     parent: Link | None
 
-    @property
-    def R(self) -> np.ndarray:
-        """(3, 3) rotation of its frame in the world."""
-
 
 class _Retired(dict[str, np.ndarray]):
     """The values of a device whose robot was removed: there are none."""
@@ -52,9 +47,10 @@ class _Retired(dict[str, np.ndarray]):
 class Reading:
     """The values of one sample: a (3,) array for each quantity, nan before the first."""
 
-    def __init__(self, quantities: tuple[str, ...]):
-        """Make room for the quantities."""
-        self._values = {quantity: np.full(3, np.nan) for quantity in quantities}
+    def __init__(self, quantities: tuple[str, ...], values: np.ndarray):
+        """Keep the quantities in an array, one after the other."""
+        self._values = {
+            quantity: values[3 * k : 3 * k + 3] for k, quantity in enumerate(quantities)}
 
     def retire(self, reason: str) -> None:
         """Have no values any more: whoever asks for them gets a StateError with this reason."""
@@ -85,7 +81,7 @@ class Reading:
         return self._values['linear_acceleration']
 
 
-class Device(Reading, abc.ABC):
+class Device(Reading):
     """
     What all devices share.
 
@@ -95,6 +91,10 @@ class Device(Reading, abc.ABC):
     """
 
     quantities: ClassVar[tuple[str, ...]] = ()
+    kind: ClassVar[int]
+    """What it measures, as `readings` numbers it."""
+    columns: ClassVar[slice]
+    """Where `take_readings` writes that."""
 
     def __init__(
         self,
@@ -103,22 +103,24 @@ class Device(Reading, abc.ABC):
         robot_name: str,
         seed: int,
         time_step: float,
-        gravity: np.ndarray,
+        sample: np.ndarray | None = None,
     ):
         """
         Set the device up.
 
-        The world's seed and the names decide its noise. gravity: (3,) [m/s²], world axes, which
-        accelerometers feel.
+        The world's seed and the names decide its noise. sample: (2, n) memory of what it measures
+        and of the truth; None for memory of its own.
         """
-        super().__init__(self.quantities)
+        if sample is None:
+            sample = np.full((2, self.columns.stop - self.columns.start), np.nan)
+        self._sample = sample
+        super().__init__(self.quantities, sample[0])
         self.description = description
         self.name = description.name
         self.link = link
-        self.truth = Reading(self.quantities)
+        self.truth = Reading(self.quantities, sample[1])
         self.sample_step = _UNSAMPLED
         self.time_step = time_step
-        self.gravity = gravity
         self.period = 1
         if description.update_rate > 0:
             self.period = max(1, round(1.0 / (description.update_rate * time_step)))
@@ -127,7 +129,10 @@ class Device(Reading, abc.ABC):
                             names=(robot_name, self.name), sample_rate=self.update_rate)
             for quantity in self.quantities
         }
-        self.is_silent = all(noise.is_silent for noise in self._noise.values())
+        self._noisy = [
+            (noise, self.truth[quantity], self[quantity])
+            for quantity, noise in self._noise.items() if not noise.is_silent]
+        self.is_silent = not self._noisy
 
     def retire(self, reason: str) -> None:
         """Have no values any more, nor any truth."""
@@ -154,28 +159,24 @@ class Device(Reading, abc.ABC):
         """Give the (3,) stddev of the white noise of a quantity, in its unit."""
         return self._noise[quantity].stddev
 
-    def sample(self, site: np.ndarray, step: int) -> None:
-        """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
-        self.measure(site)
-        if self.is_silent:
-            # the usual case, a thousand times a second and device
-            for quantity in self.quantities:
-                self[quantity][:] = self.truth[quantity]
-        else:
-            self._apply_noise(step)
+    @property
+    def sign(self) -> float:
+        """The sign of what it measures."""
+        return 1.0
+
+    def sample(self, values: np.ndarray, step: int) -> None:
+        """Take the values that `take_readings` wrote as the sample of world step `step`."""
+        self._sample[:] = values
+        self.finish(step)
+
+    def finish(self, step: int) -> None:
+        """Add the noise to a sample of world step `step`, of which only the truth is there."""
+        if self._noisy:
+            is_first = self.sample_step == _UNSAMPLED
+            dt = 0.0 if is_first else (step - self.sample_step) * self.time_step
+            for noise, truth, measured in self._noisy:
+                noise.apply(truth, max(dt, 0.0), measured)
         self.sample_step = step
-
-    def _apply_noise(self, step: int) -> None:
-        dt = 0.0 if self.sample_step == _UNSAMPLED else (step - self.sample_step) * self.time_step
-        for quantity, noise in self._noise.items():
-            if noise.is_silent:
-                self[quantity][:] = self.truth[quantity]
-            else:
-                noise.apply(self.truth[quantity], max(dt, 0.0), self[quantity])
-
-    @abc.abstractmethod
-    def measure(self, site: np.ndarray) -> None:
-        """Write the truth of a site row."""
 
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
@@ -211,6 +212,7 @@ class ForceSensor(Device):
     """
 
     quantities = ('force', 'torque')
+    kind, columns = readings.FORCE, readings.FORCE_VALUES
 
     @property
     def frame_id(self) -> str:
@@ -219,25 +221,17 @@ class ForceSensor(Device):
             return super().frame_id
         return (self.link.parent if self.description.frame == 'parent' else self.link).name
 
-    def measure(self, site: np.ndarray) -> None:
-        """Write the truth of a site row."""
-        sign = -1.0 if self.description.measure_direction == 'parent_to_child' else 1.0
-        force, torque = site[SITE_FORCE : SITE_FORCE + 3], site[SITE_TORQUE : SITE_TORQUE + 3]
-        if self.description.frame == 'parent':
-            turn = self.link.parent.R.T @ site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
-            force, torque = turn @ force, turn @ torque
-        np.multiply(force, sign, out=self.truth.f)
-        np.multiply(torque, sign, out=self.truth.tau)
+    @property
+    def sign(self) -> float:
+        """The sign of what it measures, as SDF's measure_direction has it."""
+        return -1.0 if self.description.measure_direction == 'parent_to_child' else 1.0
 
 
 class RateGyroSensor(Device):
     """Angular velocity of the sensor frame against the inertial world, in the sensor frame."""
 
     quantities = ('angular_velocity',)
-
-    def measure(self, site: np.ndarray) -> None:
-        """Write the truth of a site row."""
-        np.dot(site[SITE_W : SITE_W + 3], _rotation(site), out=self.truth.w)
+    kind, columns = readings.GYRO, readings.GYRO_VALUES
 
 
 class AccelerationSensor(Device):
@@ -248,21 +242,21 @@ class AccelerationSensor(Device):
     """
 
     quantities = ('linear_acceleration',)
-
-    def measure(self, site: np.ndarray) -> None:
-        """Write the truth of a site row."""
-        np.dot(site[SITE_DV : SITE_DV + 3] - self.gravity, _rotation(site), out=self.truth.dv)
+    kind, columns = readings.ACCELEROMETER, readings.ACCELEROMETER_VALUES
 
 
 class ImuSensor(Device):
     """A rate gyro and an accelerometer in one place, and the orientation of both."""
 
+    kind, columns = readings.IMU, readings.IMU_VALUES
+
     def __init__(self, *arguments: Any):
         """Set the device up, with the arguments of any device."""
         super().__init__(*arguments)
-        self.gyro = RateGyroSensor(*arguments)
-        self.accelerometer = AccelerationSensor(*arguments)
-        self._values['orientation'] = np.full(4, np.nan)
+        sample = self._sample
+        self.gyro = RateGyroSensor(*arguments, sample[:, 4:7])
+        self.accelerometer = AccelerationSensor(*arguments, sample[:, 7:])
+        self._values['orientation'] = sample[0, :4]
         # the orientation's sign follows from the sample before, so none may be left out
         self.is_silent = False
 
@@ -295,19 +289,16 @@ class ImuSensor(Device):
         part = self.gyro if quantity in self.gyro.quantities else self.accelerometer
         return part.standard_deviations(quantity)
 
-    def measure(self, site: np.ndarray) -> None:
-        """Write the truth of a site row."""
-        quaternion = quaternion_from_matrix(_rotation(site))
+    def sample(self, values: np.ndarray, step: int) -> None:
+        """Take the values that `take_readings` wrote as the sample of world step `step`."""
+        orientation = values[:4]
         # before the first sample the product is nan, and the sign stays
-        is_opposite = self['orientation'] @ quaternion < 0.0
-        self['orientation'][:] = -quaternion if is_opposite else quaternion
-
-    def sample(self, site: np.ndarray, step: int) -> None:
-        """Take the (30,) site row of `engine.observe` as the sample of world step `step`."""
-        self.measure(site)
+        if self['orientation'] @ orientation < 0.0:
+            np.negative(orientation, out=orientation)
+        self._sample[:] = values
+        self.gyro.finish(step)
+        self.accelerometer.finish(step)
         self.sample_step = step
-        self.gyro.sample(site, step)
-        self.accelerometer.sample(site, step)
 
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
@@ -330,7 +321,3 @@ class ImuSensor(Device):
         self['orientation'][:] = values['orientation']
         self.gyro.restore(values['gyro'])
         self.accelerometer.restore(values['accelerometer'])
-
-
-def _rotation(site: np.ndarray) -> np.ndarray:
-    return site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
