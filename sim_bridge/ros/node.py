@@ -18,7 +18,7 @@ from sim_bridge.ros.entities import Entities
 from sim_bridge.ros.executor_calls import ExecutorCalls
 from sim_bridge.ros.joint_controls import JointControls
 from sim_bridge.ros.loading import load_world
-from sim_bridge.ros.node_entities import NodeEntities
+from sim_bridge.ros.node_part import NodePart
 from sim_bridge.ros.pacer import Pacer
 from sim_bridge.ros.parameters import SimulatorParameters
 from sim_bridge.ros.services import Services
@@ -45,7 +45,7 @@ class SimBridge:
         is no good.
         """
         self._node = node
-        self._made = NodeEntities(node)
+        self._made = NodePart(node)
         self.pacer: Pacer | None = None
         self._controls: JointControls | None = None
         self._closing: list[Callable[[], None]] = []

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.ros.lockstep import Lockstep
 from sim_bridge.ros.messages import pack_stamp
-from sim_bridge.ros.node_entities import NodeEntities
+from sim_bridge.ros.node_part import NodePart
 from sim_bridge.ros.publishers import clock_stream, Rate
 from sim_bridge.ros.robot_interface import check_distinct, RobotInterface, STAMPED_TOPIC
 from sim_bridge.ros.sinks import ClosingSink
@@ -55,7 +55,7 @@ class Simulator:
         self._node: Node | None = None
         # what is opened on the sink, and on the node, for each robot
         self._outlets: dict[str, ClosingSink] = {}
-        self._entities: dict[str, NodeEntities] = {}
+        self._parts: dict[str, NodePart] = {}
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
@@ -312,14 +312,14 @@ class Simulator:
         return interface
 
     def _listen(self, interface: RobotInterface) -> None:
-        entities = self._entities[interface.robot.name] = NodeEntities(self._node)
-        with entities.collecting():
+        part = self._parts[interface.robot.name] = NodePart(self._node)
+        with part.collecting():
             interface.listen(self._node)
 
     def _close(self, name: str) -> None:
         self._outlets.pop(name).close()
-        if name in self._entities:
-            self._entities.pop(name).destroy()
+        if name in self._parts:
+            self._parts.pop(name).destroy()
 
     def _populate(self) -> None:
         """Take account of who is in the world now."""
