@@ -9,7 +9,7 @@ import sys
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from sim_bridge.errors import RecordingError, SimBridgeError
+from sim_bridge.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros import parameter_table, process, realtime
 from sim_bridge.ros.conductor import Conductor
 from sim_bridge.ros.deferred import DeferredServices
@@ -113,8 +113,13 @@ class SimBridge:
             lambda: self.parameters.reset_clock, is_active)
         # whoever subscribed before a request is to get what follows from it
         services = DeferredServices(node, self.pacer, simulator.refresh)
+        # whoever waits for an answer gets one while there is something to give it with
+        error = StateError('the simulation is being unloaded')
+        self._closing += [
+            lambda: services.close(error), lambda: simulator.dismiss(str(error))]
         Services(services, self.conductor, simulator, lambda: self.parameters)
-        offer_standard_services(node, services, self.conductor, entities, simulator)
+        offer_standard_services(
+            node, services, self.conductor, entities, simulator, calls)
         Diagnostics(node, self.pacer, simulator, parameters.diagnostics_rate)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)

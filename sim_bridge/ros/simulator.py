@@ -266,7 +266,7 @@ class Simulator:
         self._sink.begin(self.time_ns)
         gone = next((one for one in self.interfaces if one.robot.name == name), None)
         if gone is not None:
-            gone.retire()
+            gone.retire(f'robot {name!r} was removed')
         self.world.remove(name)
         if gone is not None:
             self.interfaces = [one for one in self.interfaces if one is not gone]
@@ -276,6 +276,11 @@ class Simulator:
             # nobody is to wait for who is gone
             self.lockstep.restart()
         return gone
+
+    def dismiss(self, words: str) -> None:
+        """End what all robots have under way; on the executor's thread, after the last step."""
+        for interface in self.interfaces:
+            interface.retire(words)
 
     def close(self) -> None:
         """Close the topics of the robots; what belongs to the world goes with the node."""
