@@ -157,7 +157,8 @@ def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start
         assert result(response) == NOT_FOUND
         assert 'pendulum, one, one_2' in response['result']['error_message']
     for filters, code in (
-        ({'filter': '('}, FAILED), ({'tags': {'tags': ['red']}}, 0),
+        ({'filter': '('}, FAILED), ({'filter': '(?:a+)+$'}, FAILED),
+        ({'tags': {'tags': ['red']}}, 0),
         ({'bounds': {'type': 3, 'points': []}}, FAILED),
     ):
         response = simulation('GetEntities', filters=filters)
@@ -165,6 +166,25 @@ def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start
         assert response['result']['error_message']
     count = len(simulation.states)
     graph.wait(lambda: len(simulation.states) > count + 10, 'further steps')
+
+
+def test_a_robot_that_is_refused_leaves_its_name_and_its_parameters_free(graph, start):
+    """Refuse a joint whose parameters another robot has; take it once that is gone."""
+    simulation = start()
+    text = (Path(__file__).parents[1] / 'urdf' / 'pendulum.urdf').read_text()
+    dotted = text.replace('"pivot"', '"y.pivot"')
+    assert result(simulation.spawn(text, name='first', entity_namespace='x/y')) == OK
+    refused = simulation.spawn(dotted, name='second', entity_namespace='x')
+    assert result(refused) == 105, refused
+    assert "'control.x.y.pivot' of another" in refused['result']['error_message']
+    assert simulation('GetEntities')['entities'] == ['pendulum', 'first']
+    assert graph.set_parameter('/sim_bridge', 'control.x.y.pivot', 'velocity').successful
+    assert result(simulation('DeleteEntity', entity='first')) == OK
+    spawned = simulation.spawn(dotted, name='second', entity_namespace='x')
+    assert result(spawned) == OK, spawned
+    names = graph.describe_parameters('/sim_bridge')
+    assert 'control.x.y.pivot' in names
+    assert not any('/x/y/' in name for name in names)
 
 
 @pytest.mark.parametrize('version', ['1.5', '2.1'])
