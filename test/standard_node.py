@@ -47,8 +47,7 @@ def serve() -> None:
             print('answer', json.dumps(to_plain(response)), flush=True)
             done.set()
 
-        handle = deferred.handling(kind, handler, refuse)
-        services.submit(lambda request=request, handle=handle: handle(request, answer))
+        services.take(kind, request, handler, refuse, answer)
         done.wait()
 
 

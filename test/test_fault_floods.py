@@ -159,8 +159,8 @@ WRONG_PARAMETERS = [
     (f'gains.{JOINT}.p', float('nan'), ['nan']),
     ('raet', 100.0, ['raet']),
 ]
-# of a value of another type, and of a name that nobody declared
-RCLPYS_WORDS = ('Wrong parameter type', 'Invalid access to undeclared parameter')
+# of a name that nobody declared
+RCLPYS_WORDS = 'Invalid access to undeclared parameter'
 
 
 def test_wrong_parameters_are_refused_while_it_runs(attack):
@@ -169,8 +169,8 @@ def test_wrong_parameters_are_refused_while_it_runs(attack):
     for name, value, words in WRONG_PARAMETERS:
         result = attack.graph.set_parameter('/sim_bridge', name, value)
         assert not result.successful, (name, value)
-        # rclpy refuses these before anybody is asked
-        is_rclpys = any(said in result.reason for said in RCLPYS_WORDS)
+        # rclpy refuses that before anybody is asked
+        is_rclpys = RCLPYS_WORDS in result.reason
         if not is_rclpys and not all(word in result.reason for word in (name, *words)):
             unexplained.append((name, value, result.reason))
     assert not unexplained

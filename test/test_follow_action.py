@@ -241,8 +241,13 @@ def test_goals_are_followed_and_their_ends_are_told(follow_action):
     made.tick()
     start(7, 1.0, 5.0)
     made.interfaces[0]._actions.append(action)
+    made.dismiss('the simulation is being unloaded')
+    assert ends[6] == ends[7] == ('abort', -1, 'the simulation is being unloaded')
+    start(8, 1.0, 5.0)
+    made.tick()
+    start(9, 1.0, 5.0)
     made.remove('double_pendulum')
-    assert ends[6] == ends[7] == ('abort', -1, "robot 'double_pendulum' was removed")
+    assert ends[8] == ends[9] == ('abort', -1, "robot 'double_pendulum' was removed")
 
 
 def test_trajectories_are_recorded_and_replayed(tmp_path):

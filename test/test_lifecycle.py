@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from bags import messages_on, read_bag
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
@@ -97,3 +99,30 @@ def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, chan
     code, output = end(process)
     assert code == 0, output
     assert "Did you mean 'pendulum'" in output
+
+
+@pytest.mark.parametrize('is_managed', [True, False])
+def test_whoever_waits_is_told_that_the_simulation_ends(graph, start_process, change, is_managed):
+    """Answer steps that are under way, and those that wait for them, before the services go."""
+    process = start_process(
+        '-m', 'sim_bridge', 'node', *(['--managed'] if is_managed else []), '--ros-args',
+        '-p', 'robot:=pendulum', '-p', 'paused:=true', '-p', 'step_count:=1000000')
+    states = graph.listen(JointState, '/joint_states')
+    if is_managed:
+        assert change(Transition.TRANSITION_CONFIGURE)
+        assert change(Transition.TRANSITION_ACTIVATE)
+    client = graph.node.create_client(Trigger, '/sim_bridge/step')
+    graph.wait(client.service_is_ready, 'the service')
+    waiting = [client.call_async(Trigger.Request()) for _ in range(2)]
+    graph.wait_for_next(states, 5)
+    if is_managed:
+        assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    else:
+        process.send_signal(signal.SIGINT)
+    graph.wait(lambda: all(future.done() for future in waiting), 'answers')
+    for future in waiting:
+        assert not future.result().success
+        assert future.result().message == 'the simulation is being unloaded'
+    code, output = end(process)
+    assert code == 0, output
+    assert 'Traceback' not in output

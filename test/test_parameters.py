@@ -213,6 +213,15 @@ def test_parameters_change_while_running_if_they_may(make_node):
     assert '1000.0' in reason
     assert not attempt('real_time_factor', float('nan'))[0]
     assert not attempt('rate', 100.0)[0]
+    for name, value, accepted in (
+        ('real_time_factor', 'fast', 'a finite number, at least 0.0'),
+        ('step_count', 2.5, 'a whole number, at least 1'),
+        ('reset_clock', 1, 'true or false'),
+        ('snapshot', None, 'a text'),
+    ):
+        is_set, reason = attempt(name, value)
+        assert not is_set
+        assert f"parameter '{name}' = {value!r}: expected {accepted}" in reason
     assert len(seen) == 2
     assert node.get_parameter('real_time_factor').value == 3.0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 from diagnostic_msgs.msg import DiagnosticArray
 import pytest
@@ -13,6 +14,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
+
+from sim_bridge.errors import StateError
+from sim_bridge.ros.deferred import DeferredServices
 
 pytest_plugins = ['node_fixtures']
 
@@ -205,3 +209,34 @@ def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
     refusal = call(graph, 'restore_snapshot')
     assert not refusal.success
     assert "Did you mean 'later'" in refusal.message
+
+
+def test_every_request_is_answered_once():
+    """Refuse what is not answered when the services close: not begun, under way, or in vain."""
+    queue, answers = [], []
+    node, pacer = SimpleNamespace(), SimpleNamespace(submit=queue.append)
+    services = DeferredServices(node, pacer, lambda: None)
+    late = []
+
+    def refuse(response, error) -> None:
+        response.success, response.message = False, str(error)
+
+    def take(handler) -> None:
+        services.take(Trigger, Trigger.Request(), handler, refuse, answers.append)
+
+    def answer_twice(request, response, answer) -> None:
+        answer(response)
+        raise StateError('too late')
+
+    take(lambda request, response, answer: late.append(answer))
+    take(answer_twice)
+    take(lambda request, response, answer: answer(response))
+    for serve in queue[:2]:
+        serve()
+    assert [answer.message for answer in answers] == ['']
+    services.close(StateError('unloaded'))
+    assert [answer.message for answer in answers] == ['', 'unloaded', 'unloaded']
+    queue[2]()
+    late[0](Trigger.Response())
+    services.close(StateError('unloaded'))
+    assert len(answers) == 3

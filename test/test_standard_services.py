@@ -157,7 +157,8 @@ def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start
         assert result(response) == NOT_FOUND
         assert 'pendulum, one, one_2' in response['result']['error_message']
     for filters, code in (
-        ({'filter': '('}, FAILED), ({'tags': {'tags': ['red']}}, 0),
+        ({'filter': '('}, FAILED), ({'filter': '(?:a+)+$'}, FAILED),
+        ({'tags': {'tags': ['red']}}, 0),
         ({'bounds': {'type': 3, 'points': []}}, FAILED),
     ):
         response = simulation('GetEntities', filters=filters)
@@ -165,6 +166,25 @@ def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start
         assert response['result']['error_message']
     count = len(simulation.states)
     graph.wait(lambda: len(simulation.states) > count + 10, 'further steps')
+
+
+def test_a_robot_that_is_refused_leaves_its_name_and_its_parameters_free(graph, start):
+    """Refuse a joint whose parameters another robot has; take it once that is gone."""
+    simulation = start()
+    text = (Path(__file__).parents[1] / 'urdf' / 'pendulum.urdf').read_text()
+    dotted = text.replace('"pivot"', '"y.pivot"')
+    assert result(simulation.spawn(text, name='first', entity_namespace='x/y')) == OK
+    refused = simulation.spawn(dotted, name='second', entity_namespace='x')
+    assert result(refused) == 105, refused
+    assert "'control.x.y.pivot' of another" in refused['result']['error_message']
+    assert simulation('GetEntities')['entities'] == ['pendulum', 'first']
+    assert graph.set_parameter('/sim_bridge', 'control.x.y.pivot', 'velocity').successful
+    assert result(simulation('DeleteEntity', entity='first')) == OK
+    spawned = simulation.spawn(dotted, name='second', entity_namespace='x')
+    assert result(spawned) == OK, spawned
+    names = graph.describe_parameters('/sim_bridge')
+    assert 'control.x.y.pivot' in names
+    assert not any('/x/y/' in name for name in names)
 
 
 @pytest.mark.parametrize('version', ['1.5', '2.1'])
@@ -286,18 +306,37 @@ class Goal:
         self.feedback.append((feedback.completed_steps, feedback.remaining_steps))
         self.is_cancel_requested = feedback.completed_steps == self.cancel_at
 
-    def execute(self, callback: Callable[[Goal], Any]) -> None:
-        self.result = callback(self).result
 
-    def __getattr__(self, end: str) -> Callable[[], None]:
-        assert end in ('succeed', 'abort', 'canceled')
-        return lambda: self.ends.append(end)
+class Server:
+    """The server of an action, without a graph."""
+
+    def __init__(self, node, kind, name, check, start, cancel) -> None:
+        self.start = start
+        made.append(self)
+
+    def finish(self, goal: Goal, end: str, result: Any) -> None:
+        goal.ends.append(end)
+        goal.result = result.result
+
+
+made: list[Server] = []
+
+
+def make_action(step: Callable[..., None], post: Callable[[Callable], None]) -> list[Callable]:
+    """Make the action of a conductor with this `step`; give what is called when it closes."""
+    kind = SimpleNamespace(
+        Feedback=message('Feedback', completed_steps=int, remaining_steps=int),
+        Result=message('Result', result=make_interfaces('2.1').msg.Result))
+    services = SimpleNamespace(submit=lambda function: function(), on_close=[])
+    stepping.SteppingAction(
+        None, kind, '~/simulate_steps', services, SimpleNamespace(step=step),
+        SimpleNamespace(post=post))
+    return services.on_close
 
 
 def test_the_action_tells_of_every_step_and_can_be_cancelled(monkeypatch):
     """Give feedback after each step and the result at the end, early where it is cancelled."""
-    servers: list[dict[str, Any]] = []
-    monkeypatch.setattr(stepping, 'ActionServer', lambda *given, **keys: servers.append(keys))
+    monkeypatch.setattr(stepping, 'DeferredActionServer', Server)
 
     def step(count, on_done, on_tick) -> None:
         if count == 13:
@@ -305,20 +344,36 @@ def test_the_action_tells_of_every_step_and_can_be_cancelled(monkeypatch):
         any(not on_tick(count - taken) for taken in range(1, count + 1))
         on_done(SimulationError('it blew up') if count == 7 else None)
 
-    kind = SimpleNamespace(
-        Feedback=message('Feedback', completed_steps=int, remaining_steps=int),
-        Result=message('Result', result=make_interfaces('2.1').msg.Result))
-    stepping.SteppingAction(
-        None, kind, '~/simulate_steps', lambda function: function(), SimpleNamespace(step=step))
+    make_action(step, lambda function: function())
     goals = [Goal(3), Goal(1000, cancel_at=2), Goal(7), Goal(13)]
     for goal in goals:
-        servers[0]['handle_accepted_callback'](goal)
+        made[-1].start(goal)
     assert [goal.ends for goal in goals] == [['succeed'], ['canceled'], ['abort'], ['abort']]
     assert [goal.result.result for goal in goals] == [OK, OK, FAILED, FAILED]
     assert goals[0].feedback == [(1, 2), (2, 1), (3, 0)]
     assert goals[1].feedback == [(1, 999), (2, 998)]
     assert 'blew up' in goals[2].result.error_message
     assert 'running' in goals[3].result.error_message
+
+
+def test_goals_end_when_the_simulation_is_unloaded(monkeypatch):
+    """Tell what became of steps that were taken, and why others are not."""
+    monkeypatch.setattr(stepping, 'DeferredActionServer', Server)
+    posted: list[Callable[[], None]] = []
+
+    def step(count, on_done, on_tick) -> None:
+        if count == 1:
+            on_done(None)
+
+    (close,) = make_action(step, posted.append)
+    goals = [Goal(1), Goal(2)]
+    for goal in goals:
+        made[-1].start(goal)
+    assert len(posted) == 1
+    assert not goals[0].ends
+    close(StateError('it is being unloaded'))
+    assert [goal.ends for goal in goals] == [['succeed'], ['abort']]
+    assert goals[1].result.error_message == 'it is being unloaded'
 
 
 def test_without_the_package_nothing_is_offered(graph, start_node):

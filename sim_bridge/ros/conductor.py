@@ -156,12 +156,12 @@ class Conductor:
         """Go back to a snapshot, bit for bit; raises UnknownNameError where there is none."""
         if name not in self._snapshots:
             raise UnknownNameError('snapshot', name, self._snapshots, 'the simulation')
-        simulator, before = self._simulator, self._simulator.time_ns
-        simulator.restore(
+        before = self._simulator.time_ns
+        self._simulator.restore(
             self._snapshots[name], self._reset_clock(),
             lambda: self._tell('restore', Scope.TIME | Scope.STATE, before, snapshot=name))
         self._is_stopped = False
-        self._calls.call(lambda: self._controls.read_back(simulator.interfaces))
+        self._calls.call(self._controls.read_back)
 
     # --- inside ----------------------------------------------------------------------------------
 

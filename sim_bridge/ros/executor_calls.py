@@ -38,18 +38,23 @@ class ExecutorCalls:
         Raises StateError where the node is closing. While nothing spins the node, this is the
         executor's thread.
         """
-        executor = self._node.executor
-        if executor is None:
-            return function()
         call = _Call(function)
-        # the EventsExecutor of Jazzy knows tasks, but no guard conditions
-        executor.create_task(lambda: None if self._is_closed else call.run())
+        self.post(call.run)
         while not call.is_done.wait(_PATIENCE_S):
             if self._is_closed:
                 raise StateError('the node is closing')
         if call.error is not None:
             raise call.error
         return call.result
+
+    def post(self, function: Callable[[], None]) -> None:
+        """Have a function called, and go on; where the node is closing it is not called."""
+        executor = self._node.executor
+        if executor is None:
+            function()
+        else:
+            # the EventsExecutor of Jazzy knows tasks, but no guard conditions
+            executor.create_task(lambda: None if self._is_closed else function())
 
     def close(self) -> None:
         """Serve nobody any more; who waits gets an error."""

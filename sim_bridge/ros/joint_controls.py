@@ -28,6 +28,9 @@ _DESCRIPTIONS = {
     _D: "Effort of 'servo' per error of velocity [N m s/rad or N s/m]",
 }
 
+# robots' axes by their names in parameters: with the commands of whom, and under which name there
+_Axes = dict[str, tuple['RobotCommands', str]]
+
 
 class JointControls:
     """
@@ -48,10 +51,11 @@ class JointControls:
         InvalidValueError for a bad value.
         """
         self._node = node
-        self._axes: dict[str, tuple[RobotCommands, str]] = {}
+        self._axes: _Axes = {}
         self._values: dict[str, Any] = {}
         for interface in interfaces:
-            self._take_in(interface)
+            self._axes |= self._own_axes(interface)
+        self._values |= _driven(self._axes)
         given = {
             **dict(_flattened('control', parameters.control)),
             **dict(_flattened('gains', parameters.gains))}
@@ -67,59 +71,76 @@ class JointControls:
             node.add_on_set_parameters_callback(self._set)
 
     def add(self, interface: RobotInterface) -> None:
-        """Declare the parameters of a robot that came later; on the executor's thread."""
-        self._declare(self._take_in(interface), self._values)
+        """
+        Declare the parameters of a robot that came later; on the executor's thread.
+
+        Raises InvalidValueError where another robot has one of that name, with nothing declared.
+        """
+        axes = self._own_axes(interface)
+        values = _driven(axes)
+        self._declare(axes, values)
+        self._axes |= axes
+        self._values |= values
 
     def remove(self, interface: RobotInterface) -> None:
         """Undeclare the parameters of a robot that is gone; on the executor's thread."""
         for key in [key for key, (of, _) in self._axes.items() if of is interface.commands]:
             del self._axes[key]
-            for kind in _DESCRIPTIONS:
-                self._node.undeclare_parameter(kind.format(key))
-                del self._values[kind.format(key)]
+            names = [kind.format(key) for kind in _DESCRIPTIONS]
+            self._undeclare(names)
+            for name in names:
+                del self._values[name]
 
-    def read_back(self, interfaces: Sequence[RobotInterface]) -> None:
+    def read_back(self) -> None:
         """
         Set the parameters to how the axes are driven, where that was changed otherwise.
 
         On the executor's thread, while the physics thread waits.
         """
-        before = dict(self._values)
-        for interface in interfaces:
-            self._take_in(interface)
-        now, self._values = self._values, before
+        now = _driven(self._axes)
         self._node.set_parameters([
-            Parameter(name, value=value) for name, value in now.items() if value != before[name]])
+            Parameter(name, value=value) for name, value in now.items()
+            if value != self._values[name]])
 
     def close(self) -> None:
         """Undeclare all parameters."""
         self._node.remove_on_set_parameters_callback(self._set)
-        for name in self._values:
-            self._node.undeclare_parameter(name)
+        self._undeclare(self._values)
 
-    def _take_in(self, interface: RobotInterface) -> list[str]:
-        """Note how the axes of a robot are driven; give their names in parameters."""
+    def _own_axes(self, interface: RobotInterface) -> _Axes:
+        """Give the axes of a robot by their names in parameters, which must be free."""
         commands, prefix = interface.commands, interface.prefix.replace('/', '.')
-        keys = []
-        for name, axis in commands.axes.items():
-            if axis.followed is None:
-                key = prefix + name
-                keys.append(key)
-                self._axes[key] = commands, name
-                self._values[_CONTROL.format(key)] = axis.control
-                self._values[_P.format(key)] = axis.kp
-                self._values[_D.format(key)] = axis.kd
-        return keys
+        axes = {
+            prefix + name: (commands, name)
+            for name, axis in commands.axes.items() if axis.followed is None}
+        for key in axes:
+            if key in self._axes:
+                raise InvalidValueError(
+                    'namespace', interface.namespace, 'one in which no joint has the parameter '
+                    f"{_CONTROL.format(key)!r} of another robot's", interface.robot.name)
+        return axes
 
     def _declare(self, keys: Iterable[str], values: Mapping[str, Any]) -> None:
-        for kind, description in _DESCRIPTIONS.items() if self._node is not None else ():
-            for key in keys:
-                # gains may be whole numbers
-                descriptor = ParameterDescriptor(
-                    description=description, dynamic_typing=kind != _CONTROL,
-                    additional_constraints=f'expected {_WORDS if kind == _CONTROL else _GAIN}')
-                name = kind.format(key)
-                self._node.declare_parameter(name, values[name], descriptor, ignore_override=True)
+        """Declare the parameters of axes, all or none."""
+        declared: list[str] = []
+        try:
+            for kind, description in _DESCRIPTIONS.items() if self._node is not None else ():
+                for key in keys:
+                    # gains may be whole numbers, and what else is set is to be refused by `_set`
+                    descriptor = ParameterDescriptor(
+                        description=description, dynamic_typing=True,
+                        additional_constraints=f'expected {_WORDS if kind == _CONTROL else _GAIN}')
+                    name = kind.format(key)
+                    self._node.declare_parameter(
+                        name, values[name], descriptor, ignore_override=True)
+                    declared.append(name)
+        except Exception:
+            self._undeclare(declared)
+            raise
+
+    def _undeclare(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._node.undeclare_parameter(name)
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
@@ -155,6 +176,16 @@ class JointControls:
                 control, p, d = now
                 commands.set_control(axis, control, float(p), float(d))
         self._values.update(values)
+
+
+def _driven(axes: _Axes) -> dict[str, Any]:
+    """Give the parameters of axes as these are driven now."""
+    values: dict[str, Any] = {}
+    for key, (commands, name) in axes.items():
+        axis = commands.axes[name]
+        values |= {
+            _CONTROL.format(key): axis.control, _P.format(key): axis.kp, _D.format(key): axis.kd}
+    return values
 
 
 def _flattened(block: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -9,7 +9,7 @@ import sys
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
-from sim_bridge.errors import RecordingError, SimBridgeError
+from sim_bridge.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros import parameter_table, process, realtime
 from sim_bridge.ros.conductor import Conductor
 from sim_bridge.ros.deferred import DeferredServices
@@ -18,7 +18,7 @@ from sim_bridge.ros.entities import Entities
 from sim_bridge.ros.executor_calls import ExecutorCalls
 from sim_bridge.ros.joint_controls import JointControls
 from sim_bridge.ros.loading import load_world
-from sim_bridge.ros.node_entities import NodeEntities
+from sim_bridge.ros.node_part import NodePart
 from sim_bridge.ros.pacer import Pacer
 from sim_bridge.ros.parameters import SimulatorParameters
 from sim_bridge.ros.polling import PollingNode
@@ -46,7 +46,7 @@ class SimBridge:
         is no good.
         """
         self._node = node
-        self._made = NodeEntities(node)
+        self._made = NodePart(node)
         self.pacer: Pacer | None = None
         self._controls: JointControls | None = None
         self._closing: list[Callable[[], None]] = []
@@ -115,8 +115,13 @@ class SimBridge:
             lambda: self.parameters.reset_clock, is_active)
         # whoever subscribed before a request is to get what follows from it
         services = DeferredServices(node, self.pacer, simulator.refresh)
+        # whoever waits for an answer gets one while there is something to give it with
+        error = StateError('the simulation is being unloaded')
+        self._closing += [
+            lambda: services.close(error), lambda: simulator.dismiss(str(error))]
         Services(services, self.conductor, simulator, lambda: self.parameters)
-        offer_standard_services(node, services, self.conductor, entities, simulator)
+        offer_standard_services(
+            node, services, self.conductor, entities, simulator, calls)
         Diagnostics(node, self.pacer, simulator, parameters.diagnostics_rate)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)

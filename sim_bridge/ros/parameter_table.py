@@ -245,8 +245,9 @@ def declare(
                 node.declare_parameter(member, value, descriptor, ignore_override=True)
         else:
             value, descriptor = spec.to_ros(getattr(values, name)), spec.descriptor
-            # rclpy takes an empty list for one of bytes
-            descriptor.dynamic_typing = value == []
+            # rclpy takes an empty list for one of bytes; and of what may be set at run time it
+            # would refuse other types itself, naming neither parameter nor value
+            descriptor.dynamic_typing = value == [] or not spec.read_only
             node.declare_parameter(name, value, descriptor, ignore_override=True)
     _Watcher(node, values, known, on_change)
     return values

@@ -195,13 +195,13 @@ class RobotInterface:
         """Take note that other robots have come or gone."""
         self._joint_states.locate()
 
-    def retire(self) -> None:
+    def retire(self, words: str) -> None:
         """
         End what is under way, before the robot leaves the world; on the executor's thread.
 
-        Clients of its goals are told at once: there will be nobody to ask.
+        Clients of its goals are told at once, and why: there will be nobody to ask.
         """
-        self.commands.restart(f'robot {self.robot.name!r} was removed')
+        self.commands.restart(words)
         self.trajectories.restart()
         for action in self._actions:
             action.monitor()

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.ros.lockstep import Lockstep
 from sim_bridge.ros.messages import pack_stamp
-from sim_bridge.ros.node_entities import NodeEntities
+from sim_bridge.ros.node_part import NodePart
 from sim_bridge.ros.publishers import clock_stream, Rate
 from sim_bridge.ros.robot_interface import check_distinct, RobotInterface, STAMPED_TOPIC
 from sim_bridge.ros.sinks import ClosingSink
@@ -55,7 +55,7 @@ class Simulator:
         self._node: Node | None = None
         # what is opened on the sink, and on the node, for each robot
         self._outlets: dict[str, ClosingSink] = {}
-        self._entities: dict[str, NodeEntities] = {}
+        self._parts: dict[str, NodePart] = {}
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
@@ -272,7 +272,7 @@ class Simulator:
         self._sink.begin(self.time_ns)
         gone = next((one for one in self.interfaces if one.robot.name == name), None)
         if gone is not None:
-            gone.retire()
+            gone.retire(f'robot {name!r} was removed')
         self.world.remove(name)
         if gone is not None:
             self.interfaces = [one for one in self.interfaces if one is not gone]
@@ -282,6 +282,11 @@ class Simulator:
             # nobody is to wait for who is gone
             self.lockstep.restart()
         return gone
+
+    def dismiss(self, words: str) -> None:
+        """End what all robots have under way; on the executor's thread, after the last step."""
+        for interface in self.interfaces:
+            interface.retire(words)
 
     def close(self) -> None:
         """Close the topics of the robots; what belongs to the world goes with the node."""
@@ -318,14 +323,14 @@ class Simulator:
         return interface
 
     def _listen(self, interface: RobotInterface) -> None:
-        entities = self._entities[interface.robot.name] = NodeEntities(self._node)
-        with entities.collecting():
+        part = self._parts[interface.robot.name] = NodePart(self._node)
+        with part.collecting():
             interface.listen(self._node)
 
     def _close(self, name: str) -> None:
         self._outlets.pop(name).close()
-        if name in self._entities:
-            self._entities.pop(name).destroy()
+        if name in self._parts:
+            self._parts.pop(name).destroy()
 
     def _populate(self) -> None:
         """Take account of who is in the world now."""

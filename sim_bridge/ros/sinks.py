@@ -14,6 +14,7 @@ from rclpy.exceptions import InvalidTopicNameException
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import topics
 from sim_bridge.ros.cdr import serialize_cleanly
+from sim_bridge.ros.node_part import undeclare_overrides
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -96,6 +97,7 @@ class _Publisher:
         return self._count() > 0
 
     def close(self) -> None:
+        undeclare_overrides(self._node, self.topic, 'publisher')
         self._node.destroy_publisher(self._publisher)
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.conductor import Conductor
     from sim_bridge.ros.deferred import Answer, DeferredServices, Handler
     from sim_bridge.ros.entities import Entities
+    from sim_bridge.ros.executor_calls import ExecutorCalls
     from sim_bridge.ros.simulator import Simulator
 
 # by service: the features that having it means
@@ -69,6 +70,7 @@ def offer_standard_services(
     conductor: Conductor,
     entities: Entities,
     simulator: Simulator,
+    calls: ExecutorCalls,
 ) -> None:
     """Create what simulation_interfaces defines, where that is installed."""
     interfaces = installed_interfaces()
@@ -78,8 +80,8 @@ def offer_standard_services(
         services.create(getattr(interfaces.srv, kind), service_name(kind), handler, refuse)
     if hasattr(interfaces.action, STEPPING):
         SteppingAction(
-            node, getattr(interfaces.action, STEPPING), service_name(STEPPING), services.submit,
-            conductor)
+            node, getattr(interfaces.action, STEPPING), service_name(STEPPING), services,
+            conductor, calls)
 
 
 def _tell_features(interfaces: Interfaces, names: list[str]) -> Handler:

@@ -2,76 +2,93 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
-from rclpy.action import ActionServer, CancelResponse
-
 from sim_bridge.errors import SimBridgeError
+from sim_bridge.ros.deferred_action import DeferredActionServer
 from sim_bridge.ros.standard.interfaces import OK, OPERATION_FAILED
 
 if TYPE_CHECKING:
+    from rclpy.action.server import ServerGoalHandle
     from rclpy.node import Node
 
     from sim_bridge.ros.conductor import Conductor
+    from sim_bridge.ros.deferred import DeferredServices
+    from sim_bridge.ros.executor_calls import ExecutorCalls
 
 STEPPING = 'SimulateSteps'
 
 
 class SteppingAction:
-    """
-    Takes steps while the simulation is paused; a goal may be cancelled after any of them.
-
-    A goal is executed, as rclpy calls it, when its steps are taken already: the callback of that
-    only gives the result, and the executor's thread waits for nothing.
-    """
+    """Takes steps while the simulation is paused; a goal may be cancelled after any of them."""
 
     def __init__(
         self,
         node: Node,
         kind: Any,
         name: str,
-        submit: Callable[[Callable[[], None]], None],
+        services: DeferredServices,
         conductor: Conductor,
+        calls: ExecutorCalls,
     ) -> None:
-        """
-        Create the action.
+        """Create the action; kind: its type."""
+        self._kind, self._services = kind, services
+        self._conductor, self._calls = conductor, calls
+        self._goals: list[_Goal] = []
+        # a goal that is to be cancelled is asked for that after each step
+        self._server = DeferredActionServer(
+            node, kind, name, lambda goal: True, self._start, lambda goal: None)
+        services.on_close.append(self._close)
 
-        kind: its type. submit: has a function called on the physics thread.
-        """
-        self._kind, self._submit, self._conductor = kind, submit, conductor
-        ActionServer(
-            node, kind, name, execute_callback=self._finish,
-            handle_accepted_callback=lambda goal: submit(lambda: self._begin(goal)),
-            cancel_callback=lambda goal: CancelResponse.ACCEPT)
+    # --- on the executor's thread ----------------------------------------------------------------
 
-    def _begin(self, goal: Any) -> None:
-        steps = goal.request.steps
+    def _start(self, handle: ServerGoalHandle) -> None:
+        goal = _Goal(handle)
+        self._goals.append(goal)
+        self._services.submit(lambda: self._begin(goal))
+
+    def _finish(self, goal: _Goal) -> None:
+        self._goals.remove(goal)
+        result = self._kind.Result()
+        result.result.result = OPERATION_FAILED if goal.failure else OK
+        result.result.error_message = goal.failure or ''
+        end = 'abort' if goal.failure else 'succeed'
+        if goal.handle.is_cancel_requested:
+            end = 'canceled'
+        self._server.finish(goal.handle, end, result)
+
+    def _close(self, error: SimBridgeError) -> None:
+        for goal in list(self._goals):
+            if goal.failure is None:
+                goal.failure = str(error)
+            self._finish(goal)
+
+    # --- on the physics thread -------------------------------------------------------------------
+
+    def _begin(self, goal: _Goal) -> None:
+        handle, steps = goal.handle, goal.handle.request.steps
 
         def on_tick(remaining: int) -> bool:
-            goal.publish_feedback(self._kind.Feedback(
+            handle.publish_feedback(self._kind.Feedback(
                 completed_steps=steps - remaining, remaining_steps=remaining))
-            return not goal.is_cancel_requested
+            return not handle.is_cancel_requested
 
         def on_done(error: Exception | None) -> None:
-            message = '' if error is None else f'a step failed: {error}'
-            goal.execute(lambda goal: self._finish(goal, message))
+            self._end(goal, '' if error is None else f'a step failed: {error}')
 
         try:
             self._conductor.step(steps, on_done, on_tick)
         except SimBridgeError as err:
-            message = str(err)
-            goal.execute(lambda goal: self._finish(goal, message))
+            self._end(goal, str(err))
 
-    def _finish(self, goal: Any, message: str = '') -> Any:
-        """Give the result of a goal; message: what went wrong."""
-        result = self._kind.Result()
-        result.result.result = OPERATION_FAILED if message else OK
-        result.result.error_message = message
-        if goal.is_cancel_requested:
-            goal.canceled()
-        elif message:
-            goal.abort()
-        else:
-            goal.succeed()
-        return result
+    def _end(self, goal: _Goal, failure: str) -> None:
+        goal.failure = failure
+        self._calls.post(lambda: self._finish(goal))
+
+
+class _Goal:
+    """A goal of a client; failure: what went wrong, '' for nothing, None as long as it goes on."""
+
+    def __init__(self, handle: ServerGoalHandle) -> None:
+        self.handle = handle
+        self.failure: str | None = None
