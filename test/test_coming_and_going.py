@@ -89,6 +89,22 @@ def test_a_part_takes_all_it_made_and_nothing_else(make_node):
         assert any(publisher is kept for publisher in node.publishers)
 
 
+def test_what_an_executor_comes_to_late_does_nothing(make_node):
+    """Let it call what it was told of before the part was destroyed: nobody is there any more."""
+    node, called = make_node(), []
+    part = NodePart(node)
+    with part.collecting():
+        timer = node.create_timer(1.0, lambda: called.append('timer'))
+        service = node.create_service(Trigger, 'c', lambda *given: called.append('service'))
+        subscription = node.create_subscription(
+            JointState, 'a', lambda message: called.append('subscription'), 10)
+    part.destroy()
+    timer.callback()
+    subscription.callback(JointState())
+    service.send_response(service.callback(Trigger.Request(), Trigger.Response()), None)
+    assert not called
+
+
 def test_qualities_of_service_go_with_the_robot_and_are_the_users_when_it_comes_back(make_node):
     """Undeclare qos_overrides; declare those of the next robot, where the user gave no others."""
     given = 'qos_overrides./second/joint_states.publisher.depth'

@@ -17,6 +17,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import sim_bridge as sb
 from sim_bridge.errors import InvalidValueError, MalformedMessageError, SimBridgeError
 from sim_bridge.ros import trajectory_message
+from sim_bridge.ros.arrivals import Message
 from sim_bridge.ros.cdr import deserialize
 from sim_bridge.ros.trajectory_message import from_bytes, from_message, TrajectoryMessage
 
@@ -184,7 +185,7 @@ def test_reading_a_large_trajectory_calls_nothing_for_each_point(objects):
 
     sys.setprofile(note)
     try:
-        interface.trajectories.take_message(controller, data)
+        interface.trajectories.take_message(controller, data, Message('', data))
     finally:
         sys.setprofile(None)
     assert calls < 1000

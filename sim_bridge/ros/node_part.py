@@ -63,9 +63,22 @@ class NodePart:
             # some may have been destroyed before, by who made them
             for entity in list(getattr(self._node, listing)):
                 if any(entity is one for one in found):
+                    _silence(entity)
                     if role is not None:
                         undeclare_overrides(self._node, entity.topic_name, role)
                     getattr(self._node, destroy)(entity)
+
+
+def _silence(entity: Any) -> None:
+    """
+    Let come to nothing what the executor was told of an entity and has not come to yet.
+
+    A timer's callback may want what is destroyed with it, and a service that is destroyed cannot
+    respond.
+    """
+    for name in ('callback', 'send_response'):
+        if hasattr(entity, name):
+            setattr(entity, name, lambda *arguments: None)
 
 
 def undeclare_overrides(node: Node, topic: str, role: str) -> None:
