@@ -62,7 +62,7 @@ def command(arms: int) -> None:
     publishers = [
         node.create_publisher(JointState, f'{name}/joint_commands', 10)
         for name in names_of(arms)]
-    settle_thread()
+    settle_thread('command')
     parent, start = os.getppid(), time.monotonic_ns()
     deadline = start
     while os.getppid() == parent:

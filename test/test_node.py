@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 import signal
 
@@ -335,6 +336,19 @@ def test_a_robot_without_commands_does_what_the_policy_says(graph, start_node, p
         assert efforts[-1] == 0.0
     positions = {state.position[0] for state in states[-50:]}
     assert (len(positions) == 1) == (policy == 'hold')
+
+
+def test_threads_of_the_middleware_do_not_push_the_physics_thread_aside(graph, start_node):
+    """Schedule them, and the executor's, as those that wait their turn; the physics thread not."""
+    process = start_node()
+    graph.wait_for_next(graph.listen(JointState, '/joint_states'))
+    policies: dict[str, int] = {}
+    for task in Path(f'/proc/{process.pid}/task').iterdir():
+        policies[(task / 'comm').read_text().strip()] = os.sched_getscheduler(int(task.name))
+    assert policies['physics'] in {os.SCHED_OTHER, os.SCHED_FIFO}
+    assert os.sched_getscheduler(process.pid) == os.SCHED_BATCH
+    of_middleware = {policy for name, policy in policies.items() if name.startswith('dds.')}
+    assert of_middleware == {os.SCHED_BATCH}
 
 
 def test_a_namespace_moves_everything_but_clock_and_diagnostics(graph, start_node):

@@ -165,7 +165,7 @@ class SimBridge:
             self.pacer.submit(self._schedule_thread)
 
     def _settle_thread(self) -> None:
-        realtime.settle_thread()
+        realtime.settle_thread('physics')
         self._schedule_thread()
 
     def _schedule_thread(self) -> None:
@@ -207,6 +207,7 @@ def main(args: Sequence[str] | None = None) -> int:
     args: of the process, the first its name; those after --ros-args are ROS's own, and `--managed`
     lets it be a managed node.
     """
+    realtime.schedule_others()
     given = list(sys.argv if args is None else args)
     if MANAGED not in given:
         return process.run('sim_bridge', SimBridge, given)
