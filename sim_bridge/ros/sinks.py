@@ -89,12 +89,19 @@ class _Publisher:
 
     def __init__(self, node: Node, publisher: Any) -> None:
         self.topic: str = publisher.topic_name
-        self.publish = publisher.publish
+        # rclpy's way there, which looks at every message anew, takes as long as the middleware's
+        self._publish_bytes = publisher.handle.publish_raw
         self._count = publisher.get_subscription_count
         self._node, self._publisher = node, publisher
 
     def is_wanted(self) -> bool:
         return self._count() > 0
+
+    def publish(self, message: Any) -> None:
+        if isinstance(message, bytes):
+            self._publish_bytes(message)
+        else:
+            self._publisher.publish(message)
 
     def close(self) -> None:
         undeclare_overrides(self._node, self.topic, 'publisher')
