@@ -3,7 +3,7 @@ Writing MCAP files, by the specification of the format, that are whole at every 
 
 The well-kept library for it, `mcap` of PyPI, needs 7.5 us for a message, which six topics at 1 kHz
 turn into a limit of 20 times real time before anything is simulated; and what it has begun it
-cannot take back, as it must when a disk is full. Here a message costs 1.5 us, and every chunk is
+cannot take back, as it must when a disk is full. Here a message costs 1.2 us, and every chunk is
 followed by the summary that ends a file. The next chunk takes the summary's place. So a reader
 finds a complete file whenever the writer is killed, but for the moment of a write; and what was
 written in full before a write that failed is still there after it. The summary grows by an entry
