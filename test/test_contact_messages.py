@@ -12,7 +12,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import MultiDOFJointState, PointCloud2, PointField
 from std_msgs.msg import Header, String, UInt32
-from visualization_msgs.msg import Marker
+from visualization_msgs.msg import Marker, MarkerArray
 
 import sim_bridge as sb
 from sim_bridge.ros.contact_messages import (
@@ -325,13 +325,18 @@ def test_contacts_are_drawn_as_they_act_on_what_moves():
         np.testing.assert_allclose(end - start, sign * 0.01 * contacts.forces[index])
 
     seen = []
-    for count in (1, 1, 0, 0):
+    for count in (1, 1, 0, 0, 1):
         markers.fill(contacts_of(count))
-        seen.append([marker.action for marker in markers.stamped(pack_stamp(1)).markers])
+        message = markers.stamped(pack_stamp(STAMP_NS))
+        if not count and isinstance(message, bytes):
+            message = deserialize_message(message, MarkerArray)
+        assert {marker.header.stamp.nanosec for marker in message.markers} == {7}
+        seen.append([marker.action for marker in message.markers])
     add, delete = Marker.ADD, Marker.DELETE
     assert seen == [
         [add, add, add, delete, delete],
         [add, add, add],
         [delete, delete, delete],
         [delete, delete],
+        [add, add, add],
     ]

@@ -11,7 +11,7 @@ from rosbags.rosbag2.storage_mcap import McapReader
 
 from sim_bridge.errors import ReplayError
 from sim_bridge.ros.bag import mcap_file
-from sim_bridge.ros.bag.mcap_file import McapFile
+from sim_bridge.ros.bag.mcap_file import McapFile, message_record
 from sim_bridge.ros.bag.reader import read_messages
 
 MS = 1_000_000
@@ -48,7 +48,7 @@ def test_the_file_is_whole_after_every_chunk(file, tmp_path):
         entries = [
             (other if other and n % 2 else 1, n, (10 * number + n) * MS, bytes([n]))
             for n in range(3)]
-        file.add_chunk(entries)
+        file.add_chunk([message_record(*entry) for entry in entries])
         expected += [('/b' if c == other else '/a', time, data) for c, _, time, data in entries]
         assert read(path) == expected
     assert file.counts == [10, 2]
@@ -60,7 +60,7 @@ def test_large_chunks_are_indexed(file, tmp_path):
     other = file.add_channel('/b', 'std_msgs/msg/String', 'string data', {})
     entries = [
         (other if n % 3 else 1, n, (n + 1) * MS, bytes([n % 256]) * (n % 50)) for n in range(2500)]
-    file.add_chunk(entries)
+    file.add_chunk([message_record(*entry) for entry in entries])
     assert read(tmp_path / 'x.mcap') == [
         ('/b' if channel == other else '/a', time, data) for channel, _, time, data in entries]
 
@@ -68,7 +68,7 @@ def test_large_chunks_are_indexed(file, tmp_path):
 def test_a_write_that_fails_leaves_what_was_there(file, tmp_path, monkeypatch):
     """Stay as it was when the disk is full midway; go on when there is room again."""
     path = tmp_path / 'x.mcap'
-    file.add_chunk([(1, 0, MS, b'first')])
+    file.add_chunk([message_record(1, 0, MS, b'first')])
     before = read(path)
     write, steps = os.pwritev, ['full', 'in part']
 
@@ -81,10 +81,10 @@ def test_a_write_that_fails_leaves_what_was_there(file, tmp_path, monkeypatch):
 
     monkeypatch.setattr(mcap_file.os, 'pwritev', write_in_part)
     with pytest.raises(OSError, match='No space left'):
-        file.add_chunk([(1, 1, 2 * MS, b'lost')])
+        file.add_chunk([message_record(1, 1, 2 * MS, b'lost')])
     assert read(path) == before
     assert file.message_count == 1
-    file.add_chunk([(1, 1, 3 * MS, b'second')])
+    file.add_chunk([message_record(1, 1, 3 * MS, b'second')])
     assert read(path) == [*before, ('/a', 3 * MS, b'second')]
 
 
@@ -93,7 +93,7 @@ def test_what_was_cut_off_is_read_up_to_there(file, tmp_path, share):
     """Give the chunks that are whole of a file that was cut off, and no error."""
     entries = [(1, number, number * MS, os.urandom(500)) for number in range(1, 21)]
     for entry in entries:
-        file.add_chunk([entry])
+        file.add_chunk([message_record(*entry)])
     path = tmp_path / 'x.mcap'
     data = path.read_bytes()
     path.write_bytes(data[: int(share * 20 * 560)])

@@ -13,7 +13,7 @@ from std_msgs.msg import String
 
 from sim_bridge.ros.bag import mcap_file, recorder
 from sim_bridge.ros.bag.bag_sink import BagSink
-from sim_bridge.ros.bag.mcap_file import McapFile
+from sim_bridge.ros.bag.mcap_file import McapFile, message_record
 from sim_bridge.ros.bag.metadata import Topic
 from sim_bridge.ros.bag.recorder import chunk_limits, Recorder
 
@@ -31,7 +31,7 @@ def test_the_summaries_of_a_day_cost_no_more_than_its_messages(tmp_path):
     channels = [file.add_channel(f'/{n}', STRING, 'string data', {}) for n in range(ARM_TOPICS)]
     sizes = []
     for _ in range(2):
-        file.add_chunk([(channel, 0, 1, b'') for channel in channels])
+        file.add_chunk([message_record(channel, 0, 1, b'') for channel in channels])
         sizes.append(file.summary_size)
     file.close()
     entry = sizes[1] - sizes[0]

@@ -13,7 +13,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 import sim_bridge as sb
 from sim_bridge.description.rotation import quaternion_from_matrix
-from sim_bridge.ros.messages import unpack_stamp, WORLD_FRAME
+from sim_bridge.ros.cdr import serialize_cleanly
+from sim_bridge.ros.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 
 if TYPE_CHECKING:
     from sim_bridge.robot import Robot
@@ -35,6 +36,10 @@ _CONE_SIDES = 32
 _POINT_DIAMETER = 0.012  # m
 _NORMAL_LENGTH, _NORMAL_WIDTH = 0.05, 0.003  # m
 _SHAFT_DIAMETER, _HEAD_DIAMETER = 0.008, 0.016  # m
+
+
+# found again in the serialized bytes
+_STAMP_MARK = pack_stamp(1_234_567_890_987_654_321)
 
 
 class _Part(NamedTuple):
@@ -113,10 +118,18 @@ class ContactMarkers:
         self._normals.scale = _vector((_NORMAL_WIDTH, 0.0, 0.0))
         self._arrows: list[Marker] = []
         self._shown = 0  # arrows in the latest message
-        self._message = MarkerArray()
+        self._message = MarkerArray(markers=[self._points, self._normals])
+        for marker in self._message.markers:
+            marker.action = Marker.DELETE
+        # most robots touch nothing most of the time
+        self._nothing = _Serialized(self._message)
+        self._is_nothing = True
 
     def fill(self, contacts: sb.Contacts) -> None:
         """Take the points of a step."""
+        self._is_nothing = not len(contacts) and not self._shown
+        if self._is_nothing:
+            return
         sign = self._sign[contacts.indices[:, :1]]
         starts = contacts.positions
         points = [_point(start) for start in starts.tolist()]
@@ -147,9 +160,21 @@ class ContactMarkers:
         self._message.markers = [self._points, self._normals, *arrows]
         self._shown = len(starts)
 
-    def stamped(self, stamp: bytes) -> MarkerArray:
-        """Return the message as it is now, with this stamp (see `messages.pack_stamp`)."""
+    def stamped(self, stamp: bytes) -> MarkerArray | bytes:
+        """Return the message as it is now, with this stamp; serialized where nothing touches."""
+        if self._is_nothing:
+            return self._nothing.stamped(stamp)
         return _stamp_all(self._message, stamp)
+
+
+class _Serialized:
+    """A visualization_msgs/MarkerArray that stays as it is but for the stamps."""
+
+    def __init__(self, message: MarkerArray) -> None:
+        self._between = serialize_cleanly(_stamp_all(message, _STAMP_MARK)).split(_STAMP_MARK)
+
+    def stamped(self, stamp: bytes) -> bytes:
+        return stamp.join(self._between)
 
 
 def _parts(shape: sb.Shape) -> list[_Part]:

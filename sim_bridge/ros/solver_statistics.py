@@ -40,6 +40,7 @@ class _Tally:
     def __init__(self) -> None:
         self.unconverged = 0
         self.greatest = [field.default for field in _FIELDS]
+        self.latest: tuple[float, ...] = ()
 
 
 class SolverStatistics:
@@ -61,7 +62,11 @@ class SolverStatistics:
         if not report.converged:
             self.unconverged += 1
             tally.unconverged += 1
-        tally.greatest = list(map(max, tally.greatest, _values(report)))
+        values = _values(report)
+        # where nothing touches they stay as they are
+        if values != tally.latest:
+            tally.latest = values
+            tally.greatest = list(map(max, tally.greatest, values))
 
     def take(self) -> SolverSummary:
         """Sum up what was recorded since the last call."""

@@ -62,7 +62,8 @@ class BagSink:
         """By full name the one that each topic was opened with."""
         self._namespace = namespace
         self._selection = [_compiled(expression) for expression in selection]
-        self._time = BagTime()
+        self.time = BagTime()
+        """Under which messages are recorded."""
         self._channels: dict[tuple[str, str], _Channel] = {}
         self.is_paused = False
 
@@ -97,14 +98,9 @@ class BagSink:
             self._channels[name, kind] = outlet(self, name, channel)
         return self._channels[name, kind]
 
-    @property
-    def time_ns(self) -> int:
-        """Present time of the bag [ns]."""
-        return self._time.now_ns
-
     def begin(self, time_ns: int) -> None:
         """Take note of the simulated time [ns]."""
-        self._time.begin(time_ns)
+        self.time.begin(time_ns)
         self.is_paused = False
 
     def pause(self) -> None:
@@ -116,7 +112,7 @@ class _Channel:
     """An outlet to a topic of a bag."""
 
     def __init__(self, sink: BagSink, topic: str, channel: int) -> None:
-        self.topic, self._sink, self._channel = topic, sink, channel
+        self.topic, self._sink, self._time, self._channel = topic, sink, sink.time, channel
         self._write = sink.recorder.write
         self._count = 0
 
@@ -125,7 +121,7 @@ class _Channel:
 
     def publish(self, message: Any) -> None:
         data = message if isinstance(message, bytes) else serialize_cleanly(message)
-        self._write(self._channel, self._count, self._sink.time_ns, data)
+        self._write(self._channel, self._count, self._time.now_ns, data)
         self._count += 1
 
     def close(self) -> None:
@@ -136,10 +132,9 @@ class _Published(_Channel):
     """An outlet to a topic of what is published."""
 
     def publish(self, message: Any) -> None:
-        sink = self._sink
-        if not sink.is_paused:
+        if not self._sink.is_paused:
             data = message if isinstance(message, bytes) else serialize_cleanly(message)
-            self._write(self._channel, self._count, sink.time_ns, data)
+            self._write(self._channel, self._count, self._time.now_ns, data)
             self._count += 1
 
 

@@ -21,7 +21,7 @@ import time
 from sim_bridge.errors import RecordingError
 from sim_bridge.ros.bag import metadata
 from sim_bridge.ros.bag.definitions import full_definition
-from sim_bridge.ros.bag.mcap_file import Entry, McapFile, MESSAGE_HEAD
+from sim_bridge.ros.bag.mcap_file import McapFile, message_record
 from sim_bridge.ros.bag.metadata import Topic
 from sim_bridge.version import __version__
 
@@ -97,7 +97,7 @@ class Recorder:
         self._waits, self._queue_bytes, self._on_error = waits, queue_bytes, on_error
         self._close_s = close_s
         self._topics: list[Topic] = []
-        self._queue: deque[Entry] = deque()
+        self._queue: deque[bytes] = deque()
         # counted apart by who appends and who takes, so that nothing has to be locked
         self._appended = self._taken = 0
         self._appended_count = self._written_count = 0
@@ -159,8 +159,9 @@ class Recorder:
         if self._appended - self._taken > self._queue_bytes:
             self._wait_or_fail()
         if not self._is_ending:
-            self._queue.append((channel, number, time_ns, data))
-            self._appended += MESSAGE_HEAD.itemsize + len(data)
+            record = message_record(channel, number, time_ns, data)
+            self._queue.append(record)
+            self._appended += len(record)
             self._appended_count += 1
 
     def discard(self) -> None:
@@ -212,7 +213,7 @@ class Recorder:
 
     def _write_chunk(self) -> bool:
         """Gather what comes for a while and write it; tell whether there may be more."""
-        entries: list[Entry] = []
+        records: list[bytes] = []
         size = 0
         period, most = (self._share * each for each in chunk_limits(self._file.summary_size))
         end = time.monotonic() + period
@@ -226,13 +227,13 @@ class Recorder:
                 if is_ending or time.monotonic() >= end:
                     break
                 time.sleep(_POLL_S)
-            entries += batch
-            size += sum(MESSAGE_HEAD.itemsize + len(entry[3]) for entry in batch)
+            records += batch
+            size += sum(map(len, batch))
         self._add_topics()
         try:
-            self._add(entries)
+            self._add(records)
         except OSError:
-            self._save_some(entries)
+            self._save_some(records)
             raise
         self._taken += size
         self._share = min(1.0, 2.0 * self._share)
@@ -247,21 +248,21 @@ class Recorder:
                 topic.name, topic.type_name, definition,
                 {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash})
 
-    def _add(self, entries: list[Entry]) -> None:
-        self._file.add_chunk(entries)
-        self._written_count += len(entries)
+    def _add(self, records: list[bytes]) -> None:
+        self._file.add_chunk(records)
+        self._written_count += len(records)
 
-    def _save_some(self, entries: list[Entry]) -> None:
+    def _save_some(self, records: list[bytes]) -> None:
         """Write as many of the first messages as there is room for."""
-        count = len(entries) // 2
+        count = len(records) // 2
         while count:
             try:
-                self._add(entries[:count])
+                self._add(records[:count])
             except OSError:
                 pass
             else:
-                entries = entries[count:]
-            count = min(count // 2, len(entries))
+                records = records[count:]
+            count = min(count // 2, len(records))
 
     def _write_metadata(self) -> None:
         metadata.write(self.folder, self._information())
