@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 
 import numpy as np
@@ -18,6 +19,15 @@ MS = 1_000_000
 def robot(repository):
     """Give the arm, whose effort limits are finite."""
     return sb.World().load_urdf(repository / 'urdf' / 'arm.urdf')
+
+
+@pytest.fixture
+def impatient_threads():
+    """Let threads interrupt each other as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
 
 
 def make(robot, **options) -> commands.RobotCommands:
@@ -338,6 +348,24 @@ def test_a_control_changes_without_a_jerk(robot):
     taken.apply(2 * MS)
     assert targets(robot, 'joint_2') == [(0.8, 0.3)]
     assert joint.kp == 50.0
+
+
+def test_controls_may_change_while_commands_come(robot, impatient_threads):
+    """Take efforts, which go for either control, whatever another thread does meanwhile."""
+    taken, is_over = make(robot), threading.Event()
+
+    def change() -> None:
+        for number in range(2000):
+            taken.set_control('joint_1', ('velocity', 'effort')[number % 2], 0.0, 0.0)
+        is_over.set()
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    while not is_over.is_set():
+        taken.accept_named(['joint_1'], effort=[1.0])
+        taken.apply(0)
+    changing.join()
+    assert taken.counts.rejected == 0
 
 
 @pytest.mark.parametrize('policy', ['zero', 'hold', 'last'])

@@ -24,11 +24,16 @@ QOS = QoSProfile(depth=5)
 
 @pytest.fixture
 def spinning(ros_environment):
-    """Give a function that makes a polling node and what spins it once, of a kind of executor."""
+    """
+    Give a function that makes a polling node and what spins it once, of a kind of executor.
+
+    Further arguments follow --ros-args.
+    """
     @contextmanager
-    def make(kind):
+    def make(kind, *arguments):
         context = Context()
-        rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(context=context, args=['--ros-args', *arguments],
+                   signal_handler_options=SignalHandlerOptions.NO)
         node, executor = PollingNode('polling', context=context), kind(context=context)
         executor.add_node(node)
         yield node, lambda: executor.spin_once(timeout_sec=0.01)
@@ -37,6 +42,23 @@ def spinning(ros_environment):
         context.try_shutdown()
 
     return make
+
+
+def publisher_of(node, served: list, spin):
+    """Give a function that publishes numbers, each when the one before has come."""
+    publisher = node.create_publisher(Int32, 'numbers', QOS)
+
+    def publish(*numbers: int) -> None:
+        for number in numbers:
+            expected = len(served) + 1
+            publisher.publish(Int32(data=number))
+            for _ in range(round(PATIENCE_S / 0.01)):
+                if len(served) == expected:
+                    break
+                spin()
+            assert len(served) == expected
+
+    return publish
 
 
 @pytest.mark.parametrize('kind', [EventsExecutor, SingleThreadedExecutor])
@@ -48,18 +70,7 @@ def test_messages_wait_until_they_are_polled(spinning, kind):
             Int32, 'numbers', lambda data: polled.append(deserialize_message(data, Int32).data),
             QOS)
         node.create_subscription(Int32, 'numbers', lambda message: served.append(message), QOS)
-        publisher = node.create_publisher(Int32, 'numbers', QOS)
-
-        def publish(*numbers: int) -> None:
-            for number in numbers:
-                expected = len(served) + 1
-                publisher.publish(Int32(data=number))
-                for _ in range(round(PATIENCE_S / 0.01)):
-                    if len(served) == expected:
-                        break
-                    spin()
-                assert len(served) == expected
-
+        publish = publisher_of(node, served, spin)
         publish(1, 2, 3)
         assert polled == []
         poll()
@@ -84,8 +95,19 @@ def test_what_is_polled_is_listed_apart_and_destroyed_like_the_others(spinning):
         assert list(node.subscriptions) == before
 
 
-def test_the_user_may_override_the_qualities_of_service(spinning):
-    """Declare the parameters that subscriptions have."""
-    with spinning(EventsExecutor) as (node, _):
-        node.create_poll(Int32, 'numbers', lambda data: None, QOS)
-        assert node.get_parameter('qos_overrides./numbers.subscription.depth').value == 5
+@pytest.mark.filterwarnings('ignore:A zero depth')
+@pytest.mark.parametrize('depth', [0, 2, 9])
+def test_the_user_overrides_the_qualities_of_service_of_one_topic(spinning, depth):
+    """Take all that is kept then, and change no other topic."""
+    given = '-p', f'qos_overrides./numbers.subscription.depth:={depth}'
+    with spinning(EventsExecutor, *given) as (node, spin):
+        polled, served = [], []
+        poll = node.create_poll(Int32, 'numbers', polled.append, QOS)
+        node.create_poll(Int32, 'others', polled.append, QOS)
+        depths = [node.get_parameter(f'qos_overrides./{topic}.subscription.depth').value
+                  for topic in ('numbers', 'others')]
+        assert depths == [depth, 5]
+        node.create_subscription(Int32, 'numbers', served.append, 20)
+        publisher_of(node, served, spin)(*range(12))
+        poll()
+        assert len(polled) == (depth or 1)

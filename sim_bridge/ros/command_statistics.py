@@ -49,7 +49,7 @@ class CommandTiming:
         self._ages_ns: deque[int] = deque(maxlen=self.WINDOW)
 
     def arrived(self, stamp_ns: int) -> None:
-        """Take note of a command with this stamp [ns], 0 for none; on the executor's thread."""
+        """Take note of a command with this stamp [ns], 0 for none."""
         if stamp_ns:
             self._stamps.append(stamp_ns)
 

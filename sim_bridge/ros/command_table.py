@@ -82,7 +82,6 @@ class CommandTable:
         self._main[row] = _MAIN[control]
         self.takes[:, row] = False
         self.takes[_TAKEN[control], row] = True
-        # another one, and last: what is being checked on another thread fills that of before
         self._latest_limits = {}
         return row
 

@@ -7,7 +7,8 @@ message is applied whole or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import contextlib
 import math
 import threading
 from typing import Any, NamedTuple, TYPE_CHECKING
@@ -86,7 +87,7 @@ class RobotCommands:
         self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
         self._hold_until_first = hold_until_first
 
-        # guards the three below, for no longer than it takes to copy a few rows
+        # guards what can be commanded and all below, while a command is checked or handed over
         self._lock = threading.Lock()
         # nan where there is nothing new
         self._pending = np.full((len(QUANTITIES), len(self._table.names)), np.nan)
@@ -149,27 +150,21 @@ class RobotCommands:
         Raises UnknownNameError or InvalidValueError, or StateError for what a joint does not take,
         having counted and changed nothing else.
         """
-        try:
+        with self._taking():
             rows = self._table.known_rows_of(names)
             self._accept(
                 [(q, rows, v) for q, v in enumerate((position, velocity, effort))],
                 stamp_ns, source)
-        except SimBridgeError:
-            self.counts.rejected += 1
-            raise
 
     def accept_ordered(self, efforts: Sequence[float], source: Arrival | None = None) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
-        try:
+        with self._taking():
             if len(efforts) != len(self._order):
                 raise InvalidValueError(
                     'efforts', list(efforts),
                     f'{len(self._order)} values, one effort for each of '
                     f'{", ".join(self.joint_names)}')
             self._accept([(EFFORT, self._order, efforts)], source=source)
-        except InvalidValueError:
-            self.counts.rejected += 1
-            raise
 
     def accept_fitting(
         self, parts: Sequence[tuple[int, Sequence[str], np.ndarray]], stamp_ns: int = 0,
@@ -181,7 +176,7 @@ class RobotCommands:
         parts: quantity, names and (n,) their values. As `accept_named` otherwise; where nothing
         goes it raises StateError, too.
         """
-        try:
+        with self._taking():
             fitting, refused = [], None
             for quantity, names, values in parts:
                 rows = self._table.rows_of(names)
@@ -192,9 +187,6 @@ class RobotCommands:
             if refused is not None and not any(len(rows) for _, rows, _ in fitting):
                 raise StateError(self._table.refusal(*refused))
             self._accept(fitting, stamp_ns, source)
-        except SimBridgeError:
-            self.counts.rejected += 1
-            raise
 
     def set_control(self, axis: str, control: str, kp: float, kd: float) -> None:
         """
@@ -378,6 +370,16 @@ class RobotCommands:
         if changes and self.following is not None:
             self.following.refresh(changes)
 
+    @contextlib.contextmanager
+    def _taking(self) -> Iterator[None]:
+        """Take in a command while no control changes; count it where it is refused."""
+        with self._lock:
+            try:
+                yield
+            except SimBridgeError:
+                self.counts.rejected += 1
+                raise
+
     def _accept(
         self, parts: Sequence[tuple[int, np.ndarray, Sequence[float]]], stamp_ns: int = 0,
         source: Arrival | None = None,
@@ -389,18 +391,17 @@ class RobotCommands:
             raise InvalidValueError(
                 'command', 'no values', 'positions, velocities or efforts, one for each name')
         is_clamped = False
-        with self._lock:
-            for quantity, at, values, is_beyond in checked:
-                self._pending[quantity, at] = values
-                self._fresh.add(quantity)
-                if quantity == POSITION:
-                    # velocities, if there are any, come next
-                    self._pending[VELOCITY, at] = 0.0
-                    self._fresh.add(VELOCITY)
-                is_clamped = is_clamped or is_beyond
-            if self.on_apply is not None and source is not None:
-                self._arrived.append(source)
-            self.timing.arrived(stamp_ns)
+        for quantity, at, values, is_beyond in checked:
+            self._pending[quantity, at] = values
+            self._fresh.add(quantity)
+            if quantity == POSITION:
+                # velocities, if there are any, come next
+                self._pending[VELOCITY, at] = 0.0
+                self._fresh.add(VELOCITY)
+            is_clamped = is_clamped or is_beyond
+        if self.on_apply is not None and source is not None:
+            self._arrived.append(source)
+        self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
         self.counts.clamped += is_clamped
 

@@ -52,15 +52,17 @@ class PollingMixin:
         """
         Subscribe; give the function that calls back with each serialized message that has come.
 
-        qos: which the user may override; of its depth, as many messages are taken at a time. On
-        the executor's thread or before it spins; the function may be called on any other one.
+        qos: which the user may override; as many messages as are kept are taken at a time. On the
+        executor's thread or before it spins; the function may be called on any other one.
         """
+        least, qos = qos.depth, topics.for_one_topic(qos)
         subscription = self.create_subscription(
             message_type, topic, callback, qos, raw=True,
             qos_overriding_options=topics.overridable())
         # the executor, which is told to look what is new, comes to that after this
         self._polled.append(subscription)
-        take, most = subscription.handle.take_message, qos.depth
+        # of a depth of 0 it is the middleware that knows how many are kept
+        take, most = subscription.handle.take_message, max(least, qos.depth)
 
         def poll() -> None:
             for _ in itertools.repeat(None, most):

@@ -219,7 +219,7 @@ class RobotInterface:
                 topic.message_type,
                 topic.name,
                 topic.take,
-                topics.COMMAND_QOS,
+                topics.for_one_topic(topics.COMMAND_QOS),
                 qos_overriding_options=topics.overridable(),
                 raw=True,
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import importlib
 import math
 import re
@@ -71,6 +72,11 @@ def is_latched(qos: QoSProfile) -> bool:
 def overridable() -> QoSOverridingOptions:
     """Let the user override the quality of service of a topic by qos_overrides parameters."""
     return QoSOverridingOptions.with_default_policies()
+
+
+def for_one_topic(qos: QoSProfile) -> QoSProfile:
+    """Give a copy: into it rclpy writes what the user overrides, which is of one topic alone."""
+    return copy.copy(qos)
 
 
 def topic_name(name: str) -> str:
