@@ -87,6 +87,8 @@ def test_expressions_that_backtrack_for_ages_take_their_length_times_that_of_the
     ('a{1000}', 'a second repetition, or one that is none of'),
     ('x' * (MOST_PARTS + 1), 'more than 255 characters and groups'),
     ('((((){255}){255}){255}){255}', 'more than 255 characters and groups'),
+    (f"[{'a' * 1000}]", 'more than 1000 characters'),
+    ('|' * 1001, 'more than 1000 characters'),
     ('(' * 254, "a '(' without ')'"),
 ])
 def test_what_is_no_such_expression_is_refused(text, said):

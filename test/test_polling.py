@@ -21,6 +21,9 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 QOS = QoSProfile(depth=5)
 
+# later than any time.monotonic_ns()
+NEVER = 1 << 63
+
 
 @pytest.fixture
 def spinning(ros_environment):
@@ -73,13 +76,25 @@ def test_messages_wait_until_they_are_polled(spinning, kind):
         publish = publisher_of(node, served, spin)
         publish(1, 2, 3)
         assert polled == []
-        poll()
+        poll(NEVER)
         assert polled == [1, 2, 3]
-        poll()
+        poll(NEVER)
         assert polled == [1, 2, 3]
         publish(*range(4, 14))
-        poll()
+        poll(NEVER)
         assert polled == [1, 2, 3, *range(9, 14)]
+
+
+def test_one_message_is_taken_however_little_time_there_is(spinning):
+    """Leave the others for later, so that a flood holds nobody up."""
+    with spinning(EventsExecutor) as (node, spin):
+        polled, served = [], []
+        poll = node.create_poll(Int32, 'numbers', polled.append, QOS)
+        node.create_subscription(Int32, 'numbers', served.append, QOS)
+        publisher_of(node, served, spin)(1, 2, 3)
+        for count in (1, 2, 3, 3):
+            poll(0)
+            assert len(polled) == count
 
 
 def test_what_is_polled_is_listed_apart_and_destroyed_like_the_others(spinning):
@@ -109,5 +124,5 @@ def test_the_user_overrides_the_qualities_of_service_of_one_topic(spinning, dept
         assert depths == [depth, 5]
         node.create_subscription(Int32, 'numbers', served.append, 20)
         publisher_of(node, served, spin)(*range(12))
-        poll()
+        poll(NEVER)
         assert len(polled) == (depth or 1)

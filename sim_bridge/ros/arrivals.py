@@ -1,4 +1,4 @@
-"""What comes in for a robot, from the executor's thread to the physics thread."""
+"""What comes in for a robot, to be applied and recorded on the physics thread."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ class DeferredServices:
     """
     Creates services whose requests are carried out between two ticks, and answered from there.
 
-    So no callback ever waits for physics, and commands go on arriving while a request takes its
-    time. Whatever becomes of the simulation, every request is answered, and once.
+    So no callback ever waits for physics. Whatever becomes of the simulation, every request is
+    answered, and once.
     """
 
     def __init__(self, node: Node, pacer: Pacer, before: Callable[[], None]) -> None:

@@ -9,7 +9,7 @@ right before the step that they are for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-import itertools
+import time
 from typing import Any, TYPE_CHECKING
 
 from rclpy.node import Node
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
     from rclpy.subscription import Subscription
 
-# gives what has come to a callback
-Poll = Callable[[], None]
+# gives what has come to a callback: at least one message, and more until a time.monotonic_ns()
+Poll = Callable[[int], None]
 
 
 class PollingMixin:
@@ -64,12 +64,14 @@ class PollingMixin:
         # of a depth of 0 it is the middleware that knows how many are kept
         take, most = subscription.handle.take_message, max(least, qos.depth)
 
-        def poll() -> None:
-            for _ in itertools.repeat(None, most):
+        def poll(until_ns: int) -> None:
+            for _ in range(most):
                 taken = take(message_type, True)
                 if taken is None:
                     return
                 callback(taken[0])
+                if time.monotonic_ns() > until_ns:
+                    return
 
         return poll
 

@@ -138,10 +138,14 @@ class RobotInterface:
         """Names of all topics that readings are published on."""
         return [stream.topic for stream in self._streams()]
 
-    def poll(self) -> None:
-        """Take in the commands that have come; on the physics thread."""
+    def poll(self, until_ns: int) -> None:
+        """
+        Take in the commands that have come; on the physics thread.
+
+        until_ns: time.monotonic_ns() from which on one of each topic is enough.
+        """
         for poll in self._polls:
-            poll()
+            poll(until_ns)
 
     def refresh(self) -> None:
         """Look which topics somebody subscribes to."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.ros.lockstep import Lockstep
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from sim_bridge.ros.parameters import SimulatorParameters
     from sim_bridge.ros.robot_interface import SavedInterface
     from sim_bridge.ros.sinks import Sink
+
+# The part of a control step for which commands are taken in, and how long that may last while no
+# step is taken: a flood of them must not hold up steps, nor whoever asks for something.
+_TAKING_SHARE = 0.25
+_TAKING_NS = 5_000_000
 
 # /clock must never say 0, which ROS reads as "no time yet"
 _EARLIEST_NS = 1
@@ -72,6 +78,7 @@ class Simulator:
         if parameters.lockstep:
             self.lockstep = self._make_lockstep()
         self._substeps, self._tick_ns = parameters.substeps, parameters.tick_ns
+        self._taking_ns = round(_TAKING_SHARE * parameters.tick_ns)
         self._clock = clock_stream(sink, parameters.clock_rate or parameters.rate)
         self._clock_rate = Rate(parameters.clock_rate)
 
@@ -97,8 +104,9 @@ class Simulator:
         now = self.time_ns
         if self.lockstep is not None:
             self.lockstep.release()
+        until_ns = time.monotonic_ns() + self._taking_ns
         for interface in self.interfaces:
-            interface.poll()
+            interface.poll(until_ns)
             interface.commands.apply(now)
         self._advance()
         self.solver_statistics.record(self.world.report)
@@ -134,8 +142,9 @@ class Simulator:
 
     def poll(self) -> None:
         """Take in the commands that have come, while no step is taken."""
+        until_ns = time.monotonic_ns() + _TAKING_NS
         for interface in self.interfaces:
-            interface.poll()
+            interface.poll(until_ns)
 
     def publish_clock(self) -> None:
         """Publish /clock as it stands, for those who come while the simulation is paused."""

@@ -23,6 +23,9 @@ from sim_bridge.errors import InvalidValueError
 # POSIX lets something be repeated.
 MOST_PARTS = 255
 
+# The most characters to read, since in sets, and of empty alternatives, there may be any number.
+MOST_TEXT = 1000
+
 # what comes before the first character and after the last: '^' and '$' stand for these
 _BEGIN, _END = 'begin', 'end'
 
@@ -69,6 +72,8 @@ class NameFilter:
         # what was worked out once: names have much in common
         self._accepting: dict[str, int] = {}
         self._after: dict[tuple[int, str], int] = {}
+        if len(expression) > MOST_TEXT:
+            raise self._error(f'more than {MOST_TEXT} characters')
         self._whole = self._alternatives()
         if self._at < len(expression):
             raise self._error("a ')' without '('")
