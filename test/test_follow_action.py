@@ -31,6 +31,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from test_msgs.action import Fibonacci
 from sim_bridge.ros.deferred_action import DeferredActionServer
+from sim_bridge.ros.delivery import await_delivery
 from sim_bridge.ros.process import _executor
 
 rclpy.init()
@@ -49,6 +50,7 @@ def monitor():
             running.remove(goal)
             server.finish(goal, end, Fibonacci.Result(sequence=[order, order]))
             if order == 4:
+                await_delivery()
                 server.destroy()
         else:
             goal.publish_feedback(Fibonacci.Feedback(sequence=[order]))

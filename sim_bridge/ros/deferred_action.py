@@ -37,6 +37,8 @@ class DeferredActionServer(ActionServer):
         asks for its end, which `finish` tells in its time. All are called by the executor.
         """
         self._cancel = cancel
+        # by goal, the headers of those who have asked how it ends
+        self._asked: dict[bytes, list[Any]] = {}
         super().__init__(
             node, action_type, name,
             execute_callback=lambda goal: None,
@@ -51,17 +53,30 @@ class DeferredActionServer(ActionServer):
         """
         Tell the client of a goal that it has ended; by the executor, too.
 
-        When this returns the client has been told, and the server may be destroyed. end:
-        'succeed', 'abort' or 'canceled', a transition of the goal's.
+        When this returns the client has been told; after `await_delivery` the server may be
+        destroyed. end: 'succeed', 'abort' or 'canceled', a transition of the goal's.
         """
 
         def conclude(goal: ServerGoalHandle) -> Any:
             getattr(goal, end)()
             return result
 
-        # a task of the executor's would come after whatever is done next
+        # tasks of the executor's, which rclpy makes of both, would come after what is done next
         with contextlib.suppress(StopIteration):
             self._execute_goal(conclude, goal).send(None)
+        key = bytes(goal.goal_id.uuid)
+        for header in self._asked.pop(key, ()):
+            self._send_result_response(header, self._result_futures[key])
+
+    async def _execute_get_result_request(self, request_header_and_message: Any) -> None:
+        """Note who asks for the result of a goal that goes on; leave the others to rclpy."""
+        header, request = request_header_and_message
+        key = bytes(request.goal_id.uuid)
+        future = self._result_futures.get(key)
+        if future is None or future.done():
+            await super()._execute_get_result_request(request_header_and_message)
+        else:
+            self._asked.setdefault(key, []).append(header)
 
     @staticmethod
     def _accepted(

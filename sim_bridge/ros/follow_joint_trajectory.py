@@ -65,14 +65,17 @@ class FollowJointTrajectory:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(1.0 / controller.monitor_rate, self.monitor, clock=steady)
 
-    def monitor(self) -> None:
-        """Tell clients how far they are, and of what has ended."""
+    def monitor(self) -> bool:
+        """Tell clients how far they are, and of what has ended; tell whether anything has."""
+        has_ended = False
         for goal in list(self._goals):
             if goal.order.outcome:
+                has_ended = True
                 self._goals.remove(goal)
                 self._finish(goal)
             elif goal.order.run is not None and goal.order.run.states is not None:
                 goal.handle.publish_feedback(self._feedback(goal.order))
+        return has_ended
 
     def _check(self, goal: Any) -> bool:
         try:

@@ -13,6 +13,7 @@ from sim_bridge.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros import parameter_table, process, realtime
 from sim_bridge.ros.conductor import Conductor
 from sim_bridge.ros.deferred import DeferredServices
+from sim_bridge.ros.delivery import await_delivery
 from sim_bridge.ros.diagnostics import Diagnostics
 from sim_bridge.ros.entities import Entities
 from sim_bridge.ros.executor_calls import ExecutorCalls
@@ -118,7 +119,7 @@ class SimBridge:
         # whoever waits for an answer gets one while there is something to give it with
         error = StateError('the simulation is being unloaded')
         self._closing += [
-            lambda: services.close(error), lambda: simulator.dismiss(str(error))]
+            lambda: services.close(error), lambda: simulator.dismiss(str(error)), await_delivery]
         Services(services, self.conductor, simulator, lambda: self.parameters)
         offer_standard_services(
             node, services, self.conductor, entities, simulator, calls)

@@ -199,16 +199,17 @@ class RobotInterface:
         """Take note that other robots have come or gone."""
         self._joint_states.locate()
 
-    def retire(self, words: str) -> None:
+    def retire(self, words: str) -> bool:
         """
         End what is under way, before the robot leaves the world; on the executor's thread.
 
-        Clients of its goals are told at once, and why: there will be nobody to ask.
+        Clients of its goals are told at once, and why: there will be nobody to ask. Tells whether
+        there were any.
         """
         self.commands.restart(words)
         self.trajectories.restart()
-        for action in self._actions:
-            action.monitor()
+        ended = [action.monitor() for action in self._actions]
+        return any(ended)
 
     def listen(self, node: PollingNode) -> None:
         """Take commands from the graph from now on."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from sim_bridge.ros.delivery import await_delivery
 from sim_bridge.ros.lockstep import Lockstep
 from sim_bridge.ros.messages import pack_stamp
 from sim_bridge.ros.node_part import NodePart
@@ -280,8 +281,8 @@ class Simulator:
         self._note('delete', name=name)
         self._sink.begin(self.time_ns)
         gone = next((one for one in self.interfaces if one.robot.name == name), None)
-        if gone is not None:
-            gone.retire(f'robot {name!r} was removed')
+        if gone is not None and gone.retire(f'robot {name!r} was removed'):
+            await_delivery()
         self.world.remove(name)
         if gone is not None:
             self.interfaces = [one for one in self.interfaces if one is not gone]
