@@ -8,8 +8,9 @@ import subprocess
 import time
 
 from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import DescribeParameters, ListParameters, SetParameters
+from rcl_interfaces.srv import DescribeParameters, GetParameterTypes, ListParameters, SetParameters
 import rclpy
+from rclpy.client import Client
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
@@ -90,12 +91,34 @@ class Graph:
 
     def call(self, kind: type, service: str, request: object) -> object:
         """Call a service, and give its response."""
-        client = self.node.create_client(kind, service)
-        self.wait(client.service_is_ready, f'service {service}')
+        client = self.client(kind, service)
         future = client.call_async(request)
         self.wait(future.done, f'a response of {service}')
         self.node.destroy_client(client)
         return future.result()
+
+    def client(self, kind: type, service: str) -> Client:
+        """
+        Give a client of a node's service, for whoever must not wait for the response.
+
+        A request to a node that has not discovered the client yet is lost, and the client cannot
+        tell. What is made later is discovered later: so it is asked for something until it
+        responds.
+        """
+        client = self.node.create_client(kind, service)
+        self.wait(client.service_is_ready, f'service {service}')
+        node = service.rpartition('/')[0]
+        probe = self.node.create_client(GetParameterTypes, f'{node}/get_parameter_types')
+        self.wait(probe.service_is_ready, f'the parameters of {node}')
+        asked: list = []
+
+        def ask() -> None:
+            if not asked or time.monotonic() - asked[-1][0] > 0.5:
+                asked.append((time.monotonic(), probe.call_async(GetParameterTypes.Request())))
+
+        self.wait(lambda: any(future.done() for _, future in asked), f'{node}', ask)
+        self.node.destroy_client(probe)
+        return client
 
     def set_parameter(self, node: str, name: str, value: object) -> object:
         """Set a parameter of a node; give the result with its fields successful and reason."""

@@ -111,8 +111,7 @@ def test_whoever_waits_is_told_that_the_simulation_ends(graph, start_process, ch
     if is_managed:
         assert change(Transition.TRANSITION_CONFIGURE)
         assert change(Transition.TRANSITION_ACTIVATE)
-    client = graph.node.create_client(Trigger, '/sim_bridge/step')
-    graph.wait(client.service_is_ready, 'the service')
+    client = graph.client(Trigger, '/sim_bridge/step')
     waiting = [client.call_async(Trigger.Request()) for _ in range(2)]
     graph.wait_for_next(states, 5)
     if is_managed:

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
     from rclpy.subscription import Subscription
 
-# gives what has come to a callback: at least one message, and more until a time.monotonic_ns()
+# gives what has come to a callback: a few messages, and more until a time.monotonic_ns()
 Poll = Callable[[int], None]
+
+# So many are taken however late it is. With fewer, what comes as often as it is looked for would
+# pile up whenever it is looked for less often, and be old when it acts.
+_AT_ONCE = 8
 
 
 class PollingMixin:
@@ -65,13 +69,13 @@ class PollingMixin:
         take, most = subscription.handle.take_message, max(least, qos.depth)
 
         def poll(until_ns: int) -> None:
-            for _ in range(most):
+            for number in range(most):
+                if number >= _AT_ONCE and time.monotonic_ns() > until_ns:
+                    return
                 taken = take(message_type, True)
                 if taken is None:
                     return
                 callback(taken[0])
-                if time.monotonic_ns() > until_ns:
-                    return
 
         return poll
 

@@ -142,7 +142,7 @@ class RobotInterface:
         """
         Take in the commands that have come; on the physics thread.
 
-        until_ns: time.monotonic_ns() from which on one of each topic is enough.
+        until_ns: time.monotonic_ns() from which on a few of each topic are enough.
         """
         for poll in self._polls:
             poll(until_ns)
