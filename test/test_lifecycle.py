@@ -114,6 +114,8 @@ def test_whoever_waits_is_told_that_the_simulation_ends(graph, start_process, ch
     client = graph.client(Trigger, '/sim_bridge/step')
     waiting = [client.call_async(Trigger.Request()) for _ in range(2)]
     graph.wait_for_next(states, 5)
+    # what is answered now was asked later: both have come
+    graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
     if is_managed:
         assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
     else:
