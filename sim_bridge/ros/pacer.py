@@ -19,7 +19,7 @@ from sim_bridge.ros.statistics import TickStatistics
 # The longest sleep in one piece: so often the thread attends to what comes, however slow the pace,
 # or looks whether a tick can be taken.
 _LONGEST_SLEEP_NS = 10_000_000
-_LONGEST_WAIT_S = 0.01
+_LONGEST_WAIT_S = _LONGEST_SLEEP_NS * 1e-9
 
 # How often `idle` is called while there is nothing to tick.
 _IDLE_PERIOD_NS = 100_000_000

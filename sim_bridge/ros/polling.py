@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 # gives what has come to a callback: a few messages, and more until a time.monotonic_ns()
 Poll = Callable[[int], None]
 
-# So many are taken however late it is. With fewer, what comes as often as it is looked for would
-# pile up whenever it is looked for less often, and be old when it acts.
-_AT_ONCE = 8
+# So many are taken however late it is. With one, what comes as often as it is looked for would
+# pile up whenever it is looked for less often, and be old when it acts; with eight, a flood takes
+# a third of all steps.
+_AT_ONCE = 3
 
 
 class PollingMixin:
