@@ -25,7 +25,7 @@ Poll = Callable[[int], None]
 
 # So many are taken however late it is. With one, what comes as often as it is looked for would
 # pile up whenever it is looked for less often, and be old when it acts; with eight, a flood takes
-# a third of all steps.
+# four steps of ten.
 _AT_ONCE = 3
 
 
