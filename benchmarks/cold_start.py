@@ -10,7 +10,7 @@ import sys
 import tempfile
 
 from benchmarks.report import Report, Target
-from sim_bridge.engine.jit import source_digest
+from sim_bridge.compiler.kernel import source_digest
 
 _ROOT = Path(__file__).parent.parent
 ROBOT = 'arm'

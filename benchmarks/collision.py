@@ -15,6 +15,7 @@ import time
 import numpy as np
 
 from benchmarks.report import Report, Target
+from sim_bridge.compiler.kernel import entry
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
 from sim_bridge.engine.collision.geometry import (
     BOX,
@@ -29,7 +30,6 @@ from sim_bridge.engine.collision.geometry import (
 )
 from sim_bridge.engine.collision.narrow import collide_closed, collide_pair, distance, is_closed
 from sim_bridge.engine.handle import open_collision, open_geometry
-from sim_bridge.engine.jit import entry
 from sim_bridge.engine.join import join_models
 from sim_bridge.engine.state import make_state
 from sim_bridge.engine.vec3 import load3, load_m, store3

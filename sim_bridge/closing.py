@@ -44,7 +44,7 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
         workspace.mode[robot.part.at.v + robot.blueprint.joint_v[name]] = HELD
     kinds = workspace.kind.copy()
     workspace.kind[kinds >= FREE] = KINEMATIC
-    closed = run_stage(observer.handle.table, LOOPS.address, ASSEMBLE) >= 0
+    closed = run_stage(observer.handle, LOOPS.address, ASSEMBLE) >= 0
     workspace.kind[:] = kinds
     world.state.q[:] = workspace.q
     world.forget_observations()

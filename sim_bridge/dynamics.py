@@ -28,7 +28,7 @@ def mass_matrix(robot: Robot) -> np.ndarray:
     """Give the (nv, nv) joint-space inertia matrix M [kg, kg m, kg m²]."""
     handle, nv = _alone(robot)
     matrix = np.zeros((nv, nv))
-    rigid_body.mass_matrix(handle.table, matrix)
+    rigid_body.mass_matrix(handle, matrix)
     return matrix
 
 
@@ -41,7 +41,7 @@ def inverse_dynamics(robot: Robot, ddq: np.ndarray) -> np.ndarray:
     """Give (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
     handle, nv = _alone(robot)
     effort = np.zeros(nv)
-    rigid_body.inverse_dynamics(handle.table, _vector('ddq', ddq, nv, robot), effort)
+    rigid_body.inverse_dynamics(handle, _vector('ddq', ddq, nv, robot), effort)
     return effort
 
 
@@ -49,7 +49,7 @@ def forward_dynamics(robot: Robot, u: np.ndarray) -> np.ndarray:
     """Give (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
     handle, nv = _alone(robot)
     ddq = np.zeros(nv)
-    rigid_body.forward_dynamics(handle.table, _vector('u', u, nv, robot), ddq)
+    rigid_body.forward_dynamics(handle, _vector('u', u, nv, robot), ddq)
     return ddq
 
 
@@ -68,8 +68,8 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
             'link', link, f'a link of robot {robot.name!r}', f'robot {link.robot.name!r}')
     placement = link.placement
     matrix = np.zeros((6, nv))
-    point = np.ascontiguousarray(placement.position)
-    rigid_body.jacobian(handle.table, placement.body, point, matrix)
+    x, y, z = placement.position
+    rigid_body.jacobian(handle, placement.body, (x, y, z), matrix)
     return matrix
 
 

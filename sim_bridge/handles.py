@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 import math
 from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.compiler.build import build
+from sim_bridge.compiler.calls import Call
+from sim_bridge.compiler.kernel import Stage
+from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs
 from sim_bridge.engine.collision.geometry import Geometry
+from sim_bridge.engine.collision.probe import locate, measure_convex_pair, measure_pair
 from sim_bridge.engine.collision.scratch import make_collision_scratch
 from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
-from sim_bridge.engine.compile import compile_side_by_side
 from sim_bridge.engine.contact.contacts import make_contacts
 from sim_bridge.engine.contact.problem import ContactProblem, make_problem
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.contact.surface import LAW_SIZE, Surfaces
+from sim_bridge.engine.energy import energy, momentum
 from sim_bridge.engine.handle import Handle
 from sim_bridge.engine.loops.loops import ALL, HARD, Loops, LoopWork, make_loop_work, make_loops
 from sim_bridge.engine.loops.stage import LOOPS
 from sim_bridge.engine.model import Model, Options
+from sim_bridge.engine.observe import observe
+from sim_bridge.engine.rigid_body import forward_dynamics, inverse_dynamics, jacobian, mass_matrix
+from sim_bridge.engine.run_stage import run_stage
+from sim_bridge.engine.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.state import State
+from sim_bridge.engine.step import step
 from sim_bridge.engine.workspace import make_workspace, Workspace
 from sim_bridge.records import Sleep
+from sim_bridge.sensors.readings import take_readings
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
 _SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
 _TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
 _TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
+_TABLEAU = np.array(TABLEAU)
+# the words of arguments that say how many steps to take: behind the table, and the tableau
+_STEPS, _STEPS_SMOOTHLY = 1, 4
 _NO_SURFACES = Surfaces(np.zeros((0, 0), np.int64), np.zeros((0, LAW_SIZE)))
 
 
@@ -46,6 +61,28 @@ class ContactHandles(NamedTuple):
 
     probe: Handle
     problem: ContactProblem
+
+
+class Stepper:
+    """A handle to step with, and the calls that do."""
+
+    def __init__(self, handle: Handle):
+        """Prepare the calls; their units have been compiled."""
+        self.handle = handle
+        self._step = step.prepare(handle, 0)
+        self._step_smoothly: Call | None = None
+
+    def step(self, n: int) -> tuple[int, int, int]:
+        """Take n steps, as `engine.step`."""
+        self._step.words[_STEPS] = n
+        return self._step()
+
+    def step_smoothly(self, n: int) -> int:
+        """Take up to n steps of fifth order, as `engine.runge_kutta`."""
+        if self._step_smoothly is None:
+            self._step_smoothly = step_smoothly.prepare(self.handle, _TABLEAU, 0)
+        self._step_smoothly.words[_STEPS_SMOOTHLY] = n
+        return self._step_smoothly()
 
 
 class Probe(NamedTuple):
@@ -75,8 +112,8 @@ def make_options(
         sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
 
 
-def with_stages(options: Options, geometry: Geometry, loops: Loops) -> Options:
-    """Add the addresses of the stages that geometries and loops need, which compiles them."""
+def needed_stages(options: Options, geometry: Geometry, loops: Loops) -> dict[str, Stage]:
+    """Return the stages that geometries and loops need, by the option that holds the address."""
     needs = find_needs(geometry)
     is_direct = options.solver != ITERATIVE
     stages = {'loops': LOOPS} if loops.size[ALL] > 0 else {}
@@ -84,8 +121,22 @@ def with_stages(options: Options, geometry: Geometry, loops: Loops) -> Options:
     stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
-    compile_side_by_side(stages.values())
+    return stages
+
+
+def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
+    """Add the addresses of stages, which compiles them."""
     return options._replace(**{field: stage.address for field, stage in stages.items()})
+
+
+def all_units() -> list[Unit]:
+    """Return all that a simulation can need compiled, what takes longest first."""
+    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
+    entries = [
+        step, step_smoothly, measure_pair, observe, measure_convex_pair, forward_dynamics,
+        inverse_dynamics, mass_matrix, jacobian, locate, take_readings, energy, momentum,
+        run_stage]
+    return [each.unit for each in [*stages, *entries]]
 
 
 def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
@@ -101,7 +152,7 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
 def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
     """Make a handle for all that concerns no contact; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL])), build_geometry([])
-    options = with_stages(options, geometry, loops)
+    options = with_stages(options, needed_stages(options, geometry, loops))
     work = make_loop_work(model, loops)
     handle = Handle(
         model, options, state, workspace, geometry, _NO_SURFACES,
@@ -131,12 +182,18 @@ def make_contact_handles(
     return ContactHandles(probe, problem)
 
 
-def make_stepper(probe: Handle) -> Handle:
-    """Make the handle to step with of one with all but the stages; compiles those it needs."""
-    model, options, state, _, geometry, *others, loops, work = probe.parts
+def make_stepper(probe: Handle, others: Iterable[Unit] = ()) -> Stepper:
+    """
+    Make the handle to step with of one with all but the stages.
+
+    All that it needs is compiled side by side, with other units.
+    """
+    model, options, state, _, geometry, *parts, loops, work = probe.parts
     workspace = make_workspace(model, bool(loops.size[ALL]))
-    options = with_stages(options, geometry, loops)
-    return Handle(model, options, state, workspace, geometry, *others, loops, work)
+    stages = needed_stages(options, geometry, loops)
+    build([*(stage.unit for stage in stages.values()), step.unit, *others])
+    options = with_stages(options, stages)
+    return Stepper(Handle(model, options, state, workspace, geometry, *parts, loops, work))
 
 
 def _without_loops(model: Model) -> tuple[Loops, LoopWork]:

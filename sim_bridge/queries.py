@@ -121,7 +121,7 @@ def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Dist
         raise InvalidValueError('pair', (a[0], b[0]), 'at most one plane or height field')
     is_convex = kinds.isdisjoint({engine.MESH, engine.HEIGHT_FIELD})
     ask = measure_convex_pair if is_convex else measure_pair
-    gap, point_a, point_b, normal = ask(handle.table, a[1], b[1])
+    gap, point_a, point_b, normal = ask(handle, a[1], b[1])
     return Distance(gap, np.array(point_a), np.array(point_b), np.array(normal))
 
 

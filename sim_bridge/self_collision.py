@@ -61,7 +61,7 @@ def overlapping_bodies(robot: Robot, known: Pairs) -> Pairs:
         shape_record(_hull_of(shape.placed.shape), body=shape.body, rotation=shape.rotation,
                      position=shape.position) for shape in shapes])
     probe = make_probe(model, state, geometry)
-    locate(probe.handle.table)
+    locate(probe.handle)
     pairs = np.array([
         (i, j) for i, j in combinations(range(len(shapes)), 2)
         if shapes[i].body != shapes[j].body and _bodies_of(shapes[i], shapes[j]) not in known
@@ -69,7 +69,7 @@ def overlapping_bodies(robot: Robot, known: Pairs) -> Pairs:
     pairs = pairs[_boxes_meet(probe.pose, geometry.bounds, pairs)]
     # The boxes leave few. A kernel that measured them all at once would compile for longer than
     # many robots take.
-    gaps = [measure_convex_pair(probe.handle.table, i, j)[0] for i, j in pairs.tolist()]
+    gaps = [measure_convex_pair(probe.handle, i, j)[0] for i, j in pairs.tolist()]
     return frozenset(
         _bodies_of(shapes[i], shapes[j])
         for (i, j), gap in zip(pairs.tolist(), gaps, strict=True) if gap <= _TOUCHING)

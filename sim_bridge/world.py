@@ -16,6 +16,7 @@ from sim_bridge.assembly import (
     start_control,
 )
 from sim_bridge.closing import begin_loops
+from sim_bridge.compiler.calls import Call
 from sim_bridge.constraint_joint import ConstraintJoint
 from sim_bridge.contacts import Contacts
 from sim_bridge.culprit import describe_not_finite
@@ -23,10 +24,9 @@ from sim_bridge.description.shapes import Shape
 from sim_bridge.engine import step as stepper
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.energy import energy, momentum
-from sim_bridge.engine.handle import Handle
 from sim_bridge.engine.model import body_count, velocity_count
 from sim_bridge.engine.observe import observe, SITE_SIZE
-from sim_bridge.engine.runge_kutta import step_smoothly, TABLEAU
+from sim_bridge.engine.runge_kutta import step_smoothly
 from sim_bridge.errors import InvalidValueError, SimulationError
 from sim_bridge.geometry import Geometry
 from sim_bridge.handles import (
@@ -36,16 +36,17 @@ from sim_bridge.handles import (
     make_options,
     make_stepper,
     Observer,
+    Stepper,
 )
 from sim_bridge.link import Link
 from sim_bridge.population import Population
 from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
 from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport
+from sim_bridge.sensors.readings import take_readings
 from sim_bridge.values import finite_vector, truth
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
-_TABLEAU = np.array(TABLEAU)
 _GRAVITY = 'three finite numbers [m/s²]'
 
 
@@ -101,8 +102,9 @@ class World(Population):
         self._steps, self._pivots, self._converged = 0, 0, True
         self._pushed = self._is_observed = False
         self._observer: Observer
+        self._stepper: Stepper | None = None
+        self._observe: Call | None = None
         self._handles: ContactHandles
-        self._stepper: Handle | None = None
         if not isinstance(contact_margin, (int, float)) or not 0.0 <= contact_margin < 1.0:
             raise InvalidValueError('contact_margin', contact_margin, 'from 0 to below 1 [m]')
         if not isinstance(sleep, Sleep):
@@ -179,9 +181,9 @@ class World(Population):
     def warm_up(self) -> None:
         """Compile or load every kernel a running simulation uses; nothing of the world changes."""
         self.settle_contact()
-        stepper.step(self._table(), 0)
+        self._stepping().step(0)
         if self.integrator == 'rk5':
-            step_smoothly(self._table(), _TABLEAU, 0)
+            self._stepping().step_smoothly(0)
         self._sites.sampling.warm_up(self.observed_sites(), self._gravity)
         self.energy()
         self.momentum()
@@ -268,7 +270,7 @@ class World(Population):
         """Give the energy of all robots."""
         self.observed_sites()
         bodies, velocities = body_count(self._model), velocity_count(self._model)
-        kinetic, potential = energy(self._observer.handle.table, 0, bodies, 0, velocities)
+        kinetic, potential = energy(self._observer.handle, 0, bodies, 0, velocities)
         springs = sum(joint.potential_energy for joint in self._constraints.values())
         return Energy(kinetic, potential + springs)
 
@@ -276,7 +278,7 @@ class World(Population):
         """Give the momentum of all robots."""
         self.observed_sites()
         total = np.zeros((1, 6))
-        momentum(self._observer.handle.table, 0, body_count(self._model), total)
+        momentum(self._observer.handle, 0, body_count(self._model), total)
         return Momentum(total[0, :3], total[0, 3:])
 
     # --- contact ---------------------------------------------------------------------------------
@@ -325,8 +327,11 @@ class World(Population):
             # unlike any wrench, so that everything is computed anew
             self._observer.workspace.wrench.fill(np.nan)
             self._is_observed = True
-        sites = self._sites
-        observe(self._observer.handle.table, sites.body, sites.frame, self._readings)
+        if self._observe is None:
+            sites = self._sites
+            self._observe = observe.prepare(
+                self._observer.handle, sites.body, sites.frame, self._readings)
+        self._observe()
         return self._readings
 
     def observed_accelerations(self) -> np.ndarray:
@@ -384,6 +389,7 @@ class World(Population):
         self._observer = make_observer(
             self._model, self._options, self._state, self._loops)
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
+        self._observe = None
         self._is_observed = False
 
     def connect_contact(self) -> None:
@@ -395,26 +401,28 @@ class World(Population):
     def begin_joints(self) -> None:
         """Take from velocities what joints that are new do not allow."""
         self.settle_contact()
-        begin_loops(self._table())
+        begin_loops(self._stepping().handle)
         self._has_new_joints = False
         self.forget_observations()
 
-    def _table(self) -> np.ndarray:
-        """Give the table to step with; made at the first step, so that looking compiles little."""
+    def _stepping(self) -> Stepper:
+        """Return what steps; made at the first step, so that looking compiles little."""
         if self._stepper is None:
-            self._stepper = make_stepper(self._handles.probe)
-        return self._stepper.table
+            smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
+            self._stepper = make_stepper(
+                self._handles.probe, [observe.unit, take_readings.unit, *smooth])
+        return self._stepper
 
     def _advance(self, n: int) -> None:
         end = self.step_count + n
         while self.step_count < end:
             left = end - self.step_count
             if self.integrator == 'rk5':
-                done = step_smoothly(self._table(), _TABLEAU, left)
+                done = self._stepping().step_smoothly(left)
                 self._count(stepper.DONE, done, 0)
                 left = min(end - self.step_count, 1)
             if left:
-                status, done, pivots = stepper.step(self._table(), left)
+                status, done, pivots = self._stepping().step(left)
                 self._count(status, done, pivots)
                 if status == stepper.NO_ROOM:
                     self.make_room(2 * contact_room(self._state))

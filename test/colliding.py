@@ -37,7 +37,7 @@ class Shapes:
         """Put the first shapes at poses (R, p); give distance, points and normal of 0 and 1."""
         for row, (R, p) in enumerate(poses):
             self.geometry.frame[row] = *np.ravel(R), *p
-        return measure_pair(self.probe.handle.table, 0, 1)
+        return measure_pair(self.probe.handle, 0, 1)
 
 
 class Contact:

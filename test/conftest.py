@@ -84,8 +84,7 @@ def pytest_unconfigure(config):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config, specs):
     """Before workers of pytest-xdist start, compile what else every one of them would compile."""
-    script = Path(__file__).with_name('kernels.py')
-    subprocess.run([sys.executable, str(script)], check=True)
+    subprocess.run([sys.executable, '-m', 'sim_bridge', 'compile'], cwd=REPOSITORY, check=True)
 
 
 def example_urdfs() -> dict[str, Path]:

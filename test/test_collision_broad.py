@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sim_bridge.compiler.kernel import entry
 from sim_bridge.engine.collision.broad import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.broad_grid import grid_overlaps
 from sim_bridge.engine.collision.broad_tree import tree_overlaps
@@ -23,7 +24,6 @@ from sim_bridge.engine.collision.geometry import (
 )
 from sim_bridge.engine.collision.scratch import FOUND, make_collision_scratch, PAIRS
 from sim_bridge.engine.contact.contacts import make_contacts, OVERFLOW
-from sim_bridge.engine.jit import entry
 
 
 @entry

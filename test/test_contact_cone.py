@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import pytest
 
+from sim_bridge.compiler.kernel import entry
 from sim_bridge.engine.contact.cone import solve_cone
 
 # of a quadruped's foot while its locked legs couple friction and normal: two ways to slide
@@ -15,13 +15,19 @@ JAMMED_VELOCITY = (-0.0007463925931542805, -0.012206688326434307, 0.011121288142
 JAMMED_GUESS = (0.017675679350585966, -0.0018741278807032438)
 
 
+@entry
+def solve_at_contact(block, q, mu, guess):
+    """Solve with the arguments of `solve_cone` in groups."""
+    return solve_cone(block[0], block[1], block[2], block[3], block[4], block[5],
+                      q[0], q[1], q[2], mu, guess[0], guess[1])
+
+
 @pytest.fixture(scope='module')
 def solve():
     """Give `solve_cone` as Python can call it."""
-    @numba.njit(error_model='numpy')
     def call(block, q, mu, guess):
-        return solve_cone(block[0], block[1], block[2], block[3], block[4], block[5],
-                          q[0], q[1], q[2], mu, guess[0], guess[1])
+        return solve_at_contact(tuple(map(float, block)), tuple(map(float, q)), float(mu),
+                                tuple(map(float, guess)))
     return call
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from itertools import count
 from typing import NamedTuple
 
-from numba import njit
 import numpy as np
+from programs import function_of
 import pytest
 
+from sim_bridge.compiler.arrays import FloatVector
+from sim_bridge.compiler.kernel import entry, kernel
+from sim_bridge.compiler.kinds import FLOAT
+from sim_bridge.compiler.table import fields_of
 from sim_bridge.engine import handle
-from sim_bridge.engine.arrays import FloatVector
 from sim_bridge.engine.contact.problem import Direct
 from sim_bridge.engine.handle import (
     Handle,
@@ -20,14 +23,13 @@ from sim_bridge.engine.handle import (
     open_state,
     open_workspace,
 )
-from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.model import Model, Options
 from sim_bridge.engine.state import State
 from sim_bridge.engine.workspace import Workspace
 
 OPTIONS = Options(*(
-    kind(-1.25 * number) if kind is float else -number
-    for number, kind in enumerate(handle._fields(Options).values(), 1)))
+    -1.25 * number if kind is FLOAT else -number
+    for number, kind in enumerate(fields_of(Options).values(), 1)))
 
 
 class Fields:
@@ -39,13 +41,14 @@ class Fields:
 
     def fill(self, part):
         """Give one with such arrays, of the annotated kinds."""
-        return part(*map(self.array, handle._fields(part).values()))
+        return part(*map(self.array, fields_of(part).values()))
 
     def array(self, layout):
         """Give an array of the layout."""
         shape = [next(self.extents) for _ in range(layout.dimensions)]
         values = [next(self.values) for _ in range(np.prod(shape))]
-        return np.array(values, layout.dtype).reshape(shape)
+        dtype = np.float64 if layout.item is FLOAT else np.int64
+        return np.array(values, dtype).reshape(shape)
 
 
 @pytest.fixture
@@ -56,25 +59,42 @@ def parts():
 
 
 @kernel
-def unpack(array, at, values_out, shape_out):
+def unpack_1(array, at, values_out, shape_out):
     """Write an array's shape after its length, and its values in a row; give the row's end."""
+    shape_out[0], shape_out[1] = array.ndim, array.shape[0]
+    for i in range(array.shape[0]):
+        values_out[at + i] = array[i]
+    return at + array.size
+
+
+@kernel
+def unpack_2(array, at, values_out, shape_out):
+    """Do the same for a matrix."""
+    for i in range(array.shape[0]):
+        at = unpack_1(array[i], at, values_out, shape_out)
+    shape_out[0], shape_out[1], shape_out[2] = array.ndim, array.shape[0], array.shape[1]
+    return at
+
+
+@kernel
+def unpack_3(array, at, values_out, shape_out):
+    """Do the same for an array of three dimensions."""
+    for i in range(array.shape[0]):
+        at = unpack_2(array[i], at, values_out, shape_out)
     shape_out[0] = array.ndim
-    for axis in range(array.ndim):
+    for axis in range(3):
         shape_out[1 + axis] = array.shape[axis]
-    for value in array.flat:
-        values_out[at] = value
-        at += 1
     return at
 
 
 def make_unpacker(part, opener):
     """Compile a function that unpacks all fields of a table's part."""
-    lines = [f'    at = unpack(part.{field}, at, values, shapes[{row}])'
-             for row, field in enumerate(part._fields)]
-    names = {'unpack': unpack, 'open_part': opener}
-    exec('\n'.join(['def unpack_part(table, values, shapes):',
-                    '    part, at = open_part(table), 0', *lines]), names)
-    return njit(names['unpack_part'])
+    lines = [
+        f'    at = unpack_{kind.dimensions}(part.{field}, at, values, shapes[{row}])'
+        for row, (field, kind) in enumerate(fields_of(part).items())]
+    source = '\n'.join(['def unpack_part(table, values, shapes):',
+                        '    part, at = open_part(table), 0', *lines])
+    return entry(function_of(source, {**globals(), 'open_part': opener}))
 
 
 @entry
@@ -101,7 +121,7 @@ def test_every_array_arrives_in_its_place(parts, kind, opener):
     part = parts[handle.PARTS.index(kind)]
     values = np.full(sum(array.size for array in part), np.nan)
     shapes = np.zeros((len(part), 4), np.int64)
-    make_unpacker(kind, opener)(Handle(*parts).table, values, shapes)
+    make_unpacker(kind, opener)(Handle(*parts), values, shapes)
     np.testing.assert_array_equal(values, np.concatenate([array.ravel() for array in part]))
     assert [tuple(row[1 : 1 + row[0]]) for row in shapes] == [array.shape for array in part]
 
@@ -109,7 +129,7 @@ def test_every_array_arrives_in_its_place(parts, kind, opener):
 def test_options_arrive_as_numbers_of_their_types(parts):
     """Read back floats as floats and integers as integers, negative ones too."""
     values = np.zeros(4)
-    unpack_options(Handle(*parts).table, values)
+    unpack_options(Handle(*parts), values)
     np.testing.assert_array_equal(
         values, [OPTIONS.time_step / 2, OPTIONS.sleep_angular / 2,
                  OPTIONS.velocity_passes // 2, OPTIONS.detect // 2])
@@ -119,7 +139,7 @@ def test_arrays_are_used_in_place(parts):
     """See in Python what a kernel writes."""
     state, place = parts[handle.PARTS.index(State)], handle.PARTS.index(Workspace)
     parts[place] = parts[place]._replace(response=np.zeros((2, 3, 4)))
-    overwrite(Handle(*parts).table)
+    overwrite(Handle(*parts))
     assert state.wrench[2, 1] == -7.0
     assert parts[place].response[1, 2, 3] == -8.0
     assert np.count_nonzero(parts[place].response) == 1
@@ -154,4 +174,4 @@ def test_field_without_a_layout_is_refused():
         guess: np.ndarray
 
     with pytest.raises(TypeError, match=r'Vague\.guess'):
-        handle._fields(Vague)
+        fields_of(Vague)

@@ -17,14 +17,16 @@ LAYERS = {
     'errors': set(),
     'values': {'errors'},
     'version': set(),
-    'engine': {'errors'},
+    'compiler': set(),
+    'engine': {'compiler', 'errors'},
     'description': {'engine', 'errors', 'values'},
-    'sensors': {'description', 'engine', 'errors', 'values'},
-    'library': {'description', 'engine', 'errors', 'sensors', 'values', 'version'},
+    'sensors': {'compiler', 'description', 'engine', 'errors', 'values'},
+    'library': {'compiler', 'description', 'engine', 'errors', 'sensors', 'values', 'version'},
     'control': {
         'description', 'engine', 'errors', 'library', 'ros', 'sensors', 'values', 'version'},
-    'ros': {'description', 'engine', 'errors', 'library', 'sensors', 'values', 'version'},
-    'cli': {'control', 'description', 'errors', 'library', 'ros', 'values', 'version'},
+    'ros': {
+        'compiler', 'description', 'engine', 'errors', 'library', 'sensors', 'values', 'version'},
+    'cli': {'compiler', 'control', 'description', 'errors', 'library', 'ros', 'values', 'version'},
     '__main__': {'cli'},
 }
 
@@ -38,8 +40,7 @@ ROS_PACKAGES = {
     'std_msgs', 'std_srvs', 'trajectory_msgs', 'visualization_msgs',
 }
 
-# numba compiles through llvmlite, which is a part of it in all but name
-ENGINE_PACKAGES = {'llvmlite', 'numba', 'numpy'}
+ENGINE_PACKAGES = {'compiler': {'llvmlite', 'numpy'}, 'engine': {'numpy'}}
 ENGINE_FORBIDDEN = {'logging', 'xml'}
 
 
@@ -131,34 +132,18 @@ def test_library_works_without_ros():
     subprocess.run([sys.executable, '-c', code], check=True)
 
 
-def test_engine_knows_numpy_and_numba_only(repository):
-    """Import in the engine numpy, numba and the standard library without XML and logging."""
-    allowed = (set(sys.stdlib_module_names) - ENGINE_FORBIDDEN) | ENGINE_PACKAGES | {'sim_bridge'}
+def test_engine_and_compiler_know_numpy_and_llvmlite_only(repository):
+    """Import there numpy, in the compiler llvmlite, and the standard library without XML."""
+    standard = set(sys.stdlib_module_names) - ENGINE_FORBIDDEN
     wrong = [
         f'{module} imports {imported}'
         for module, path in package_modules(repository).items()
-        if layer_of(module) == 'engine'
         for imported in imports_of(path)
-        if imported.split('.')[0] not in allowed
+        if layer_of(module) in ENGINE_PACKAGES
+        and imported.split('.')[0] not in standard | ENGINE_PACKAGES[layer_of(module)] | {
+            'sim_bridge'}
     ]
     assert not wrong, '\n'.join(sorted(wrong))
-
-
-def test_kernels_are_compiled_in_one_place(repository):
-    """Name numba's compilers in engine/jit.py only, which keeps the cache honest."""
-    compilers = {'njit', 'jit', 'vectorize', 'guvectorize', 'jitclass', 'cfunc', 'stencil'}
-    wrong = []
-    for module, path in package_modules(repository).items():
-        # the other is a signal handler: no kernel, and not cached
-        if module in ('sim_bridge.engine.jit', 'sim_bridge.ros.bounded_exit'):
-            continue
-        for node in ast.walk(ast.parse(path.read_text())):
-            from_numba = isinstance(node, ast.ImportFrom) and node.module.split('.')[0] == 'numba'
-            names = {alias.name for alias in node.names} if from_numba else set()
-            of_numba = isinstance(node, ast.Attribute) and getattr(node.value, 'id', '') == 'numba'
-            if names & compilers or (of_numba and node.attr in compilers):
-                wrong.append(f'{module}:{node.lineno}')
-    assert not wrong, '\n'.join(wrong)
 
 
 def test_every_folder_with_code_is_a_package(repository):

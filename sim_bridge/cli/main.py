@@ -9,7 +9,7 @@ import sys
 
 from sim_bridge.errors import SimBridgeError
 
-VERBS = ('run', 'node', 'record', 'replay', 'check', 'version')
+VERBS = ('run', 'node', 'record', 'replay', 'check', 'compile', 'version')
 
 USAGE_ERROR = 2
 INTERRUPTED = 130

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the versions; give the exit code."""
     print(f'sim_bridge {__version__} in {Path(__file__).parents[1]}')
     print(f'Python {platform.python_version()} on {platform.platform()}')
-    for distribution in ('numpy', 'numba', 'rclpy'):
+    for distribution in ('numpy', 'llvmlite', 'rclpy'):
         print(f'{distribution} {_describe(distribution)}')
     return 0
 

@@ -10,6 +10,7 @@ whole inertia through, and the solve yields the effort that keeps it.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.inertia import (
     add_articulated,
     factor_free,
@@ -17,7 +18,6 @@ from sim_bridge.engine.inertia import (
     solve_free,
     start_articulated,
 )
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.laws import (
     MOTOR,
     SERVO,

@@ -8,7 +8,7 @@ command u acts beside it; together they keep to the effort limit.
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.laws import (
     clear_law,
     COULOMB,

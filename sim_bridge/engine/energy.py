@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.arrays import FloatMatrix
+from sim_bridge.compiler.kernel import entry
+from sim_bridge.compiler.table import Table
 from sim_bridge.engine.elements import position_of
 from sim_bridge.engine.handle import open_model, open_state, open_workspace
 from sim_bridge.engine.inertia import mul_rigid
-from sim_bridge.engine.jit import entry
 from sim_bridge.engine.medium import LIFTED, point_from_origin
 from sim_bridge.engine.model import ARMATURE, REFERENCE, STIFFNESS
 from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, store3
 
 
 @entry
-def energy(table, first_body, last_body, first_v, last_v):
+def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: int):
     """
     Give the (kinetic, potential) energy [J] of some bodies and joints.
 
@@ -45,7 +47,7 @@ def energy(table, first_body, last_body, first_v, last_v):
 
 
 @entry
-def momentum(table, first_body, last_body, total_out):
+def momentum(table: Table, first_body: int, last_body: int, total_out: FloatMatrix):
     """
     Sum the momentum of the bodies first_body <= i < last_body.
 

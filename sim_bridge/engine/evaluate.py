@@ -7,9 +7,9 @@ next.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.articulated import eliminate, solve, start_trees
 from sim_bridge.engine.contact.twists import find_twists
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.kinematics import move_bodies, place_bodies
 from sim_bridge.engine.medium import add_medium, oppose
 from sim_bridge.engine.mimic import apply_rows, compute_responses

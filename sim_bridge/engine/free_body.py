@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.rotation import quat_exp, quat_mul, quat_normalize, quat_to_matrix
 from sim_bridge.engine.vec3 import add, cross, dot, load_v, mul_mv, mul_tv, scale, sub
 

@@ -10,7 +10,7 @@ Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13 and 7.1.
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.vec3 import add, cross, scale, sub
 
 RIGID_SIZE = 10

@@ -8,7 +8,7 @@ and needs one evaluation of the dynamics.
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.model import BALL, BALL_STAGE, CFM, ERP, FREE, LOWER, UPPER, WELD
 from sim_bridge.engine.rotation import quat_advance
 from sim_bridge.engine.vec3 import load_v

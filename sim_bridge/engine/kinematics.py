@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.articulated import has_axis
 from sim_bridge.engine.inertia import mul_rigid
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, REVOLUTE
 from sim_bridge.engine.rotation import quat_to_matrix
 from sim_bridge.engine.vec3 import (

@@ -20,7 +20,7 @@ where it does not touch. Elements that a joint lacks are on side 0.
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.state import (
     AT_LOWER,
     AT_TARGET,

@@ -16,7 +16,7 @@ A link that gravity does not act on is pushed by its weight, upwards.
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.model import FREE, KINEMATIC
 from sim_bridge.engine.vec3 import (
     add,

@@ -9,8 +9,8 @@ positions are then set from the followed joint's, so that the law holds to the l
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.articulated import solve
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.state import LOCKED
 
 _REDUNDANT = 1e-13  # relative pivot below which a row acts on joints that cannot move

@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 
 # joint kinds; plain integers, because kernels freeze them as constants
 GROUND = -1  # welded to the world: nothing of it has to be solved for

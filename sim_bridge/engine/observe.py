@@ -9,6 +9,9 @@ with the mean force they had in the last step.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.arrays import FloatMatrix, IntVector
+from sim_bridge.compiler.kernel import call_stage, entry, kernel
+from sim_bridge.compiler.table import Table
 from sim_bridge.engine.articulated import has_axis
 from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration
 from sim_bridge.engine.handle import (
@@ -19,12 +22,10 @@ from sim_bridge.engine.handle import (
     open_workspace,
 )
 from sim_bridge.engine.inertia import mul_rigid
-from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.loops.phases import BUILD_PRESENT, OBEY_PRESENT
 from sim_bridge.engine.medium import oppose_reactions
 from sim_bridge.engine.model import FREE
 from sim_bridge.engine.present import set_present_efforts, set_present_laws, update_present_modes
-from sim_bridge.engine.stages import call_stage
 from sim_bridge.engine.vec3 import (
     add,
     cross,
@@ -55,7 +56,9 @@ _MAX_PIVOTS = 100
 
 
 @entry
-def observe(table, site_body, site_frame, site_out):
+def observe(
+    table: Table, site_body: IntVector, site_frame: FloatMatrix, site_out: FloatMatrix
+):
     """
     Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
 

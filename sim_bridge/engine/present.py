@@ -11,8 +11,8 @@ written it since, its mean effort over that step stands for the impact.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.elements import elastic_effort, explicit_effort, set_motor
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.laws import (
     clear_law,
     COULOMB,

@@ -9,11 +9,13 @@ then angular, world axes, at the body frame's origin.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector
+from sim_bridge.compiler.kernel import entry, kernel
+from sim_bridge.compiler.table import Table
 from sim_bridge.engine.articulated import factorize, has_axis, solve
 from sim_bridge.engine.evaluate import place, to_origin_acceleration
 from sim_bridge.engine.handle import open_loop_work, open_model, open_state, open_workspace
 from sim_bridge.engine.inertia import mul_rigid
-from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.kinematics import move_bodies
 from sim_bridge.engine.model import ARMATURE, FREE, WELD
 from sim_bridge.engine.observe import accelerate_bodies, accumulate_reactions
@@ -21,7 +23,7 @@ from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, sub
 
 
 @entry
-def inverse_dynamics(table, ddq, effort_out):
+def inverse_dynamics(table: Table, ddq: FloatVector, effort_out: FloatVector):
     """Compute the efforts that give the accelerations `ddq`; recursive Newton-Euler."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     place(model, state.q, ws)
@@ -53,7 +55,7 @@ def inverse_dynamics(table, ddq, effort_out):
 
 
 @entry
-def forward_dynamics(table, effort, ddq_out):
+def forward_dynamics(table: Table, effort: FloatVector, ddq_out: FloatVector):
     """Compute the accelerations that the efforts give; articulated bodies."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     place(model, state.q, ws)
@@ -73,7 +75,7 @@ def forward_dynamics(table, effort, ddq_out):
 
 
 @entry
-def mass_matrix(table, matrix_out):
+def mass_matrix(table: Table, matrix_out: FloatMatrix):
     """Compute the joint-space inertia; composite rigid bodies (Featherstone 2008, section 6.2)."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     place(model, state.q, ws)
@@ -101,7 +103,9 @@ def mass_matrix(table, matrix_out):
 
 
 @entry
-def jacobian(table, body, point, jacobian_out):
+def jacobian(
+    table: Table, body: int, point: tuple[float, float, float], jacobian_out: FloatMatrix
+):
     """
     Compute the Jacobian of a point of a body.
 

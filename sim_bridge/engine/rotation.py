@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 
 
 @kernel

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import entry
-from sim_bridge.engine.stages import call_stage
+from sim_bridge.compiler.kernel import call_stage, entry
+from sim_bridge.compiler.table import Table
 
 
 @entry
-def run_stage(table, address, phase):
+def run_stage(table: Table, address: int, phase: int):
     """Go through one phase of the stage at an address, with a handle's table."""
     return call_stage(address, table, phase)

@@ -9,16 +9,17 @@ takes one of `step` instead.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.arrays import FloatMatrix
+from sim_bridge.compiler.kernel import call_stage, entry, kernel
+from sim_bridge.compiler.table import Table
 from sim_bridge.engine.elements import explicit_effort, position_of
 from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration
 from sim_bridge.engine.handle import open_model, open_options, open_state, open_workspace
-from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.medium import FASTEST
 from sim_bridge.engine.mimic import follow
 from sim_bridge.engine.model import BALL, BALL_STAGE, FREE, FRICTION, LOWER, UPPER, WELD
 from sim_bridge.engine.modes import VELOCITY_SLACK
 from sim_bridge.engine.rotation import quat_mul, quat_normalize
-from sim_bridge.engine.stages import call_stage
 from sim_bridge.engine.state import BY_EFFORT, LOOSE
 from sim_bridge.engine.step import is_finite, limit_efforts
 
@@ -38,7 +39,7 @@ TABLEAU = (
 
 
 @entry
-def step_smoothly(table, tableau, n):
+def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     """
     Advance the world behind a handle's table by up to n steps, until something is not smooth.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.model import BALL, body_count, FREE, Model, position_count, velocity_count
 
 # joint modes, State.mode, see `laws`; a loose joint's is the sum of these, each times -1, 0 or 1

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import call_stage, entry, kernel
+from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.contact.stage import BUILD, KEEP, PART, PREPARE, SOLVE
 from sim_bridge.engine.elements import set_joint_laws
@@ -27,7 +29,6 @@ from sim_bridge.engine.handle import (
     open_workspace,
 )
 from sim_bridge.engine.integrator import drift, keep_within_stops
-from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.laws import share_effort, side_of
 from sim_bridge.engine.loops.loops import CHANGED, HOW, SLACK
 from sim_bridge.engine.loops.phases import BUILD as LOOPS_BUILD
@@ -47,7 +48,6 @@ from sim_bridge.engine.modes import (
     update_modes,
     VELOCITY_SLACK,
 )
-from sim_bridge.engine.stages import call_stage
 from sim_bridge.engine.state import FRICTION_SIDE, LOCKED
 from sim_bridge.engine.vec3 import add, load3, load_v
 
@@ -64,7 +64,7 @@ _RELEASES = 20  # at most, after the last pivot
 
 
 @entry
-def step(table, n):
+def step(table: Table, n: int):
     """
     Advance the world behind a handle's table by n steps of options.time_step.
 

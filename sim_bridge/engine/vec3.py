@@ -7,7 +7,7 @@ names: v a vector, m a matrix, s a scalar.
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 
 
 @kernel

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
+from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
 from sim_bridge.engine.inertia import ARTICULATED_SIZE, RIGID_SIZE
 from sim_bridge.engine.laws import LAW_SIZE
 from sim_bridge.engine.model import body_count, Model, position_count, velocity_count

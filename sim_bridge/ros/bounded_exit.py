@@ -15,24 +15,28 @@ import ctypes
 import signal
 import sys
 
-from numba import cfunc, types
+from sim_bridge.compiler import llvm
 
-_exit = types.ExternalFunction('_exit', types.void(types.int32))
+_HANDLER = """
+declare void @_exit(i32)
+define void @handle(i32 %signal) {{
+  call void @_exit(i32 {code})
+  ret void
+}}
+"""
 
 
 @contextlib.contextmanager
 def exit_within(seconds: float, code: int) -> Iterator[None]:
     """Exit the process with `code` if the block takes longer than `seconds`."""
-    @cfunc(types.void(types.int32))
-    def handle(number):
-        _exit(code)
-
+    handler = llvm.load(llvm.compile_text(_HANDLER.format(code=code)), 'handle',
+                        f'exit with {code}', llvm.c_functions(('_exit',)))
     sys.stdout.flush()
     sys.stderr.flush()
     libc = ctypes.CDLL(None)
     libc.signal.argtypes = (ctypes.c_int, ctypes.c_void_p)
     libc.signal.restype = ctypes.c_void_p
-    before = libc.signal(signal.SIGALRM, handle.address)
+    before = libc.signal(signal.SIGALRM, handler)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.jit import entry, kernel
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
+from sim_bridge.compiler.kernel import entry, kernel
 from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
 from sim_bridge.engine.vec3 import load3, load_m, load_v, mul_mv, scale, store3, sub
 
@@ -29,7 +30,10 @@ SIZE = 16
 
 
 @entry
-def take_readings(kind, site, turned_site, sign, gravity, site_row, value_out):
+def take_readings(
+    kind: IntVector, site: IntVector, turned_site: IntVector, sign: FloatVector,
+    gravity: FloatVector, site_row: FloatMatrix, value_out: FloatMatrix
+):
     """
     Write what each device measures.
 

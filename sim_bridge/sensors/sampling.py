@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.compiler.calls import Call
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.readings import SIZE, take_readings
 
@@ -78,6 +79,9 @@ class _Group:
         self._turned_site = np.array([each.turned_site for each in mounted], np.int64)
         self._sign = np.array([each.device.sign for each in mounted])
         self._values = np.zeros((len(mounted), SIZE))
+        self._take: Call | None = None
+        # what it reads from
+        self._sites = self._gravity = self._values
         self._rows = [
             (each.device, row[each.device.columns])
             for each, row in zip(mounted, self._values, strict=True)]
@@ -87,8 +91,12 @@ class _Group:
         return max(due, end // self.period * self.period) if self._is_silent else due
 
     def measure(self, sites: np.ndarray, gravity: np.ndarray) -> None:
-        take_readings(self._kind, self._site, self._turned_site, self._sign, gravity, sites,
-                      self._values)
+        if self._take is None or sites is not self._sites or gravity is not self._gravity:
+            self._sites, self._gravity = sites, gravity
+            self._take = take_readings.prepare(
+                self._kind, self._site, self._turned_site, self._sign, gravity, sites,
+                self._values)
+        self._take()
 
     def sample(self, sites: np.ndarray, gravity: np.ndarray, step: int) -> None:
         self.measure(sites, gravity)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.nearest import from_box
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, dot, mul_mv, mul_tv, scale, sub
 
 # shares of the size of the boxes: an axis must be better by that much to be taken after another,

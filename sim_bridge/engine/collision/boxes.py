@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.engine.jit import kernel
+from sim_bridge.compiler.kernel import kernel
 
 
 @kernel

@@ -9,10 +9,10 @@ result is the same set of pairs, and it is put in order, so that it depends on t
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.boxes import load_box, overlaps_row, record_pair
 from sim_bridge.engine.collision.broad_grid import grid_overlaps
 from sim_bridge.engine.collision.broad_tree import tree_overlaps
-from sim_bridge.engine.jit import kernel
 
 FEW = 32
 """Number of boxes up to which all pairs are compared: see `benchmarks/broad_phase.py`."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.boxes import copy_box, extent, scan
-from sim_bridge.engine.jit import kernel
 
 # a box more than so many times the average is a large one
 LARGE = 2.0

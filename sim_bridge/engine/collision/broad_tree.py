@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.boxes import copy_box, extent, load_box, overlaps_row, scan
-from sim_bridge.engine.jit import kernel
 
 LEAF = 4
 FINITE = 1e300

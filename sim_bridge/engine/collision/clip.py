@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import subroutine
 from sim_bridge.engine.collision.clip_disc import cut_by_disc, meet_discs, put_disc
 from sim_bridge.engine.collision.clip_polygon import (
     add_nearest,
@@ -25,7 +26,6 @@ from sim_bridge.engine.collision.faces import lay_face, POINT, POLYGON, SEGMENT
 from sim_bridge.engine.collision.manifold import store_points
 from sim_bridge.engine.collision.outline import STEEP
 from sim_bridge.engine.collision.penetration import perpendicular
-from sim_bridge.engine.jit import subroutine
 from sim_bridge.engine.vec3 import cross
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.manifold import CORNER_OF_A, CORNER_OF_B, EDGES
 from sim_bridge.engine.collision.outline import (
     height_at,
@@ -15,7 +16,6 @@ from sim_bridge.engine.collision.outline import (
     STEEP,
     turning_of,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 
 
 @kernel

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.box_pairs import part_boxes, part_capsule_and_box
 from sim_bridge.engine.collision.clip_polygon import (
     add_nearest,
@@ -29,7 +30,6 @@ from sim_bridge.engine.collision.nearest import (
     from_segment,
 )
 from sim_bridge.engine.collision.penetration import perpendicular
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, mul_mv, mul_tv, scale, store3, sub
 
 # sine of the angle below which capsules lie along each other

@@ -9,6 +9,7 @@ its points; `order_contacts` puts those of several parts in order.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.narrow import collide_closed, collide_pair
 from sim_bridge.engine.collision.pairs import choose_pairs, find_overlaps
 from sim_bridge.engine.collision.place import place_geometries
@@ -26,7 +27,6 @@ from sim_bridge.engine.collision.scratch import (
     SURFACE_PAIRS,
 )
 from sim_bridge.engine.contact.contacts import COUNT, OVERFLOW
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.vec3 import load3, load_m, store3
 
 MOST_POINTS = 8

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.geometry import CONE, CYLINDER, ELLIPSOID, SPHERE
 from sim_bridge.engine.collision.gjk import APART, FAR, gjk, weigh_points
 from sim_bridge.engine.collision.penetration import penetrate
 from sim_bridge.engine.collision.polish import polish
 from sim_bridge.engine.collision.support import margin_of, separation
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, dot, scale, sub
 
 # round the edges of faces and the sides of cylinders and cones count as flat [rad]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE
 from sim_bridge.engine.collision.support import support, TRIANGLE
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
 
 # what was written
@@ -77,10 +77,10 @@ def lay_face(
             x, y = 0.0, 0.0
         _lay(add(p, mul_mv(R, (x, y, size[1]))), 17, n, t, s, first + 1, polygon_out)
         return SEGMENT, 2, (0.0, 0.0, 0.0)
-    x, _ = support(shape, vertex, ring_start, ring, shape[4], m)
+    foremost, _ = support(shape, vertex, ring_start, ring, shape[4], m)
     if kind == SPHERE:
-        x = add(x, scale(size[0], m))
-    _lay(x, 0, n, t, s, first, polygon_out)
+        foremost = add(foremost, scale(size[0], m))
+    _lay(foremost, 0, n, t, s, first, polygon_out)
     return POINT, 1, (0.0, 0.0, 0.0)
 
 

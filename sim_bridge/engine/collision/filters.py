@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.geometry import ENABLED, PLANE, STATIC
-from sim_bridge.engine.jit import kernel
 
 
 @kernel

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 
 (PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HEIGHT_FIELD) = range(10)
 

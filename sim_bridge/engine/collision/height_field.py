@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.mesh import farthest_corners, rises
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.vec3 import cross, dot, sub
 
 
 @kernel
 def field_vertex(geometry, g, row, column):
     """Give a grid point, own frame."""
-    first, rows, columns = geometry.grid[g]
+    grid = geometry.grid[g]
+    first, rows, columns = grid[0], grid[1], grid[2]
     x = geometry.size[g, 0] * (2.0 * column / (columns - 1) - 1.0)
     y = geometry.size[g, 1] * (2.0 * row / (rows - 1) - 1.0)
     return x, y, geometry.height[first + row * columns + column]

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad_tree import next_node
 from sim_bridge.engine.collision.geometry import SOLID
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.vec3 import cross, dot, load3, sub
 
 SLACK = 1e-3

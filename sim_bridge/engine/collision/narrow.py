@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip import clip_faces
 from sim_bridge.engine.collision.closed import touch_ball, touch_balls, touch_boxes, touch_capsules
 from sim_bridge.engine.collision.convex import measure_shapes
@@ -16,7 +17,6 @@ from sim_bridge.engine.collision.geometry import BOX, CAPSULE, HULL, PLANE, SPHE
 from sim_bridge.engine.collision.manifold import NARROW, WIDE
 from sim_bridge.engine.collision.plane import collide_with_plane
 from sim_bridge.engine.collision.support import margin_of, shape_of, support, triangle_of
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, dot, load3, mul_mv, scale, store3, sub
 
 

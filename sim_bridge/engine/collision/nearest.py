@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.compiler.kernel import kernel, subroutine
 
 _MAX_STEPS = 60
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.manifold import CORNER_OF_A, CORNER_OF_B, EDGES, note
-from sim_bridge.engine.jit import kernel
 
 # shares of the size of the faces: points that are one, and how far outside is inside
 SAME = 1e-7

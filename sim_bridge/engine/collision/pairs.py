@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.filters import may_collide
 from sim_bridge.engine.collision.geometry import MESH, PLANE
@@ -19,7 +20,6 @@ from sim_bridge.engine.collision.scratch import (
     SURFACE,
     SURFACE_PAIRS,
 )
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.vec3 import dot, load3, sub
 
 

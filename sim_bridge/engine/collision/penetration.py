@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.gjk import nearest_on_triangle
 from sim_bridge.engine.collision.support import is_curved, separation
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, scale, store3, sub
 
 # columns of a face: corners 0 1 2, neighbours 3 4 5, and of lists that share its rows: faces seen,

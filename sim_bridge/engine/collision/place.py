@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.geometry import CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
-from sim_bridge.engine.jit import kernel
 from sim_bridge.engine.vec3 import (
     add,
     cross,

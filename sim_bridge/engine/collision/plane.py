@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.faces import lean
 from sim_bridge.engine.collision.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE
 from sim_bridge.engine.collision.manifold import MAX_FOUND, note, store_points
 from sim_bridge.engine.collision.penetration import perpendicular
 from sim_bridge.engine.collision.support import support
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, store3, sub
 
 # [rad, cosine] an axis this far from the plane's normal lets a cylinder stand on its cap
@@ -37,16 +37,16 @@ def collide_with_plane(
         if height - abs(dx) - abs(dy) - abs(dz) > limit:
             return 0
         for corner in range(8):
-            x = (size[0] if corner & 1 else -size[0], size[1] if corner & 2 else -size[1],
-                 size[2] if corner & 4 else -size[2])
-            count = _put(count, corner, x, height - dot(c, x), R, p, n, limit, origin,
+            spot = (size[0] if corner & 1 else -size[0], size[1] if corner & 2 else -size[1],
+                    size[2] if corner & 4 else -size[2])
+            count = _put(count, corner, spot, height - dot(c, spot), R, p, n, limit, origin,
                          first_row, feature_out, point_out, gap_out)
     elif kind == CAPSULE:
         for end in range(2):
             z = size[1] if end else -size[1]
-            x = (size[0] * c[0], size[0] * c[1], z + size[0] * c[2])
+            tip = (size[0] * c[0], size[0] * c[1], z + size[0] * c[2])
             gap = height - z * c[2] - size[0]
-            count = _put(count, end, x, gap, R, p, n, limit, origin,
+            count = _put(count, end, tip, gap, R, p, n, limit, origin,
                          first_row, feature_out, point_out, gap_out)
     elif kind == CYLINDER or kind == CONE:
         r = size[0]
@@ -74,11 +74,11 @@ def collide_with_plane(
         count = _put_hull(shape, vertex, ring_start, ring, n, offset, limit, origin, polygon,
                           first_row, feature_out, point_out, gap_out)
     else:
-        x, _ = support(shape, vertex, ring_start, ring, shape[4], (-n[0], -n[1], -n[2]))
+        lowest, _ = support(shape, vertex, ring_start, ring, shape[4], (-n[0], -n[1], -n[2]))
         if kind == SPHERE:
-            x = sub(x, scale(size[0], n))
-        count = _put(0, 0, mul_tv(R, sub(x, p)), dot(n, x) - offset, R, p, n, limit, origin,
-                     first_row, feature_out, point_out, gap_out)
+            lowest = sub(lowest, scale(size[0], n))
+        count = _put(0, 0, mul_tv(R, sub(lowest, p)), dot(n, lowest) - offset, R, p, n, limit,
+                     origin, first_row, feature_out, point_out, gap_out)
     return count
 
 

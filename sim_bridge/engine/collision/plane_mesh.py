@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import subroutine
 from sim_bridge.engine.collision.broad_tree import next_node
 from sim_bridge.engine.collision.place import spread_along
 from sim_bridge.engine.collision.reduce import is_listed, reduce_candidates
 from sim_bridge.engine.collision.scratch import CANDIDATES
-from sim_bridge.engine.jit import subroutine
 from sim_bridge.engine.vec3 import add, dot, load3, mul_mv, mul_tv, scale, store3, sub
 
 KEPT = 64

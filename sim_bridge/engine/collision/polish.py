@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL
 from sim_bridge.engine.collision.penetration import perpendicular
 from sim_bridge.engine.collision.support import is_curved, separation, TRIANGLE
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
 
 # n is known at least this well [rad]
@@ -257,7 +257,7 @@ def _curve(shape, m, s, t):
         if is_apex or radial == 0.0:
             return 0.0
         ls, lt = mul_tv(R, s), mul_tv(R, t)
-        return (size[0] / radial ** 3
+        return (size[0] / (radial * radial * radial)
                 * (c[0] * ls[1] - c[1] * ls[0]) * (c[0] * lt[1] - c[1] * lt[0]))
     if kind == ELLIPSOID:
         c, ls, lt = mul_tv(R, m), mul_tv(R, s), mul_tv(R, t)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import entry, kernel
+from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.narrow import distance
 from sim_bridge.engine.collision.query import measure
 from sim_bridge.engine.evaluate import place
@@ -12,18 +14,17 @@ from sim_bridge.engine.handle import (
     open_state,
     open_workspace,
 )
-from sim_bridge.engine.jit import entry, kernel
 from sim_bridge.engine.vec3 import add, load3, load_m, mul_mm, mul_mv, store3, store_m
 
 
 @entry
-def locate(table):
+def locate(table: Table):
     """Write the poses of all geometries at the present state to the collision scratch."""
     place_all(table)
 
 
 @entry
-def measure_convex_pair(table, a, b):
+def measure_convex_pair(table: Table, a: int, b: int):
     """Measure two convex geometries, as `narrow.distance`; quicker to compile than the other."""
     geometry, scratch = open_geometry(table), open_collision(table)
     place_all(table)
@@ -35,7 +36,7 @@ def measure_convex_pair(table, a, b):
 
 
 @entry
-def measure_pair(table, a, b):
+def measure_pair(table: Table, a: int, b: int):
     """Measure two geometries, as `query.measure`."""
     geometry, scratch = open_geometry(table), open_collision(table)
     place_all(table)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.broad_tree import next_node
 from sim_bridge.engine.collision.geometry import HEIGHT_FIELD, MESH, PLANE
 from sim_bridge.engine.collision.narrow import (
@@ -31,7 +32,6 @@ from sim_bridge.engine.collision.triangles import (
     triangle_box,
     unit_normal,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, dot, load3, load_m, mul_mv, mul_tv, scale, sub
 
 OFF = 1e-9

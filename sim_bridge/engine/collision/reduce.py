@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.vec3 import cross, dot, load3, store3, sub
 
 SAME = 1e-3

@@ -7,6 +7,7 @@ address is not 0.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import call_stage, Stage
 from sim_bridge.engine.collision.collide import (
     collide_closed_pairs,
     collide_convex_pairs,
@@ -28,7 +29,6 @@ from sim_bridge.engine.handle import (
     open_state,
     open_workspace,
 )
-from sim_bridge.engine.stages import call_stage, Stage
 
 
 def detect(table, phase):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.geometry import (
     BOX,
     CAPSULE,
@@ -20,7 +21,6 @@ from sim_bridge.engine.collision.geometry import (
     HULL,
     SPHERE,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, dot, load3, mul_mv, mul_tv, scale, sub
 
 # a shape of the narrow phase only: one face of a mesh or a height field

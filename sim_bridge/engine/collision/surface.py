@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.collide import claim_rows, geometry_pose, keep_rows, MOST_POINTS
 from sim_bridge.engine.collision.geometry import HEIGHT_FIELD, MESH, PLANE
 from sim_bridge.engine.collision.narrow import (
@@ -49,7 +50,6 @@ from sim_bridge.engine.collision.triangles import (
     triangle_number,
     unit_normal,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, store3, sub
 
 KEPT_BETWEEN = 64
@@ -155,7 +155,8 @@ def collide_convex_surface(
         elif passes(foremost, motion, face, height, x0, x1, x2):
             count = add_face(foremost, face, height, number, count, scratch_inout)
     half = load3(geometry.bounds, convex, 3)
-    if count > 0 and dot(motion, motion) > (FAST * min(half[0], half[1], half[2])) ** 2:
+    way = FAST * min(half[0], half[1], half[2])
+    if count > 0 and dot(motion, motion) > way * way:
         count = add_faces_ahead(geometry, convex, surface, motion, low, high, count, scratch_inout)
     centre_s = mul_tv(pose_s[0], sub(centre, pose_s[1]))
     if geometry.shape[surface] == HEIGHT_FIELD and deepest == 0.0 and way_out < 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.geometry import HEIGHT_FIELD, MESH, SOLID
 from sim_bridge.engine.collision.height_field import (
     field_corners,
@@ -19,7 +20,6 @@ from sim_bridge.engine.collision.mesh import (
 )
 from sim_bridge.engine.collision.place import half_extents
 from sim_bridge.engine.collision.support import margin_of, shape_of, support
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, mul_mm, mul_mv, mul_tv, scale, sub
 
 

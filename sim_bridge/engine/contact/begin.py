@@ -9,9 +9,9 @@ solved side by side, and all go the same share of the way, that which loses most
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_rows, update_friction, velocities
 from sim_bridge.engine.contact.problem import NN
-from sim_bridge.engine.jit import kernel, subroutine
 
 _PASSES = 4
 

@@ -8,9 +8,9 @@ What the contact would push them with tells which is the first to do so: `modes.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import carrier
 from sim_bridge.engine.contact.problem import NN
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.model import PRISMATIC, REVOLUTE
 from sim_bridge.engine.vec3 import cross, dot, load3, scale, sub
 

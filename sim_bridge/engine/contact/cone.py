@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.surface import CONSTANT
-from sim_bridge.engine.jit import kernel, subroutine
 
 _MAX_TURNS = 12
 _DIRECTIONS = 72

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 
 # entries of Contacts.size
 COUNT = 0  # points found

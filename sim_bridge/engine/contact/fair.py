@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_rows
 from sim_bridge.engine.contact.problem import FIRST, NN, NORMAL, SECOND
 from sim_bridge.engine.contact.surface import CONE
-from sim_bridge.engine.jit import kernel, subroutine
 
 _ITERATIONS = 60
 _ENOUGH = 1e-28  # square of the relative residual at which the conjugate gradients end

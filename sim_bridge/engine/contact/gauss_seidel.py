@@ -8,6 +8,7 @@ impulses act on the whitened velocity z.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk, solve_cone
 from sim_bridge.engine.contact.problem import (
     D11,
@@ -21,7 +22,6 @@ from sim_bridge.engine.contact.problem import (
     SPIN_SPIN,
 )
 from sim_bridge.engine.contact.surface import CONE
-from sim_bridge.engine.jit import kernel, subroutine
 
 
 @subroutine

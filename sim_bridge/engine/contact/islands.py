@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import is_immobile
 from sim_bridge.engine.contact.problem import ISLANDS
-from sim_bridge.engine.jit import kernel, subroutine
 
 _LEAST_SWEEPS = 8
 _UPDATES = 2000  # of contacts, that a step can afford for each island

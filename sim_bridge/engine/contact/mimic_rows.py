@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import carrier, has_axis
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.model import FREE
 from sim_bridge.engine.vec3 import add, dot, load3, scale
 

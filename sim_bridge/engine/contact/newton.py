@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_rows, velocities
 from sim_bridge.engine.contact.problem import FIRST, NN, NORMAL, ROLL, ROLL2, SECOND, SPIN
 from sim_bridge.engine.contact.surface import CONE, CONSTANT
-from sim_bridge.engine.jit import kernel, subroutine
 
 
 @subroutine

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.geometry import SENSOR
 from sim_bridge.engine.contact.problem import FIRST, NO_LAW, NORMAL, SECOND
 from sim_bridge.engine.contact.surface import (
@@ -26,7 +27,6 @@ from sim_bridge.engine.contact.surface import (
     STIFFNESS,
 )
 from sim_bridge.engine.contact.twists import relative_velocity
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, dot, load3, load_m, mul_mv, scale, store3, sub
 
 _STICKY_REACH = 1e-4  # gap up to which adhesion pulls [m]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.model import body_count, FREE, GROUND, Model, velocity_count, WELD
 
 # rows of a contact

@@ -11,10 +11,10 @@ much rows yield shrinks as long as the inner problems are solved, which makes th
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep
 from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_along
 from sim_bridge.engine.contact.residual import island_residual
-from sim_bridge.engine.jit import kernel, subroutine
 
 _ROUNDS = 40
 _MOST_NEWTONS = 150

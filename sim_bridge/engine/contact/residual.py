@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
 from sim_bridge.engine.contact.gauss_seidel import velocities
 from sim_bridge.engine.contact.problem import D11, D22, NN, ROLL2_ROLL2, ROLL_ROLL, SPIN_SPIN
 from sim_bridge.engine.contact.surface import CONE
-from sim_bridge.engine.jit import kernel, subroutine
 
 
 @subroutine

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import solve
 from sim_bridge.engine.contact.prepare import world_impulse
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.vec3 import add, cross, load3, scale, sub
 
 

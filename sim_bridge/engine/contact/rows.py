@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import carrier, has_axis
 from sim_bridge.engine.contact.mimic_rows import respect_bonds
 from sim_bridge.engine.contact.problem import (
@@ -17,7 +18,6 @@ from sim_bridge.engine.contact.problem import (
     ROLL_ROLL,
     SPIN_SPIN,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.model import FREE, FREE_SINGLE
 from sim_bridge.engine.vec3 import cross, dot, load3, scale, store3, sub
 

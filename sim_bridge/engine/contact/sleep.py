@@ -9,9 +9,9 @@ sleepers keep the impulses that they had.
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.geometry import SENSOR, STATIC
 from sim_bridge.engine.contact.problem import FIRST, ISLANDS, SECOND
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
 
 # State.idle of a tree's first body counts its steps at rest; ASLEEP once it sleeps

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+
+from sim_bridge.compiler.kernel import call_stage, kernel
 from sim_bridge.engine.contact.begin import begin_fairly
 from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep, sweep_friction
 from sim_bridge.engine.contact.islands import affordable_sweeps
@@ -23,8 +26,6 @@ from sim_bridge.engine.contact.twists import (
     relative_turn,
     relative_velocity,
 )
-from sim_bridge.engine.jit import kernel
-from sim_bridge.engine.stages import call_stage
 from sim_bridge.engine.vec3 import add, dot, load3
 
 # solve types, Options.solver
@@ -195,7 +196,8 @@ def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
             before = change
         if sweeps % _FEW_SWEEPS == 0:
             rate = change / before
-            if not (rate < 1.0 and change * rate ** ((most - sweeps) / _FEW_SWEEPS) <= enough):
+            left = math.pow(rate, (most - sweeps) / _FEW_SWEEPS)
+            if not (rate < 1.0 and change * left <= enough):
                 return -sweeps
             before = change
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, Stage, subroutine
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.contacts import COUNT
 from sim_bridge.engine.contact.fair import share_fairly
@@ -41,9 +42,7 @@ from sim_bridge.engine.handle import (
     open_surfaces,
     open_workspace,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.loops import RANK
-from sim_bridge.engine.stages import Stage
 from sim_bridge.engine.vec3 import load3, store3
 
 # phases, in the order in which a step goes through them

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from sim_bridge.engine.arrays import FloatMatrix, IntMatrix
+from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix
 
 CONE, PYRAMID, CONSTANT = range(3)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import has_axis
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.model import FREE, KINEMATIC
 from sim_bridge.engine.vec3 import add, cross, dot, load3, load_v, scale, store3, sub
 

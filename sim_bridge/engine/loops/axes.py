@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import implicit_inertia
 from sim_bridge.engine.elements import set_joint_laws
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.laws import locked_velocity, loose_effort, next_mode, share_effort
 from sim_bridge.engine.loops.loops import (
     ALONG,

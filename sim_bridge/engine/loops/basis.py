@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.rows import whiten
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.axes import axis_wrench, is_idle, set_axis_row
 from sim_bridge.engine.loops.loops import (
     ALONG,

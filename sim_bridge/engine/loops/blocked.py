@@ -9,9 +9,9 @@ contacts (`contact.blocked`): those of the row, less those that the rows before 
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.blocked import push_joints
 from sim_bridge.engine.contact.twists import find_twists
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.loops import ALL, HARD, LOST, RANK, ROWS, STUCK
 from sim_bridge.engine.loops.rows import add_mimic_effort, joint_of, rate_of
 from sim_bridge.engine.modes import find_weakest, release

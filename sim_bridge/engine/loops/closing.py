@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import factorize
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.evaluate import place
@@ -15,7 +16,6 @@ from sim_bridge.engine.handle import (
     open_workspace,
 )
 from sim_bridge.engine.integrator import drift
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.axes import axis_wrench, find_excesses
 from sim_bridge.engine.loops.basis import find_impulses
 from sim_bridge.engine.loops.loops import ALL, HARD, ROWS, STUCK

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.contact.problem import longest_support
 from sim_bridge.engine.laws import LAW_SIZE
 from sim_bridge.engine.model import body_count, Model, position_count, velocity_count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import solve
 from sim_bridge.engine.handle import (
     open_loop_work,
@@ -11,7 +12,6 @@ from sim_bridge.engine.handle import (
     open_state,
     open_workspace,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.basis import build_basis
 from sim_bridge.engine.loops.rows import add_mimic_effort, joint_of
 from sim_bridge.engine.state import LOCKED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.engine.jit import kernel, subroutine
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.loops.loops import DISTANCE, DOT, MIMIC, ROWS, SLIDE
 from sim_bridge.engine.model import FREE, GROUND, KINEMATIC
 from sim_bridge.engine.vec3 import (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.kernel import kernel, Stage, subroutine
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.evaluate import add_response
 from sim_bridge.engine.handle import (
@@ -12,7 +13,6 @@ from sim_bridge.engine.handle import (
     open_state,
     open_workspace,
 )
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.axes import keep_axes, start_axes, switch_axes
 from sim_bridge.engine.loops.basis import find_impulses
 from sim_bridge.engine.loops.blocked import release_blocked
@@ -33,7 +33,6 @@ from sim_bridge.engine.loops.phases import (
 )
 from sim_bridge.engine.loops.respond import act, build_loops
 from sim_bridge.engine.loops.rows import find_arms, find_drifts, find_errors, frame_of, rate_of
-from sim_bridge.engine.stages import Stage
 from sim_bridge.engine.vec3 import add, cross, load3, sub
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.articulated import carrier, has_axis
 from sim_bridge.engine.contact.mimic_rows import add_effort
-from sim_bridge.engine.jit import kernel, subroutine
 from sim_bridge.engine.loops.loops import FORCES, TORQUES
 from sim_bridge.engine.loops.rows import axis_of
 from sim_bridge.engine.model import FREE, FREE_SINGLE

@@ -1,8 +1,7 @@
 """
-The kinds of array that kernels take.
+The kinds of array that kernels take, as annotations.
 
-The fields of `Model`, `State` and `Workspace` are annotated with these names; `handle` reads them
-there and holds every array to its kind.
+The fields of a part (see `table`) and the parameters of an entry are annotated with these names.
 """
 
 from __future__ import annotations

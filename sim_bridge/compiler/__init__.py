@@ -1,0 +1,6 @@
+"""
+A compiler for kernels: functions in a small, strict subset of Python, made into machine code.
+
+It imports numpy, llvmlite and nothing else of this project. Kernels import `kernel`, `arrays` and
+`table`; docs/kernels.md describes the subset and what every operation means.
+"""

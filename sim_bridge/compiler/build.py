@@ -1,0 +1,198 @@
+"""
+Compiling units side by side.
+
+This process reads the kernels and writes LLVM's text; worker processes make machine code of it,
+one per processor. Several processes that start at once share the work: what one of them compiles,
+the others wait for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+import contextlib
+import os
+import queue
+import subprocess
+import sys
+import time
+from typing import NamedTuple
+
+from sim_bridge.compiler import llvm, objects
+from sim_bridge.compiler.progress import show
+from sim_bridge.compiler.unit import Unit
+
+# run without the folder that the caller is in on the path
+_WORKER = ('import sys; sys.path.pop(0); import runpy; '
+           f'runpy.run_path({llvm.__file__!r}, run_name="__main__")')
+# seconds to compile a line of LLVM's text, until it is known better
+_SECONDS_PER_LINE = 1.2e-4
+
+
+class Progress(NamedTuple):
+    """
+    How far compiling has come.
+
+    name: of the unit that was finished last, '' at first. remaining: estimate [s].
+    """
+
+    done: int
+    total: int
+    name: str
+    remaining: float
+
+
+Report = Callable[[Progress], None]
+_listeners: list[Report] = [show]
+
+
+@contextlib.contextmanager
+def listening(report: Report):
+    """Have progress reported to a function within a block, beside what a terminal shows."""
+    _listeners.append(report)
+    try:
+        yield
+    finally:
+        _listeners.remove(report)
+
+
+def missing(units: Iterable[Unit]) -> list[Unit]:
+    """Return the units that have to be compiled."""
+    return [unit for unit in dict.fromkeys(units) if objects.find(unit.key) is None]
+
+
+def build(units: Iterable[Unit]) -> None:
+    """
+    Compile what is missing; returns when all units can be loaded.
+
+    Raises KernelError where a kernel is outside the subset.
+    """
+    wanted = missing(units)
+    if not wanted:
+        return
+    with contextlib.ExitStack() as locks:
+        ours = [unit for unit in wanted
+                if locks.enter_context(objects.alone(unit.key, wait=False))]
+        # it may have been finished just now
+        _compile(missing(ours), len(wanted))
+    for unit in wanted:
+        if unit not in ours:
+            with objects.alone(unit.key, wait=True):
+                _compile(missing([unit]), 1)
+
+
+def _compile(units: list[Unit], total: int) -> None:
+    if not units:
+        return
+    track = _Track(len(units), time.perf_counter())
+    track.report('')
+    count = min(len(units), len(os.sched_getaffinity(0)))
+    if count < 2 or not sys.executable:
+        for unit in units:
+            text, result = unit.emit()
+            objects.keep(unit.key, objects.Object(llvm.compile_text(text), result))
+            track.finish(unit.name, text)
+        track.close()
+        return
+    with _Workers(count) as workers:
+        jobs = []
+        for unit in units:
+            text, result = unit.emit()
+            track.announce(text)
+            jobs.append(workers.submit(_finish, unit, text, result, track))
+        for job in jobs:
+            job.result()
+    track.close()
+
+
+def _finish(worker: _Worker, unit: Unit, text: str, result: str, track: _Track) -> None:
+    objects.keep(unit.key, objects.Object(worker.compile(text), result))
+    track.finish(unit.name, text)
+
+
+class _Track:
+    """Counts lines to tell how long the rest will take."""
+
+    def __init__(self, total: int, start: float):
+        self._total, self._start = total, start
+        self._done, self._lines, self._all_lines = 0, 0, 0
+        self._announced = 0
+
+    def announce(self, text: str) -> None:
+        self._announced += 1
+        self._all_lines += text.count('\n')
+
+    def finish(self, name: str, text: str) -> None:
+        self._done += 1
+        self._lines += text.count('\n')
+        self.report(name)
+
+    def report(self, name: str) -> None:
+        spent = time.perf_counter() - self._start
+        pace = spent / self._lines if self._lines else _SECONDS_PER_LINE
+        left = max(self._all_lines - self._lines, 0) * pace
+        for listener in list(_listeners):
+            listener(Progress(self._done, self._total, name, left))
+
+    def close(self) -> None:
+        for listener in list(_listeners):
+            listener(Progress(self._total, self._total, '', 0.0))
+
+
+class _Worker:
+    """A process that compiles one text after the other."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, '-c', _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def compile(self, text: str) -> bytes:
+        """Return the object file; raises RuntimeError where it fails."""
+        source, target = self._process.stdin, self._process.stdout
+        encoded = text.encode()
+        try:
+            source.write(len(encoded).to_bytes(8, 'little') + encoded)
+            source.flush()
+            status, size = target.read(1), target.read(8)
+            code = target.read(int.from_bytes(size, 'little'))
+        except BrokenPipeError:
+            status, code = b'', b''
+        if status != b'\0':
+            raise RuntimeError(code.decode() or (
+                f'a process that compiles kernels ended with exit code {self._process.wait()}'))
+        return code
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.stdin.close()
+        self._process.stdout.close()
+        self._process.wait()
+
+
+class _Workers:
+    """Worker processes, and a thread for each that waits for it."""
+
+    def __init__(self, count: int):
+        self._workers = [_Worker() for _ in range(count)]
+        self._free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
+        for worker in self._workers:
+            self._free.put(worker)
+        self._threads = ThreadPoolExecutor(count, 'compile')
+
+    def __enter__(self) -> _Workers:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for worker in self._workers:
+            worker.close()
+
+    def submit(self, work: Callable[..., None], *arguments: object) -> Future[None]:
+        """Do work(worker, *arguments) with a worker that is free."""
+        def with_worker() -> None:
+            worker = self._free.get()
+            try:
+                work(worker, *arguments)
+            finally:
+                self._free.put(worker)
+        return self._threads.submit(with_worker)

@@ -1,0 +1,186 @@
+"""
+Calls of compiled entries from Python.
+
+Arguments and results are words of one block of memory, whose address is all that is passed:
+converting twenty arguments at each call would cost more than a step of a small robot. The
+interpreter's lock is released while an entry runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+import ctypes
+from functools import cached_property
+from struct import Struct
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.compiler.kinds import (
+    Array,
+    BOOL,
+    FLOAT,
+    INT,
+    is_number,
+    Kind,
+    kind_of_argument,
+    Part,
+    TABLE,
+    Tuple,
+)
+from sim_bridge.compiler.table import tabulate
+
+if TYPE_CHECKING:
+    from sim_bridge.compiler.kernel import Entry
+    from sim_bridge.compiler.unit import Unit
+
+_FORMATS = {FLOAT: 'd', INT: 'q', BOOL: '?7x'}
+_Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+
+
+class Compiled:
+    """An entry for arguments of certain kinds."""
+
+    def __init__(self, entry: Entry, kinds: tuple[Kind, ...]):
+        """Prepare for calls; nothing is compiled before the first, unless it is built before."""
+        from sim_bridge.compiler.unit import Unit
+
+        self.entry, self.kinds = entry, kinds
+        self.unit: Unit = Unit(entry, kinds)
+        self.words = sum(len(kind.leaves) for kind in kinds)
+
+    @cached_property
+    def run(self) -> Any:
+        """The C function of the address of a block."""
+        return _Function(self.unit.address)
+
+    @cached_property
+    def result(self) -> Kind:
+        """The kind of what it returns."""
+        return self.unit.result
+
+    @cached_property
+    def results(self) -> Struct:
+        """How the result stands behind the arguments."""
+        return Struct('=' + ''.join(_formats(self.result)))
+
+    @property
+    def size(self) -> int:
+        """Bytes of a block."""
+        return 8 * self.words + self.results.size
+
+    def words_of(self, arguments: Sequence[Any], alive: list[Any]) -> list[int]:
+        """
+        Return the words of arguments, and append to `alive` what must live as long.
+
+        Raises TypeError, naming the argument that is wrong.
+        """
+        names = self.entry.function.__code__.co_varnames
+        if len(arguments) != len(self.kinds):
+            raise TypeError(f'{self.entry.__name__}() takes {len(self.kinds)} arguments '
+                            f'({", ".join(names[:len(self.kinds)])}), not {len(arguments)}')
+        words: list[int] = []
+        for name, kind, argument in zip(names, self.kinds, arguments, strict=False):
+            try:
+                words += _words(kind, argument, alive)
+            except TypeError as error:
+                raise TypeError(
+                    f'{self.entry.__name__}(): argument {name!r} must be {kind}, not {error}'
+                ) from None
+        return words
+
+    def call(self, arguments: Sequence[Any]) -> Any:
+        """Run once."""
+        alive: list[Any] = []
+        words = self.words_of(arguments, alive)
+        block = (ctypes.c_int64 * (self.size // 8))(*words)
+        self.run(ctypes.addressof(block))
+        return self.unpack(block)
+
+    def unpack(self, block: Any) -> Any:
+        """Return the result that a block holds."""
+        if not self.result.leaves:
+            return None
+        values = self.results.unpack_from(block, 8 * self.words)
+        return _assemble(self.result, iter(values))
+
+
+class Call:
+    """One call of an entry, prepared to be repeated."""
+
+    def __init__(self, compiled: Compiled, arguments: Sequence[Any]):
+        """Fill the block."""
+        # arrays are used in place, and tables of parts are made for it
+        self._alive: list[Any] = list(arguments)
+        self._compiled = compiled
+        words = compiled.words_of(arguments, self._alive)
+        self.words = (ctypes.c_int64 * (compiled.size // 8))(*words)
+        """The words of the arguments, then of the result; integers may be written in place."""
+        self._address = ctypes.addressof(self.words)
+        self._run = compiled.run
+        self._unpack = compiled.results.unpack_from
+        self._offset = 8 * compiled.words
+        self._is_flat = isinstance(compiled.result, Tuple) and all(
+            map(is_number, compiled.result.items))
+
+    def __call__(self) -> Any:
+        """Run; return the result."""
+        self._run(self._address)
+        if self._is_flat:
+            return self._unpack(self.words, self._offset)
+        return self._compiled.unpack(self.words)
+
+
+def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
+    """Return an argument's 64-bit words; raises TypeError with what it is instead."""
+    if kind is TABLE:
+        table = getattr(argument, 'table', None)
+        if not isinstance(table, np.ndarray):
+            raise TypeError(repr(argument))
+        return [_address(table)]
+    found = kind_of_argument(argument)
+    if isinstance(kind, Part):
+        if found != kind:
+            raise TypeError(str(found))
+        alive.append(tabulate([argument]))
+        return [_address(alive[-1])]
+    if isinstance(kind, Array):
+        if found != kind:
+            raise TypeError(str(found))
+        if not argument.flags.c_contiguous:
+            raise TypeError('an array that is not C-contiguous')
+        return [_address(argument), *argument.shape]
+    if isinstance(kind, Tuple):
+        if not isinstance(found, Tuple) or len(found.items) != len(kind.items):
+            raise TypeError(str(found))
+        return [word for item, each in zip(kind.items, argument, strict=True)
+                for word in _words(item, each, alive)]
+    if not is_number(found) or (kind is not FLOAT and found is FLOAT):
+        raise TypeError(str(found))
+    if kind is FLOAT:
+        return [_BITS.unpack(_DOUBLE.pack(argument))[0]]
+    return [int(argument)]
+
+
+def _address(array: np.ndarray) -> int:
+    # a third of the time of array.ctypes.data
+    return array.__array_interface__['data'][0]
+
+
+_BITS, _DOUBLE = Struct('=q'), Struct('=d')
+
+
+def _formats(kind: Kind) -> Iterator[str]:
+    if isinstance(kind, Tuple):
+        for item in kind.items:
+            yield from _formats(item)
+    elif kind in _FORMATS:
+        yield _FORMATS[kind]
+    else:
+        raise TypeError(f'an entry cannot return {kind} to Python')
+
+
+def _assemble(kind: Kind, values: Iterator[Any]) -> Any:
+    if isinstance(kind, Tuple):
+        return tuple(_assemble(item, values) for item in kind.items)
+    return next(values)

@@ -1,0 +1,206 @@
+"""
+Items of arrays and tuples, rows and ranges of arrays, and writing into them.
+
+Indices are values that have been computed, or ranges of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from sim_bridge.compiler.arithmetic import select
+from sim_bridge.compiler.function import Function, literal
+from sim_bridge.compiler.kinds import Array, BOOL, INT, is_number, items_of, Tuple, Value
+
+
+class Range(NamedTuple):
+    """`lower:upper` along an axis; None where it goes to the end."""
+
+    lower: Value | None
+    upper: Value | None
+
+
+_ALL = Range(None, None)
+
+# metadata of loads and stores, by kind of item: floats and integers never share memory
+_ALIAS = {'double': '!tbaa !3', 'i64': '!tbaa !5'}
+
+
+def read_item(
+    f: Function, node: ast.Subscript, whole: Value, indices: Sequence[Value | Range]
+) -> Value:
+    """Return what `whole[indices]` is: a number, a row, a range, or an item of a tuple."""
+    if isinstance(whole.kind, Tuple):
+        return _item_of_tuple(f, node, whole, indices)
+    place = locate(f, node, whole, indices)
+    return place if isinstance(place.kind, Array) else load_number(f, place)
+
+
+def load_number(f: Function, place: Value) -> Value:
+    """Return the number at a place; its kind is the number's, its leaf the address."""
+    llvm = place.kind.llvm
+    return Value(place.kind, (
+        f.instruct(f'load {llvm}, ptr {place.leaves[0]}, {_ALIAS[llvm]}'),))
+
+
+def store_number(f: Function, place: Value, number: str) -> None:
+    """Set the number at a place."""
+    llvm = place.kind.llvm
+    f.emit(f'store {llvm} {number}, ptr {place.leaves[0]}, {_ALIAS[llvm]}')
+
+
+def write(f: Function, node: ast.Subscript, place: Value, value: Value) -> None:
+    """Set a place to a number; a range to a number for all its items, or to an array."""
+    if not isinstance(place.kind, Array):
+        store_number(f, place, f.convert(node, value, place.kind).leaves[0])
+    elif isinstance(value.kind, Array):
+        _copy(f, node, value, place)
+    elif is_number(value.kind):
+        _fill(f, f.convert(node, value, place.kind.item).leaves[0], place)
+    else:
+        f.fail(node, f'{ast.unparse(node)} cannot be set to {value.kind}: write it by items')
+
+
+def _item_of_tuple(
+    f: Function, node: ast.Subscript, whole: Value, indices: Sequence[Value | Range]
+) -> Value:
+    items = list(items_of(whole))
+    index = indices[0]
+    if len(indices) > 1 or isinstance(index, Range) or index.kind is not INT:
+        f.fail(node, f'{ast.unparse(node)}: the index of a tuple is an integer')
+    number = literal(index)
+    if number is not None:
+        if not -len(items) <= number < len(items):
+            f.fail(node, f'{ast.unparse(node)}: there are {len(items)} items')
+        return items[number]
+    if any(item.kind != items[0].kind for item in items):
+        f.fail(node, f'{ast.unparse(node)}: items of several kinds, {whole.kind}, need a literal '
+               'index')
+    chosen = items[-1]
+    for at in range(len(items) - 2, -1, -1):
+        is_it = f.instruct(f'icmp eq i64 {index.leaves[0]}, {at}')
+        chosen = select(f, is_it, items[at], chosen)
+    return chosen
+
+
+def locate(
+    f: Function, node: ast.Subscript, array: Value, indices: Sequence[Value | Range]
+) -> Value:
+    """Return the place of a number (kind: the number's), or the array that rows or a range are."""
+    if not isinstance(array.kind, Array):
+        f.fail(node, f'{ast.unparse(node.value)} is {array.kind}: only arrays have such items')
+    address, *extents = array.leaves
+    if len(indices) > len(extents):
+        f.fail(node, f'{ast.unparse(node)}: {array.kind} has no {len(indices)} indices')
+    offset, kept = '0', []
+    for axis, index in enumerate(indices):
+        extent = extents[axis]
+        if isinstance(index, Range):
+            if any(behind != _ALL for behind in indices[axis + 1:]):
+                f.fail(node, f'{ast.unparse(node)}: behind a range come whole axes only')
+            first, count = _range(f, node, index, extent)
+            kept.append(count)
+        elif kept:
+            f.fail(node, f'{ast.unparse(node)}: an index behind a range; write a loop')
+        else:
+            first = _index(f, node, index, extent)
+        if axis:
+            offset = _times(f, offset, extent)
+        offset = _plus(f, offset, first)
+    for extent in extents[len(indices):]:
+        offset = _times(f, offset, extent)
+        kept.append(extent)
+    item = array.kind.item
+    place = address if offset == '0' else f.instruct(
+        f'getelementptr inbounds {item.llvm}, ptr {address}, i64 {offset}')
+    return Value(Array(item, len(kept)), (place, *kept)) if kept else Value(item, (place,))
+
+
+def _index(f: Function, node: ast.Subscript, value: Value, extent: str) -> str:
+    """
+    Return an index along an axis.
+
+    Only a literal one may count from the end: to look at the sign of every index costs a sixth of
+    the time of a step with contacts.
+    """
+    if value.kind is BOOL:
+        value = f.convert(node, value, INT)
+    if value.kind is not INT:
+        f.fail(node, f'{ast.unparse(node)}: an index is an integer, not {value.kind}')
+    number = literal(value)
+    index = value.leaves[0]
+    if number is not None and number < 0:
+        index = f.instruct(f'add i64 {extent}, {number}')
+    f.module.check_index(f, node, index, extent)
+    return index
+
+
+def _range(f: Function, node: ast.Subscript, given: Range, extent: str) -> tuple[str, str]:
+    """Return where a range begins, and how many it has; bounds are clipped, as Python does."""
+    first = '0' if given.lower is None else _bound(f, node, given.lower, extent)
+    end = extent if given.upper is None else _bound(f, node, given.upper, extent)
+    if first == '0':
+        return first, end
+    count = f.instruct(f'sub i64 {end}, {first}')
+    return first, f.call('llvm.smax.i64', 'i64', [('i64', count), ('i64', '0')])
+
+
+def _bound(f: Function, node: ast.Subscript, value: Value, extent: str) -> str:
+    if value.kind is not INT:
+        f.fail(node, f'{ast.unparse(node)}: a bound is an integer, not {value.kind}')
+    bound = value.leaves[0]
+    if (literal(value) or 0) < 0:
+        bound = f.instruct(f'add i64 {extent}, {bound}')
+    bound = f.call('llvm.smax.i64', 'i64', [('i64', bound), ('i64', '0')])
+    return f.call('llvm.smin.i64', 'i64', [('i64', bound), ('i64', extent)])
+
+
+def _times(f: Function, a: str, b: str) -> str:
+    return '0' if a == '0' else f.instruct(f'mul nsw i64 {a}, {b}')
+
+
+def _plus(f: Function, a: str, b: str) -> str:
+    if '0' in (a, b):
+        return b if a == '0' else a
+    return f.instruct(f'add nsw i64 {a}, {b}')
+
+
+def count_items(f: Function, array: Value) -> str:
+    """Return how many items an array has."""
+    total, *others = array.leaves[1:]
+    for extent in others:
+        total = f.instruct(f'mul nsw i64 {total}, {extent}')
+    return total
+
+
+def _copy(f: Function, node: ast.Subscript, source: Value, target: Value) -> None:
+    """Copy an array of the same extents; both may overlap."""
+    if source.kind != target.kind:
+        f.fail(node, f'{ast.unparse(node)} is {target.kind} and cannot be set to {source.kind}')
+    for extent, other in zip(source.leaves[1:], target.leaves[1:], strict=True):
+        f.module.check_extent(f, node, extent, other)
+    size = f.instruct(f'mul nsw i64 {count_items(f, target)}, 8')
+    f.module.declare('declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)')
+    f.emit(f'call void @llvm.memmove.p0.p0.i64(ptr {target.leaves[0]}, ptr {source.leaves[0]}, '
+           f'i64 {size}, i1 false)')
+
+
+def _fill(f: Function, number: str, target: Value) -> None:
+    """Set all items of an array to a number."""
+    total = count_items(f, target)
+    at = f.allocate(INT)
+    head, body, end = f.label(), f.label(), f.label()
+    f.store(at, Value(INT, ('0',)))
+    f.branch(head)
+    f.begin(head)
+    index = f.load(at).leaves[0]
+    f.branch_if(f.instruct(f'icmp slt i64 {index}, {total}'), body, end)
+    f.begin(body)
+    item = target.kind.item
+    place = f.instruct(f'getelementptr inbounds {item.llvm}, ptr {target.leaves[0]}, i64 {index}')
+    store_number(f, Value(item, (place,)), number)
+    f.store(at, Value(INT, (f.instruct(f'add nsw i64 {index}, 1'),)))
+    f.branch(head)
+    f.begin(end)

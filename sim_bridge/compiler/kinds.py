@@ -1,0 +1,179 @@
+"""
+The kinds of value that kernels compute with, and how LLVM holds them.
+
+A value is held as its *leaves*, a flat sequence of LLVM values: a number is one leaf, a tuple has
+the leaves of its items, an array its address and its extents, a part and a table their address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_bridge.compiler.arrays import Layout, MAX_DIMENSIONS
+
+
+@dataclass(frozen=True)
+class Number:
+    """A 64-bit float, a 64-bit integer or a bool; llvm: the type that holds it."""
+
+    name: str
+    llvm: str
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The LLVM types that hold a value."""
+        return (self.llvm,)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Tuple:
+    """A tuple of values, of kinds of their own."""
+
+    items: tuple[Kind, ...]
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The LLVM types that hold a value."""
+        return tuple(leaf for item in self.items for leaf in item.leaves)
+
+    def __str__(self) -> str:
+        return f'({", ".join(map(str, self.items))})' if self.items else 'None'
+
+
+@dataclass(frozen=True)
+class Array:
+    """A C-contiguous array of floats or integers."""
+
+    item: Number
+    dimensions: int
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The LLVM types that hold a value."""
+        return ('ptr', *('i64',) * self.dimensions)
+
+    def __str__(self) -> str:
+        return f'array of {self.item}, {self.dimensions}-d'
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of the arrays and numbers of a table: a NamedTuple class whose fields say which."""
+
+    type: type
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The LLVM types that hold a value."""
+        return ('ptr',)
+
+    def __str__(self) -> str:
+        return self.type.__name__
+
+
+@dataclass(frozen=True)
+class TableKind:
+    """The table that parts are opened from."""
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The LLVM types that hold a value."""
+        return ('ptr',)
+
+    def __str__(self) -> str:
+        return 'table'
+
+
+Kind = Number | Tuple | Array | Part | TableKind
+
+FLOAT = Number('float', 'double')
+INT = Number('int', 'i64')
+BOOL = Number('bool', 'i1')
+NONE = Tuple(())
+TABLE = TableKind()
+
+_NUMBERS: dict[Any, Number] = {float: FLOAT, int: INT, bool: BOOL}
+_ITEMS = {np.dtype(np.float64): FLOAT, np.dtype(np.int64): INT}
+
+
+class Value(NamedTuple):
+    """A value while a kernel is compiled; leaves: LLVM operands, as text."""
+
+    kind: Kind
+    leaves: tuple[str, ...]
+
+
+def is_number(kind: Kind) -> bool:
+    """Tell whether a kind is float, int or bool."""
+    return isinstance(kind, Number)
+
+
+def items_of(value: Value) -> Iterator[Value]:
+    """Take a tuple apart."""
+    leaves = iter(value.leaves)
+    for item in value.kind.items:
+        yield Value(item, tuple(islice(leaves, len(item.leaves))))
+
+
+def tuple_of(items: list[Value]) -> Value:
+    """Put a tuple together."""
+    return Value(Tuple(tuple(item.kind for item in items)),
+                 tuple(leaf for item in items for leaf in item.leaves))
+
+
+def is_part(kind: type) -> bool:
+    """Tell whether a class is a NamedTuple, as parts are."""
+    return issubclass(kind, tuple) and hasattr(kind, '_fields')
+
+
+def kind_of_annotation(annotation: Any) -> Kind:
+    """
+    Return the kind that an annotation of a parameter or a field means.
+
+    Raises TypeError for an annotation that means none.
+    """
+    if annotation in _NUMBERS:
+        return _NUMBERS[annotation]
+    for each in getattr(annotation, '__metadata__', ()):
+        if isinstance(each, Layout):
+            return Array(_ITEMS[each.dtype], each.dimensions)
+        if isinstance(each, TableKind):
+            return each
+    if isinstance(annotation, type) and is_part(annotation):
+        return Part(annotation)
+    items = getattr(annotation, '__args__', None)
+    if getattr(annotation, '__origin__', None) is tuple and items and ... not in items:
+        return Tuple(tuple(map(kind_of_annotation, items)))
+    raise TypeError(f'{annotation!r} is no kind of value that kernels know')
+
+
+def kind_of_argument(value: Any) -> Kind:
+    """Return the kind of a Python value; raises TypeError where kernels know none."""
+    if isinstance(value, (bool, np.bool_)):
+        return BOOL
+    if isinstance(value, (int, np.integer)):
+        return INT
+    if isinstance(value, (float, np.floating)):
+        return FLOAT
+    if isinstance(value, np.ndarray):
+        if value.dtype in _ITEMS and 1 <= value.ndim <= MAX_DIMENSIONS:
+            return Array(_ITEMS[value.dtype], value.ndim)
+        raise TypeError(
+            f'a {value.ndim}-d array of {value.dtype}; kernels take float64 and int64 arrays of '
+            f'1 to {MAX_DIMENSIONS} dimensions')
+    if isinstance(value, tuple):
+        if is_part(type(value)):
+            return Part(type(value))
+        return Tuple(tuple(map(kind_of_argument, value)))
+    if isinstance(getattr(value, 'table', None), np.ndarray):
+        return TABLE
+    raise TypeError(f'{value!r}; kernels take numbers, tuples, arrays and tables')

@@ -1,0 +1,113 @@
+"""
+From LLVM's text to machine code, and into this process.
+
+This file needs no other of the package: worker processes run it alone (see `build`). It is the
+only one that imports llvmlite, when it is first needed.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+import sys
+from typing import Any, BinaryIO
+
+# Passes up to inlining, mem2reg, loop-invariant motion and unrolling. More of them compile twice
+# as long and give slower steps: docs/kernels.md has the figures. No vectorizers.
+_LEVEL = 1
+_CODE_LEVEL = 2
+
+
+@cache
+def _binding() -> Any:
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@cache
+def machine_name() -> str:
+    """Name the compiler and the processor that code is made for."""
+    import llvmlite
+
+    binding = _binding()
+    return ' '.join([
+        f'llvmlite {llvmlite.__version__}', f'passes {_LEVEL} {_CODE_LEVEL}',
+        binding.get_process_triple(), *_processor()])
+
+
+def _processor() -> tuple[str, str]:
+    binding = _binding()
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+
+
+def _machine() -> Any:
+    binding = _binding()
+    name, features = _processor()
+    return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
+        cpu=name, features=features, opt=_CODE_LEVEL, reloc='pic', codemodel='small')
+
+
+def compile_text(text: str) -> bytes:
+    """Return the object file of a module; raises RuntimeError where LLVM refuses it."""
+    binding, machine = _binding(), _machine()
+    module = binding.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    module.verify()
+    options = binding.create_pipeline_tuning_options(speed_level=_LEVEL)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)
+
+
+@cache
+def _linker() -> Any:
+    binding = _binding()
+    # the process's own functions are found too; those of the C library's mathematics may be apart
+    return binding.create_lljit_compiler(_machine(), use_jit_link=True)
+
+
+_loaded: list[Any] = []
+
+
+def load(code: bytes, symbol: str, name: str, imports: dict[str, int]) -> int:
+    """
+    Link an object file into this process; return the address of a symbol of it.
+
+    name: unlike that of any other. imports: addresses of functions that it may call.
+    """
+    binding = _binding()
+    builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
+    for function, address in imports.items():
+        builder.import_symbol(function, address)
+    library = builder.link(_linker(), name)
+    # it would be unloaded with the last reference to it
+    _loaded.append(library)
+    return library[symbol]
+
+
+def c_functions(names: tuple[str, ...]) -> dict[str, int]:
+    """Return the addresses of functions of the C library's mathematics."""
+    library = ctypes.CDLL(None)
+    if not hasattr(library, 'sin'):
+        library = ctypes.CDLL('libm.so.6')
+    return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names}
+
+
+def _serve(source: BinaryIO, target: BinaryIO) -> None:
+    """Compile the texts that come, each after its length, until there are no more."""
+    while size := source.read(8):
+        text = source.read(int.from_bytes(size, 'little')).decode()
+        try:
+            code, status = compile_text(text), b'\0'
+        except RuntimeError as error:
+            code, status = str(error).encode(), b'\1'
+        target.write(status + len(code).to_bytes(8, 'little') + code)
+        target.flush()
+
+
+if __name__ == '__main__':
+    _serve(sys.stdin.buffer, sys.stdout.buffer)

@@ -1,0 +1,157 @@
+"""
+Compiled units by content, kept for all processes of a user.
+
+A file is named by the key of its unit (see `unit`), so what is found is never stale, and clones,
+environments and Python versions share it. Each file holds the digest of what is in it: one that is
+damaged counts as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+import fcntl
+from functools import cache
+import hashlib
+import os
+from pathlib import Path
+import tempfile
+import time
+from typing import NamedTuple
+import warnings
+
+_MAGIC = b'sim_bridge kernel 1\n'
+_KEEP_UNUSED_S = 30 * 24 * 3600.0
+_TOUCH_S = 24 * 3600.0
+
+VARIABLE = 'SIM_BRIDGE_CACHE_DIR'
+
+
+class Object(NamedTuple):
+    """code: an object file for the linker. result: what the unit returns, as `unit` writes it."""
+
+    code: bytes
+    result: str
+
+
+# what could not be written, or is needed in this process anyway
+_memory: dict[str, Object] = {}
+
+
+@cache
+def folder() -> Path | None:
+    """
+    Return the folder of compiled units, None where there is none to be had.
+
+    That is SIM_BRIDGE_CACHE_DIR, else the user's cache, else, where that cannot be written, a
+    private temporary folder.
+    """
+    given = os.environ.get(VARIABLE)
+    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    private = Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
+    candidates = [Path(given)] if given else [Path(home) / 'sim_bridge' / 'kernels', private]
+    for path in candidates:
+        try:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            # machine code that somebody else can write is not run
+            if os.access(path, os.W_OK) and path.stat().st_uid == os.getuid():
+                return path
+        except OSError:
+            continue
+    warnings.warn(
+        f'compiled kernels cannot be kept: no writable folder of yours at '
+        f'{" or ".join(map(str, candidates))}; every process compiles them anew. Name one by '
+        f'{VARIABLE}', RuntimeWarning, stacklevel=2)
+    return None
+
+
+def find(key: str) -> Object | None:
+    """Return the object of a key, None if there is none, or a damaged one."""
+    if key in _memory:
+        return _memory[key]
+    path = _path(key)
+    if path is None:
+        return None
+    try:
+        found = _parse(path.read_bytes())
+        if found is not None and time.time() - path.stat().st_mtime > _TOUCH_S:
+            os.utime(path)
+    except OSError:
+        return None
+    if found is not None:
+        _memory[key] = found
+    return found
+
+
+def keep(key: str, made: Object) -> None:
+    """Keep an object for this process and, where the folder can be written, for others."""
+    _memory[key] = made
+    path = _path(key)
+    if path is None:
+        return
+    payload = made.result.encode() + b'\n' + made.code
+    content = _MAGIC + hashlib.sha256(payload).hexdigest().encode() + b'\n' + payload
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f'{key}.', suffix='.new')
+        with os.fdopen(handle, 'wb') as file:
+            file.write(content)
+        os.replace(temporary, path)
+        _prune()
+    except OSError as error:
+        warnings.warn(f'a compiled kernel cannot be kept in {path.parent}: {error}; the next '
+                      'process compiles it anew', RuntimeWarning, stacklevel=2)
+
+
+@contextlib.contextmanager
+def alone(key: str, *, wait: bool) -> Iterator[bool]:
+    """
+    Be the only process that makes the object of a key; tells whether this one is.
+
+    wait: until the others are done. Where locks cannot be had, all make it.
+    """
+    path = _path(key)
+    if path is None:
+        yield True
+        return
+    try:
+        lock = os.open(path.with_suffix('.lock'), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError:
+        yield True
+        return
+    try:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            yield False
+            return
+        except OSError:
+            # file systems without locks: the work is done twice
+            pass
+        yield True
+    finally:
+        os.close(lock)
+
+
+def _path(key: str) -> Path | None:
+    where = folder()
+    return None if where is None else where / f'{key}.object'
+
+
+def _parse(content: bytes) -> Object | None:
+    if not content.startswith(_MAGIC):
+        return None
+    digest, _, payload = content[len(_MAGIC):].partition(b'\n')
+    if hashlib.sha256(payload).hexdigest().encode() != digest:
+        return None
+    result, _, code = payload.partition(b'\n')
+    return Object(code, result.decode())
+
+
+@cache
+def _prune() -> None:
+    """Delete what nothing has used for a month; once in a process."""
+    where = folder()
+    for path in where.iterdir() if where is not None else ():
+        with contextlib.suppress(OSError):
+            if time.time() - path.stat().st_mtime > _KEEP_UNUSED_S:
+                path.unlink()

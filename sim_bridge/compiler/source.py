@@ -1,0 +1,48 @@
+"""The syntax tree of a kernel, with the line numbers of its file."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+import linecache
+from typing import Any
+
+
+@cache
+def _functions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """Parse a file; return its functions by name and by the line of the first decorator."""
+    tree = ast.parse(''.join(linecache.getlines(path)), path)
+    found = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            first = min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
+            found[node.name, first] = node
+    return found
+
+
+def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
+    """
+    Return the syntax tree of a Python function.
+
+    Raises OSError where its source is not to be had.
+    """
+    code = function.__code__
+    try:
+        return _functions_in(code.co_filename)[function.__name__, code.co_firstlineno]
+    except KeyError:
+        raise OSError(f'no source of function {function.__name__!r} in {code.co_filename}, line '
+                      f'{code.co_firstlineno}: kernels are functions of a file') from None
+
+
+def body_of(node: ast.FunctionDef) -> list[ast.stmt]:
+    """Return the statements of a function, its docstring apart."""
+    return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+
+
+def expression_of(node: ast.FunctionDef) -> ast.expr | None:
+    """Return the expression of a function that is nothing but `return expression`."""
+    body = body_of(node)
+    if len(body) == 1 and isinstance(body[0], ast.Return):
+        return body[0].value
+    return None

@@ -1,0 +1,132 @@
+"""
+All arrays of one world as one argument: a table of their addresses and shapes.
+
+Passing fifty arrays to a compiled function costs several microseconds a call, more than a step of
+a small robot. A table is made once; inside kernels each *part* of it is a pointer to its rows,
+whose fields are read where they are used. A part is a NamedTuple class whose annotations say what
+each field is; one row of the table per field: an array's address and shape, or a number's bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import Annotated, Any, get_type_hints, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.compiler.arrays import Layout, MAX_DIMENSIONS
+from sim_bridge.compiler.intrinsics import Intrinsic
+from sim_bridge.compiler.kinds import (
+    Array,
+    FLOAT,
+    INT,
+    Kind,
+    kind_of_annotation,
+    Part,
+    TABLE,
+    Value,
+)
+
+if TYPE_CHECKING:
+    from sim_bridge.compiler.function import Function
+
+COLUMNS = 1 + MAX_DIMENSIONS
+"""Words of a row: an address, then extents; or a number."""
+
+Table = Annotated[Any, TABLE]
+"""Annotation of a parameter that takes an object with a table of parts, `.table` and `.parts`."""
+
+
+@cache
+def fields_of(part: type) -> dict[str, Kind]:
+    """Return the kind of each field of a part; raises TypeError for one that a row cannot hold."""
+    hints = get_type_hints(part, include_extras=True)
+    kinds = {}
+    for name, hint in hints.items():
+        try:
+            kinds[name] = kind_of_annotation(hint)
+        except TypeError:
+            kinds[name] = TABLE
+        if not isinstance(kinds[name], Array) and kinds[name] not in (FLOAT, INT):
+            raise TypeError(
+                f'{part.__name__}.{name} is a {hint}; a field is an array of compiler.arrays, a '
+                'float or an int')
+    return kinds
+
+
+def tabulate(parts: Sequence[NamedTuple]) -> np.ndarray:
+    """
+    Make the table of parts; their arrays are used in place, and must outlive it.
+
+    Returns (rows, COLUMNS) int64. Raises TypeError where an array is not of its field's layout.
+    """
+    rows = [row for part in parts for row in _rows(part)]
+    return np.array(rows, np.int64).reshape(len(rows), COLUMNS)
+
+
+def _rows(part: NamedTuple) -> Iterator[list[int]]:
+    hints = get_type_hints(type(part), include_extras=True)
+    for name, kind in fields_of(type(part)).items():
+        value = getattr(part, name)
+        if isinstance(kind, Array):
+            layout = next(each for each in hints[name].__metadata__ if isinstance(each, Layout))
+            if (value.dtype, value.ndim) != layout or not value.flags.c_contiguous:
+                raise TypeError(
+                    f'{type(part).__name__}.{name} must be a C-contiguous {layout.dtype} '
+                    f'array of {layout.dimensions} dimensions, not {value.dtype} {value.shape}')
+            row = [value.ctypes.data, *value.shape]
+        else:
+            number = float(value) if kind is FLOAT else int(value)
+            row = [int(np.array(number).view(np.int64))]
+        yield row + [0] * (COLUMNS - len(row))
+
+
+class PartOpener(Intrinsic):
+    """What kernels call with a table to get one of its parts."""
+
+    def __init__(self, place: int, part: type, first_row: int):
+        """Open the part that is the `place`-th of the table, whose rows begin at `first_row`."""
+        self.place, self.part, self.first_row = place, part, first_row
+        self.__name__ = f'open_{part.__name__}'
+
+    def __call__(self, table: Any) -> NamedTuple:
+        """Return the part of an object with `.parts`; for kernels that Python runs."""
+        return table.parts[self.place]
+
+    def emit(self, function: Function, arguments: list[Value]) -> Value:
+        """Point at the part's first row."""
+        table, = arguments
+        if table.kind is not TABLE:
+            raise TypeError(f'takes a table, not {table.kind}')
+        at = self.first_row * COLUMNS
+        row = function.instruct(f'getelementptr i64, ptr {table.leaves[0]}, i64 {at}')
+        return Value(Part(self.part), (row,))
+
+    @property
+    def content(self) -> str:
+        """What compiled code depends on."""
+        fields = [(name, str(kind)) for name, kind in fields_of(self.part).items()]
+        return f'{self.part.__name__} at {self.first_row}: {fields}'
+
+
+def openers_of(parts: Sequence[type]) -> list[PartOpener]:
+    """Make the opener of each part of a table, in the order of its rows."""
+    openers, row = [], 0
+    for place, part in enumerate(parts):
+        openers.append(PartOpener(place, part, row))
+        row += len(fields_of(part))
+    return openers
+
+
+def emit_field(function: Function, part: Value, name: str) -> Value:
+    """Read a part's field; raises KeyError where it has none of that name."""
+    fields = fields_of(part.kind.type)
+    kind, row = fields[name], list(fields).index(name)
+    leaves = []
+    for column, llvm in enumerate(kind.leaves):
+        at = row * COLUMNS + column
+        place = function.instruct(f'getelementptr i64, ptr {part.leaves[0]}, i64 {at}')
+        # no kernel writes into its table: one read serves a whole loop
+        leaves.append(function.instruct(f'load {llvm}, ptr {place}, !invariant.load !0'))
+    return Value(kind, tuple(leaves))
