@@ -133,13 +133,12 @@ def survey(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, limit: float 
     found = Findings(np.zeros((m, 10)), np.zeros(m, np.int64), np.zeros(POINTS * m, np.int64),
                      np.zeros((POINTS * m, 3)), np.zeros((POINTS * m, 3)), np.zeros(POINTS * m))
     model, _ = join_models([], (0.0, 0.0, 0.0))
-    # the handle keeps the arrays alive whose addresses the table holds
     handle = make_probe(model, make_state(model), geometry).handle
     pair, pose = np.ascontiguousarray(pair, np.int64), np.ascontiguousarray(pose, float)
     if tasks & DISTANCE:
-        _measure_pairs(handle.table, pair, pose, found.distance)
+        _measure_pairs(handle, pair, pose, found.distance)
     if tasks & CONTACTS:
-        _collide_pairs(handle.table, pair, pose,
+        _collide_pairs(handle, pair, pose,
                        np.broadcast_to(np.asarray(limit, float), (m,)).copy(),
                        found.count, found.feature, found.point, found.normal, found.gap)
     return Findings(found.distance, found.count, found.feature.reshape(m, POINTS),

@@ -109,7 +109,7 @@ def _number(value: float, form: str) -> str:
 def describe_machine() -> dict[str, str]:
     """Return what a figure needs to be compared with another: processor, Python, packages."""
     packages = {}
-    for name in ('numpy', 'numba', 'mujoco', 'pin', 'pybullet'):
+    for name in ('numpy', 'llvmlite', 'numba', 'mujoco', 'pin', 'pybullet'):
         try:
             packages[name] = metadata.version(name)
         except metadata.PackageNotFoundError:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.compiler.build import build
 from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.kernel import Stage
 from sim_bridge.compiler.unit import Unit
@@ -182,17 +180,18 @@ def make_contact_handles(
     return ContactHandles(probe, problem)
 
 
-def make_stepper(probe: Handle, others: Iterable[Unit] = ()) -> Stepper:
-    """
-    Make the handle to step with of one with all but the stages.
+def stepping_units(probe: Handle) -> list[Unit]:
+    """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
+    _, options, _, _, geometry, *_, loops, _ = probe.parts
+    stages = needed_stages(options, geometry, loops)
+    return [*(stage.unit for stage in stages.values()), step.unit]
 
-    All that it needs is compiled side by side, with other units.
-    """
+
+def make_stepper(probe: Handle) -> Stepper:
+    """Make the handle to step with of one with all but the stages; compiles what is missing."""
     model, options, state, _, geometry, *parts, loops, work = probe.parts
     workspace = make_workspace(model, bool(loops.size[ALL]))
-    stages = needed_stages(options, geometry, loops)
-    build([*(stage.unit for stage in stages.values()), step.unit, *others])
-    options = with_stages(options, stages)
+    options = with_stages(options, needed_stages(options, geometry, loops))
     return Stepper(Handle(model, options, state, workspace, geometry, *parts, loops, work))
 
 

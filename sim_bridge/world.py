@@ -16,7 +16,9 @@ from sim_bridge.assembly import (
     start_control,
 )
 from sim_bridge.closing import begin_loops
+from sim_bridge.compiler.build import build
 from sim_bridge.compiler.calls import Call
+from sim_bridge.compiler.unit import Unit
 from sim_bridge.constraint_joint import ConstraintJoint
 from sim_bridge.contacts import Contacts
 from sim_bridge.culprit import describe_not_finite
@@ -37,6 +39,7 @@ from sim_bridge.handles import (
     make_stepper,
     Observer,
     Stepper,
+    stepping_units,
 )
 from sim_bridge.link import Link
 from sim_bridge.population import Population
@@ -187,6 +190,14 @@ class World(Population):
         self._sites.sampling.warm_up(self.observed_sites(), self._gravity)
         self.energy()
         self.momentum()
+
+    @property
+    def units(self) -> list[Unit]:
+        """What has to be compiled to step and observe the world as it is."""
+        self.settle_contact()
+        smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
+        return [*stepping_units(self._handles.probe), observe.unit, *smooth, take_readings.unit,
+                energy.unit, momentum.unit]
 
     def reset(self, time: bool = False) -> None:
         """
@@ -408,9 +419,8 @@ class World(Population):
     def _stepping(self) -> Stepper:
         """Return what steps; made at the first step, so that looking compiles little."""
         if self._stepper is None:
-            smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
-            self._stepper = make_stepper(
-                self._handles.probe, [observe.unit, take_readings.unit, *smooth])
+            build(self.units)
+            self._stepper = make_stepper(self._handles.probe)
         return self._stepper
 
     def _advance(self, n: int) -> None:

@@ -28,8 +28,8 @@ from sim_bridge.ros.robot_parameters import (
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
 
-# A first start compiles the kernels, which takes minutes where many share few processors.
-START_LIMIT_S = 900.0
+# A first start compiles kernels, which takes a minute where many share few processors.
+START_LIMIT_S = 300.0
 # longer than a start that does not compile takes
 _WAITING_S = 5.0
 
@@ -174,7 +174,7 @@ def supervise(
         environment.setdefault('RCUTILS_COLORIZED_OUTPUT', '1')
     with Supervisor(commands, environment, console.line) as supervisor:
         names = ' and '.join(commands)
-        console.line(f'starting {names}; the first start compiles, which takes a while')
+        console.line(f'starting {names}')
         # imported while the children start
         from sim_bridge.cli.watch import Watch
 
@@ -207,16 +207,18 @@ def _follow(
             return f'{ended.name} {describe_exit(code)}', code if code >= 0 else 128 - code
         now = time.monotonic()
         if first_message is None:
-            if watch.look().time_s is not None:
+            seen = watch.look()
+            if seen.time_s is not None:
                 first_message, next_status = now, now + _FIRST_STATUS_S
                 console.end_status()
                 console.line(f'running: the first message came after {now - begun:.1f} s')
                 console.line(_invitation(watch.joint_states))
             elif now - begun > START_LIMIT_S:
                 return f'no message within {START_LIMIT_S:g} s', 1
+            elif seen.compiling:
+                console.status(seen.compiling)
             elif now - begun > _WAITING_S:
-                console.status(
-                    f'no message after {now - begun:.0f} s: a first start compiles for minutes')
+                console.status(f'no message after {now - begun:.0f} s')
         elif duration is not None and now - first_message >= duration:
             return f'{duration:g} s are over', 0
         elif now >= next_status:

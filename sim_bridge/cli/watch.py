@@ -30,6 +30,7 @@ class Progress:
     time_s: float | None = None  # simulated time; None before the first message
     rate_hz: float | None = None  # of joint_states in real time, over the last half second or more
     condition: str = ''  # what the node says in a word or two: 'running', 'paused' …
+    compiling: str = ''  # what the node says of the kernels that it compiles, if it does
     pacing: dict[str, str] = field(default_factory=dict)  # the node's figures about it
     topic_count: int = 0
     publisher_count: int = 0  # of joint_states: more than one means another simulator
@@ -113,6 +114,8 @@ class Watch:
             if status.name == f'{name}: pacing':
                 self.progress.condition = status.message
                 self.progress.pacing = {item.key: item.value for item in status.values}
+            elif status.name == f'{name}: kernels':
+                self.progress.compiling = status.message
         prefix = f'{name}: commands of '
         robots = [s.name.removeprefix(prefix) for s in message.status if s.name.startswith(prefix)]
         self.progress.robots = tuple(robots) or self.progress.robots

@@ -8,10 +8,12 @@ the others wait for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 import contextlib
+import math
 import os
+from pathlib import Path
 import queue
 import subprocess
 import sys
@@ -25,21 +27,33 @@ from sim_bridge.compiler.unit import Unit
 # run without the folder that the caller is in on the path
 _WORKER = ('import sys; sys.path.pop(0); import runpy; '
            f'runpy.run_path({llvm.__file__!r}, run_name="__main__")')
+_PACKAGES = Path(__file__).parents[2]
 # seconds to compile a line of LLVM's text, until it is known better
 _SECONDS_PER_LINE = 1.2e-4
 
 
 class Progress(NamedTuple):
     """
-    How far compiling has come.
+    How far compiling has come: units done of all; seconds spent, and an estimate of those left.
 
-    name: of the unit that was finished last, '' at first. remaining: estimate [s].
+    name: of the unit that was finished last, '' at first. is_over: in the last report.
     """
 
     done: int
     total: int
     name: str
+    elapsed: float
     remaining: float
+    is_over: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The same in words."""
+        if self.is_over:
+            return f'compiled {self.total} units of kernels in {self.elapsed:.1f} s'
+        left = math.ceil(self.remaining)
+        about = f', about {left} s left' if left else ''
+        return f'compiling kernels, once for this machine: {self.done} of {self.total}{about}'
 
 
 Report = Callable[[Progress], None]
@@ -47,7 +61,7 @@ _listeners: list[Report] = [show]
 
 
 @contextlib.contextmanager
-def listening(report: Report):
+def listening(report: Report) -> Iterator[None]:
     """Have progress reported to a function within a block, beside what a terminal shows."""
     _listeners.append(report)
     try:
@@ -79,6 +93,27 @@ def build(units: Iterable[Unit]) -> None:
         if unit not in ours:
             with objects.alone(unit.key, wait=True):
                 _compile(missing([unit]), 1)
+
+
+def build_apart(units: Iterable[Unit]) -> None:
+    """
+    Compile what is missing in a process of its own, at a low priority.
+
+    This one goes on undisturbed meanwhile, its other threads included, which `build` would keep
+    from the interpreter's lock. What cannot be compiled so is left to whoever needs it.
+    """
+    wanted = missing(units)
+    if not wanted or not sys.executable or objects.folder() is None:
+        return
+    names = [f'{unit.kernel.__module__}:{unit.kernel.__qualname__}' for unit in wanted]
+    paths = [str(_PACKAGES), *filter(None, [os.environ.get('PYTHONPATH')])]
+    track = _Track(len(wanted), time.perf_counter())
+    track.report('')
+    subprocess.run(
+        [sys.executable, '-m', 'sim_bridge.compiler', *names], check=False,
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)})
+    track.close()
 
 
 def _compile(units: list[Unit], total: int) -> None:
@@ -131,12 +166,15 @@ class _Track:
         spent = time.perf_counter() - self._start
         pace = spent / self._lines if self._lines else _SECONDS_PER_LINE
         left = max(self._all_lines - self._lines, 0) * pace
-        for listener in list(_listeners):
-            listener(Progress(self._done, self._total, name, left))
+        self._tell(Progress(self._done, self._total, name, spent, left))
 
     def close(self) -> None:
+        spent = time.perf_counter() - self._start
+        self._tell(Progress(self._total, self._total, '', spent, 0.0, is_over=True))
+
+    def _tell(self, progress: Progress) -> None:
         for listener in list(_listeners):
-            listener(Progress(self._total, self._total, '', 0.0))
+            listener(progress)
 
 
 class _Worker:

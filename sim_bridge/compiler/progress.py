@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from typing import TYPE_CHECKING
 
@@ -11,21 +10,8 @@ if TYPE_CHECKING:
 
 
 def show(progress: Progress) -> None:
-    """Rewrite the line; nothing where standard error is no terminal."""
+    """Rewrite the line, and erase it in the end; nothing where standard error is no terminal."""
     stream = sys.stderr
-    if stream is None or not stream.isatty():
-        return
-    if progress.done == progress.total:
-        text = ''
-    else:
-        text = describe(progress)
-    stream.write(f'\r\x1b[K{text}')
-    stream.flush()
-
-
-def describe(progress: Progress) -> str:
-    """Say how far compiling has come."""
-    left = math.ceil(progress.remaining)
-    about = f', about {left} s left' if left else ''
-    return (f'Compiling kernels, once for this machine: {progress.done} of {progress.total} '
-            f'done{about}')
+    if stream is not None and stream.isatty():
+        stream.write('\r\x1b[K' + ('' if progress.is_over else progress.summary))
+        stream.flush()

@@ -16,6 +16,7 @@ import numpy as np
 from sim_bridge.description.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.background import Background
+from sim_bridge.ros.kernel_reports import reporting_kernels
 from sim_bridge.ros.loading import check_namespace, LoadedRobot
 from sim_bridge.ros.messages import WORLD_FRAME
 from sim_bridge.ros.spawning import (
@@ -30,6 +31,8 @@ from sim_bridge.ros.spawning import (
 from sim_bridge.values import finite_vector, unit_quaternion
 
 if TYPE_CHECKING:
+    from rclpy.node import Node
+
     import sim_bridge as sb
     from sim_bridge.ros.executor_calls import ExecutorCalls
     from sim_bridge.ros.joint_controls import JointControls
@@ -56,8 +59,10 @@ class Entities:
         pacer: Pacer,
         calls: ExecutorCalls,
         parameters: SimulatorParameters,
+        node: Node,
     ) -> None:
-        """Begin with what was loaded."""
+        """Begin with what was loaded; node: tells on /diagnostics what is compiled."""
+        self._node = node
         self._simulator, self._controls, self._pacer = simulator, controls, pacer
         self._calls, self._parameters = calls, parameters
         self._background = Background()
@@ -149,7 +154,8 @@ class Entities:
         robots = list(self.world.robots.values())
         shapes = [geometry.shape for robot in robots for geometry in robot.geometries]
         try:
-            pattern = prepare(request, self._parameters, shapes)
+            with reporting_kernels(self._node):
+                pattern = prepare(request, self._parameters, shapes)
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
             failure = _told(err)
             self._pacer.submit(lambda: on_done(failure))

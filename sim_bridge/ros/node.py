@@ -18,6 +18,7 @@ from sim_bridge.ros.diagnostics import Diagnostics
 from sim_bridge.ros.entities import Entities
 from sim_bridge.ros.executor_calls import ExecutorCalls
 from sim_bridge.ros.joint_controls import JointControls
+from sim_bridge.ros.kernel_reports import reporting_kernels
 from sim_bridge.ros.loading import load_world
 from sim_bridge.ros.node_part import NodePart
 from sim_bridge.ros.pacer import Pacer
@@ -64,8 +65,8 @@ class SimBridge:
 
         is_active: if not, it stands still and cannot be run. Raises SimBridgeError.
         """
-        self._node.get_logger().info('loading; a first start compiles, which takes minutes')
-        with self._made.collecting():
+        self._node.get_logger().info('loading')
+        with reporting_kernels(self._node), self._made.collecting():
             self._build(is_active)
         realtime.settle_process()
         self._announce(is_active)
@@ -108,7 +109,8 @@ class SimBridge:
         if simulator.lockstep is not None:
             simulator.lockstep.on_answer = self.pacer.wake
         calls = ExecutorCalls(node)
-        entities = Entities(simulator, self._controls, self.pacer, calls, parameters)
+        entities = Entities(
+            simulator, self._controls, self.pacer, calls, parameters, node)
         # whoever waits for the executor's thread is not to wait for this one
         self._closing[:0] = [calls.close, entities.close, self.pacer.stop]
         self.conductor = Conductor(

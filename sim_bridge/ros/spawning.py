@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 import sim_bridge as sb
+from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot, resolve_uri
 from sim_bridge.description.polyhedra import HeightField
 from sim_bridge.description.shapes import Plane, Shape
@@ -73,6 +74,7 @@ def prepare(
         is_endless = isinstance(shape, (Plane, HeightField))
         world.add_body(shape, f'{robot.name} and {number}',
                        motion='static' if is_endless else 'kinematic')
+    build_apart(world.units)
     world.warm_up()
     return robot
 

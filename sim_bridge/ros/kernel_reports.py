@@ -1,0 +1,58 @@
+"""What a node tells while kernels are compiled: on /diagnostics and in its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+from typing import TYPE_CHECKING
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from sim_bridge.compiler.build import listening, Progress
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+STATUS = 'kernels'
+
+
+@contextlib.contextmanager
+def reporting_kernels(node: Node) -> Iterator[None]:
+    """Tell of all that is compiled within a block; nothing is said where nothing is."""
+    reports = _Reports(node)
+    with listening(reports.take):
+        yield
+    reports.close()
+
+
+class _Reports:
+    """Publishes one status, and logs how it begins and ends."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._publisher = None
+        self._name = f'{node.get_fully_qualified_name().lstrip("/")}: {STATUS}'
+
+    def take(self, progress: Progress) -> None:
+        """Publish how far compiling has come."""
+        log = self._node.get_logger()
+        if self._publisher is None:
+            self._publisher = self._node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        if progress.done == 0:
+            log.info(f'compiling {progress.total} units of kernels, once for this machine')
+        elif progress.is_over:
+            log.info(f'compiled in {progress.elapsed:.1f} s')
+        values = {
+            'units': progress.total, 'compiled': progress.done,
+            'elapsed [s]': f'{progress.elapsed:.1f}', 'left [s]': f'{progress.remaining:.1f}'}
+        message = DiagnosticArray(status=[DiagnosticStatus(
+            level=DiagnosticStatus.OK, name=self._name, message=progress.summary,
+            hardware_id=self._node.get_name(),
+            values=[KeyValue(key=key, value=str(value)) for key, value in values.items()])])
+        message.header.stamp = self._node.get_clock().now().to_msg()
+        self._publisher.publish(message)
+
+    def close(self) -> None:
+        """Leave the topic."""
+        if self._publisher is not None:
+            self._node.destroy_publisher(self._publisher)
