@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 from benchmarks.report import Report, Target
-from sim_bridge.compiler.kernel import entry
+from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
 from sim_bridge.engine.collision.geometry import (
     BOX,

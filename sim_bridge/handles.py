@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.calls import Call
-from sim_bridge.compiler.kernel import Stage
+from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs

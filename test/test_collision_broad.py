@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim_bridge.compiler.kernel import entry
+from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.collision.broad import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.broad_grid import grid_overlaps
 from sim_bridge.engine.collision.broad_tree import tree_overlaps

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sim_bridge.compiler.kernel import entry
+from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.contact.cone import solve_cone
 
 # of a quadruped's foot while its locked legs couple friction and normal: two ways to slide

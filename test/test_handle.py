@@ -10,7 +10,8 @@ from programs import function_of
 import pytest
 
 from sim_bridge.compiler.arrays import FloatVector
-from sim_bridge.compiler.kernel import entry, kernel
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.kinds import FLOAT
 from sim_bridge.compiler.table import fields_of
 from sim_bridge.engine import handle

@@ -11,7 +11,8 @@ import os
 import sys
 
 from sim_bridge.compiler.build import build
-from sim_bridge.compiler.kernel import Entry, Stage
+from sim_bridge.compiler.entry import Entry
+from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 
 # whatever else goes on is more urgent

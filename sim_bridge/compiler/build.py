@@ -18,15 +18,17 @@ import queue
 import subprocess
 import sys
 import time
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
 
 from sim_bridge.compiler import llvm, objects
 from sim_bridge.compiler.progress import show
-from sim_bridge.compiler.unit import Unit
 
-# run without the folder that the caller is in on the path
-_WORKER = ('import sys; sys.path.pop(0); import runpy; '
-           f'runpy.run_path({llvm.__file__!r}, run_name="__main__")')
+if TYPE_CHECKING:
+    from sim_bridge.compiler.unit import Text, Unit
+
+# Ends in silence on Ctrl-C, and does not look for modules where the user happens to be.
+_WORKER = ('import signal, sys, runpy; signal.signal(signal.SIGINT, signal.SIG_DFL); '
+           f'sys.path.pop(0); runpy.run_path({llvm.__file__!r}, run_name="__main__")')
 _PACKAGES = Path(__file__).parents[2]
 # seconds to compile a line of LLVM's text, until it is known better
 _SECONDS_PER_LINE = 1.2e-4
@@ -122,27 +124,21 @@ def _compile(units: list[Unit], total: int) -> None:
     track = _Track(len(units), time.perf_counter())
     track.report('')
     count = min(len(units), len(os.sched_getaffinity(0)))
-    if count < 2 or not sys.executable:
-        for unit in units:
-            text, result = unit.emit()
-            objects.keep(unit.key, objects.Object(llvm.compile_text(text), result))
-            track.finish(unit.name, text)
-        track.close()
-        return
-    with _Workers(count) as workers:
+    # one that compiles alone does it here: a process takes longer to start than most units
+    with _Workers(count if count > 1 and sys.executable else 0) as workers:
         jobs = []
         for unit in units:
-            text, result = unit.emit()
-            track.announce(text)
-            jobs.append(workers.submit(_finish, unit, text, result, track))
+            text = unit.emit()
+            track.announce(text.llvm)
+            jobs.append(workers.submit(_finish, unit, text, track))
         for job in jobs:
             job.result()
     track.close()
 
 
-def _finish(worker: _Worker, unit: Unit, text: str, result: str, track: _Track) -> None:
-    objects.keep(unit.key, objects.Object(worker.compile(text), result))
-    track.finish(unit.name, text)
+def _finish(compile_text: Callable[[str], bytes], unit: Unit, text: Text, track: _Track) -> None:
+    objects.keep(unit.key, objects.Object(compile_text(text.llvm), text.facts))
+    track.finish(unit.name, text.llvm)
 
 
 class _Track:
@@ -200,37 +196,48 @@ class _Worker:
                 f'a process that compiles kernels ended with exit code {self._process.wait()}'))
         return code
 
+    def kill(self) -> None:
+        """End the process, whatever it is at."""
+        self._process.kill()
+
     def close(self) -> None:
-        """End the process."""
-        self._process.stdin.close()
+        """Let the process end, which has nothing to do."""
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.close()
         self._process.stdout.close()
         self._process.wait()
 
 
 class _Workers:
-    """Worker processes, and a thread for each that waits for it."""
+    """Worker processes, and a thread for each that waits for it; without any, a thread alone."""
 
     def __init__(self, count: int):
-        self._workers = [_Worker() for _ in range(count)]
-        self._free: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-        for worker in self._workers:
-            self._free.put(worker)
-        self._threads = ThreadPoolExecutor(count, 'compile')
+        self._workers: list[_Worker] = []
+        with contextlib.suppress(OSError):  # where no process can be started, none helps
+            self._workers += (_Worker() for _ in range(count))
+        compilers = [worker.compile for worker in self._workers] or [llvm.compile_text]
+        self._free: queue.SimpleQueue[Callable[[str], bytes]] = queue.SimpleQueue()
+        for each in compilers:
+            self._free.put(each)
+        self._threads = ThreadPoolExecutor(len(compilers), 'compile')
 
     def __enter__(self) -> _Workers:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            for worker in self._workers:
+                worker.kill()
         self._threads.shutdown(wait=True, cancel_futures=True)
         for worker in self._workers:
             worker.close()
 
     def submit(self, work: Callable[..., None], *arguments: object) -> Future[None]:
-        """Do work(worker, *arguments) with a worker that is free."""
+        """Do work(compile_text, *arguments) with a worker that is free."""
         def with_worker() -> None:
-            worker = self._free.get()
+            compile_text = self._free.get()
             try:
-                work(worker, *arguments)
+                work(compile_text, *arguments)
             finally:
-                self._free.put(worker)
+                self._free.put(compile_text)
         return self._threads.submit(with_worker)

@@ -129,6 +129,3 @@ _EMITTERS: dict[Any, Emit] = {
 
 NAMES = sorted(
     f'math.{each.__name__}' if each.__module__ == 'math' else each.__name__ for each in _EMITTERS)
-
-C_FUNCTIONS = ('fma', *(name for name, _ in _OF_FLOATS.values() if '.' not in name))
-"""The functions of the C library that compiled kernels may need."""

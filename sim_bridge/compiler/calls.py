@@ -29,10 +29,10 @@ from sim_bridge.compiler.kinds import (
     Tuple,
 )
 from sim_bridge.compiler.table import tabulate
+from sim_bridge.compiler.unit import Unit
 
 if TYPE_CHECKING:
-    from sim_bridge.compiler.kernel import Entry
-    from sim_bridge.compiler.unit import Unit
+    from sim_bridge.compiler.kernel import Kernel
 
 _FORMATS = {FLOAT: 'd', INT: 'q', BOOL: '?7x'}
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -41,12 +41,10 @@ _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 class Compiled:
     """An entry for arguments of certain kinds."""
 
-    def __init__(self, entry: Entry, kinds: tuple[Kind, ...]):
+    def __init__(self, entry: Kernel, kinds: tuple[Kind, ...]):
         """Prepare for calls; nothing is compiled before the first, unless it is built before."""
-        from sim_bridge.compiler.unit import Unit
-
         self.entry, self.kinds = entry, kinds
-        self.unit: Unit = Unit(entry, kinds)
+        self.unit = Unit(entry, kinds)
         self.words = sum(len(kind.leaves) for kind in kinds)
 
     @cached_property

@@ -17,6 +17,10 @@ from typing import Any, BinaryIO
 _LEVEL = 1
 _CODE_LEVEL = 2
 
+# functions of the C library that kernels may call, and what LLVM makes of them
+MATHEMATICS = ('sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'exp', 'log', 'pow', 'fma',
+               'sincos', 'memcpy', 'memmove', 'memset')
+
 
 @cache
 def _binding() -> Any:
@@ -73,15 +77,19 @@ def _linker() -> Any:
 _loaded: list[Any] = []
 
 
-def load(code: bytes, symbol: str, name: str, imports: dict[str, int]) -> int:
+def load(
+    code: bytes, symbol: str, name: str, functions: tuple[str, ...] = MATHEMATICS,
+    callbacks: dict[str, int] | None = None,
+) -> int:
     """
     Link an object file into this process; return the address of a symbol of it.
 
-    name: unlike that of any other. imports: addresses of functions that it may call.
+    name: unlike that of any other. functions: of the C library that it may call. callbacks:
+    addresses of others.
     """
     binding = _binding()
     builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
-    for function, address in imports.items():
+    for function, address in {**_addresses_of(functions), **(callbacks or {})}.items():
         builder.import_symbol(function, address)
     library = builder.link(_linker(), name)
     # it would be unloaded with the last reference to it
@@ -89,8 +97,9 @@ def load(code: bytes, symbol: str, name: str, imports: dict[str, int]) -> int:
     return library[symbol]
 
 
-def c_functions(names: tuple[str, ...]) -> dict[str, int]:
-    """Return the addresses of functions of the C library's mathematics."""
+@cache
+def _addresses_of(names: tuple[str, ...]) -> dict[str, int]:
+    """Return the addresses of functions of the C library."""
     library = ctypes.CDLL(None)
     if not hasattr(library, 'sin'):
         library = ctypes.CDLL('libm.so.6')

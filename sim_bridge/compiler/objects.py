@@ -28,10 +28,10 @@ VARIABLE = 'SIM_BRIDGE_CACHE_DIR'
 
 
 class Object(NamedTuple):
-    """code: an object file for the linker. result: what the unit returns, as `unit` writes it."""
+    """code: an object file for the linker. facts: what `unit` keeps beside it, one line."""
 
     code: bytes
-    result: str
+    facts: str
 
 
 # what could not be written, or is needed in this process anyway
@@ -89,7 +89,7 @@ def keep(key: str, made: Object) -> None:
     path = _path(key)
     if path is None:
         return
-    payload = made.result.encode() + b'\n' + made.code
+    payload = made.facts.encode() + b'\n' + made.code
     content = _MAGIC + hashlib.sha256(payload).hexdigest().encode() + b'\n' + payload
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f'{key}.', suffix='.new')
@@ -143,8 +143,8 @@ def _parse(content: bytes) -> Object | None:
     digest, _, payload = content[len(_MAGIC):].partition(b'\n')
     if hashlib.sha256(payload).hexdigest().encode() != digest:
         return None
-    result, _, code = payload.partition(b'\n')
-    return Object(code, result.decode())
+    facts, _, code = payload.partition(b'\n')
+    return Object(code, facts.decode())
 
 
 @cache

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.compiler.kernel import call_stage, Kernel, Stage
+from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.source import expression_of
+from sim_bridge.compiler.stage import call_stage, Stage
 
 _INTEGERS = (int, np.integer)
 

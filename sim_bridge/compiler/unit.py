@@ -2,25 +2,43 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
+import ctypes
 from enum import Enum
+import faulthandler
 from functools import cache, cached_property
 import hashlib
 import json
+import os
 from pathlib import Path
+import sys
 from types import CodeType, ModuleType
-from typing import Any, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 from sim_bridge.compiler import llvm, objects
-from sim_bridge.compiler.builtin_functions import C_FUNCTIONS
+from sim_bridge.compiler.build import build
 from sim_bridge.compiler.intrinsics import Intrinsic
+from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Tuple
-
-if TYPE_CHECKING:
-    from sim_bridge.compiler.kernel import Kernel
 
 _SYMBOL = 'unit'
 _NUMBERS = {'float': FLOAT, 'int': INT, 'bool': BOOL}
+
+CHECKS = 'SIM_BRIDGE_KERNEL_CHECKS'
+"""Environment variable: 1 to have every index looked at, which is slow."""
+
+
+class Text(NamedTuple):
+    """
+    A unit as LLVM's text.
+
+    facts: what is kept beside the object, as JSON: the kind of the result, and the places in the
+    sources that its checks name.
+    """
+
+    llvm: str
+    facts: str
 
 
 class Unit:
@@ -40,48 +58,66 @@ class Unit:
         """The digest of all that its object depends on: sources, constants, compiler, machine."""
         digest = hashlib.sha256()
         kinds = 'stage' if self.arguments is None else ', '.join(map(str, self.arguments))
-        head = [llvm.machine_name(), compiler_digest(), self.kernel.__qualname__, kinds]
+        head = [llvm.machine_name(), compiler_digest(), f'checks {_has_checks()}',
+                self.kernel.__qualname__, kinds]
         for text in [*head, *sorted(_content(self.kernel))]:
             digest.update(text.encode() + b'\0')
         return digest.hexdigest()[:32]
 
-    def emit(self) -> tuple[str, str]:
-        """Return the LLVM module as text, and what `objects` keeps of the result's kind."""
+    def emit(self) -> Text:
+        """Read the kernels; raises KernelError where one is outside the subset."""
+        # needed only where something is compiled
         from sim_bridge.compiler.module import Module
 
-        module = Module()
+        module = Module(is_checked=_has_checks())
         if self.arguments is None:
             module.export_stage(_SYMBOL, self.kernel)
             result: Kind = INT
         else:
             result = module.export_entry(_SYMBOL, self.kernel, self.arguments)
-        return module.text(), json.dumps(_describe(result))
+        facts = {'result': _describe(result), 'places': module.places}
+        return Text(module.text(), json.dumps(facts))
+
+    @cached_property
+    def address(self) -> int:
+        """Where its machine code is in this process; compiles and loads it."""
+        callbacks = {}
+        if self._facts['places']:
+            self._failed = _FAILED(self._fail)
+            address = ctypes.cast(self._failed, ctypes.c_void_p).value
+            callbacks['sim_bridge_check_failed'] = address
+        return llvm.load(self._object.code, _SYMBOL, self.key, callbacks=callbacks)
+
+    @property
+    def result(self) -> Kind:
+        """The kind of what it returns."""
+        return _read(self._facts['result'])
 
     @cached_property
     def _object(self) -> objects.Object:
         found = objects.find(self.key)
         if found is None:
-            from sim_bridge.compiler.build import build
-
             build([self])
             found = objects.find(self.key)
             assert found is not None, f'{self.name} was built and is not there'
         return found
 
     @cached_property
-    def address(self) -> int:
-        """Where its machine code is in this process; compiles and loads it."""
-        return llvm.load(self._object.code, _SYMBOL, self.key, _imports())
+    def _facts(self) -> dict[str, Any]:
+        return json.loads(self._object.facts)
 
-    @cached_property
-    def result(self) -> Kind:
-        """The kind of what it returns."""
-        return _read(json.loads(self._object.result))
+    def _fail(self, place: int, found: int, extent: int) -> None:
+        """End the process: what comes next would read or write where it must not."""
+        print(f'{self._facts["places"][place]}: index {found} of {extent}', file=sys.stderr)
+        faulthandler.dump_traceback()
+        os.abort()
 
 
-@cache
-def _imports() -> dict[str, int]:
-    return llvm.c_functions(C_FUNCTIONS)
+_FAILED = ctypes.CFUNCTYPE(None, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+def _has_checks() -> bool:
+    return os.environ.get(CHECKS, '') not in ('', '0')
 
 
 def _describe(kind: Kind) -> Any:
@@ -94,7 +130,7 @@ def _read(text: Any) -> Kind:
 
 @cache
 def compiler_digest() -> str:
-    """Digest the sources of the compiler."""
+    """Return the digest of the sources of the compiler."""
     files = sorted(Path(__file__).parent.glob('*.py'))
     return hashlib.sha256(b'\0'.join(path.read_bytes() for path in files)).hexdigest()
 
@@ -107,14 +143,14 @@ def _file_digest(path: str) -> str:
 def _content(kernel: Kernel) -> set[str]:
     """Gather what a kernel is made of: digests of files, values of constants, layouts of parts."""
     found: set[str] = set()
-    seen: set[Any] = {kernel}
-    waiting = [kernel]
+    seen, waiting = {kernel}, [kernel]
     while waiting:
         each = waiting.pop()
         path = each.function.__code__.co_filename
-        found.add(_file_digest(path) if Path(path).exists() else each.function.__code__.co_name)
+        # what has no file, of tests and notebooks, is told apart by its text
+        found.add(_file_digest(path) if Path(path).exists() else ast.dump(each.tree))
         for name, value in _globals_of(each):
-            if hasattr(value, 'is_inlined'):
+            if isinstance(value, Kernel):
                 if value not in seen:
                     seen.add(value)
                     waiting.append(value)

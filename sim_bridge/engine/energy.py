@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.arrays import FloatMatrix
-from sim_bridge.compiler.kernel import entry
+from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.elements import position_of
 from sim_bridge.engine.handle import open_model, open_state, open_workspace

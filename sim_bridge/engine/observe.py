@@ -10,7 +10,9 @@ with the mean force they had in the last step.
 from __future__ import annotations
 
 from sim_bridge.compiler.arrays import FloatMatrix, IntVector
-from sim_bridge.compiler.kernel import call_stage, entry, kernel
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.articulated import has_axis
 from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration

@@ -10,7 +10,8 @@ then angular, world axes, at the body frame's origin.
 from __future__ import annotations
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector
-from sim_bridge.compiler.kernel import entry, kernel
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.articulated import factorize, has_axis, solve
 from sim_bridge.engine.evaluate import place, to_origin_acceleration

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim_bridge.compiler.kernel import call_stage, entry
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 
 

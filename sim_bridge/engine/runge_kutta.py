@@ -10,7 +10,9 @@ takes one of `step` instead.
 from __future__ import annotations
 
 from sim_bridge.compiler.arrays import FloatMatrix
-from sim_bridge.compiler.kernel import call_stage, entry, kernel
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.elements import explicit_effort, position_of
 from sim_bridge.engine.evaluate import accelerate, factorize_trees, place, to_origin_acceleration

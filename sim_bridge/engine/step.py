@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.compiler.kernel import call_stage, entry, kernel
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.contact.stage import BUILD, KEEP, PART, PREPARE, SOLVE

@@ -30,7 +30,7 @@ define void @handle(i32 %signal) {{
 def exit_within(seconds: float, code: int) -> Iterator[None]:
     """Exit the process with `code` if the block takes longer than `seconds`."""
     handler = llvm.load(llvm.compile_text(_HANDLER.format(code=code)), 'handle',
-                        f'exit with {code}', llvm.c_functions(('_exit',)))
+                        f'exit with {code}', ('_exit',))
     sys.stdout.flush()
     sys.stderr.flush()
     libc = ctypes.CDLL(None)

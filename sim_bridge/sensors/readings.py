@@ -11,7 +11,8 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
-from sim_bridge.compiler.kernel import entry, kernel
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
 from sim_bridge.engine.vec3 import load3, load_m, load_v, mul_mv, scale, store3, sub
 

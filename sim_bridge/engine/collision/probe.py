@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim_bridge.compiler.kernel import entry, kernel
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.narrow import distance
 from sim_bridge.engine.collision.query import measure

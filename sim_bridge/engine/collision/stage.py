@@ -7,7 +7,7 @@ address is not 0.
 
 from __future__ import annotations
 
-from sim_bridge.compiler.kernel import call_stage, Stage
+from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.collision.collide import (
     collide_closed_pairs,
     collide_convex_pairs,

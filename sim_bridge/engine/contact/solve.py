@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.compiler.kernel import call_stage, kernel
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.begin import begin_fairly
 from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep, sweep_friction
 from sim_bridge.engine.contact.islands import affordable_sweeps

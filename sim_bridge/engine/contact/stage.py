@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim_bridge.compiler.kernel import kernel, Stage, subroutine
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.contacts import COUNT
 from sim_bridge.engine.contact.fair import share_fairly

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from sim_bridge.compiler.kernel import kernel, Stage, subroutine
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.contact.twists import find_twists
 from sim_bridge.engine.evaluate import add_response
 from sim_bridge.engine.handle import (

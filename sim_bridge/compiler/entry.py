@@ -1,0 +1,72 @@
+"""Entries: kernels that Python calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+import inspect
+from typing import Any, get_type_hints
+
+from sim_bridge.compiler.calls import Call, Compiled
+from sim_bridge.compiler.kernel import Kernel
+from sim_bridge.compiler.kinds import Kind, kind_of_annotation, kind_of_argument
+from sim_bridge.compiler.unit import Unit
+
+
+class Entry(Kernel):
+    """
+    A kernel that Python calls: compiled at its first call, or before by `build.build`.
+
+    Its parameters are annotated with their kinds; without annotations (all or none) each call's
+    arguments say them.
+    """
+
+    def __init__(self, function: Callable[..., Any]):
+        """Wrap a Python function."""
+        super().__init__(function, is_inlined=True)
+        self._by_kinds: dict[tuple[Kind, ...], Compiled] = {}
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run compiled; raises TypeError for arguments of other kinds than it takes."""
+        return self._compiled(arguments).call(arguments)
+
+    def prepare(self, *arguments: Any) -> Call:
+        """
+        Return a call with these arguments, to be repeated at little cost.
+
+        The arrays are used in place, and are kept alive by it.
+        """
+        return Call(self._compiled(arguments), arguments)
+
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...] | None:
+        """The kinds of its parameters by their annotations; None if they have none."""
+        hints = get_type_hints(self.function, include_extras=True)
+        names = list(inspect.signature(self.function).parameters)
+        if not all(name in hints for name in names):
+            return None
+        return tuple(kind_of_annotation(hints[name]) for name in names)
+
+    @property
+    def unit(self) -> Unit:
+        """What is compiled for it; raises TypeError where its parameters are not annotated."""
+        if self.kinds is None:
+            raise TypeError(f'{self!r}: annotate the parameters, or call it')
+        return self._own.unit
+
+    @cached_property
+    def _own(self) -> Compiled:
+        return Compiled(self, self.kinds)
+
+    def _compiled(self, arguments: tuple[Any, ...]) -> Compiled:
+        if self.kinds is not None:
+            return self._own
+        kinds = tuple(map(kind_of_argument, arguments))
+        if kinds not in self._by_kinds:
+            self._by_kinds[kinds] = Compiled(self, kinds)
+        return self._by_kinds[kinds]
+
+
+def entry(function: Callable[..., Any]) -> Entry:
+    """Make a function a kernel that Python can call, too."""
+    return Entry(function)
