@@ -43,24 +43,32 @@ def machine_name() -> str:
 
 
 def _processor() -> tuple[str, str]:
+    """Return name and features of this machine's processor, as LLVM calls them."""
     binding = _binding()
     return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
 
 
-def _machine() -> Any:
+def _machine(processor: tuple[str, str]) -> Any:
     binding = _binding()
-    name, features = _processor()
+    name, features = processor
     return binding.Target.from_triple(binding.get_process_triple()).create_target_machine(
         cpu=name, features=features, opt=_CODE_LEVEL, reloc='pic', codemodel='small')
 
 
-def compile_text(text: str) -> bytes:
-    """Return the object file of a module; raises RuntimeError where LLVM refuses it."""
-    binding, machine = _binding(), _machine()
+def compile_text(
+    text: str, processor: tuple[str, str] | None = None, level: int = _LEVEL
+) -> bytes:
+    """
+    Return the object file of a module; raises RuntimeError where LLVM refuses it.
+
+    processor: name and features of the one to compile for, as LLVM calls them; None for this
+    machine's. level: of optimisation, 0 to 3.
+    """
+    binding, machine = _binding(), _machine(processor or _processor())
     module = binding.parse_assembly(text)
     module.triple, module.data_layout = machine.triple, str(machine.target_data)
     module.verify()
-    options = binding.create_pipeline_tuning_options(speed_level=_LEVEL)
+    options = binding.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = options.slp_vectorization = False
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
@@ -71,7 +79,7 @@ def compile_text(text: str) -> bytes:
 def _linker() -> Any:
     binding = _binding()
     # the process's own functions are found too; those of the C library's mathematics may be apart
-    return binding.create_lljit_compiler(_machine(), use_jit_link=True)
+    return binding.create_lljit_compiler(_machine(_processor()), use_jit_link=True)
 
 
 _loaded: list[Any] = []

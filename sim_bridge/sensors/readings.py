@@ -1,9 +1,7 @@
 """
 What devices measure, noise apart: all devices of a world in one kernel.
 
-A device is a site of `engine.observe`, whose row it sees in axes of its own. Kernels here call
-those of the engine and of this file, of whose edits Numba's cache learns; of those of other files
-it would not (see `engine.jit`).
+A device is a site of `engine.observe`, whose row it sees in axes of its own.
 """
 
 from __future__ import annotations
