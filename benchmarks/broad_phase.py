@@ -12,10 +12,10 @@ from collections.abc import Callable
 import sys
 import time
 
-import numba
 import numpy as np
 
 from benchmarks.report import Report, Target
+from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.collision.boxes import copy_box, load_box, overlaps_row, record_pair
 from sim_bridge.engine.collision.broad import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.broad_grid import grid_overlaps
@@ -61,20 +61,20 @@ def pile(n: int, spread: float) -> np.ndarray:
     return np.hstack([centre - radius, centre + radius])
 
 
-@numba.njit(error_model='numpy')
+@entry
 def _all_pairs(times, box, s):
     for _ in range(times):
         few_overlaps(box, s.found)
 
 
-@numba.njit(error_model='numpy')
+@entry
 def _many(times, box, s):
     for _ in range(times):
         many_overlaps(box, s.order, s.key, s.spare_order, s.spare_key, s.start, s.sorted_box,
                       s.node_box, s.spare_found, s.found)
 
 
-@numba.njit(error_model='numpy')
+@entry
 def _grid(times, box, s):
     found = 0
     for _ in range(times):
@@ -82,14 +82,14 @@ def _grid(times, box, s):
     return found
 
 
-@numba.njit(error_model='numpy')
+@entry
 def _tree(times, box, s):
     for _ in range(times):
         tree_overlaps(box, s.order, s.key, s.spare_order, s.spare_key, s.start, s.sorted_box,
                       s.node_box, s.found)
 
 
-@numba.njit(error_model='numpy')
+@entry
 def _sweep(times, box, s):
     """Sort along the axis of greatest variance, then compare what overlaps along it."""
     n, digits = box.shape[0], 1 << 20
