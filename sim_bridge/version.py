@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from pathlib import Path
 import xml.etree.ElementTree as ElementTree
 
@@ -17,6 +16,9 @@ def find_version(package: Path = Path(__file__).parent) -> str:
     manifest = package.parent / 'package.xml'
     if manifest.is_file():
         return ElementTree.parse(manifest).getroot().findtext('version')
+    # imported here, since it takes long and a checkout does without
+    import importlib.metadata
+
     return importlib.metadata.version(package.name)
 
 

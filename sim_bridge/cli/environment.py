@@ -16,6 +16,15 @@ def require_ros(what: str) -> None:
         raise MissingRosError(what)
 
 
+def set_threads() -> None:
+    """
+    Let numpy of this process and its children do with one thread, unless the user says otherwise.
+
+    It begins one for every processor, which spins for a while, and no matrix here is worth that.
+    """
+    os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+
 def set_prefix() -> None:
     """
     Let the ament index of this process and its children find what is installed beside this Python.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
 from sim_bridge.errors import InvalidValueError
 
 _EPILOG = """\
@@ -41,6 +41,11 @@ def run(args: argparse.Namespace) -> int:
     """
     require_ros('sim_bridge node')
     set_prefix()
+    set_threads()
+    from sim_bridge.ros import realtime
+
+    # before the imports below, which are most of a start
+    realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 
     from sim_bridge.ros.node import main, MANAGED

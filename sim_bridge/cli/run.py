@@ -12,7 +12,7 @@ import time
 from typing import TYPE_CHECKING
 
 from sim_bridge.cli.console import Console
-from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
 from sim_bridge.cli.simulated import add_simulated
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
 from sim_bridge.ros.discovery import discovery_defaults
@@ -93,6 +93,7 @@ def run(args: argparse.Namespace) -> int:
     """
     require_ros('sim_bridge run')
     set_prefix()
+    set_threads()
     os.environ.update(discovery_defaults(os.environ))
     console = Console(sys.stdout)
     robots = [namespace for namespace, *_ in _controlled(args)]

@@ -14,6 +14,8 @@ from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
+from sim_bridge.ros import realtime
+
 # Only the latest message of a topic is kept, and taken at leisure: watching 1000 messages a second
 # costs next to nothing, because DDS numbers and dates each of them.
 _LATEST = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
@@ -58,13 +60,14 @@ class Watch:
         self._first_in_stretch: dict[str, int] | None = None
         self._context = Context()
         rclpy.init(args=[], context=self._context, signal_handler_options=SignalHandlerOptions.NO)
-        self._node = Node(
-            'sim_bridge_run',
-            namespace=self.namespace,
-            context=self._context,
-            enable_rosout=False,
-            start_parameter_services=False,
-        )
+        with realtime.undisturbed():
+            self._node = Node(
+                'sim_bridge_run',
+                namespace=self.namespace,
+                context=self._context,
+                enable_rosout=False,
+                start_parameter_services=False,
+            )
         topic = '/'.join(filter(None, (robot, 'joint_states')))
         self.joint_states = self._node.resolve_topic_name(topic)
         self._node.create_subscription(

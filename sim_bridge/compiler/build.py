@@ -9,13 +9,11 @@ the others wait for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 import contextlib
 import math
 import os
 from pathlib import Path
 import queue
-import subprocess
 import sys
 import time
 from typing import NamedTuple, TYPE_CHECKING
@@ -24,6 +22,8 @@ from sim_bridge.compiler import llvm, objects
 from sim_bridge.compiler.progress import show
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from sim_bridge.compiler.unit import Text, Unit
 
 # Ends in silence on Ctrl-C, and does not look for modules where the user happens to be.
@@ -111,6 +111,9 @@ def build_apart(units: Iterable[Unit]) -> None:
     paths = [str(_PACKAGES), *filter(None, [os.environ.get('PYTHONPATH')])]
     track = _Track(len(wanted), time.perf_counter())
     track.report('')
+    # imported here as below, since most processes find all compiled
+    import subprocess
+
     subprocess.run(
         [sys.executable, '-m', 'sim_bridge.compiler', *names], check=False,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -177,6 +180,8 @@ class _Worker:
     """A process that compiles one text after the other."""
 
     def __init__(self) -> None:
+        import subprocess
+
         self._process = subprocess.Popen(
             [sys.executable, '-c', _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
@@ -212,6 +217,8 @@ class _Workers:
     """Worker processes, and a thread for each that waits for it; without any, a thread alone."""
 
     def __init__(self, count: int):
+        from concurrent.futures import ThreadPoolExecutor
+
         self._workers: list[_Worker] = []
         with contextlib.suppress(OSError):  # where no process can be started, none helps
             self._workers += (_Worker() for _ in range(count))

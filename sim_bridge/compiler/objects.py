@@ -15,7 +15,6 @@ from functools import cache
 import hashlib
 import os
 from pathlib import Path
-import tempfile
 import time
 from typing import NamedTuple
 import warnings
@@ -46,11 +45,9 @@ def folder() -> Path | None:
     That is SIM_BRIDGE_CACHE_DIR, else the user's cache, else, where that cannot be written, a
     private temporary folder.
     """
-    given = os.environ.get(VARIABLE)
-    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
-    private = Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
-    candidates = [Path(given)] if given else [Path(home) / 'sim_bridge' / 'kernels', private]
-    for path in candidates:
+    tried = []
+    for path in _candidates():
+        tried.append(path)
         try:
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
             # machine code that somebody else can write is not run
@@ -60,9 +57,22 @@ def folder() -> Path | None:
             continue
     warnings.warn(
         f'compiled kernels cannot be kept: no writable folder of yours at '
-        f'{" or ".join(map(str, candidates))}; every process compiles them anew. Name one by '
+        f'{" or ".join(map(str, tried))}; every process compiles them anew. Name one by '
         f'{VARIABLE}', RuntimeWarning, stacklevel=2)
     return None
+
+
+def _candidates() -> Iterator[Path]:
+    given = os.environ.get(VARIABLE)
+    if given:
+        yield Path(given)
+        return
+    home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
+    yield Path(home) / 'sim_bridge' / 'kernels'
+    # imported here as below, since a process whose kernels are all there does without
+    import tempfile
+
+    yield Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
 
 
 def find(key: str) -> Object | None:
@@ -91,6 +101,8 @@ def keep(key: str, made: Object) -> None:
         return
     payload = made.facts.encode() + b'\n' + made.code
     content = _MAGIC + hashlib.sha256(payload).hexdigest().encode() + b'\n' + payload
+    import tempfile
+
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f'{key}.', suffix='.new')
         with os.fdopen(handle, 'wb') as file:

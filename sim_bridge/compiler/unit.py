@@ -141,26 +141,40 @@ def _file_digest(path: str) -> str:
 
 
 def _content(kernel: Kernel) -> set[str]:
-    """Gather what a kernel is made of: digests of files, values of constants, layouts of parts."""
+    """Gather what a kernel and those that it calls are made of."""
     found: set[str] = set()
     seen, waiting = {kernel}, [kernel]
     while waiting:
-        each = waiting.pop()
-        path = each.function.__code__.co_filename
-        # what has no file, of tests and notebooks, is told apart by its text
-        found.add(_file_digest(path) if Path(path).exists() else ast.dump(each.tree))
-        for name, value in _globals_of(each):
-            if isinstance(value, Kernel):
-                if value not in seen:
-                    seen.add(value)
-                    waiting.append(value)
-            elif isinstance(value, Intrinsic):
-                found.add(value.content)
-            elif isinstance(value, type) and issubclass(value, Enum):
-                found.add(f'{name}={[(one.name, one.value) for one in value]!r}')
-            elif isinstance(value, (bool, int, float, tuple)):
-                found.add(f'{name}={value!r}')
+        own, called = _own_content(waiting.pop())
+        found |= own
+        waiting += called - seen
+        seen |= called
     return found
+
+
+@cache
+def _own_content(kernel: Kernel) -> tuple[set[str], set[Kernel]]:
+    """
+    Return what one kernel is made of, and the kernels that it calls.
+
+    That is digests of files, values of constants, layouts of parts. Units have most of their
+    kernels in common.
+    """
+    found: set[str] = set()
+    called: set[Kernel] = set()
+    path = kernel.function.__code__.co_filename
+    # what has no file, of tests and notebooks, is told apart by its text
+    found.add(_file_digest(path) if Path(path).exists() else ast.dump(kernel.tree))
+    for name, value in _globals_of(kernel):
+        if isinstance(value, Kernel):
+            called.add(value)
+        elif isinstance(value, Intrinsic):
+            found.add(value.content)
+        elif isinstance(value, type) and issubclass(value, Enum):
+            found.add(f'{name}={[(one.name, one.value) for one in value]!r}')
+        elif isinstance(value, (bool, int, float, tuple)):
+            found.add(f'{name}={value!r}')
+    return found, called
 
 
 def _globals_of(kernel: Kernel) -> Iterator[tuple[str, Any]]:

@@ -15,8 +15,6 @@ from pathlib import Path
 from types import MappingProxyType
 import xml.etree.ElementTree as ET
 
-from urdf_parser_py.urdf import URDF
-
 from sim_bridge.description import (
     crawlers,
     extension,
@@ -139,6 +137,9 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     place = Place('robot', name, root.line)
     _check_robot(root, place, findings)
     parts = _read_parts(root, findings)
+
+    # imported here, since worlds without URDFs do without it and the YAML that it brings along
+    from urdf_parser_py.urdf import URDF
 
     parsed = URDF.from_xml_string(ET.tostring(_as_urdf_1_0(name, parts), encoding='unicode'))
     links = {

@@ -7,7 +7,6 @@ import importlib.util
 import json
 import os
 from pathlib import Path
-import subprocess
 import sys
 
 from sim_bridge.description.document import Document, parse_document
@@ -69,6 +68,9 @@ def expand(
 
 def _answer(request: dict[str, object]) -> dict[str, str]:
     """Have a process of its own expand a document, since that may never end."""
+    # imported here, since most robots are no xacro files
+    import subprocess
+
     command = [sys.executable, '-I', os.fspath(_SCRIPT)]
     try:
         process = subprocess.run(

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from sim_bridge.errors import SimBridgeError
+from sim_bridge.ros import realtime
 from sim_bridge.ros.bounded_exit import exit_within
 from sim_bridge.ros.discovery import discovery_defaults
 from sim_bridge.ros.lifeline import hold_lifeline
@@ -50,6 +51,7 @@ def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | Non
 
     A SimBridgeError while it is set up becomes one message on standard error and exit code 2.
     """
+    realtime.begin_process()
     with _Signals() as signals:
         node = running = None
         code = EXIT_FAILED
@@ -90,7 +92,8 @@ def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-        return kind(name)
+        with realtime.undisturbed():
+            return kind(name)
     except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError
         raise _GraphError(str(err)) from err
 

@@ -18,7 +18,6 @@ from sim_bridge.ros import topics
 from sim_bridge.ros.arrivals import Message
 from sim_bridge.ros.cdr import deserialize
 from sim_bridge.ros.commands import RobotCommands
-from sim_bridge.ros.follow_joint_trajectory import FollowJointTrajectory
 from sim_bridge.ros.joint_state_reader import JointStateReader
 from sim_bridge.ros.joint_states import JointStates
 from sim_bridge.ros.loading import commandable_joints
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from sim_bridge.ros.commands import SavedCommands
+    from sim_bridge.ros.follow_joint_trajectory import FollowJointTrajectory
     from sim_bridge.ros.loading import LoadedRobot
     from sim_bridge.ros.lockstep import Lockstep
     from sim_bridge.ros.parameters import SimulatorParameters
@@ -230,6 +230,9 @@ class RobotInterface:
             )
         actions = topics.optional_messages('control_msgs', 'action')
         if actions is not None:
+            # imported here, since it brings all of rclpy's actions along
+            from sim_bridge.ros.follow_joint_trajectory import FollowJointTrajectory
+
             for controller in self.trajectories.controllers:
                 name = f'{self.prefix}{controller.name}/follow_joint_trajectory'
                 self._actions.append(FollowJointTrajectory(
