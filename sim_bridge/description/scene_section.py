@@ -9,9 +9,7 @@ import re
 from typing import Any, TypeVar
 
 import numpy as np
-import yaml
 
-from sim_bridge.description.files import read_file
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.rotation import matrix_from_rpy, quaternion_from_matrix
@@ -19,34 +17,6 @@ from sim_bridge.errors import close_match, SimBridgeError
 
 _Made = TypeVar('_Made')
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+', re.ASCII)
-
-
-class _Mapping(dict):
-    """A mapping of a YAML file. lines: where its keys stand, from 1."""
-
-    def __init__(self, *args: Any):
-        super().__init__(*args)
-        self.lines: dict[object, int] = {}
-
-
-class _Loader(yaml.SafeLoader):
-    """Builds mappings that know their lines and refuse a key given twice."""
-
-
-def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> _Mapping:
-    loader.flatten_mapping(node)
-    mapping = _Mapping()
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if key in mapping:
-            raise yaml.constructor.ConstructorError(
-                None, None, f'the key {key!r} is given twice', key_node.start_mark)
-        mapping[key] = loader.construct_object(value_node, deep=True)
-        mapping.lines[key] = key_node.start_mark.line + 1
-    return mapping
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
 
 
 def read_document(
@@ -59,25 +29,11 @@ def read_document(
         problem = f'must be the name of a file, or a mapping as it would hold, not {source!r}'
         findings.error('bad-value', Place('file'), problem)
         return '<source>', Path(), None
+    # imported here, since most worlds are made without scenes
+    from sim_bridge.description.yaml_file import read_mapping
+
     path = Path(source)
-    try:
-        content = yaml.load(read_file(path), _Loader)
-    except OSError as err:
-        findings.error('unreadable', Place('file', str(path)), f'cannot be read: {err.strerror}')
-        return str(path), path.parent, None
-    except RecursionError:
-        findings.error('not-yaml', Place('file', path.name), 'is nested too deeply')
-        return str(path), path.parent, None
-    except yaml.YAMLError as err:
-        mark = getattr(err, 'problem_mark', None)
-        problem = getattr(err, 'problem', None) or str(err)
-        place = Place('file', path.name, mark.line + 1 if mark else 0)
-        findings.error('not-yaml', place, f'is no YAML: {problem}')
-        return str(path), path.parent, None
-    if not isinstance(content, Mapping):
-        findings.error('not-yaml', Place('file', path.name), 'must hold a mapping')
-        return str(path), path.parent, None
-    return str(path), path.parent, content
+    return str(path), path.parent, read_mapping(path, findings)
 
 
 class Section:

@@ -65,12 +65,12 @@ class SimBridge:
 
         is_active: if not, it stands still and cannot be run. Raises SimBridgeError.
         """
-        self._node.get_logger().info('loading')
         with reporting_kernels(self._node), self._made.collecting():
             self._build(is_active)
         realtime.settle_process()
-        self._announce(is_active)
         self.pacer.start()
+        # rclpy's first line takes as long as forty steps: it looks for the caller's source
+        self._announce(is_active)
 
     def unload(self) -> None:
         """Stop simulating, and take back what was announced; on the executor's thread."""
