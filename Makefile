@@ -2,7 +2,7 @@
 # A sourced ROS 2 is used instead of the ROS wheels from PyPI, in an environment of its own: the two never mix.
 
 ROBOT ?= arm
-SUPPORTED := 3.10 3.11 3.12 3.13
+SUPPORTED := 3.10 3.11 3.12 3.13 3.14
 PYTHONS ?= $(SUPPORTED:%=python%)
 
 # the sourced ROS 2, if any: the first prefix that holds rclpy and is no virtual environment with the wheels
@@ -55,15 +55,17 @@ ifdef ROS_PREFIX
 RUNTIME := $(VENV)/run.txt
 else
 RUNTIME := requirements/run.txt requirements/ros.txt
+TESTED := requirements/ros-test.txt
 endif
 
-$(VENV)/.run: $(VENV)/.created requirements/build.txt $(RUNTIME) setup.py package.xml
+$(VENV)/.run: $(VENV)/.created requirements/build.txt requirements/trim.py $(RUNTIME) setup.py package.xml
 	@test -n '$(ROS_PREFIX)' || test "$$(uname -sm)" = 'Linux x86_64' || { \
 	  echo "There are ROS 2 wheels for Linux on x86_64 only, not for $$(uname -sm)." >&2; \
 	  echo 'Install ROS 2, source its setup file and run make again.' >&2; exit 1; }
 	@echo 'Installing into $(VENV), with the ROS 2 $(if $(ROS_PREFIX),in $(ROS_PREFIX),wheels) …'
 	@$(PIP) --requirement requirements/build.txt
 	@$(PIP) --no-build-isolation --use-pep517 $(RUNTIME:%=--requirement %) --editable .
+	@$(BIN)/python requirements/trim.py $(VENV)
 	@touch $@
 
 $(VENV)/run.txt: requirements/run.txt $(VENV)/.created
@@ -74,9 +76,9 @@ $(VENV)/.bench: $(VENV)/.run requirements/bench.txt
 	@$(PIP) --requirement requirements/bench.txt
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt
+$(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt $(TESTED)
 	@echo 'Installing what the tests need …'
-	@$(PIP) --requirement requirements/test.txt
+	@$(PIP) --requirement requirements/test.txt $(TESTED:%=--requirement %)
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.created requirements/lint.txt
@@ -86,7 +88,7 @@ $(VENV)/.lint: $(VENV)/.created requirements/lint.txt
 # An interpreter is good if it runs (a pyenv shim may not), is recent enough, and can make virtual environments.
 , := ,
 CHECK := import ensurepip, sys, venv; sys.exit(sys.version_info[:2] not in {$(foreach v,$(SUPPORTED),($(subst .,$(,),$(v))),)})
-CANDIDATES := $(if $(ROS_PREFIX),,$(foreach v,3.12 3.11 3.13 3.10,python$(v)))
+CANDIDATES := $(if $(ROS_PREFIX),,$(foreach v,3.12 3.11 3.13 3.14 3.10,python$(v)))
 
 # another interpreter than the one it was made with: begin anew
 ifneq ($(and $(PYTHON),$(wildcard $(VENV)/.created)),)

@@ -22,16 +22,23 @@ ROS_WHEELS = (
     'sensor-msgs>=5.3,<6',
     'std-msgs>=5.3,<6',
     'std-srvs>=5.3,<6',
-    # for tests; the latter is the only wheel with actions
-    'lifecycle-msgs>=2,<3',
-    'test-msgs>=2,<3',
     'trajectory-msgs>=5.3,<6',
     'visualization-msgs>=5.3,<6',
 )
+# for tests; the latter is the only wheel with actions
+ROS_TEST_WHEELS = (
+    'lifecycle-msgs>=2,<3',
+    'test-msgs>=2,<3',
+)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
-    'and implementation_name == "cpython" and python_version < "3.14"'
+    'and implementation_name == "cpython" and python_version < "3.15"'
 )
+
+
+def ros_wheels(names):
+    """List the wheels, where there are any."""
+    return [f'ros-jazzy-{name} ; {ROS_WHEEL_PLATFORM}' for name in names]
 
 
 def share_files(name):
@@ -68,7 +75,8 @@ setup(
     zip_safe=False,
     python_requires='>=3.10',
     install_requires=[
-        'numba>=0.58',
+        # earlier ones have another LLVM, which reads another text
+        'llvmlite>=0.45',
         'numpy>=1.24',
         # by it trimesh reads DAE files
         'pycollada>=0.8',
@@ -81,12 +89,15 @@ setup(
     extras_require={
         # colcon-core refuses later ones; earlier ones need the wheel package beside them
         'build': ['setuptools>=70.1,<80'],
-        'ros': [f'ros-jazzy-{wheel} ; {ROS_WHEEL_PLATFORM}' for wheel in ROS_WHEELS],
+        'ros': ros_wheels(ROS_WHEELS),
+        'ros-test': ros_wheels(ROS_TEST_WHEELS),
         'lint': ['ruff>=0.9'],
         'bench': [
             'example-robot-data>=4.3',
             'matplotlib>=3.8',
             'mujoco>=3.2',
+            # calls ODE as fast as our kernels run
+            'numba>=0.62',
             'pin>=3.4',
             # there are wheels for these only; elsewhere a compiler builds it for half an hour
             'pybullet>=3.2.6 ; python_version < "3.12"',

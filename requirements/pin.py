@@ -25,6 +25,7 @@ FILES = {
     'run.txt': '',
     'build.txt': 'build',
     'ros.txt': 'ros',
+    'ros-test.txt': 'ros-test',
     'lint.txt': 'lint',
     'bench.txt': 'bench',
     'test.txt': 'test',

@@ -22,7 +22,7 @@ FOLDERS = ('config', 'launch', 'urdf')
 # rosdep keys of what is no ROS package by itself, or has another name on PyPI
 ROSDEP_TO_PYPI = {
     'python3-collada': 'pycollada',
-    'python3-numba': 'numba',
+    'python3-llvmlite': 'llvmlite',
     'python3-numpy': 'numpy',
     'python3-scipy': 'scipy',
     'python3-trimesh-pip': 'trimesh',
@@ -31,9 +31,8 @@ ROSDEP_TO_PYPI = {
     'xacro': 'xacro',
 }
 
-# what is imported under another name than it is installed; llvmlite is a part of numba that is
-# packed by itself
-IMPORT_TO_PYPI = {'urdf_parser_py': 'urdf-parser-py', 'llvmlite': 'numba', 'yaml': 'pyyaml'}
+# what is imported under another name than it is installed
+IMPORT_TO_PYPI = {'urdf_parser_py': 'urdf-parser-py', 'yaml': 'pyyaml'}
 
 # imported by what is imported here, which does without where it is not there
 IMPORTED_BY_OTHERS = {'pycollada'}
@@ -48,7 +47,7 @@ PIP = (sys.executable, '-m', 'pip', '--disable-pip-version-check')
 
 PRINT_SHARE = 'from sim_bridge.description.resources import share_directory as s; print(s())'
 
-PYTHONS = ('3.10', '3.11', '3.12', '3.13')
+PYTHONS = ('3.10', '3.11', '3.12', '3.13', '3.14')
 
 
 @pytest.fixture(scope='module')
@@ -150,18 +149,22 @@ def test_package_reports_its_version(manifest):
 
 
 def test_manifest_and_setup_name_the_same_dependencies(manifest, setup_arguments):
-    """Declare for rosdep what is declared for pip, the wheels of the extra `ros` included."""
+    """Declare for rosdep what is declared for pip, the wheels of the extras of ROS included."""
     declared = {element.text for element in manifest.findall('exec_depend')}
     required = {Requirement(text).name for text in setup_arguments['install_requires']}
     assert {ROSDEP_TO_PYPI[key] for key in declared if key in ROSDEP_TO_PYPI} == required
-    wheels = {
-        Requirement(text).name.removeprefix('ros-jazzy-').replace('-', '_')
-        for text in setup_arguments['extras_require']['ros']
-    }
+    of_run, of_tests = (
+        {
+            Requirement(text).name.removeprefix('ros-jazzy-').replace('-', '_')
+            for text in setup_arguments['extras_require'][extra]
+        }
+        for extra in ('ros', 'ros-test')
+    )
     ros_packages = declared - set(ROSDEP_TO_PYPI) - LAUNCH_PACKAGES - OPTIONAL_MESSAGES
     for_tests = {element.text for element in manifest.findall('test_depend')} - {'python3-pytest'}
     # a ROS installation brings its middleware; from wheels it has to be chosen
-    assert ros_packages | for_tests == wheels - {'rmw_fastrtps_cpp'}
+    assert ros_packages == of_run - {'rmw_fastrtps_cpp'}
+    assert for_tests == of_tests
 
 
 def test_what_is_imported_is_declared_and_the_other_way_round(manifest, repository):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, TYPE_CHECKING
 
 from sim_bridge.errors import SimBridgeError
-from sim_bridge.ros.deferred_action import DeferredActionServer
 from sim_bridge.ros.standard.interfaces import OK, OPERATION_FAILED
 
 if TYPE_CHECKING:
@@ -32,6 +31,9 @@ class SteppingAction:
         calls: ExecutorCalls,
     ) -> None:
         """Create the action; kind: its type."""
+        # imported here, since it brings all of rclpy's actions along
+        from sim_bridge.ros.deferred_action import DeferredActionServer
+
         self._kind, self._services = kind, services
         self._conductor, self._calls = conductor, calls
         self._goals: list[_Goal] = []

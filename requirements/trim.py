@@ -1,0 +1,45 @@
+"""
+Free what an environment holds for nothing; `make` runs this once what a run needs is installed.
+
+Wheels cannot hold links: a library of three names is there three times, and one that ten wheels
+need, ten times. Copies become links to one file here. The wheels of ROS bring their C++ headers
+too, for packages that are built against them; nothing here is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+import hashlib
+import os
+from pathlib import Path
+import shutil
+import sys
+
+# smaller ones are not worth a look
+_LEAST_BYTES = 1 << 14
+
+
+def link_copies(folder: Path) -> None:
+    """Let files below a folder that are equal share their place on the disk."""
+    by_size: dict[int, list[Path]] = defaultdict(list)
+    for path in folder.rglob('*.so*'):
+        if path.is_file() and not path.is_symlink() and path.stat().st_size >= _LEAST_BYTES:
+            by_size[path.stat().st_size].append(path)
+    for paths in by_size.values():
+        first: dict[bytes, Path] = {}
+        for path in sorted(paths) if len(paths) > 1 else ():
+            kept = first.setdefault(hashlib.sha256(path.read_bytes()).digest(), path)
+            if not kept.samefile(path):
+                link = path.with_name(f'{path.name}.link')
+                os.link(kept, link)
+                link.replace(path)
+
+
+def main(environment: Path) -> None:
+    """Trim a virtual environment."""
+    shutil.rmtree(environment / 'include', ignore_errors=True)
+    link_copies(environment / 'lib')
+
+
+if __name__ == '__main__':
+    main(Path(sys.argv[1]))
