@@ -67,6 +67,19 @@ class StepReport(NamedTuple):
     tolerance: float = 0.0
 
 
+class Worst(NamedTuple):
+    """The greatest figures of some steps; as in `StepReport`, whose units they have."""
+
+    pivots: float = 0.0
+    contacts: float = 0.0
+    islands: float = 0.0
+    sweeps: float = 0.0
+    newton_steps: float = 0.0
+    residual: float = 0.0
+    complementarity: float = 0.0
+    penetration: float = 0.0
+
+
 @dataclass(frozen=True)
 class Sleep:
     """

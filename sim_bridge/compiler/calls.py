@@ -28,6 +28,7 @@ from sim_bridge.compiler.kinds import (
     TABLE,
     Tuple,
 )
+from sim_bridge.compiler.memory import address_of
 from sim_bridge.compiler.table import tabulate
 
 if TYPE_CHECKING:
@@ -123,6 +124,16 @@ class Call:
         self._is_flat = isinstance(compiled.result, Tuple) and all(
             map(is_number, compiled.result.items))
 
+    @property
+    def argument_words(self) -> int:
+        """How many words arguments take; behind them comes the result."""
+        return self._compiled.words
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The addresses of the function and of the block, for `memory.run_call`."""
+        return self._compiled.unit.address, self._address
+
     def __call__(self) -> Any:
         """Run; return the result."""
         self._run(self._address)
@@ -137,19 +148,19 @@ def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
         table = getattr(argument, 'table', None)
         if not isinstance(table, np.ndarray):
             raise TypeError(repr(argument))
-        return [_address(table)]
+        return [address_of(table)]
     found = kind_of_argument(argument)
     if isinstance(kind, Part):
         if found != kind:
             raise TypeError(str(found))
         alive.append(tabulate([argument]))
-        return [_address(alive[-1])]
+        return [address_of(alive[-1])]
     if isinstance(kind, Array):
         if found != kind:
             raise TypeError(str(found))
         if not argument.flags.c_contiguous:
             raise TypeError('an array that is not C-contiguous')
-        return [_address(argument), *argument.shape]
+        return [address_of(argument), *argument.shape]
     if isinstance(kind, Tuple):
         if not isinstance(found, Tuple) or len(found.items) != len(kind.items):
             raise TypeError(str(found))
@@ -160,11 +171,6 @@ def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
     if kind is FLOAT:
         return [_BITS.unpack(_DOUBLE.pack(argument))[0]]
     return [int(argument)]
-
-
-def _address(array: np.ndarray) -> int:
-    # a third of the time of array.ctypes.data
-    return array.__array_interface__['data'][0]
 
 
 _BITS, _DOUBLE = Struct('=q'), Struct('=d')
