@@ -68,13 +68,18 @@ class StepReport(NamedTuple):
 
 
 class Worst(NamedTuple):
-    """The greatest figures of some steps; as in `StepReport`, whose units they have."""
+    """
+    The greatest of what reports of some calls of `World.step` said, as in `StepReport`.
 
-    pivots: float = 0.0
-    contacts: float = 0.0
-    islands: float = 0.0
-    sweeps: float = 0.0
-    newton_steps: float = 0.0
+    unconverged: how many of those calls did not converge.
+    """
+
+    unconverged: int = 0
+    pivots: int = 0
+    contacts: int = 0
+    islands: int = 0
+    sweeps: int = 0
+    newton_steps: int = 0
     residual: float = 0.0
     complementarity: float = 0.0
     penetration: float = 0.0

@@ -34,7 +34,7 @@ class Stepper:
         """
         Prepare; all units that it takes have been compiled.
 
-        observer, observe, site_row: how to observe the state, and what that writes. worst: (8,)
+        observer, observe, site_row: how to observe the state, and what that writes. worst: (9,)
         the greatest figures of solvers, kept in place. is_smooth: whether to step by fifth order.
         """
         self.handle = handle

@@ -159,10 +159,10 @@ class World(Population):
             islands, sweeps, newtons, residual, complementarity, penetration, tolerance)
 
     def take_worst(self) -> Worst:
-        """Give the greatest figures of all steps since this was called last."""
-        worst = Worst(*self._worst.tolist())
+        """Sum up the reports of all calls of `step` since this was called last."""
+        *counts, residual, complementarity, penetration = self._worst.tolist()
         self._worst[:] = 0.0
-        return worst
+        return Worst(*map(int, counts), residual, complementarity, penetration)
 
     @property
     def time(self) -> float:

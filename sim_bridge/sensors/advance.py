@@ -42,7 +42,7 @@ DEVICE_SIZE = 13
 # progress: steps taken, most pivots in one, steps that did not converge; since a call began anew
 TAKEN, PIVOTS, UNCONVERGED = 0, 1, 2
 PROGRESS_SIZE = 3
-WORST_SIZE = 8
+WORST_SIZE = 9
 
 UNSAMPLED = -1
 
@@ -59,7 +59,7 @@ def advance(
     table, observer: handles to step and to observe with. place: (3, 2) of the calls above;
     step_inout, smooth_inout: the words of the first two, the latter (0,) where steps are of second
     order. device: (n, 13) see the columns. gravity: (3,) [m/s²]. site_row: (ns, 30) what
-    `observe` writes. progress_inout: (3,). worst_inout: (8,) see `note_worst`. first: number of
+    `observe` writes. progress_inout: (3,). worst_inout: (9,) see `note_worst`. first: number of
     the present step. beginning: ANEW, GO_ON or SAMPLE.
 
     Returns (status, steps completed, whether the state is as observed).
@@ -198,12 +198,14 @@ def keep_sign(values_inout, at):
 
 @kernel
 def note_worst(options, state, solution, progress, worst_inout):
-    """Keep the greatest of each: see `records.Worst`."""
-    worst_inout[0] = max(worst_inout[0], float(progress[PIVOTS]))
+    """Count a call that did not converge, and keep the greatest of each: see `records.Worst`."""
+    if progress[UNCONVERGED] != 0 or solution.residual[0] > options.contact_tolerance:
+        worst_inout[0] += 1.0
+    worst_inout[1] = max(worst_inout[1], float(progress[PIVOTS]))
     contacts = state.contact_size[0]
     if contacts > 0:
-        worst_inout[1] = max(worst_inout[1], float(contacts))
+        worst_inout[2] = max(worst_inout[2], float(contacts))
         for k in range(3):
-            worst_inout[2 + k] = max(worst_inout[2 + k], float(solution.effort[k]))
+            worst_inout[3 + k] = max(worst_inout[3 + k], float(solution.effort[k]))
     for k in range(3):
-        worst_inout[5 + k] = max(worst_inout[5 + k], solution.residual[k])
+        worst_inout[6 + k] = max(worst_inout[6 + k], solution.residual[k])
