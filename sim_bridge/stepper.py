@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.engine.handle import open_model, open_options
+from sim_bridge.engine.model import velocity_count
 from sim_bridge.engine.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.step import step
 from sim_bridge.sensors.advance import advance, ANEW, PROGRESS_SIZE
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from sim_bridge.sensors.sampling import Sampling
 
 _TABLEAU = np.array(TABLEAU)
+# steps times velocities that take 30 us or so: Python's other threads can wait for them
+_SHORT = 64
 # from the end of the words of arguments: number of the first step, how many, and how to begin
 _FIRST, _COUNT, _BEGINNING = -3, -2, -1
 
@@ -48,16 +52,21 @@ class Stepper:
         places = [calls[0].place, calls[-1].place, observe.place]
         # what is run by its address is kept alive
         self._calls = [*calls, observe]
-        self._run = advance.prepare(
-            handle, observer, np.array(places, np.int64), sampling.table, gravity, site_row,
-            *words, self.progress, worst, 0, 0, ANEW)
-        self._words = self._run.words
+        self._run, self._run_short = (
+            advance.prepare(
+                handle, observer, np.array(places, np.int64), sampling.table, gravity, site_row,
+                *words, self.progress, worst, 0, 0, ANEW, is_short=is_short)
+            for is_short in (False, True))
+        # contacts may take any time
+        is_bounded = open_options(handle).detect == 0
+        self._most_short = _SHORT // max(velocity_count(open_model(handle)), 1) * is_bounded
         end = self._run.argument_words
         self._first, self._count, self._beginning = (
             end + place for place in (_FIRST, _COUNT, _BEGINNING))
 
     def advance(self, first: int, n: int, beginning: int = ANEW) -> tuple[int, int, bool]:
         """Take n steps and the samples between them; as `sensors.advance`."""
-        words = self._words
+        run = self._run if n > self._most_short else self._run_short
+        words = run.words
         words[self._first], words[self._count], words[self._beginning] = first, n, beginning
-        return self._run()
+        return run()

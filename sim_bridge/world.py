@@ -110,6 +110,8 @@ class World(Population):
         self.step_count = 0
         self._pushed = self._is_observed = False
         self._worst = np.zeros(WORST_SIZE)
+        self.layout = 0
+        """Changes whenever the arrays of model and state are others."""
         self._observer: Observer
         self._stepper: Stepper | None = None
         self._observe: Call | None = None
@@ -392,6 +394,7 @@ class World(Population):
         self._observer = make_observer(
             self._model, self._options, self._state, self._loops)
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
+        self.layout += 1
         self._observe = self._stepper = None
         self._is_observed = self._is_ready = False
 

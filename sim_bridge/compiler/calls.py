@@ -3,7 +3,8 @@ Calls of compiled entries from Python.
 
 Arguments and results are words of one block of memory, whose address is all that is passed:
 converting twenty arguments at each call would cost more than a step of a small robot. The
-interpreter's lock is released while an entry runs.
+interpreter's lock is released while an entry runs, unless the call is known to be short: who gets
+the lock meanwhile may keep it for much longer.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 _FORMATS = {FLOAT: 'd', INT: 'q', BOOL: '?7x'}
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_ShortFunction = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Compiled:
@@ -54,6 +56,11 @@ class Compiled:
     def run(self) -> Any:
         """The C function of the address of a block."""
         return _Function(self.unit.address)
+
+    @cached_property
+    def run_short(self) -> Any:
+        """The same, for what is done before anybody else could use the interpreter's lock."""
+        return _ShortFunction(self.unit.address)
 
     @cached_property
     def result(self) -> Kind:
@@ -109,8 +116,8 @@ class Compiled:
 class Call:
     """One call of an entry, prepared to be repeated."""
 
-    def __init__(self, compiled: Compiled, arguments: Sequence[Any]):
-        """Fill the block."""
+    def __init__(self, compiled: Compiled, arguments: Sequence[Any], *, is_short: bool = False):
+        """Fill the block; is_short: keep the interpreter's lock."""
         # arrays are used in place, and tables of parts are made for it
         self._alive: list[Any] = list(arguments)
         self._compiled = compiled
@@ -118,9 +125,10 @@ class Call:
         self.words = (ctypes.c_int64 * (compiled.size // 8))(*words)
         """The words of the arguments, then of the result; integers may be written in place."""
         self._address = ctypes.addressof(self.words)
-        self._run = compiled.run
+        self._run = compiled.run_short if is_short else compiled.run
         self._unpack = compiled.results.unpack_from
         self._offset = 8 * compiled.words
+        self._is_number = is_number(compiled.result)
         self._is_flat = isinstance(compiled.result, Tuple) and all(
             map(is_number, compiled.result.items))
 
@@ -139,6 +147,8 @@ class Call:
         self._run(self._address)
         if self._is_flat:
             return self._unpack(self.words, self._offset)
+        if self._is_number:
+            return self._unpack(self.words, self._offset)[0]
         return self._compiled.unpack(self.words)
 
 

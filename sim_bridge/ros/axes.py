@@ -99,6 +99,11 @@ class AxisStates:
         self._run[:] = run
 
     @property
+    def has_crawlers(self) -> bool:
+        """Whether there are crawlers that can run."""
+        return bool(self._crawlers)
+
+    @property
     def has_others(self) -> bool:
         """Whether there is anything but the joints of one axis in trees."""
         return len(self.names) > self._single.stop

@@ -41,6 +41,8 @@ class JointStates:
         self.rate = Rate(rate_hz)
         """At which it is to be published."""
         self._axes = axes = AxisStates(robot)
+        self.has_crawlers = axes.has_crawlers
+        """Whether it has to know how the time goes on."""
         self._time_ns = 0
         message = JointStateMessage(axes.names)
 

@@ -1,9 +1,9 @@
-"""All that is published of a robot after a control step: one compiled call says what, and fills it."""
+"""What is published of a robot after a control step: one call says what is due, and fills it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
@@ -20,9 +20,7 @@ _TIME, _STEP = -3, -2
 
 
 class Timed(NamedTuple):
-    """
-    A stream, and when it is due: at a rate, or whenever a device has taken a sample.
-    """
+    """A stream, and when it is due: at a rate, or whenever a device has taken a sample."""
 
     stream: Stream
     rate: Rate | None
@@ -33,11 +31,13 @@ class _Plan(NamedTuple):
     """
     What is done as long as the same streams are wanted.
 
-    arrays: that the call reads by their addresses. senders: of the wanted streams, by their bits.
-    chosen: the senders for results that have come before.
+    words: of the call; end: of its arguments. arrays: that it reads by their addresses. senders:
+    of the wanted streams, by their bits. chosen: the senders for results that have come before.
     """
 
     run: Call
+    words: Any
+    end: int
     arrays: list[np.ndarray]
     senders: list[tuple[int, Callable[[], None]]]
     chosen: dict[int, list[Callable[[], None]]]
@@ -47,48 +47,19 @@ class Outbox:
     """Streams whose messages are filled together; those wanted are sent in their order."""
 
     def __init__(self, timed: Sequence[Timed], time_step_ns: int) -> None:
-        """Begin with nothing sent. time_step_ns: between two physics steps [ns]."""
-        self._parts = [
-            _Part(timed[first : first + MOST_MESSAGES], time_step_ns)
-            for first in range(0, len(timed), MOST_MESSAGES)]
-
-    def publish(self, time_ns: int, step: int) -> None:
-        """Publish what is due at this time [ns], after this physics step."""
-        for part in self._parts:
-            part.publish(time_ns, step)
-
-    def refresh(self) -> None:
-        """Take account of who is wanted."""
-        for part in self._parts:
-            part.refresh()
-
-    def relocate(self) -> None:
-        """Take account of where what is filled in comes from now."""
-        for part in self._parts:
-            part.plan()
-
-    def restart(self, time_ns: int) -> None:
-        """Go on from this time [ns], and from the samples that there are."""
-        for part in self._parts:
-            part.restart(time_ns)
-
-
-class _Part:
-    """As many streams as one call tells of."""
-
-    def __init__(self, timed: Sequence[Timed], time_step_ns: int) -> None:
+        """Begin with nothing sent. timed: MOST_MESSAGES at most; time_step_ns: of physics [ns]."""
         self._timed, self._time_step_ns = timed, time_step_ns
         self._messages = np.array([_message_row(each) for each in timed], np.int64)
         self._messages = self._messages.reshape(-1, MESSAGE_SIZE)
         self._latest = np.zeros(len(timed), np.int64)
-        self.plan()
+        self.relocate()
 
     def publish(self, time_ns: int, step: int) -> None:
+        """Publish what is due at this time [ns], after this physics step."""
         plan = self._plan
-        run = plan.run
-        words, end = run.words, run.argument_words
+        words, end = plan.words, plan.end
         words[end + _TIME], words[end + _STEP] = time_ns, step
-        due = run()
+        due = plan.run()
         senders = plan.chosen.get(due)
         if senders is None:
             senders = plan.chosen[due] = [send for bit, send in plan.senders if due & bit]
@@ -96,10 +67,12 @@ class _Part:
             send()
 
     def refresh(self) -> None:
+        """Take account of who is wanted."""
         if self._wanted != [stream.is_wanted for stream, *_ in self._timed]:
-            self.plan()
+            self.relocate()
 
-    def plan(self) -> None:
+    def relocate(self) -> None:
+        """Take account of where what is filled in comes from now, too."""
         self._wanted = [stream.is_wanted for stream, *_ in self._timed]
         rows, arrays, senders = [], [], []
         for number, (stream, *_) in enumerate(self._timed):
@@ -111,15 +84,22 @@ class _Part:
                         number, address_of(target), address_of(source),
                         0 if added is None else address_of(added), len(target)])
         copies = np.array(rows, np.int64).reshape(-1, COPY_SIZE)
+        run = fill.prepare(
+            self._messages, copies, self._latest, 0, 0, self._time_step_ns, is_short=True)
         # in one piece, since this may be called on another thread
-        self._plan = _Plan(
-            fill.prepare(self._messages, copies, self._latest, 0, 0, self._time_step_ns),
-            arrays, senders, {})
+        self._plan = _Plan(run, run.words, run.argument_words, arrays, senders, {})
 
     def restart(self, time_ns: int) -> None:
+        """Go on from this time [ns], and from the samples that there are."""
         for number, (_, rate, device) in enumerate(self._timed):
             self._latest[number] = (
                 rate.period_of(time_ns) if device is None else device.sample_step)
+
+
+def outboxes(timed: Sequence[Timed], time_step_ns: int) -> list[Outbox]:
+    """Make as many as it takes."""
+    return [Outbox(timed[first : first + MOST_MESSAGES], time_step_ns)
+            for first in range(0, len(timed), MOST_MESSAGES)]
 
 
 def _message_row(timed: Timed) -> list[int]:

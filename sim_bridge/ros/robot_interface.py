@@ -23,7 +23,7 @@ from sim_bridge.ros.joint_state_reader import JointStateReader
 from sim_bridge.ros.joint_states import JointStates
 from sim_bridge.ros.loading import commandable_joints
 from sim_bridge.ros.odometry import odometry_stream
-from sim_bridge.ros.outbox import Outbox, Timed
+from sim_bridge.ros.outbox import outboxes, Timed
 from sim_bridge.ros.publishers import Rate, sensor_streams
 from sim_bridge.ros.throttle import once_in
 from sim_bridge.ros.topic_based_hardware import hardware_of
@@ -111,14 +111,14 @@ class RobotInterface:
             sink, prefix, frame_prefix, robot, parameters.publish_truth)
         self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters)
         odometry_rate = Rate(parameters.odom_rate)
-        self._outbox = Outbox([
+        self._outboxes = outboxes([
             *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
             *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
             *(Timed(stream, None, sensor.device)
               for sensor in self._sensors for stream in sensor.streams)],
             robot.world.time_step_ns)
         # what messages are filled from
-        self._state = robot.world.state
+        self._layout = robot.world.layout
         if parameters.publish_robot_description:
             latched = sink.open(f'{prefix}robot_description', String, topics.LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
@@ -176,17 +176,21 @@ class RobotInterface:
         """Look which topics somebody subscribes to, and on which somebody sends commands."""
         for stream in self._streams():
             stream.refresh()
-        self._outbox.refresh()
+        for outbox in self._outboxes:
+            outbox.refresh()
         self._likely = [poll for poll in self._polls if poll.has_senders()]
 
     def publish(self, time_ns: int) -> None:
         """Publish what is due at this simulated time [ns]."""
-        self._joint_states.advance(time_ns)
+        if self._joint_states.has_crawlers:
+            self._joint_states.advance(time_ns)
         if self.lockstep is not None and self._joint_states.rate.is_due(time_ns):
             self._ask(time_ns)
-        if self._world.state is not self._state:
+        world = self._world
+        if world.layout != self._layout:
             self._relocate()
-        self._outbox.publish(time_ns, self._world.step_count)
+        for outbox in self._outboxes:
+            outbox.publish(time_ns, world.step_count)
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
         """Publish the state, due or not, to be answered in lockstep; nothing of sensors."""
@@ -199,14 +203,12 @@ class RobotInterface:
         self.commands.restart()
         self.trajectories.restart()
         self._joint_states.restart(self._now())
-        self._outbox.restart(self._now())
-        self._joint_states.rate.restart(self._now())
+        self._restart_rates()
 
     def resume(self) -> None:
         """Go on from another time."""
         self._joint_states.resume(self._now())
-        self._outbox.restart(self._now())
-        self._joint_states.rate.restart(self._now())
+        self._restart_rates()
 
     def save(self) -> SavedInterface:
         """Give what `restore` goes back to."""
@@ -265,8 +267,16 @@ class RobotInterface:
 
     def _relocate(self) -> None:
         """Take note that the world's arrays are others."""
-        self._state = self._world.state
-        self._outbox.relocate()
+        self._world.settle()
+        self._layout = self._world.layout
+        for outbox in self._outboxes:
+            outbox.relocate()
+
+    def _restart_rates(self) -> None:
+        now = self._now()
+        self._joint_states.rate.restart(now)
+        for outbox in self._outboxes:
+            outbox.restart(now)
 
     def _streams(self) -> list[Stream]:
         return [

@@ -86,7 +86,8 @@ class Simulator:
     @property
     def time_ns(self) -> int:
         """Simulated time as it is published [ns]."""
-        return max(self._step_time_ns, _EARLIEST_NS)
+        world = self.world
+        return max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS)
 
     def is_ready(self) -> bool:
         """Tell whether a control step can be taken: in lockstep when all have answered."""
@@ -346,6 +347,7 @@ class Simulator:
         for interface in self.interfaces:
             interface.locate()
         self.world_interface.populate(self._prefixes())
+        self.world_interface.resume(self.time_ns)
 
     def _prefixes(self) -> dict[str, str]:
         ours = self._parameters.frame_prefix
