@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
@@ -29,20 +28,17 @@ from sim_bridge.engine.model import Model, Options
 from sim_bridge.engine.observe import observe
 from sim_bridge.engine.rigid_body import forward_dynamics, inverse_dynamics, jacobian, mass_matrix
 from sim_bridge.engine.run_stage import run_stage
-from sim_bridge.engine.runge_kutta import step_smoothly, TABLEAU
+from sim_bridge.engine.runge_kutta import step_smoothly
 from sim_bridge.engine.state import State
 from sim_bridge.engine.step import step
 from sim_bridge.engine.workspace import make_workspace, Workspace
 from sim_bridge.records import Sleep
-from sim_bridge.sensors.readings import take_readings
+from sim_bridge.sensors.advance import advance
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
 _SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
 _TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
 _TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
-_TABLEAU = np.array(TABLEAU)
-# the words of arguments that say how many steps to take: behind the table, and the tableau
-_STEPS, _STEPS_SMOOTHLY = 1, 4
 _NO_SURFACES = Surfaces(np.zeros((0, 0), np.int64), np.zeros((0, LAW_SIZE)))
 
 
@@ -59,28 +55,6 @@ class ContactHandles(NamedTuple):
 
     probe: Handle
     problem: ContactProblem
-
-
-class Stepper:
-    """A handle to step with, and the calls that do."""
-
-    def __init__(self, handle: Handle):
-        """Prepare the calls; their units have been compiled."""
-        self.handle = handle
-        self._step = step.prepare(handle, 0)
-        self._step_smoothly: Call | None = None
-
-    def step(self, n: int) -> tuple[int, int, int]:
-        """Take n steps, as `engine.step`."""
-        self._step.words[_STEPS] = n
-        return self._step()
-
-    def step_smoothly(self, n: int) -> int:
-        """Take up to n steps of fifth order, as `engine.runge_kutta`."""
-        if self._step_smoothly is None:
-            self._step_smoothly = step_smoothly.prepare(self.handle, _TABLEAU, 0)
-        self._step_smoothly.words[_STEPS_SMOOTHLY] = n
-        return self._step_smoothly()
 
 
 class Probe(NamedTuple):
@@ -132,7 +106,7 @@ def all_units() -> list[Unit]:
     stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
     entries = [
         step, step_smoothly, measure_pair, observe, measure_convex_pair, forward_dynamics,
-        inverse_dynamics, mass_matrix, jacobian, locate, take_readings, energy, momentum,
+        inverse_dynamics, mass_matrix, jacobian, locate, advance, energy, momentum,
         run_stage]
     return [each.unit for each in [*stages, *entries]]
 
@@ -184,15 +158,15 @@ def stepping_units(probe: Handle) -> list[Unit]:
     """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
     _, options, _, _, geometry, *_, loops, _ = probe.parts
     stages = needed_stages(options, geometry, loops)
-    return [*(stage.unit for stage in stages.values()), step.unit]
+    return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
 
 
-def make_stepper(probe: Handle) -> Stepper:
+def make_stepping_handle(probe: Handle) -> Handle:
     """Make the handle to step with of one with all but the stages; compiles what is missing."""
     model, options, state, _, geometry, *parts, loops, work = probe.parts
     workspace = make_workspace(model, bool(loops.size[ALL]))
     options = with_stages(options, needed_stages(options, geometry, loops))
-    return Stepper(Handle(model, options, state, workspace, geometry, *parts, loops, work))
+    return Handle(model, options, state, workspace, geometry, *parts, loops, work)
 
 
 def _without_loops(model: Model) -> tuple[Loops, LoopWork]:

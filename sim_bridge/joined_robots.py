@@ -63,7 +63,7 @@ class JoinedRobots:
         self._admitted = 0
         self._was_joined = self._has_new_joints = False
         self._has_parts = self._has_geometry = self._has_surfaces = False
-        self._has_surroundings = False
+        self._has_surroundings = self._is_ready = False
         self._initial: tuple[State, np.ndarray] | None = None
         self._joints_stay = False
         self._model: Model
@@ -190,7 +190,7 @@ class JoinedRobots:
 
     def forget_surroundings(self) -> None:
         """Let what surrounds the links be looked at anew, once it is needed."""
-        self._has_surroundings = False
+        self._has_surroundings = self._is_ready = False
 
     def regroup(self) -> None:
         """Take account of changed collision groups."""
@@ -272,7 +272,7 @@ class JoinedRobots:
         for joint, compliance in zip(self._constraints.values(), compliances, strict=True):
             if joint.compliance != compliance:
                 joint.compliance = compliance
-        self._has_new_joints = are_new
+        self._has_new_joints, self._is_ready = are_new, False
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -351,12 +351,12 @@ class JoinedRobots:
             self._geometry.group[row], self._geometry.mask[row] = bits[geometry.groups]
 
     def _forget_parts(self, joints_stay: bool = False) -> None:
-        self._has_parts = self._has_geometry = False
+        self._has_parts = self._has_geometry = self._is_ready = False
         self._initial = None
         self._joints_stay = self._joints_stay and joints_stay
 
     def _forget_surfaces(self) -> None:
-        self._has_surfaces = False
+        self._has_surfaces = self._is_ready = False
 
     def _forget_geometry(self) -> None:
-        self._has_geometry = False
+        self._has_geometry = self._is_ready = False

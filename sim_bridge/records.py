@@ -67,6 +67,24 @@ class StepReport(NamedTuple):
     tolerance: float = 0.0
 
 
+class Worst(NamedTuple):
+    """
+    The greatest of what reports of some calls of `World.step` said, as in `StepReport`.
+
+    unconverged: how many of those calls did not converge.
+    """
+
+    unconverged: int = 0
+    pivots: int = 0
+    contacts: int = 0
+    islands: int = 0
+    sweeps: int = 0
+    newton_steps: int = 0
+    residual: float = 0.0
+    complementarity: float = 0.0
+    penetration: float = 0.0
+
+
 @dataclass(frozen=True)
 class Sleep:
     """

@@ -23,12 +23,12 @@ from sim_bridge.constraint_joint import ConstraintJoint
 from sim_bridge.contacts import Contacts
 from sim_bridge.culprit import describe_not_finite
 from sim_bridge.description.shapes import Shape
-from sim_bridge.engine import step as stepper
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.energy import energy, momentum
 from sim_bridge.engine.model import body_count, velocity_count
 from sim_bridge.engine.observe import observe, SITE_SIZE
 from sim_bridge.engine.runge_kutta import step_smoothly
+from sim_bridge.engine.step import NO_ROOM, NOT_FINITE
 from sim_bridge.errors import InvalidValueError, SimulationError
 from sim_bridge.geometry import Geometry
 from sim_bridge.handles import (
@@ -36,16 +36,25 @@ from sim_bridge.handles import (
     make_contact_handles,
     make_observer,
     make_options,
-    make_stepper,
+    make_stepping_handle,
     Observer,
-    Stepper,
     stepping_units,
 )
 from sim_bridge.link import Link
 from sim_bridge.population import Population
 from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
-from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport
-from sim_bridge.sensors.readings import take_readings
+from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport, Worst
+from sim_bridge.sensors.advance import (
+    GO_ON,
+    NO_DRAWS,
+    PIVOTS,
+    PROGRESS_SIZE,
+    SAMPLE,
+    TAKEN,
+    UNCONVERGED,
+    WORST_SIZE,
+)
+from sim_bridge.stepper import Stepper
 from sim_bridge.values import finite_vector, truth
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
@@ -102,8 +111,10 @@ class World(Population):
         self.seed = int(seed)
         self.integrator = integrator
         self.step_count = 0
-        self._steps, self._pivots, self._converged = 0, 0, True
         self._pushed = self._is_observed = False
+        self._worst = np.zeros(WORST_SIZE)
+        self.layout = 0
+        """Changes whenever the arrays of model and state are others."""
         self._observer: Observer
         self._stepper: Stepper | None = None
         self._observe: Call | None = None
@@ -146,9 +157,17 @@ class World(Population):
         tolerance = self._options.contact_tolerance
         if count == 0:
             islands = sweeps = newtons = 0
+        progress = self._progress()
         return StepReport(
-            self._steps, self._pivots, self._converged and residual <= tolerance, count,
+            progress[TAKEN], progress[PIVOTS],
+            progress[UNCONVERGED] == 0 and residual <= tolerance, count,
             islands, sweeps, newtons, residual, complementarity, penetration, tolerance)
+
+    def take_worst(self) -> Worst:
+        """Sum up the reports of all calls of `step` since this was called last."""
+        *counts, residual, complementarity, penetration = self._worst.tolist()
+        self._worst[:] = 0.0
+        return Worst(*map(int, counts), residual, complementarity, penetration)
 
     @property
     def time(self) -> float:
@@ -163,31 +182,21 @@ class World(Population):
         SimulationError where a step gives something that is not finite: the state before that step
         is kept, the message names the culprit.
         """
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-            raise InvalidValueError('n', n, 'an integer of at least 0')
-        self.settle_contact()
-        if self._has_new_joints:
-            self.begin_joints()
-        self._steps, self._pivots, self._converged = 0, 0, True
-        self._handles.problem.solution.residual[:] = 0.0
-        end = self.step_count + int(n)
-        try:
-            sampling = self._sites.sampling
-            while self.step_count < end:
-                self._advance(sampling.next_stop(self.step_count, end) - self.step_count)
-                sampling.sample(self.observed_sites, self._gravity, self.step_count)
-        finally:
-            if self._pushed:
-                self._state.wrench[:] = 0.0
-                self._pushed = False
+        if type(n) is not int or n < 0:
+            n = _whole(n)
+        if not self._is_ready:
+            self._get_ready()
+        status, done, self._is_observed = self._stepper.advance(self.step_count, n)
+        self.step_count += done
+        if status:
+            self._go_on(status, n - done)
+        if self._pushed:
+            self._drop_pushes()
 
     def warm_up(self) -> None:
         """Compile or load every kernel a running simulation uses; nothing of the world changes."""
         self.settle_contact()
-        self._stepping().step(0)
-        if self.integrator == 'rk5':
-            self._stepping().step_smoothly(0)
-        self._sites.sampling.warm_up(self.observed_sites(), self._gravity)
+        self._stepping().advance(self.step_count, 0)
         self.energy()
         self.momentum()
 
@@ -196,7 +205,7 @@ class World(Population):
         """What has to be compiled to step and observe the world as it is."""
         self.settle_contact()
         smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
-        return [*stepping_units(self._handles.probe), observe.unit, *smooth, take_readings.unit,
+        return [*stepping_units(self._handles.probe), observe.unit, *smooth,
                 energy.unit, momentum.unit]
 
     def reset(self, time: bool = False) -> None:
@@ -222,7 +231,7 @@ class World(Population):
         self._model.frame[:] = frame
         self._is_observed = False
         self._pushed = False
-        self._steps, self._pivots, self._converged = 0, 0, True
+        self._progress()[:] = 0, 0, 0
         if time:
             self.step_count = 0
         for crawler in (crawler for robot in self.robots.values() for crawler in robot.crawlers):
@@ -338,11 +347,7 @@ class World(Population):
             # unlike any wrench, so that everything is computed anew
             self._observer.workspace.wrench.fill(np.nan)
             self._is_observed = True
-        if self._observe is None:
-            sites = self._sites
-            self._observe = observe.prepare(
-                self._observer.handle, sites.body, sites.frame, self._readings)
-        self._observe()
+        self._observing()()
         return self._readings
 
     def observed_accelerations(self) -> np.ndarray:
@@ -400,14 +405,15 @@ class World(Population):
         self._observer = make_observer(
             self._model, self._options, self._state, self._loops)
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
-        self._observe = None
-        self._is_observed = False
+        self.layout += 1
+        self._observe = self._stepper = None
+        self._is_observed = self._is_ready = False
 
     def connect_contact(self) -> None:
         """Hand all arrays to the engine."""
         self._handles = make_contact_handles(
             self._model, self._options, self._state, self._geometry, self._surfaces, self._loops)
-        self._stepper = None
+        self._stepper, self._is_ready = None, False
 
     def begin_joints(self) -> None:
         """Take from velocities what joints that are new do not allow."""
@@ -416,33 +422,67 @@ class World(Population):
         self._has_new_joints = False
         self.forget_observations()
 
+    def _get_ready(self) -> None:
+        """Make whatever steps need, after anything has changed but the state."""
+        self.settle_contact()
+        if self._has_new_joints:
+            self.begin_joints()
+        self._stepping()
+        self._is_ready = True
+
+    def _observing(self) -> Call:
+        """Return what observes the state."""
+        if self._observe is None:
+            sites = self._sites
+            self._observe = observe.prepare(
+                self._observer.handle, sites.body, sites.frame, self._readings)
+        return self._observe
+
     def _stepping(self) -> Stepper:
         """Return what steps; made at the first step, so that looking compiles little."""
         if self._stepper is None:
             build(self.units)
-            self._stepper = make_stepper(self._handles.probe)
+            handle = make_stepping_handle(self._handles.probe)
+            self._stepper = Stepper(
+                handle, self._observer.handle, self._observing(), self._readings,
+                self._sites.sampling, self._gravity, self._worst,
+                is_smooth=self.integrator == 'rk5')
         return self._stepper
 
-    def _advance(self, n: int) -> None:
-        end = self.step_count + n
-        while self.step_count < end:
-            left = end - self.step_count
-            if self.integrator == 'rk5':
-                done = self._stepping().step_smoothly(left)
-                self._count(stepper.DONE, done, 0)
-                left = min(end - self.step_count, 1)
-            if left:
-                status, done, pivots = self._stepping().step(left)
-                self._count(status, done, pivots)
-                if status == stepper.NO_ROOM:
-                    self.make_room(2 * contact_room(self._state))
+    def _progress(self) -> np.ndarray:
+        """Return (3,) what the last call of `step` did; see `sensors.advance`."""
+        if self._stepper is None:
+            return np.zeros(PROGRESS_SIZE, np.int64)
+        return self._stepper.progress
 
-    def _count(self, status: int, done: int, pivots: int) -> None:
-        """Take account of steps that a kernel has taken."""
-        self.step_count += done
-        self._is_observed = False
-        self._steps += done
-        self._pivots = max(self._pivots, pivots)
-        self._converged = self._converged and status != stepper.NOT_CONVERGED
-        if status == stepper.NOT_FINITE:
-            raise SimulationError(describe_not_finite(self))
+    def _go_on(self, status: int, left: int) -> None:
+        """Do what a step that stopped early asks for, and take the steps that are left."""
+        while status:
+            if status == NOT_FINITE:
+                error = SimulationError(describe_not_finite(self))
+                self._drop_pushes()
+                raise error
+            if status == NO_ROOM:
+                progress = self._progress()
+                self.make_room(2 * contact_room(self._state))
+                self._get_ready()
+                self._stepper.progress[:] = progress
+            elif status == NO_DRAWS:
+                self._sites.sampling.prepare(self.step_count)
+            beginning = SAMPLE if status == NO_DRAWS else GO_ON
+            status, done, self._is_observed = self._stepper.advance(
+                self.step_count, left, beginning)
+            self.step_count += done
+            left -= done
+
+    def _drop_pushes(self) -> None:
+        """Let what `link.add_force` has added end."""
+        self._state.wrench[:] = 0.0
+        self._pushed = False
+
+
+def _whole(n: object) -> int:
+    """Give a number of steps as an int; raises InvalidValueError for what is none."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
+        raise InvalidValueError('n', n, 'an integer of at least 0')
+    return int(n)

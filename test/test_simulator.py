@@ -11,7 +11,7 @@ from sim_bridge.description import sensors_from_mapping
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import publishers, topics
 from sim_bridge.ros.loading import load_world
-from sim_bridge.ros.messages import ClockMessage, pack_stamp
+from sim_bridge.ros.messages import ClockMessage, pack_stamp, STAMP
 from sim_bridge.ros.parameter_table import checked
 from sim_bridge.ros.parameters import SimulatorParameters
 from sim_bridge.ros.simulator import Simulator
@@ -53,7 +53,14 @@ def published(monkeypatch):
         seconds, rest = int.from_bytes(stamp[:4], 'little'), int.from_bytes(stamp[4:], 'little')
         record.append((stream.topic, seconds * 1_000_000_000 + rest))
 
+    def want(stream: publishers.Stream) -> None:
+        stream.is_wanted = True
+
+    monkeypatch.setattr(publishers.Stream, 'refresh', want)
     monkeypatch.setattr(publishers.Stream, 'publish', publish)
+    monkeypatch.setattr(
+        publishers.Stream, 'send_filled',
+        lambda stream: publish(stream, stream.message.content()[STAMP]))
     return record
 
 

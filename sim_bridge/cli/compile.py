@@ -24,9 +24,10 @@ def run(args: argparse.Namespace) -> int:
     from sim_bridge.compiler import objects
     from sim_bridge.compiler.build import build, missing
     from sim_bridge.handles import all_units
+    from sim_bridge.ros.filling import fill
 
     start = time.perf_counter()
-    units = all_units()
+    units = [*all_units(), fill.unit]
     wanted = missing(units)
     build(units)
     folder = objects.folder()

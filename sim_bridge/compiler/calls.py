@@ -3,7 +3,8 @@ Calls of compiled entries from Python.
 
 Arguments and results are words of one block of memory, whose address is all that is passed:
 converting twenty arguments at each call would cost more than a step of a small robot. The
-interpreter's lock is released while an entry runs.
+interpreter's lock is released while an entry runs, unless the call is known to be short: who gets
+the lock meanwhile may keep it for much longer.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from sim_bridge.compiler.kinds import (
     TABLE,
     Tuple,
 )
+from sim_bridge.compiler.memory import address_of
 from sim_bridge.compiler.table import tabulate
 from sim_bridge.compiler.unit import Unit
 
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
 _FORMATS = {FLOAT: 'd', INT: 'q', BOOL: '?7x'}
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_ShortFunction = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 
 class Compiled:
@@ -51,6 +54,11 @@ class Compiled:
     def run(self) -> Any:
         """The C function of the address of a block."""
         return _Function(self.unit.address)
+
+    @cached_property
+    def run_short(self) -> Any:
+        """The same, for what is done before anybody else could use the interpreter's lock."""
+        return _ShortFunction(self.unit.address)
 
     @cached_property
     def result(self) -> Kind:
@@ -106,8 +114,8 @@ class Compiled:
 class Call:
     """One call of an entry, prepared to be repeated."""
 
-    def __init__(self, compiled: Compiled, arguments: Sequence[Any]):
-        """Fill the block."""
+    def __init__(self, compiled: Compiled, arguments: Sequence[Any], *, is_short: bool = False):
+        """Fill the block; is_short: keep the interpreter's lock."""
         # arrays are used in place, and tables of parts are made for it
         self._alive: list[Any] = list(arguments)
         self._compiled = compiled
@@ -115,17 +123,30 @@ class Call:
         self.words = (ctypes.c_int64 * (compiled.size // 8))(*words)
         """The words of the arguments, then of the result; integers may be written in place."""
         self._address = ctypes.addressof(self.words)
-        self._run = compiled.run
+        self._run = compiled.run_short if is_short else compiled.run
         self._unpack = compiled.results.unpack_from
         self._offset = 8 * compiled.words
+        self._is_number = is_number(compiled.result)
         self._is_flat = isinstance(compiled.result, Tuple) and all(
             map(is_number, compiled.result.items))
+
+    @property
+    def argument_words(self) -> int:
+        """How many words arguments take; behind them comes the result."""
+        return self._compiled.words
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """The addresses of the function and of the block, for `memory.run_call`."""
+        return self._compiled.unit.address, self._address
 
     def __call__(self) -> Any:
         """Run; return the result."""
         self._run(self._address)
         if self._is_flat:
             return self._unpack(self.words, self._offset)
+        if self._is_number:
+            return self._unpack(self.words, self._offset)[0]
         return self._compiled.unpack(self.words)
 
 
@@ -135,19 +156,19 @@ def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
         table = getattr(argument, 'table', None)
         if not isinstance(table, np.ndarray):
             raise TypeError(repr(argument))
-        return [_address(table)]
+        return [address_of(table)]
     found = kind_of_argument(argument)
     if isinstance(kind, Part):
         if found != kind:
             raise TypeError(str(found))
         alive.append(tabulate([argument]))
-        return [_address(alive[-1])]
+        return [address_of(alive[-1])]
     if isinstance(kind, Array):
         if found != kind:
             raise TypeError(str(found))
         if not argument.flags.c_contiguous:
             raise TypeError('an array that is not C-contiguous')
-        return [_address(argument), *argument.shape]
+        return [address_of(argument), *argument.shape]
     if isinstance(kind, Tuple):
         if not isinstance(found, Tuple) or len(found.items) != len(kind.items):
             raise TypeError(str(found))
@@ -158,11 +179,6 @@ def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
     if kind is FLOAT:
         return [_BITS.unpack(_DOUBLE.pack(argument))[0]]
     return [int(argument)]
-
-
-def _address(array: np.ndarray) -> int:
-    # a third of the time of array.ctypes.data
-    return array.__array_interface__['data'][0]
 
 
 _BITS, _DOUBLE = Struct('=q'), Struct('=d')

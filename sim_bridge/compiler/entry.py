@@ -30,13 +30,14 @@ class Entry(Kernel):
         """Run compiled; raises TypeError for arguments of other kinds than it takes."""
         return self._compiled(arguments).call(arguments)
 
-    def prepare(self, *arguments: Any) -> Call:
+    def prepare(self, *arguments: Any, is_short: bool = False) -> Call:
         """
         Return a call with these arguments, to be repeated at little cost.
 
-        The arrays are used in place, and are kept alive by it.
+        The arrays are used in place, and are kept alive by it. is_short: keep the interpreter's
+        lock, for what takes some microseconds at most.
         """
-        return Call(self._compiled(arguments), arguments)
+        return Call(self._compiled(arguments), arguments, is_short=is_short)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...] | None:

@@ -11,7 +11,6 @@ from sim_bridge.loop_axes import LoopAxes
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.axis import Axis
-    from sim_bridge.engine.state import State
 
 # after the name of a joint and a slash: MoveIt's names, and for joints that it does not know the
 # numbers of Gazebo's axes
@@ -81,7 +80,6 @@ class AxisStates:
         self._several_v = np.array(
             [at.v + blueprint.joint_v[axis.joint.name] + axis.number for axis in several], int)
         self._loop_axes = LoopAxes(robot.world, closing) if closing else None
-        self._look_into(robot.world.state)
 
     def advance(self, elapsed: float) -> None:
         """Let the crawlers run on for some time [s]."""
@@ -100,15 +98,44 @@ class AxisStates:
         """Count on from there."""
         self._run[:] = run
 
+    @property
+    def has_crawlers(self) -> bool:
+        """Whether there are crawlers that can run."""
+        return bool(self._crawlers)
+
+    @property
+    def has_others(self) -> bool:
+        """Whether there is anything but the joints of one axis in trees."""
+        return len(self.names) > self._single.stop
+
+    def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """
+        Give views of the joints of one axis in trees, which come first, at any time.
+
+        Positions, velocities, and the two parts of efforts, what is commanded and what motors
+        give [rad or m, and per s; N m or N]; they are to be taken anew where the world's state is
+        another object.
+        """
+        at, blueprint, count = self._robot.offsets, self._robot.blueprint, self._single.stop
+        q = slice(at.q + blueprint.first_q, at.q + blueprint.first_q + count)
+        v = slice(at.v + blueprint.first_v, at.v + blueprint.first_v + count)
+        state = self._robot.world.state
+        return state.q[q], state.v[v], state.u[v], state.motor[v]
+
     def write(
         self, position_out: np.ndarray, velocity_out: np.ndarray, effort_out: np.ndarray
     ) -> None:
-        """Write the present values, (n,) each [rad or m, and per s; N m or N]."""
+        """Write all present values, (n,) each [rad or m, and per s; N m or N]."""
+        q, dq, u, motor = self.sources()
+        position_out[self._single], velocity_out[self._single] = q, dq
+        np.add(u, motor, out=effort_out[self._single])
+        self.write_others(position_out, velocity_out, effort_out)
+
+    def write_others(
+        self, position_out: np.ndarray, velocity_out: np.ndarray, effort_out: np.ndarray
+    ) -> None:
+        """Write the present values of all others, (n,) each [rad or m, and per s; N m or N]."""
         state = self._robot.world.state
-        if state is not self._state:
-            self._look_into(state)
-        position_out[self._single], velocity_out[self._single] = self._q, self._dq
-        np.add(self._u, self._motor, out=effort_out[self._single])
         if len(self._several_q):
             position_out[self._several] = state.q[self._several_q]
             velocity_out[self._several] = state.v[self._several_v]
@@ -121,12 +148,3 @@ class AxisStates:
             position_out[self._tracks] = self._run
             velocity_out[self._tracks] = [crawler.speed for crawler in self._crawlers]
             effort_out[self._tracks] = np.nan
-
-    def _look_into(self, state: State) -> None:
-        """Take views of the coordinates of `joint_names`, which lie side by side."""
-        at, blueprint, count = self._robot.offsets, self._robot.blueprint, self._single.stop
-        q = slice(at.q + blueprint.first_q, at.q + blueprint.first_q + count)
-        v = slice(at.v + blueprint.first_v, at.v + blueprint.first_v + count)
-        self._state = state
-        self._q, self._dq = state.q[q], state.v[v]
-        self._u, self._motor = state.u[v], state.motor[v]

@@ -10,7 +10,7 @@ from sim_bridge.description.model import JointType
 from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.ros.axes import AxisStates
 from sim_bridge.ros.messages import JointStateMessage, PoseStateMessage
-from sim_bridge.ros.publishers import Rate, Stream
+from sim_bridge.ros.publishers import Copy, Rate, Stream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,16 +38,28 @@ class JointStates:
 
         prefix: of their names. rate_hz: in simulated time [Hz]. topic: instead of joint_states.
         """
-        self._rate = Rate(rate_hz)
-        self._axes = AxisStates(robot)
+        self.rate = Rate(rate_hz)
+        """At which it is to be published."""
+        self._axes = axes = AxisStates(robot)
+        self.has_crawlers = axes.has_crawlers
+        """Whether it has to know how the time goes on."""
         self._time_ns = 0
-        message = JointStateMessage(self._axes.names)
+        message = JointStateMessage(axes.names)
 
         def fill() -> None:
-            self._axes.write(message.position, message.velocity, message.effort)
+            axes.write_others(message.position, message.velocity, message.effort)
+
+        def copies() -> list[Copy]:
+            q, dq, u, motor = axes.sources()
+            count = len(q)
+            return [
+                Copy(message.position[:count], q), Copy(message.velocity[:count], dq),
+                Copy(message.effort[:count], u, motor)]
 
         topic = topic or f'{prefix}joint_states'
-        self.streams = [Stream(sink, topic, JointState, message, fill, rate_hz=rate_hz)]
+        self.streams = [Stream(
+            sink, topic, JointState, message, fill if axes.has_others else None, copies=copies,
+            rate_hz=rate_hz)]
         multi_dof = [joint for joint in robot.joints if joint.type in _MULTI_DOF]
         if multi_dof:
             self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
@@ -57,11 +69,10 @@ class JointStates:
         """Take note that robots have come or gone."""
         self._axes.locate()
 
-    def advance(self, time_ns: int) -> bool:
-        """Take note of the simulated time [ns]; tell whether the state is to be published."""
+    def advance(self, time_ns: int) -> None:
+        """Take note of the simulated time [ns]."""
         self._axes.advance((time_ns - self._time_ns) * 1e-9)
         self._time_ns = time_ns
-        return self._rate.is_due(time_ns)
 
     def publish(self, stamp: bytes) -> None:
         """Publish the present state; stamp: the time, packed."""
@@ -76,7 +87,6 @@ class JointStates:
     def resume(self, time_ns: int) -> None:
         """Go on from another time [ns]."""
         self._time_ns = time_ns
-        self._rate.restart(time_ns)
 
     def save(self) -> np.ndarray:
         """Give how far crawlers have run, for `restore`."""

@@ -21,7 +21,8 @@ from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 from sim_bridge.ros.cdr import serialize_cleanly
 
 # a CDR encapsulation header comes first; a stamp is the first thing in every message here
-STAMP = slice(4, 12)
+_HEAD = 4
+STAMP = slice(_HEAD, _HEAD + 8)
 
 # Found again in the serialized bytes; no other field of a message can hold such a number.
 _MARK = -2.7182818284590452e-301
@@ -53,12 +54,18 @@ class PreparedMessage:
         message: all its blocks, in order, filled with consecutive `marks`. block_sizes: the
         lengths of those blocks.
         """
-        self.buffer = bytearray(serialize_cleanly(message))
+        data = serialize_cleanly(message)
+        # numbers lie at multiples of 8 behind the head, which is half as long
+        words = np.zeros(len(data) // 8 + 2, np.int64)
+        self.buffer = memoryview(words).cast('B')[_HEAD : _HEAD + len(data)]
+        self.buffer[:] = data
+        self.stamp_word = words[1:2]
+        """(1,) the stamp, as an integer."""
         self._blocks = []
         first = 0
         for size in block_sizes:
             pattern = np.array(marks(first, size)).tobytes()
-            offset = self.buffer.index(pattern) if size else 0
+            offset = data.index(pattern) if size else 0
             self._blocks.append(np.frombuffer(self.buffer, dtype=float, count=size, offset=offset))
             first += size
         for block in self._blocks:
@@ -67,6 +74,10 @@ class PreparedMessage:
     def stamped(self, stamp: bytes) -> bytes:
         """Return the message as it is now, with this stamp (see `pack_stamp`)."""
         self.buffer[STAMP] = stamp
+        return bytes(self.buffer)
+
+    def content(self) -> bytes:
+        """Return the message as it is now, with the stamp that it has."""
         return bytes(self.buffer)
 
 

@@ -204,7 +204,8 @@ class Pacer:
         self._on_start()
         self._deadline_ns = self._rested_ns = self._clock.now_ns()
         while not self._is_stopping:
-            self._serve_requests()
+            if self._requests:
+                self._serve_requests()
             if self._is_paused and not self._owed:
                 self._stand_by()
             elif not self._is_ready():
@@ -234,9 +235,8 @@ class Pacer:
         self._wake.clear()
 
     def _serve_requests(self) -> None:
-        if self._requests:
-            # who sent a command, and then asked for a reset, wants them in this order
-            self._guarded(self._attend)
+        # who sent a command, and then asked for a reset, wants them in this order
+        self._guarded(self._attend)
         while self._requests:
             self._guarded(self._requests.popleft())
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 import time
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol, TYPE_CHECKING
 
 from rclpy.node import Node
 
@@ -20,8 +20,16 @@ if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
     from rclpy.subscription import Subscription
 
-# gives what has come to a callback: a few messages, and more until a time.monotonic_ns()
-Poll = Callable[[int], None]
+
+class Poll(Protocol):
+    """Gives what has come on a topic to a callback."""
+
+    def __call__(self, until_ns: int) -> None:
+        """Take a few messages, and more until a time.monotonic_ns()."""
+
+    def has_senders(self) -> bool:
+        """Tell whether anybody publishes on the topic, as far as is known."""
+
 
 # So many are taken however late it is. With one, what comes as often as it is looked for would
 # pile up whenever it is looked for less often, and be old when it acts; with eight, a flood takes
@@ -67,24 +75,38 @@ class PollingMixin:
         # the executor, which is told to look what is new, comes to that after this
         self._polled.append(subscription)
         # of a depth of 0 it is the middleware that knows how many are kept
-        take, most = subscription.handle.take_message, max(least, qos.depth)
-
-        def poll(until_ns: int) -> None:
-            for number in range(most):
-                if number >= _AT_ONCE and time.monotonic_ns() > until_ns:
-                    return
-                taken = take(message_type, True)
-                if taken is None:
-                    return
-                callback(taken[0])
-
-        return poll
+        return _Poll(subscription, message_type, callback, max(least, qos.depth))
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """Destroy one of either kind."""
         if subscription in self._polled:
             self._polled.remove(subscription)
         return super().destroy_subscription(subscription)
+
+
+class _Poll:
+    """Of one subscription, at most so many messages at a time."""
+
+    def __init__(
+        self, subscription: Subscription, message_type: type, callback: Callable[[bytes], None],
+        most: int,
+    ) -> None:
+        self._take, self._count = (
+            subscription.handle.take_message, subscription.handle.get_publisher_count)
+        self._message_type, self._callback, self._most = message_type, callback, most
+
+    def has_senders(self) -> bool:
+        return self._count() > 0
+
+    def __call__(self, until_ns: int) -> None:
+        take, message_type = self._take, self._message_type
+        for number in range(self._most):
+            if number >= _AT_ONCE and time.monotonic_ns() > until_ns:
+                return
+            taken = take(message_type, True)
+            if taken is None:
+                return
+            self._callback(taken[0])
 
 
 class PollingNode(PollingMixin, Node):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TYPE_CHECKING
+from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
@@ -18,7 +18,6 @@ from sim_bridge.ros.messages import (
     ClockMessage,
     diagonal_covariance,
     ImuMessage,
-    pack_stamp,
     PreparedMessage,
     WrenchMessage,
 )
@@ -37,19 +36,36 @@ class Rate:
 
         rate_hz: in simulated time [Hz]; 0, or a rate above that of the steps, for every step.
         """
-        self._period_ns = round(1e9 / rate_hz) if rate_hz else 1
+        self.period_ns = round(1e9 / rate_hz) if rate_hz else 1
+        """Time between two that are due [ns]."""
         self._latest = 0
 
     def is_due(self, time_ns: int) -> bool:
         """Tell whether a period has begun at this time [ns] or since the time asked for before."""
-        period = time_ns // self._period_ns
+        period = time_ns // self.period_ns
         is_due = period != self._latest
         self._latest = period
         return is_due
 
     def restart(self, time_ns: int) -> None:
         """Go on from this time [ns], which may be earlier."""
-        self._latest = time_ns // self._period_ns
+        self._latest = self.period_of(time_ns)
+
+    def period_of(self, time_ns: int) -> int:
+        """Give the number of the period that a time [ns] is in."""
+        return time_ns // self.period_ns
+
+
+class Copy(NamedTuple):
+    """
+    Numbers of a message, and the array that they are copied from at any time.
+
+    added: what is added to that; None for nothing.
+    """
+
+    target: np.ndarray
+    source: np.ndarray
+    added: np.ndarray | None = None
 
 
 class Stampable(Protocol):
@@ -73,25 +89,27 @@ class Stream:
         topic: str,
         message_type: type,
         message: Stampable,
-        fill: Callable[[], None] = lambda: None,
+        fill: Callable[[], None] | None = None,
         *,
+        copies: Callable[[], Sequence[Copy]] = tuple,
         rate_hz: float,
     ) -> None:
         """
         Open the topic.
 
-        message: what is published. fill: brings it up to date. rate_hz: how often [Hz], which
-        decides how much is kept for those who are slow to take it.
+        message: what is published. fill: brings it up to date. copies: gives what is only copied,
+        which an `Outbox` does for many streams at once. rate_hz: how often [Hz], which decides how
+        much is kept for those who are slow to take it.
         """
         self._outlet = sink.open(topic, message_type, topics.stream_qos(rate_hz))
         self.message_type = message_type
-        self._message, self._fill = message, fill
+        self.message, self._fill, self.copies = message, fill, copies
         self.is_wanted = False
         self.refresh()
 
-    def supply(self, message: Stampable, fill: Callable[[], None]) -> None:
+    def supply(self, message: Stampable, fill: Callable[[], None] | None) -> None:
         """Publish another message of the same type from now on."""
-        self._message, self._fill = message, fill
+        self.message, self._fill = message, fill
 
     @property
     def topic(self) -> str:
@@ -109,36 +127,24 @@ class Stream:
     def publish(self, stamp: bytes) -> None:
         """Publish the present readings with this stamp (see `messages.pack_stamp`)."""
         if self.is_wanted:
+            for target, source, added in self.copies():
+                target[:] = source if added is None else source + added
+            if self._fill is not None:
+                self._fill()
+            self._outlet.publish(self.message.stamped(stamp))
+
+    def send_filled(self) -> None:
+        """Publish a `PreparedMessage` in which copies and stamp are up to date."""
+        if self._fill is not None:
             self._fill()
-            self._outlet.publish(self._message.stamped(stamp))
+        self._outlet.publish(self.message.content())
 
 
-@dataclass
-class SensorStreams:
+class SensorStreams(NamedTuple):
     """All streams of one device, which send whenever it has taken a sample."""
 
     device: Device
     streams: tuple[Stream, ...]
-    published_step: int = -1
-
-    def publish(self, step: int, time_ns: int, time_step_ns: int, stamp: bytes) -> None:
-        """
-        Publish the device's sample, once, stamped with the time it was taken at.
-
-        step, time_ns, stamp: those of now; time_step_ns: time between two steps [ns].
-        """
-        sampled = self.device.sample_step
-        if sampled != self.published_step:
-            self.published_step = sampled
-            # with several physics steps in a control step the sample may be older than now
-            taken = stamp if sampled == step else pack_stamp(
-                time_ns - (step - sampled) * time_step_ns)
-            for stream in self.streams:
-                stream.publish(taken)
-
-    def restart(self) -> None:
-        """Take note that the device has forgotten its samples."""
-        self.published_step = self.device.sample_step
 
 
 def clock_stream(sink: Sink, rate_hz: float) -> Stream:
@@ -185,13 +191,13 @@ class _Channel:
     """
     One quantity of a device on one topic.
 
-    suffix: the topic's last name. make: builds the message, and the function that fills it, of the
+    suffix: the topic's last name. make: builds the message, and what is copied into it, of the
     noisy readings or, if told so, of their truth.
     """
 
     suffix: str
     message_type: type
-    make: Callable[[bool], tuple[PreparedMessage, Callable[[], None]]]
+    make: Callable[[bool], tuple[PreparedMessage, Sequence[Copy]]]
 
 
 def _streams(
@@ -204,15 +210,20 @@ def _streams(
         given = device.description.topic if index == 0 else ''
         topic = given or f'{topics.topic_name(device.name)}/{channel.suffix}'
         topic = topic if topic.startswith('/') else prefix + topic
-        streams.append(Stream(
-            sink, topic, channel.message_type, *channel.make(False),
-            rate_hz=device.update_rate))
-        if truth or device.description.truth:
-            twin = channel.make(True)
-            streams.append(Stream(
-                sink, f'{topic}/truth', channel.message_type, *twin,
-                rate_hz=device.update_rate))
+        twins = [False, True] if truth or device.description.truth else [False]
+        for is_truth in twins:
+            streams.append(_copied(
+                sink, f'{topic}/truth' if is_truth else topic, channel.message_type,
+                *channel.make(is_truth), device.update_rate))
     return SensorStreams(device, tuple(streams))
+
+
+def _copied(
+    sink: Sink, topic: str, message_type: type, message: PreparedMessage, copies: Sequence[Copy],
+    rate_hz: float,
+) -> Stream:
+    return Stream(
+        sink, topic, message_type, message, copies=lambda: copies, rate_hz=rate_hz)
 
 
 def _check_distinct(found: list[SensorStreams]) -> None:
@@ -230,12 +241,7 @@ def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
     def make(is_truth):
         message = WrenchMessage(prefix + device.frame_id)
         reading = device.truth if is_truth else device
-        force, torque = reading.f, reading.tau
-
-        def fill() -> None:
-            message.force[:], message.torque[:] = force, torque
-
-        return message, fill
+        return message, [Copy(message.force, reading.f), Copy(message.torque, reading.tau)]
 
     return _Channel('wrench', WrenchStamped, make)
 
@@ -252,14 +258,10 @@ def _imu_channel(imu: sb.ImuSensor, prefix: str) -> _Channel:
         )
         w = (imu.gyro.truth if is_truth else imu.gyro).w
         dv = (imu.accelerometer.truth if is_truth else imu.accelerometer).dv
-        orientation = imu['orientation']
-
-        def fill() -> None:
-            if has_orientation:
-                message.orientation[:] = orientation
-            message.angular_velocity[:], message.linear_acceleration[:] = w, dv
-
-        return message, fill
+        copies = [Copy(message.angular_velocity, w), Copy(message.linear_acceleration, dv)]
+        if has_orientation:
+            copies.append(Copy(message.orientation, imu['orientation']))
+        return message, copies
 
     return _Channel('imu', Imu, make)
 
@@ -268,12 +270,7 @@ def _gyro_channel(gyro: sb.RateGyroSensor, prefix: str) -> _Channel:
     def make(is_truth):
         covariance = _covariance(gyro, 'angular_velocity', is_truth)
         message = ImuMessage(prefix + gyro.frame_id, None, covariance, None)
-        w = (gyro.truth if is_truth else gyro).w
-
-        def fill() -> None:
-            message.angular_velocity[:] = w
-
-        return message, fill
+        return message, [Copy(message.angular_velocity, (gyro.truth if is_truth else gyro).w)]
 
     return _Channel('gyro', Imu, make)
 
@@ -283,11 +280,7 @@ def _accel_channel(accelerometer: sb.AccelerationSensor, prefix: str) -> _Channe
         covariance = _covariance(accelerometer, 'linear_acceleration', is_truth)
         message = ImuMessage(prefix + accelerometer.frame_id, None, None, covariance)
         dv = (accelerometer.truth if is_truth else accelerometer).dv
-
-        def fill() -> None:
-            message.linear_acceleration[:] = dv
-
-        return message, fill
+        return message, [Copy(message.linear_acceleration, dv)]
 
     return _Channel('accel', Imu, make)
 

@@ -22,6 +22,7 @@ from sim_bridge.ros.joint_state_reader import JointStateReader
 from sim_bridge.ros.joint_states import JointStates
 from sim_bridge.ros.loading import commandable_joints
 from sim_bridge.ros.odometry import odometry_stream
+from sim_bridge.ros.outbox import outboxes, Timed
 from sim_bridge.ros.publishers import Rate, sensor_streams
 from sim_bridge.ros.throttle import once_in
 from sim_bridge.ros.topic_based_hardware import hardware_of
@@ -41,6 +42,10 @@ if TYPE_CHECKING:
     from sim_bridge.ros.publishers import Stream
     from sim_bridge.ros.sinks import Sink
 
+
+# How often topics are looked at on which nobody was known to publish a moment ago: each look costs
+# as much as three steps of an arm.
+_UNLIKELY_NS = 10_000_000
 
 # the one whose messages say which joint_states they answer
 STAMPED_TOPIC = 'joint_commands'
@@ -105,7 +110,15 @@ class RobotInterface:
         self._sensors = sensor_streams(
             sink, prefix, frame_prefix, robot, parameters.publish_truth)
         self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters)
-        self._odometry_rate = Rate(parameters.odom_rate)
+        odometry_rate = Rate(parameters.odom_rate)
+        self._outboxes = outboxes([
+            *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
+            *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
+            *(Timed(stream, None, sensor.device)
+              for sensor in self._sensors for stream in sensor.streams)],
+            robot.world.time_step_ns)
+        # what messages are filled from
+        self._layout = robot.world.layout
         if parameters.publish_robot_description:
             latched = sink.open(f'{prefix}robot_description', String, topics.LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
@@ -116,6 +129,9 @@ class RobotInterface:
         self._logger = get_logger('sim_bridge')
         self.command_topics: list[CommandTopic] = []
         self._polls: list[Poll] = []
+        # those on whose topics somebody publishes, as far as is known
+        self._likely: list[Poll] = []
+        self._polled_ns = 0
         self._actions: list[FollowJointTrajectory] = []
         self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
         self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
@@ -144,29 +160,42 @@ class RobotInterface:
 
         until_ns: time.monotonic_ns() from which on a few of each topic are enough.
         """
+        self._polled_ns = until_ns
         for poll in self._polls:
             poll(until_ns)
 
+    def poll_likely(self, until_ns: int) -> None:
+        """As `poll`, but look at topics on which nobody was known to publish now and then only."""
+        if until_ns - self._polled_ns > _UNLIKELY_NS:
+            self.poll(until_ns)
+            return
+        for poll in self._likely:
+            poll(until_ns)
+
     def refresh(self) -> None:
-        """Look which topics somebody subscribes to."""
+        """Look which topics somebody subscribes to, and on which somebody sends commands."""
         for stream in self._streams():
             stream.refresh()
+        for outbox in self._outboxes:
+            outbox.refresh()
+        self._likely = [poll for poll in self._polls if poll.has_senders()]
 
-    def publish(self, time_ns: int, stamp: bytes) -> None:
-        """Publish what is due at this simulated time [ns], which `stamp` holds packed."""
-        if self._joint_states.advance(time_ns):
-            self.publish_state(time_ns, stamp)
-        if self._odometry is not None and self._odometry_rate.is_due(time_ns):
-            self._odometry.publish(stamp)
-        step, time_step_ns = self._world.step_count, self._world.time_step_ns
-        for sensor in self._sensors:
-            sensor.publish(step, time_ns, time_step_ns, stamp)
+    def publish(self, time_ns: int) -> None:
+        """Publish what is due at this simulated time [ns]."""
+        if self._joint_states.has_crawlers:
+            self._joint_states.advance(time_ns)
+        if self.lockstep is not None and self._joint_states.rate.is_due(time_ns):
+            self._ask(time_ns)
+        world = self._world
+        if world.layout != self._layout:
+            self._relocate()
+        for outbox in self._outboxes:
+            outbox.publish(time_ns, world.step_count)
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
         """Publish the state, due or not, to be answered in lockstep; nothing of sensors."""
         if self.lockstep is not None:
-            # before the message leaves, since its answer may be here before `publish` returns
-            self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+            self._ask(time_ns)
         self._joint_states.publish(stamp)
 
     def restart(self) -> None:
@@ -174,16 +203,12 @@ class RobotInterface:
         self.commands.restart()
         self.trajectories.restart()
         self._joint_states.restart(self._now())
-        self._odometry_rate.restart(self._now())
-        for sensor in self._sensors:
-            sensor.restart()
+        self._restart_rates()
 
     def resume(self) -> None:
         """Go on from another time."""
         self._joint_states.resume(self._now())
-        self._odometry_rate.restart(self._now())
-        for sensor in self._sensors:
-            sensor.restart()
+        self._restart_rates()
 
     def save(self) -> SavedInterface:
         """Give what `restore` goes back to."""
@@ -198,6 +223,7 @@ class RobotInterface:
     def locate(self) -> None:
         """Take note that other robots have come or gone."""
         self._joint_states.locate()
+        self._relocate()
 
     def retire(self, words: str) -> bool:
         """
@@ -237,6 +263,23 @@ class RobotInterface:
                 name = f'{self.prefix}{controller.name}/follow_joint_trajectory'
                 self._actions.append(FollowJointTrajectory(
                     node, actions.FollowJointTrajectory, name, self.trajectories, controller))
+
+    def _ask(self, time_ns: int) -> None:
+        # before the message leaves, since its answer may be here before `publish` returns
+        self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+
+    def _relocate(self) -> None:
+        """Take note that the world's arrays are others."""
+        self._world.settle()
+        self._layout = self._world.layout
+        for outbox in self._outboxes:
+            outbox.relocate()
+
+    def _restart_rates(self) -> None:
+        now = self._now()
+        self._joint_states.rate.restart(now)
+        for outbox in self._outboxes:
+            outbox.restart(now)
 
     def _streams(self) -> list[Stream]:
         return [

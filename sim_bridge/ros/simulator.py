@@ -75,7 +75,7 @@ class Simulator:
         for each in loaded.robots:
             self._add_interface(each)
         self.world_interface = WorldInterface(sink, loaded.world, parameters, self._prefixes())
-        self.solver_statistics = SolverStatistics()
+        self.solver_statistics = SolverStatistics(loaded.world)
         if parameters.lockstep:
             self.lockstep = self._make_lockstep()
         self._substeps, self._tick_ns = parameters.substeps, parameters.tick_ns
@@ -86,7 +86,8 @@ class Simulator:
     @property
     def time_ns(self) -> int:
         """Simulated time as it is published [ns]."""
-        return max(self._step_time_ns, _EARLIEST_NS)
+        world = self.world
+        return max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS)
 
     def is_ready(self) -> bool:
         """Tell whether a control step can be taken: in lockstep when all have answered."""
@@ -107,15 +108,14 @@ class Simulator:
             self.lockstep.release()
         until_ns = time.monotonic_ns() + self._taking_ns
         for interface in self.interfaces:
-            interface.poll(until_ns)
+            interface.poll_likely(until_ns)
             interface.commands.apply(now)
         self._advance()
-        self.solver_statistics.record(self.world.report)
         time_ns = self.time_ns
         self._sink.begin(time_ns)
         stamp = pack_stamp(time_ns)
         for interface in self.interfaces:
-            interface.publish(time_ns, stamp)
+            interface.publish(time_ns)
         self.world_interface.publish(time_ns, stamp)
         if self._clock_rate.is_due(time_ns):
             self._clock.publish(stamp)
@@ -347,6 +347,7 @@ class Simulator:
         for interface in self.interfaces:
             interface.locate()
         self.world_interface.populate(self._prefixes())
+        self.world_interface.resume(self.time_ns)
 
     def _prefixes(self) -> dict[str, str]:
         ours = self._parameters.frame_prefix

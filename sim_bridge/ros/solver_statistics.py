@@ -2,73 +2,30 @@
 
 from __future__ import annotations
 
-import dataclasses
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from sim_bridge.records import StepReport
-
-
-@dataclasses.dataclass
-class SolverSummary:
-    """
-    The worst of some control steps; the units are those of `StepReport`.
-
-    unconverged: how many left a law of a joint or a contact unfulfilled.
-    """
-
-    unconverged: int = 0
-    pivots: int = 0
-    contacts: int = 0
-    islands: int = 0
-    sweeps: int = 0
-    newton_steps: int = 0
-    residual: float = 0.0
-    complementarity: float = 0.0
-    penetration: float = 0.0
-
-
-# what a summary takes from reports: the greatest of all but the first
-_FIELDS = dataclasses.fields(SolverSummary)[1:]
-_values = attrgetter(*(field.name for field in _FIELDS))
-
-
-class _Tally:
-    """What a summary is made of."""
-
-    def __init__(self) -> None:
-        self.unconverged = 0
-        self.greatest = [field.default for field in _FIELDS]
-        self.latest: tuple[float, ...] = ()
+    import sim_bridge as sb
+    from sim_bridge.records import Worst
 
 
 class SolverStatistics:
     """
-    Written by the physics thread, read by another.
+    Written by the physics thread, where steps are taken, and read by another.
 
-    unconverged: control steps since the start that did not converge. A reader may miss a step that
-    is being recorded, which is in no summary then; so there is no lock.
+    unconverged: calls of `World.step` since the start that left a law of a joint or a contact
+    unfulfilled. A reader may miss one that is under way, which is in no summary then; so there is
+    no lock.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, world: sb.World) -> None:
         """Start counting."""
+        self._world = world
         self.unconverged = 0
-        self._tally = _Tally()
+        world.take_worst()
 
-    def record(self, report: StepReport) -> None:
-        """Take account of a control step."""
-        tally = self._tally
-        if not report.converged:
-            self.unconverged += 1
-            tally.unconverged += 1
-        values = _values(report)
-        # where nothing touches they stay as they are
-        if values != tally.latest:
-            tally.latest = values
-            tally.greatest = list(map(max, tally.greatest, values))
-
-    def take(self) -> SolverSummary:
-        """Sum up what was recorded since the last call."""
-        tally, self._tally = self._tally, _Tally()
-        return SolverSummary(tally.unconverged, *tally.greatest)
+    def take(self) -> Worst:
+        """Sum up what the world did since the last call."""
+        worst = self._world.take_worst()
+        self.unconverged += worst.unconverged
+        return worst

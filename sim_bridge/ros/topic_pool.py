@@ -30,7 +30,7 @@ class TopicPool:
         topic: str,
         message_type: type,
         message: Stampable,
-        fill: Callable[[], None] = lambda: None,
+        fill: Callable[[], None] | None = None,
         *,
         rate_hz: float,
     ) -> Stream:

@@ -84,9 +84,10 @@ class WorldInterface:
     def publish(self, time_ns: int, stamp: bytes) -> None:
         """Publish what is due at this simulated time [ns], which `stamp` holds packed."""
         for rate, streams in self._groups:
-            if rate.is_due(time_ns):
+            if streams and rate.is_due(time_ns):
                 for stream in streams:
-                    stream.publish(stamp)
+                    if stream.is_wanted:
+                        stream.publish(stamp)
 
     def publish_state(self, stamp: bytes) -> None:
         """Publish everything, whether it is due or not."""

@@ -2,25 +2,24 @@
 Force sensors, rate gyros, accelerometers and IMUs.
 
 A device is a frame fixed to a body (a site of `engine.observe`) plus a noise model. What it
-measures is computed for all devices together (`readings`); it is sampled after those steps whose
-number is a multiple of its period (`sampling`), and keeps both what it measured and the truth of
-that instant.
+measures is computed by kernels (`advance`), which sample it after those steps whose number is a
+multiple of its period, and write both what it measured and the truth of that instant into its
+memory.
 """
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn, Protocol, TYPE_CHECKING
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.errors import StateError
 from sim_bridge.sensors import readings
+from sim_bridge.sensors.advance import UNSAMPLED
 from sim_bridge.sensors.noise import Noise, NoiseState
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import SensorDescription
-
-_UNSAMPLED = -1
 
 # the sample step, then each quantity's measured and true values and its noise
 Saved = tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
@@ -81,20 +80,29 @@ class Reading:
         return self._values['linear_acceleration']
 
 
+class Memory(NamedTuple):
+    """
+    What kernels write of a device.
+
+    sample: (2, n) what it measured, and the truth. step: (1,) in which world step.
+    """
+
+    sample: np.ndarray
+    step: np.ndarray
+
+
 class Device(Reading):
     """
     What all devices share.
 
     name: unique on its robot. link: the link that carries it. description: as declared. frame_id:
-    the frame the values are in, for ROS headers. truth: the same sample without noise.
-    sample_step: the world's step count at the last sample, -1 before the first.
+    the frame the values are in, for ROS headers. truth: the same sample without noise. memory:
+    where samples are, as long as the device is there.
     """
 
     quantities: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[int]
     """What it measures, as `readings` numbers it."""
-    columns: ClassVar[slice]
-    """Where `take_readings` writes that."""
 
     def __init__(
         self,
@@ -103,23 +111,22 @@ class Device(Reading):
         robot_name: str,
         seed: int,
         time_step: float,
-        sample: np.ndarray | None = None,
+        memory: Memory | None = None,
     ):
         """
         Set the device up.
 
-        The world's seed and the names decide its noise. sample: (2, n) memory of what it measures
-        and of the truth; None for memory of its own.
+        The world's seed and the names decide its noise. memory: None for memory of its own.
         """
-        if sample is None:
-            sample = np.full((2, self.columns.stop - self.columns.start), np.nan)
-        self._sample = sample
-        super().__init__(self.quantities, sample[0])
+        if memory is None:
+            memory = Memory(
+                np.full((2, readings.SIZES[self.kind]), np.nan), np.array([UNSAMPLED], np.int64))
+        self.memory = memory
+        super().__init__(self.quantities, memory.sample[0])
         self.description = description
         self.name = description.name
         self.link = link
-        self.truth = Reading(self.quantities, sample[1])
-        self.sample_step = _UNSAMPLED
+        self.truth = Reading(self.quantities, memory.sample[1])
         self.time_step = time_step
         self.period = 1
         if description.update_rate > 0:
@@ -129,10 +136,28 @@ class Device(Reading):
                             names=(robot_name, self.name), sample_rate=self.update_rate)
             for quantity in self.quantities
         }
-        self._noisy = [
-            (noise, self.truth[quantity], self[quantity])
-            for quantity, noise in self._noise.items() if not noise.is_silent]
-        self.is_silent = not self._noisy
+        self.noises = [
+            (noise, 3 * number) for number, noise in enumerate(self._noise.values())
+            if not noise.is_silent]
+        """What noise to add, and from which number of a sample on."""
+        self.is_silent = not self.noises
+
+    @property
+    def sample_step(self) -> int:
+        """The world's step count at the last sample, -1 before the first."""
+        return int(self.memory.step[0])
+
+    @sample_step.setter
+    def sample_step(self, step: int) -> None:
+        self.memory.step[0] = step
+
+    def prepare(self, step: int) -> None:
+        """Have random numbers ready for a sample of world step `step`."""
+        dt = 0.0
+        if self.sample_step != UNSAMPLED:
+            dt = max((step - self.sample_step) * self.time_step, 0.0)
+        for noise, _ in self.noises:
+            noise.prepare(dt)
 
     def retire(self, reason: str) -> None:
         """Have no values any more, nor any truth."""
@@ -164,23 +189,9 @@ class Device(Reading):
         """The sign of what it measures."""
         return 1.0
 
-    def sample(self, values: np.ndarray, step: int) -> None:
-        """Take the values that `take_readings` wrote as the sample of world step `step`."""
-        self._sample[:] = values
-        self.finish(step)
-
-    def finish(self, step: int) -> None:
-        """Add the noise to a sample of world step `step`, of which only the truth is there."""
-        if self._noisy:
-            is_first = self.sample_step == _UNSAMPLED
-            dt = 0.0 if is_first else (step - self.sample_step) * self.time_step
-            for noise, truth, measured in self._noisy:
-                noise.apply(truth, max(dt, 0.0), measured)
-        self.sample_step = step
-
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
-        self.sample_step = _UNSAMPLED
+        self.sample_step = UNSAMPLED
         for quantity, noise in self._noise.items():
             noise.reset(seed)
             self[quantity][:] = np.nan
@@ -212,7 +223,7 @@ class ForceSensor(Device):
     """
 
     quantities = ('force', 'torque')
-    kind, columns = readings.FORCE, readings.FORCE_VALUES
+    kind = readings.FORCE
 
     @property
     def frame_id(self) -> str:
@@ -231,7 +242,7 @@ class RateGyroSensor(Device):
     """Angular velocity of the sensor frame against the inertial world, in the sensor frame."""
 
     quantities = ('angular_velocity',)
-    kind, columns = readings.GYRO, readings.GYRO_VALUES
+    kind = readings.GYRO
 
 
 class AccelerationSensor(Device):
@@ -242,21 +253,24 @@ class AccelerationSensor(Device):
     """
 
     quantities = ('linear_acceleration',)
-    kind, columns = readings.ACCELEROMETER, readings.ACCELEROMETER_VALUES
+    kind = readings.ACCELEROMETER
 
 
 class ImuSensor(Device):
     """A rate gyro and an accelerometer in one place, and the orientation of both."""
 
-    kind, columns = readings.IMU, readings.IMU_VALUES
+    kind = readings.IMU
 
     def __init__(self, *arguments: Any):
         """Set the device up, with the arguments of any device."""
         super().__init__(*arguments)
-        sample = self._sample
-        self.gyro = RateGyroSensor(*arguments, sample[:, 4:7])
-        self.accelerometer = AccelerationSensor(*arguments, sample[:, 7:])
-        self._values['orientation'] = sample[0, :4]
+        sample, step = self.memory
+        gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
+        self.gyro = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
+        self.accelerometer = AccelerationSensor(*arguments, Memory(sample[:, accelerometer:], step))
+        self._values['orientation'] = sample[0, :gyro]
+        self.noises = [(noise, gyro) for noise, _ in self.gyro.noises] + [
+            (noise, accelerometer) for noise, _ in self.accelerometer.noises]
         # the orientation's sign follows from the sample before, so none may be left out
         self.is_silent = False
 
@@ -289,20 +303,9 @@ class ImuSensor(Device):
         part = self.gyro if quantity in self.gyro.quantities else self.accelerometer
         return part.standard_deviations(quantity)
 
-    def sample(self, values: np.ndarray, step: int) -> None:
-        """Take the values that `take_readings` wrote as the sample of world step `step`."""
-        orientation = values[:4]
-        # before the first sample the product is nan, and the sign stays
-        if self['orientation'] @ orientation < 0.0:
-            np.negative(orientation, out=orientation)
-        self._sample[:] = values
-        self.gyro.finish(step)
-        self.accelerometer.finish(step)
-        self.sample_step = step
-
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
-        self.sample_step = _UNSAMPLED
+        self.sample_step = UNSAMPLED
         self['orientation'][:] = np.nan
         self.gyro.reset(seed)
         self.accelerometer.reset(seed)

@@ -27,8 +27,22 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.compiler.arrays import FloatVector, IntVector
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.errors import InvalidValueError
+from sim_bridge.sensors.draws import (
+    add_noise,
+    BIAS,
+    DECAY,
+    ELAPSED,
+    MEAN,
+    NUMBERS_SIZE,
+    PRECISION,
+    SHOCK,
+    USED,
+)
 
 AXES = ('x', 'y', 'z')
 
@@ -69,8 +83,9 @@ class Noise:
     """
     Noise of one quantity, such as a force: three channels x, y, z with models of their own.
 
-    `apply` turns a true value into a measured one. `reset` begins again as a new noise of that
-    seed does; `state` and `restore` save and bring back the exact point in the stream.
+    `record` is what kernels add it by (see `draws`), as long as `prepare` says that they can;
+    `apply` does both for one sample. `reset` begins again as a new noise of that seed does;
+    `state` and `restore` save and bring back the exact point in the stream.
     """
 
     def __init__(
@@ -97,11 +112,7 @@ class Noise:
             )
         self._names = (*names, quantity)
         self._models = models
-        self._mean = [model.mean for model in models]
         self._stddev = np.array([_sample_stddev(model, sample_rate) for model in models])
-        self._steps = [
-            model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models
-        ]
         self._drifts = [
             (axis, model.dynamic_bias_stddev, model.dynamic_bias_correlation_time)
             for axis, model in enumerate(models)
@@ -109,12 +120,18 @@ class Noise:
         ]
         self.is_silent = all(model is _NO_NOISE for model in models)
         """Whether measured values are the true ones."""
-        # what is added to the value does not depend on it, or on dt: a whole block of it is made
-        # at once
-        self._is_plain = not self._drifts and not any(self._steps)
-        self._added = np.zeros((_BLOCK, 3))
-        self._draws: list[list[float]] = []
-        self._decay: dict[float, list[tuple[int, float, float]]] = {}
+        self._block = np.zeros((_BLOCK, 6 if self._drifts else 3))
+        self._numbers = np.zeros(NUMBERS_SIZE)
+        self._numbers[MEAN : MEAN + 3] = [model.mean for model in models]
+        self._numbers[DECAY : DECAY + 3] = 1.0
+        self._numbers[PRECISION : PRECISION + 3] = [
+            model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models]
+        self._bias = self._numbers[BIAS : BIAS + 3]
+        self._decay_over(0.0)
+        self.record = np.array(
+            [address_of(self._block), address_of(self._numbers), *self._block.shape[:1], -1,
+             *self._block.shape[1:]], np.int64)
+        """What kernels add it by."""
         self.reset(seed)
 
     @property
@@ -125,7 +142,7 @@ class Noise:
     @property
     def bias(self) -> np.ndarray:
         """(3,) the present bias."""
-        return np.array(self._bias)
+        return self._bias.copy()
 
     def reset(self, seed: int) -> None:
         """Begin again from a seed: draw the initial bias."""
@@ -134,9 +151,16 @@ class Noise:
         bias_stddev = np.array([model.bias_stddev for model in self._models])
         bias = bias_mean + bias_stddev * self._generator.standard_normal(3)
         flipped = self._generator.random(3) < 0.5
-        self._bias = np.where(flipped, -bias, bias).tolist()
-        self._used = -1
+        self._bias[:] = np.where(flipped, -bias, bias)
+        self.record[USED] = -1
         self._block_start = self._generator.bit_generator.state
+
+    def prepare(self, dt: float) -> None:
+        """Have numbers ready for a sample; dt: seconds since the last one, 0 for the first."""
+        if self.record[USED] < 0 or self.record[USED] == len(self._block):
+            self._draw_block()
+        if dt != self._numbers[ELAPSED]:
+            self._decay_over(dt)
 
     def apply(self, value: np.ndarray, dt: float, out: np.ndarray) -> None:
         """
@@ -145,59 +169,41 @@ class Noise:
         value, out: (3,), may be the same array. dt: seconds since the last sample, 0 for the
         first.
         """
-        if self._used < 0 or self._used == _BLOCK:
-            self._draw_block()
-        row = self._used
-        self._used = row + 1
-        if self._is_plain:
-            np.add(value, self._added[row], out=out)
-            return
-        draws, bias, mean = self._draws[row], self._bias, self._mean
-        if self._drifts and dt > 0.0:
-            for axis, decay, scale in self._decay.get(dt) or self._decay_over(dt):
-                bias[axis] = decay * bias[axis] + scale * draws[axis + 3]
-        true = value.tolist()
-        for axis, step in enumerate(self._steps):
-            measured = true[axis] + (draws[axis] + (mean[axis] + bias[axis]))
-            if step > 0.0:
-                # halves away from zero, as std::round
-                measured = math.copysign(math.floor(abs(measured / step) + 0.5), measured) * step
-            out[axis] = measured
+        self.prepare(dt)
+        apply_noise(self.record, value, out)
 
     def state(self) -> NoiseState:
         """Give the point in the stream."""
-        return NoiseState(self._block_start, self._used, tuple(self._bias))
+        return NoiseState(self._block_start, int(self.record[USED]), tuple(self._bias.tolist()))
 
     def restore(self, state: NoiseState) -> None:
         """Go back to a point in the stream, of a noise with the same names and models."""
         self._generator.bit_generator.state = state.generator
-        self._bias = list(state.bias)
+        self._bias[:] = state.bias
         if state.used >= 0:
             self._draw_block()
-        self._block_start, self._used = state.generator, state.used
+        self._block_start, self.record[USED] = state.generator, state.used
 
     def _draw_block(self) -> None:
         # a row of draws per sample, so that the order is that of samples drawn one by one
         self._block_start = self._generator.bit_generator.state
-        drawn = self._generator.standard_normal((_BLOCK, 6 if self._drifts else 3))
-        drawn[:, :3] *= self._stddev
-        if self._is_plain:
-            np.add(drawn, np.add(self._mean, self._bias), out=self._added)
-        else:
-            self._draws = drawn.tolist()
-        self._used = 0
+        self._generator.standard_normal(out=self._block)
+        self._block[:, :3] *= self._stddev
+        self.record[USED] = 0
 
-    def _decay_over(self, dt: float) -> list[tuple[int, float, float]]:
-        """Give axis, decay and shock size of every drifting bias; few values of dt occur."""
-        self._decay[dt] = [
-            (
-                axis,
-                math.exp(-dt / tau),
-                math.sqrt(-stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau)),
-            )
-            for axis, stddev, tau in self._drifts
-        ]
-        return self._decay[dt]
+    def _decay_over(self, dt: float) -> None:
+        """Let biases drift for this time between two samples [s]."""
+        self._numbers[ELAPSED] = dt
+        for axis, stddev, tau in self._drifts:
+            self._numbers[DECAY + axis] = math.exp(-dt / tau)
+            self._numbers[SHOCK + axis] = math.sqrt(
+                -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau))
+
+
+@entry
+def apply_noise(record_inout: IntVector, truth: FloatVector, measured_out: FloatVector):
+    """Add noise to three numbers; see `draws.add_noise`."""
+    add_noise(record_inout, truth, 0, measured_out, 0)
 
 
 def _sample_stddev(model: NoiseDescription, sample_rate: float) -> float:

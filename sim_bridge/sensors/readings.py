@@ -1,5 +1,5 @@
 """
-What devices measure, noise apart: all devices of a world in one kernel.
+What devices measure, noise apart.
 
 A device is a site of `engine.observe`, whose row it sees in axes of its own.
 """
@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
-from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
-from sim_bridge.engine.vec3 import load3, load_m, load_v, mul_mv, scale, store3, sub
+from sim_bridge.engine.vec3 import load3, load_m, load_v, mul_mv, scale, sub
 
 # what a device measures
 FORCE = 0
@@ -20,46 +18,50 @@ GYRO = 1
 ACCELEROMETER = 2
 IMU = 3
 
-# columns of the values
-FORCE_VALUES = slice(0, 6)
-IMU_VALUES = slice(6, 16)
-GYRO_VALUES = slice(10, 13)
-ACCELEROMETER_VALUES = slice(13, 16)
-SIZE = 16
+SIZES = {FORCE: 6, GYRO: 3, ACCELEROMETER: 3, IMU: 10}
+"""How many numbers each measures."""
+
+# where an IMU's angular velocity and acceleration begin, behind its orientation
+IMU_GYRO = 4
+IMU_ACCELEROMETER = 7
 
 
-@entry
-def take_readings(
-    kind: IntVector, site: IntVector, turned_site: IntVector, sign: FloatVector,
-    gravity: FloatVector, site_row: FloatMatrix, value_out: FloatMatrix
-):
+@kernel
+def take_reading(kind, site, turned_site, sign, gravity, site_row, value_out, at):
     """
-    Write what each device measures.
+    Write what a device measures into a vector, from a place on.
 
-    kind: (n,) of the above. site: (n,) its place among the rows. turned_site: (n,) of what its
-    force and torque are in the axes of, of forces alone; -1 for its own. sign: (n,) of force and
-    torque. gravity: (3,) [m/s²]. site_row: (ns, 30) as `engine.observe` writes them. value_out:
-    (n, 16) force [N] and torque [N m]; orientation in the world, x y z w with w >= 0, angular
-    velocity [rad/s] and proper acceleration [m/s²]; in the device's axes. Of these a device writes
-    what it measures.
+    kind: of the above. site: its place among the rows. turned_site: of what its force and torque
+    are in the axes of, of forces alone; -1 for its own. sign: of force and torque. gravity: (3,)
+    [m/s²]. site_row: (ns, 30) as `engine.observe` writes them. value_out: force [N] and torque
+    [N m]; or orientation in the world, x y z w with w >= 0, angular velocity [rad/s] and proper
+    acceleration [m/s²], of which a gyro and an accelerometer have the one; in the device's axes.
     """
-    for k in range(kind.shape[0]):
-        row = site[k]
-        R_WS = load_m(site_row, row, SITE_ROTATION)
-        if kind[k] == FORCE:
-            f, n = load3(site_row, row, SITE_FORCE), load3(site_row, row, SITE_TORQUE)
-            if turned_site[k] >= 0:
-                R_TS = mul_tm(load_m(site_row, turned_site[k], SITE_ROTATION), R_WS)
-                f, n = mul_mv(R_TS, f), mul_mv(R_TS, n)
-            store3(value_out, k, 0, scale(sign[k], f))
-            store3(value_out, k, 3, scale(sign[k], n))
-        if kind[k] == IMU:
-            store_quaternion(value_out, k, 6, R_WS)
-        if kind[k] == GYRO or kind[k] == IMU:
-            store3(value_out, k, 10, into_axes(R_WS, load3(site_row, row, SITE_W)))
-        if kind[k] == ACCELEROMETER or kind[k] == IMU:
-            felt = sub(load3(site_row, row, SITE_DV), load_v(gravity, 0))
-            store3(value_out, k, 13, into_axes(R_WS, felt))
+    R_WS = load_m(site_row, site, SITE_ROTATION)
+    if kind == FORCE:
+        f, n = load3(site_row, site, SITE_FORCE), load3(site_row, site, SITE_TORQUE)
+        if turned_site >= 0:
+            R_TS = mul_tm(load_m(site_row, turned_site, SITE_ROTATION), R_WS)
+            f, n = mul_mv(R_TS, f), mul_mv(R_TS, n)
+        put3(value_out, at, scale(sign, f))
+        put3(value_out, at + 3, scale(sign, n))
+        return
+    spin = into_axes(R_WS, load3(site_row, site, SITE_W))
+    felt = into_axes(R_WS, sub(load3(site_row, site, SITE_DV), load_v(gravity, 0)))
+    if kind == IMU:
+        put_quaternion(value_out, at, R_WS)
+        put3(value_out, at + IMU_GYRO, spin)
+        put3(value_out, at + IMU_ACCELEROMETER, felt)
+    elif kind == GYRO:
+        put3(value_out, at, spin)
+    else:
+        put3(value_out, at, felt)
+
+
+@kernel
+def put3(vector_out, at, v):
+    """Write a triple into a vector."""
+    vector_out[at], vector_out[at + 1], vector_out[at + 2] = v
 
 
 @kernel
@@ -81,7 +83,7 @@ def mul_tm(a, b):
 
 
 @kernel
-def store_quaternion(array_out, row, column, m):
+def put_quaternion(vector_out, at, m):
     """Write the unit quaternion x y z w, w >= 0, of a rotation (Shepperd 1978), or nan."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = m
     # four times the squares of x, y, z and w
@@ -101,5 +103,5 @@ def store_quaternion(array_out, row, column, m):
         factor = -factor
     if not math.isfinite(x2 + y2 + z2 + w2):
         factor = math.nan
-    store3(array_out, row, column, scale(factor, (x, y, z)))
-    array_out[row, column + 3] = factor * w
+    put3(vector_out, at, scale(factor, (x, y, z)))
+    vector_out[at + 3] = factor * w

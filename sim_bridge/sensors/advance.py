@@ -1,0 +1,212 @@
+"""
+Steps, and the samples that devices take between them, in one call.
+
+Between two steps that matter to anybody nothing else runs: at 1 kHz, with caches that others have
+filled meanwhile, ten functions of Python take ten times as long as the steps of an arm.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.memory import floats_at, ints_at, run_call
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.handle import open_options, open_solution, open_state, open_workspace
+from sim_bridge.engine.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
+from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE
+from sim_bridge.sensors.readings import IMU, take_reading
+
+# what `advance` returns first, beside NOT_FINITE and NO_ROOM of `engine.step`
+NO_DRAWS = 4  # the devices that are due have used up their random numbers
+
+# how a call begins: anew, after NO_ROOM, or after NO_DRAWS
+ANEW, GO_ON, SAMPLE = 0, 1, 2
+
+# rows of the places of calls; the words of the first two that say how many steps to take, and
+# where their results begin
+STEP, STEP_SMOOTHLY, OBSERVE = 0, 1, 2
+STEPS, STEP_RESULT = 1, 2
+SMOOTH_STEPS, SMOOTH_RESULT = 4, 5
+
+# columns of devices: period in steps, 1 where only the last sample matters, what they measure,
+# where (see `readings`), how many numbers
+PERIOD, IS_SILENT, KIND, SITE, TURNED_SITE, SIGN, SIZE = 0, 1, 2, 3, 4, 5, 6
+# the address of what was measured, with the truth behind it, and of the step it was measured in
+SAMPLE_AT, STEP_AT = 7, 8
+# addresses of up to two records of noise, 0 for none; behind each which number it begins at
+NOISE = 9, 11
+DEVICE_SIZE = 13
+
+# progress: steps taken, most pivots in one, steps that did not converge; since a call began anew
+TAKEN, PIVOTS, UNCONVERGED = 0, 1, 2
+PROGRESS_SIZE = 3
+WORST_SIZE = 9
+
+UNSAMPLED = -1
+
+
+@entry
+def advance(
+    table: Table, observer: Table, place: IntMatrix, device: IntMatrix, gravity: FloatVector,
+    site_row: FloatMatrix, step_inout: IntVector, smooth_inout: IntVector,
+    progress_inout: IntVector, worst_inout: FloatVector, first: int, n: int, beginning: int
+):
+    """
+    Advance a world by n steps, and sample its devices whenever they are due.
+
+    table, observer: handles to step and to observe with. place: (3, 2) of the calls above;
+    step_inout, smooth_inout: the words of the first two, the latter (0,) where steps are of second
+    order. device: (n, 13) see the columns. gravity: (3,) [m/s²]. site_row: (ns, 30) what
+    `observe` writes. progress_inout: (3,). worst_inout: (9,) see `note_worst`. first: number of
+    the present step. beginning: ANEW, GO_ON or SAMPLE.
+
+    Returns (status, steps completed, whether the state is as observed).
+    """
+    if beginning == ANEW:
+        open_solution(table).residual[:] = 0.0
+        progress_inout[:] = 0
+    h = open_options(table).time_step
+    at, end, is_observed = first, first + n, False
+    is_sampling = beginning == SAMPLE
+    while True:
+        if is_sampling:
+            if not can_sample(device, at, h):
+                return NO_DRAWS, at - first, is_observed
+            if is_any_due(device, at):
+                # unlike any wrench, so that everything is computed anew
+                open_workspace(observer).wrench[:] = math.nan
+                run_call(place[OBSERVE, 0], place[OBSERVE, 1])
+                is_observed = True
+                sample(device, at, h, gravity, site_row)
+        if at >= end:
+            break
+        stop, is_observed = next_stop(device, at, end), False
+        while at < stop:
+            status, done = step_some(place, stop - at, step_inout, smooth_inout, progress_inout)
+            at += done
+            if status == NOT_FINITE or status == NO_ROOM:
+                return status, at - first, is_observed
+        is_sampling = True
+    note_worst(open_options(table), open_state(table), open_solution(table), progress_inout,
+               worst_inout)
+    return DONE, n, is_observed
+
+
+@kernel
+def step_some(place, n, step_inout, smooth_inout, progress_inout):
+    """Take up to n steps, at least one unless that fails; return the status and how many."""
+    done = 0
+    if smooth_inout.shape[0] > 0:
+        smooth_inout[SMOOTH_STEPS] = n
+        run_call(place[STEP_SMOOTHLY, 0], place[STEP_SMOOTHLY, 1])
+        done = smooth_inout[SMOOTH_RESULT]
+        progress_inout[TAKEN] += done
+        n = min(n - done, 1)
+    if n == 0:
+        return DONE, done
+    step_inout[STEPS] = n
+    run_call(place[STEP, 0], place[STEP, 1])
+    status, stepped = step_inout[STEP_RESULT], step_inout[STEP_RESULT + 1]
+    progress_inout[TAKEN] += stepped
+    progress_inout[PIVOTS] = max(progress_inout[PIVOTS], step_inout[STEP_RESULT + 2])
+    if status == NOT_CONVERGED:
+        progress_inout[UNCONVERGED] += 1
+    return status, done + stepped
+
+
+@kernel
+def next_stop(device, now, end):
+    """
+    Give the next step, at most `end`, after which devices must be sampled.
+
+    Of silent ones the last sample before `end` is enough.
+    """
+    stop = end
+    if end - now > 1:
+        for k in range(device.shape[0]):
+            period = device[k, PERIOD]
+            due = (now // period + 1) * period
+            if device[k, IS_SILENT] != 0:
+                due = max(due, end // period * period)
+            stop = min(stop, due)
+    return stop
+
+
+@kernel
+def is_any_due(device, step):
+    """Tell whether any device is to be sampled after a step."""
+    for k in range(device.shape[0]):
+        if step % device[k, PERIOD] == 0:
+            return True
+    return False
+
+
+@kernel
+def can_sample(device, step, h):
+    """Tell whether there are random numbers for all devices that are due."""
+    for k in range(device.shape[0]):
+        if step % device[k, PERIOD] == 0:
+            elapsed = elapsed_since(ints_at(device[k, STEP_AT], 1)[0], step, h)
+            for column in NOISE:
+                if device[k, column] != 0:
+                    if not has_draws(ints_at(device[k, column], RECORD_SIZE), elapsed):
+                        return False
+    return True
+
+
+@kernel
+def elapsed_since(sampled, step, h):
+    """Give the time since the step of a sample [s]; 0 where there was none."""
+    if sampled == UNSAMPLED:
+        return 0.0
+    return max((step - sampled) * h, 0.0)
+
+
+@kernel
+def sample(device, step, h, gravity, site_row):
+    """Have all devices that are due measure, and add their noise."""
+    for k in range(device.shape[0]):
+        if step % device[k, PERIOD] == 0:
+            size = device[k, SIZE]
+            values = floats_at(device[k, SAMPLE_AT], 2 * size)
+            take_reading(device[k, KIND], device[k, SITE], device[k, TURNED_SITE],
+                         float(device[k, SIGN]), gravity, site_row, values, size)
+            if device[k, KIND] == IMU:
+                keep_sign(values, size)
+            values[:size] = values[size:]
+            for column in NOISE:
+                if device[k, column] != 0:
+                    at = device[k, column + 1]
+                    add_noise(
+                        ints_at(device[k, column], RECORD_SIZE), values, size + at, values, at)
+            ints_at(device[k, STEP_AT], 1)[0] = step
+
+
+@kernel
+def keep_sign(values_inout, at):
+    """Let the quaternion from a place on have the sign nearest to that of the sample before."""
+    product = 0.0
+    for k in range(4):
+        product += values_inout[k] * values_inout[at + k]
+    # before the first sample the product is nan, and the sign stays
+    if product < 0.0:
+        for k in range(4):
+            values_inout[at + k] = -values_inout[at + k]
+
+
+@kernel
+def note_worst(options, state, solution, progress, worst_inout):
+    """Count a call that did not converge, and keep the greatest of each: see `records.Worst`."""
+    if progress[UNCONVERGED] != 0 or solution.residual[0] > options.contact_tolerance:
+        worst_inout[0] += 1.0
+    worst_inout[1] = max(worst_inout[1], float(progress[PIVOTS]))
+    contacts = state.contact_size[0]
+    if contacts > 0:
+        worst_inout[2] = max(worst_inout[2], float(contacts))
+        for k in range(3):
+            worst_inout[3 + k] = max(worst_inout[3 + k], float(solution.effort[k]))
+    for k in range(3):
+        worst_inout[6 + k] = max(worst_inout[6 + k], solution.residual[k])
