@@ -106,8 +106,12 @@ class PartOpener(Intrinsic):
     @property
     def content(self) -> str:
         """What compiled code depends on."""
-        fields = [(name, str(kind)) for name, kind in fields_of(self.part).items()]
-        return f'{self.part.__name__} at {self.first_row}: {fields}'
+        return f'{part_content(self.part)} at {self.first_row}'
+
+
+def part_content(part: type) -> str:
+    """Describe a part by its name and its fields, in their order."""
+    return f'{part.__name__}: {[(name, str(kind)) for name, kind in fields_of(part).items()]}'
 
 
 def openers_of(parts: Sequence[type]) -> list[PartOpener]:

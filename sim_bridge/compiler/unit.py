@@ -14,7 +14,9 @@ from typing import Any, TYPE_CHECKING
 from sim_bridge.compiler import llvm, objects
 from sim_bridge.compiler.builtin_functions import C_FUNCTIONS
 from sim_bridge.compiler.intrinsics import Intrinsic
-from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Tuple
+from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Part, Tuple
+from sim_bridge.compiler.source import text_of
+from sim_bridge.compiler.table import part_content
 
 if TYPE_CHECKING:
     from sim_bridge.compiler.kernel import Kernel
@@ -39,7 +41,7 @@ class Unit:
     def key(self) -> str:
         """The digest of all that its object depends on: sources, constants, compiler, machine."""
         digest = hashlib.sha256()
-        kinds = 'stage' if self.arguments is None else ', '.join(map(str, self.arguments))
+        kinds = 'stage' if self.arguments is None else ', '.join(map(_layout, self.arguments))
         head = [llvm.machine_name(), compiler_digest(), self.kernel.__qualname__, kinds]
         for text in [*head, *sorted(_content(self.kernel))]:
             digest.update(text.encode() + b'\0')
@@ -79,6 +81,15 @@ class Unit:
         return _read(json.loads(self._object.result))
 
 
+def _layout(kind: Kind) -> str:
+    """Describe a kind by all that compiled code takes for granted of it."""
+    if isinstance(kind, Part):
+        return part_content(kind.type)
+    if isinstance(kind, Tuple):
+        return f'({", ".join(map(_layout, kind.items))})'
+    return str(kind)
+
+
 @cache
 def _imports() -> dict[str, int]:
     return llvm.c_functions(C_FUNCTIONS)
@@ -101,7 +112,7 @@ def compiler_digest() -> str:
 
 @cache
 def _file_digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(text_of(path).encode()).hexdigest()
 
 
 def _content(kernel: Kernel) -> set[str]:
@@ -111,8 +122,7 @@ def _content(kernel: Kernel) -> set[str]:
     waiting = [kernel]
     while waiting:
         each = waiting.pop()
-        path = each.function.__code__.co_filename
-        found.add(_file_digest(path) if Path(path).exists() else each.function.__code__.co_name)
+        found.add(_file_digest(each.function.__code__.co_filename))
         for name, value in _globals_of(each):
             if hasattr(value, 'is_inlined'):
                 if value not in seen:
