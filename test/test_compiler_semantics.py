@@ -561,7 +561,8 @@ def test_break_and_continue_belong_to_the_inner_loop():
     source = ('def f(n):\n    k = 0\n    for i in range(n):\n        if i == 1:\n'
               '            continue\n        for j in (10, 20, 30):\n            if j == 20:\n'
               '                continue\n            if i == 3 and j == 30:\n'
-              '                break\n            k += i * j\n        if i == 4:\n            break\n'
+              '                break\n            k += i * j\n        if i == 4:\n'
+              '            break\n'
               '    while True:\n        k += 1\n        while True:\n            k += 1000\n'
               '            break\n        if k % 5 == 0:\n            break\n    return k')
     assert agreed(source, 10) == sum(
@@ -585,7 +586,8 @@ def test_loop_goes_over_a_tuple():
 def test_return_ends_a_kernel_on_every_way():
     """Return from branches and loops; None where nothing is returned."""
     source = ('def f(n):\n    if n < 0:\n        return -1\n    else:\n'
-              '        for i in range(n):\n            if i * i > n:\n                return i\n    return 100')
+              '        for i in range(n):\n            if i * i > n:\n'
+              '                return i\n    return 100')
     for n, expected in [(-5, -1), (0, 100), (10, 4), (1, 100)]:
         assert agreed(source, n) == expected
     assert agreed('def f(n):\n    if n:\n        return\n    pass', 1) is None

@@ -99,11 +99,10 @@ def locate(
         extent = extents[axis]
         if isinstance(index, Range):
             if any(behind != _ALL for behind in indices[axis + 1:]):
-                f.fail(node, f'{ast.unparse(node)}: behind a range come whole axes only')
+                f.fail(node, f'{ast.unparse(node)}: behind a range come whole axes only; '
+                       'write a loop')
             first, count = _range(f, node, index, extent)
             kept.append(count)
-        elif kept:
-            f.fail(node, f'{ast.unparse(node)}: an index behind a range; write a loop')
         else:
             first = _index(f, node, index, extent)
         if axis:

@@ -96,9 +96,9 @@ class PartOpener(Intrinsic):
 
     def emit(self, function: Function, arguments: list[Value]) -> Value:
         """Point at the part's first row."""
+        if [each.kind for each in arguments] != [TABLE]:
+            raise TypeError('takes a table')
         table, = arguments
-        if table.kind is not TABLE:
-            raise TypeError(f'takes a table, not {table.kind}')
         at = self.first_row * COLUMNS
         row = function.instruct(f'getelementptr i64, ptr {table.leaves[0]}, i64 {at}')
         return Value(Part(self.part), (row,))
