@@ -138,7 +138,7 @@ def differing(a: Any, b: Any) -> bool:
     if a is Opened or a is None:
         return a is None and b is not None
     if isinstance(a, tuple):
-        return len(a) != len(b) or any(map(differing, a, b))
+        return not isinstance(b, tuple) or len(a) != len(b) or any(map(differing, a, b))
     if kind_of_argument(a) != kind_of_argument(b):
         return True
     if isinstance(a, float):

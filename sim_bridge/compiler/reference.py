@@ -24,6 +24,8 @@ from sim_bridge.compiler.source import expression_of
 
 _INTEGERS = (int, np.integer)
 
+Wrap = Callable[[Kernel, Callable[..., Any]], Callable[..., Any]]
+
 
 class Product(float):
     """A product that may still become part of a sum; as a float it is the rounded one."""
@@ -38,12 +40,12 @@ class Reference:
     """
     Kernels as Python functions.
 
-    record: called with each kernel, and its arguments, before it runs.
+    wrap: makes of each kernel and its Python function the one that is called, to watch it.
     """
 
-    def __init__(self, record: Callable[[Kernel, tuple[Any, ...]], None] | None = None):
+    def __init__(self, wrap: Wrap | None = None):
         """Begin without any function."""
-        self._record = record
+        self._wrap = wrap
         self._functions: dict[Kernel, Callable[..., Any]] = {}
         self._globals: dict[int, dict[str, Any]] = {}
 
@@ -64,14 +66,7 @@ class Reference:
         names = dict(self._names_of(kernel))
         exec(compile(module, kernel.function.__code__.co_filename, 'exec'), names)
         function = names[tree.name]
-        record = self._record
-        if record is None:
-            return function
-
-        def recorded(*arguments: Any) -> Any:
-            record(kernel, arguments)
-            return function(*arguments)
-        return recorded
+        return self._wrap(kernel, function) if self._wrap else function
 
     def _names_of(self, kernel: Kernel) -> dict[str, Any]:
         """Return the global names of a kernel's file, with ours in place of kernels and math."""
