@@ -73,6 +73,14 @@ def _fused(f: Function, a: str, b: str, c: str) -> Value:
     return Value(FLOAT, (f.call('llvm.fma.f64', 'double', operands),))
 
 
+def rounded(f: Function, value: Value) -> Value:
+    """Return a number that is no product of this expression any more."""
+    leaf, = value.leaves
+    if leaf not in f.products:
+        return value
+    return Value(FLOAT, (f.instruct(f'bitcast double {leaf} to double'),))
+
+
 def _integral(f: Function, node: ast.AST, kind: type, a: Value, b: Value) -> Value:
     left, right = literal(a), literal(b)
     is_division, is_shift = kind in (ast.FloorDiv, ast.Mod), kind in (ast.LShift, ast.RShift)
@@ -125,6 +133,8 @@ def _divide(f: Function, kind: type, x: str, y: str, divisor: int | None) -> Val
 
 def negate(f: Function, node: ast.AST, a: Value) -> Value:
     """Change the sign of a number."""
+    if not is_number(a.kind):
+        f.fail(node, f'{ast.unparse(node)}: kernels have no such operator for {a.kind}')
     if a.kind is FLOAT:
         return Value(FLOAT, (f.instruct(f'fneg double {a.leaves[0]}'),))
     a = f.convert(node, a, INT)
@@ -158,5 +168,5 @@ def compare(f: Function, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> st
 def select(f: Function, condition: str, a: Value, b: Value) -> Value:
     """Return a where an i1 holds, else b, of the same kind; both have been computed."""
     return Value(a.kind, tuple(
-        x if x == y else f.instruct(f'select i1 {condition}, {llvm} {x}, {llvm} {y}')
+        f.instruct(f'select i1 {condition}, {llvm} {x}, {llvm} {y}')
         for llvm, x, y in zip(a.kind.leaves, a.leaves, b.leaves, strict=True)))

@@ -8,7 +8,7 @@ from functools import partial
 import math
 from typing import Any
 
-from sim_bridge.compiler.arithmetic import compare, select
+from sim_bridge.compiler.arithmetic import compare, rounded, select
 from sim_bridge.compiler.function import Function
 from sim_bridge.compiler.kinds import (
     Array,
@@ -37,10 +37,12 @@ def _extremum(op: ast.cmpop, f: Function, node: ast.Call, arguments: list[Value]
     """As Python's: the first is kept unless a later one is less (greater), so nan may stay."""
     if len(arguments) == 1 and isinstance(arguments[0].kind, Tuple):
         arguments = list(items_of(arguments[0]))
+    elif len(arguments) == 1:
+        arguments = []
     if not arguments or not all(is_number(each.kind) for each in arguments):
-        f.fail(node, f'{ast.unparse(node)}: takes numbers, or a tuple of them')
+        f.fail(node, f'{ast.unparse(node)}: takes two numbers or more, or a tuple of them')
     kind = FLOAT if any(each.kind is FLOAT for each in arguments) else INT
-    best, *others = (f.convert(node, each, kind) for each in arguments)
+    best, *others = (f.convert(node, rounded(f, each), kind) for each in arguments)
     for each in others:
         best = select(f, compare(f, node, op, each, best), each, best)
     return best
@@ -63,7 +65,7 @@ def _number(kind: Number, f: Function, node: ast.Call, arguments: list[Value]) -
     if kind is BOOL and value.kind is not BOOL:
         zero = Value(INT, ('0',))
         return Value(BOOL, (compare(f, node, ast.NotEq(), value, zero),))
-    return f.convert(node, value, kind)
+    return f.convert(node, rounded(f, value), kind)
 
 
 def _to_integer(f: Function, operand: str) -> Value:
@@ -99,8 +101,10 @@ def _floats(
 ) -> Value:
     """Call a function of floats by its name for LLVM or in the C library."""
     values = _numbers(f, node, arguments, count)
-    return Value(FLOAT, (f.call(name, 'double', [
-        ('double', f.convert(node, each, FLOAT).leaves[0]) for each in values]),))
+    operands = [('double', f.convert(node, each, FLOAT).leaves[0]) for each in values]
+    # LLVM would make x * x of math.pow(x, 2.0), which differs; both of sin and cos it may join
+    attributes = '' if name.startswith('llvm.') or name in ('sin', 'cos') else 'nobuiltin'
+    return Value(FLOAT, (f.call(name, 'double', operands, attributes),))
 
 
 def _numbers(

@@ -127,8 +127,8 @@ class Call:
         self._unpack = compiled.results.unpack_from
         self._offset = 8 * compiled.words
         self._is_number = is_number(compiled.result)
-        self._is_flat = isinstance(compiled.result, Tuple) and all(
-            map(is_number, compiled.result.items))
+        items = compiled.result.items if isinstance(compiled.result, Tuple) else ()
+        self._is_flat = len(items) > 0 and all(map(is_number, items))
 
     @property
     def argument_words(self) -> int:

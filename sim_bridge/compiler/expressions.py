@@ -6,7 +6,7 @@ import ast
 import builtins
 from collections.abc import Callable
 from enum import Enum
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
 
 from sim_bridge.compiler import builtin_functions
@@ -16,7 +16,7 @@ from sim_bridge.compiler.indexing import count_items, Range, read_item
 from sim_bridge.compiler.intrinsics import Intrinsic
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import Array, BOOL, INT, Part, Tuple, tuple_of, Value
-from sim_bridge.compiler.source import expression_of
+from sim_bridge.compiler.source import expression_of, has_plain_parameters
 from sim_bridge.compiler.table import emit_field
 
 
@@ -90,8 +90,11 @@ def look_up(f: Function, node: ast.expr) -> Any:
     if isinstance(node, ast.Attribute):
         owner = look_up(f, node.value)
         is_enum = isinstance(owner, type) and issubclass(owner, Enum)
-        if (isinstance(owner, ModuleType) or is_enum) and hasattr(owner, node.attr):
-            return getattr(owner, node.attr)
+        found = getattr(owner, node.attr, None)
+        # a module within a module would have to be looked for by `unit`, too
+        if (isinstance(owner, ModuleType) or is_enum) and not isinstance(
+                found, (ModuleType, NoneType)):
+            return found
         f.fail(node, f'{ast.unparse(node)}: nothing that kernels know')
     f.fail(node, f'{ast.unparse(node)} cannot be called: kernels call other kernels by name')
 
@@ -153,7 +156,7 @@ def _unary(f: Function, node: ast.UnaryOp) -> Value:
     if isinstance(node.op, ast.Not):
         return _boolean(f, node)
     if isinstance(node.op, ast.USub):
-        if isinstance(node.operand, ast.Constant):
+        if isinstance(node.operand, ast.Constant) and isinstance(node.operand.value, int):
             return f.constant(node, -node.operand.value)
         return negate(f, node, emit_expression(f, node.operand))
     value = emit_expression(f, node.operand)
@@ -173,7 +176,29 @@ def _boolean(f: Function, node: ast.expr) -> Value:
         left = emit_expression(f, node.left)
         right = emit_expression(f, node.comparators[0])
         return Value(BOOL, (compare(f, node, node.ops[0], left, right),))
+    if isinstance(node, ast.BoolOp):
+        # Python would give the operand that decides
+        return _decide(f, node)
     return _choose(f, node, node, lambda: Value(BOOL, ('true',)), lambda: Value(BOOL, ('false',)))
+
+
+def _decide(f: Function, node: ast.BoolOp) -> Value:
+    """Compute `and` or `or` of bools, from left to right until it is decided."""
+    end, chosen = f.label(), f.allocate(BOOL)
+    for number, each in enumerate(node.values, 1):
+        value = emit_expression(f, each)
+        if value.kind is not BOOL:
+            f.fail(each, f'{ast.unparse(each)} is {value.kind}: as a value, and / or joins bools; '
+                   'write a comparison')
+        f.store(chosen, value)
+        if number < len(node.values):
+            following = f.label()
+            is_and = isinstance(node.op, ast.And)
+            f.branch_if(value.leaves[0], *((following, end) if is_and else (end, following)))
+            f.begin(following)
+    f.branch(end)
+    f.begin(end)
+    return f.load(chosen)
 
 
 def _conditional(f: Function, node: ast.IfExp) -> Value:
@@ -225,8 +250,12 @@ def _call(f: Function, node: ast.Call) -> Value:
 
 
 def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Value]) -> Value:
+    count = len(kernel.tree.args.args)
+    if len(arguments) != count:
+        f.fail(node, f'{ast.unparse(node)}: {kernel.__name__!r} takes {count} arguments, not '
+               f'{len(arguments)}')
     expression = expression_of(kernel.tree) if kernel.is_inlined else None
-    if expression is not None and len(arguments) == len(kernel.tree.args.args):
+    if expression is not None and has_plain_parameters(kernel.tree):
         # part of this expression, so that its products and sums are fused with those around it
         if kernel in f.module.under_way:
             f.fail(node, f'{kernel.__name__!r} calls itself')

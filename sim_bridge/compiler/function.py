@@ -8,10 +8,9 @@ import os
 import struct
 from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
 
-import numpy as np
-
 from sim_bridge.compiler.errors import KernelError
 from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, is_number, Kind, Tuple, Value
+from sim_bridge.compiler.source import has_plain_parameters
 
 if TYPE_CHECKING:
     from sim_bridge.compiler.kernel import Kernel
@@ -61,8 +60,10 @@ class Function:
         self._count = 0
         tree = kernel.tree
         given = [argument.arg for argument in tree.args.args]
+        self.scope = Scope(kernel, {})
+        if not has_plain_parameters(tree):
+            self.fail(tree, 'kernels have plain parameters, without defaults, * and **')
         if len(given) != len(arguments):
-            self.scope = Scope(kernel, {})
             self.fail(tree, f'takes {len(given)} arguments, not {len(arguments)}')
         leaves = (f'%a{number}' for number in range(sum(len(k.leaves) for k in arguments)))
         values = {
@@ -71,8 +72,9 @@ class Function:
         assigned = {node.id for node in ast.walk(tree)
                     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
         self.scope = Scope(kernel, {n: v for n, v in values.items() if n not in assigned})
-        for name in assigned & values.keys():
-            self.assign(tree, name, values[name])
+        for name, value in values.items():
+            if name in assigned:
+                self.assign(tree, name, value)
 
     # --- instructions ----------------------------------------------------------------------------
 
@@ -87,11 +89,13 @@ class Function:
         self.lines.append(f'{name} = {operation}')
         return name
 
-    def call(self, name: str, result: str, operands: Iterable[tuple[str, str]]) -> str:
+    def call(self, name: str, result: str, operands: Iterable[tuple[str, str]],
+             attributes: str = '') -> str:
         """Call a function outside the module, without side effects, on (type, operand) pairs."""
         operands = list(operands)
         types = ', '.join(llvm for llvm, _ in operands)
-        self.module.declare(f'declare {result} @{name}({types}) nounwind memory(none)')
+        self.module.declare(
+            f'declare {result} @{name}({types}) nounwind memory(none) {attributes}')
         given = ', '.join(f'{llvm} {operand}' for llvm, operand in operands)
         return self.instruct(f'call {result} @{name}({given})')
 
@@ -174,7 +178,7 @@ class Function:
 
     def constant(self, node: ast.AST, value: Any) -> Value:
         """Return a number, a bool, an enum's member or a tuple of them as a value."""
-        if isinstance(value, (bool, _NUMPY_BOOL)):
+        if isinstance(value, bool):
             return Value(BOOL, ('true' if value else 'false',))
         if isinstance(value, int):
             if not -2**63 <= value < 2**63:
@@ -198,7 +202,6 @@ class Function:
                           *place, kernel.__name__, problem)
 
 
-_NUMPY_BOOL = np.bool_
 _ZEROS = {'double': '0.0', 'i64': '0', 'i1': 'false', 'ptr': 'null'}
 _TRUTHS = ('true', 'false')
 

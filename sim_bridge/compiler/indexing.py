@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from sim_bridge.compiler.arithmetic import select
 from sim_bridge.compiler.function import Function, literal
-from sim_bridge.compiler.kinds import Array, BOOL, INT, is_number, items_of, Tuple, Value
+from sim_bridge.compiler.kinds import Array, INT, is_number, items_of, Tuple, Value
 
 
 class Range(NamedTuple):
@@ -75,7 +75,7 @@ def _item_of_tuple(
         if not -len(items) <= number < len(items):
             f.fail(node, f'{ast.unparse(node)}: there are {len(items)} items')
         return items[number]
-    if any(item.kind != items[0].kind for item in items):
+    if not items or any(item.kind != items[0].kind for item in items):
         f.fail(node, f'{ast.unparse(node)}: items of several kinds, {whole.kind}, need a literal '
                'index')
     chosen = items[-1]
@@ -99,11 +99,10 @@ def locate(
         extent = extents[axis]
         if isinstance(index, Range):
             if any(behind != _ALL for behind in indices[axis + 1:]):
-                f.fail(node, f'{ast.unparse(node)}: behind a range come whole axes only')
+                f.fail(node, f'{ast.unparse(node)}: behind a range come whole axes only; '
+                       'write a loop')
             first, count = _range(f, node, index, extent)
             kept.append(count)
-        elif kept:
-            f.fail(node, f'{ast.unparse(node)}: an index behind a range; write a loop')
         else:
             first = _index(f, node, index, extent)
         if axis:
@@ -125,8 +124,6 @@ def _index(f: Function, node: ast.Subscript, value: Value, extent: str) -> str:
     Only a literal one may count from the end: to look at the sign of every index costs a sixth of
     the time of a step with contacts.
     """
-    if value.kind is BOOL:
-        value = f.convert(node, value, INT)
     if value.kind is not INT:
         f.fail(node, f'{ast.unparse(node)}: an index is an integer, not {value.kind}')
     number = literal(value)

@@ -13,7 +13,8 @@ from collections.abc import Callable
 import copy
 import ctypes
 import math
-from types import SimpleNamespace
+import operator
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from sim_bridge.compiler.source import expression_of
 from sim_bridge.compiler.stage import call_stage, Stage
 
 _INTEGERS = (int, np.integer)
+
+Wrap = Callable[[Kernel, Callable[..., Any]], Callable[..., Any]]
 
 
 class Product(float):
@@ -38,12 +41,12 @@ class Reference:
     """
     Kernels as Python functions.
 
-    record: called with each kernel, and its arguments, before it runs.
+    wrap: makes of each kernel and its Python function the one that is called, to watch it.
     """
 
-    def __init__(self, record: Callable[[Kernel, tuple[Any, ...]], None] | None = None):
+    def __init__(self, wrap: Wrap | None = None):
         """Begin without any function."""
-        self._record = record
+        self._wrap = wrap
         self._functions: dict[Kernel, Callable[..., Any]] = {}
         self._globals: dict[int, dict[str, Any]] = {}
 
@@ -64,29 +67,25 @@ class Reference:
         names = dict(self._names_of(kernel))
         exec(compile(module, kernel.function.__code__.co_filename, 'exec'), names)
         function = names[tree.name]
-        record = self._record
-        if record is None:
-            return function
-
-        def recorded(*arguments: Any) -> Any:
-            record(kernel, arguments)
-            return function(*arguments)
-        return recorded
+        return self._wrap(kernel, function) if self._wrap else function
 
     def _names_of(self, kernel: Kernel) -> dict[str, Any]:
         """Return the global names of a kernel's file, with ours in place of kernels and math."""
         given = kernel.function.__globals__
         if id(given) not in self._globals:
-            names = {**given, **_HELPERS, 'min': _least, 'max': _greatest}
-            for name, value in given.items():
-                if isinstance(value, Kernel):
-                    names[name] = self._lazily(value)
-                elif value is math:
-                    names[name] = _IEEE
-                elif value is call_stage:
-                    names[name] = self._call_stage
-            self._globals[id(given)] = names
+            ours = {name: self._ours(value) for name, value in given.items()}
+            self._globals[id(given)] = {**ours, **_HELPERS}
         return self._globals[id(given)]
+
+    def _ours(self, value: Any) -> Any:
+        """Return what stands for a global value."""
+        if isinstance(value, Kernel):
+            return self._lazily(value)
+        if value is math:
+            return _IEEE
+        if isinstance(value, ModuleType):
+            return _Module(self, value)
+        return self._call_stage if value is call_stage else value
 
     def _lazily(self, kernel: Kernel) -> Callable[..., Any]:
         def call(*arguments: Any) -> Any:
@@ -95,6 +94,16 @@ class Reference:
 
     def _call_stage(self, address: int, table: Any, phase: int) -> int:
         return self(Stage.at(int(address)))(table, phase)
+
+
+class _Module:
+    """Stands for a module: its kernels are run as those called by name."""
+
+    def __init__(self, reference: Reference, module: ModuleType):
+        self._reference, self._module = reference, module
+
+    def __getattr__(self, name: str) -> Any:
+        return self._reference._ours(getattr(self._module, name))
 
 
 def is_part_of_expressions(kernel: Kernel) -> bool:
@@ -107,8 +116,27 @@ class _Rewriter(ast.NodeTransformer):
 
     def __init__(self, kernel: Kernel, is_expression: bool):
         self._names = kernel.function.__globals__
+        self._locals = kernel.local_names
         self._is_expression = is_expression
         self._count = 0
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
+        self.generic_visit(node)
+        return _call('__negate', node.operand) if isinstance(node.op, ast.USub) else node
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        self.generic_visit(node)
+        pairs, left = [], node.left
+        for op, right in zip(node.ops, node.comparators, strict=True):
+            following = right
+            if right is not node.comparators[-1]:
+                self._count += 1
+                name = f'__compared{self._count}'
+                right = ast.NamedExpr(ast.Name(name, ast.Store()), right)
+                following = ast.Name(name, ast.Load())
+            pairs.append(_call(_COMPARISONS[type(op)], left, right))
+            left = following
+        return pairs[0] if len(pairs) == 1 else ast.BoolOp(ast.And(), pairs)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         operator = _OPERATORS.get(type(node.op))
@@ -120,11 +148,17 @@ class _Rewriter(ast.NodeTransformer):
         return _call('__plain', node)
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        target = self._names.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        target = self._target(node.func)
         self.generic_visit(node)
         if not (isinstance(target, Kernel) and is_part_of_expressions(target)):
             node.args = [_call('__plain', each) for each in node.args]
         return node
+
+    def _target(self, function: ast.expr) -> Any:
+        """Return what is called by its name, or as an attribute of a module."""
+        if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+            return getattr(self._names.get(function.value.id), function.attr, None)
+        return self._names.get(function.id) if isinstance(function, ast.Name) else None
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         self.generic_visit(node)
@@ -134,12 +168,21 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _index(self, index: ast.expr) -> ast.expr:
-        """Mark literal indices, which may count from the end."""
-        each = index.elts if isinstance(index, ast.Tuple) else [index]
-        marked = [_call('__literal', one) if _is_literal(one) else
-                  _call('slice', one.lower or ast.Constant(None), one.upper or ast.Constant(None))
-                  if isinstance(one, ast.Slice) else one for one in each]
-        return ast.Tuple(marked, ast.Load()) if isinstance(index, ast.Tuple) else marked[0]
+        """Mark literal indices and bounds, which may count from the end."""
+        if isinstance(index, ast.Tuple):
+            return ast.Tuple([self._index(each) for each in index.elts], ast.Load())
+        if isinstance(index, ast.Slice):
+            ends = [each or ast.Constant(None) for each in (index.lower, index.upper)]
+            return _call('__range', *map(self._index, ends))
+        return _call('__literal', index) if self._is_literal(index) else index
+
+    def _is_literal(self, index: ast.expr) -> bool:
+        """Tell whether an index is a number in the source, or a constant of the module."""
+        if _is_call(index, '__negate'):
+            index, = index.args
+        if isinstance(index, ast.Name) and index.id not in self._locals:
+            return isinstance(self._names.get(index.id), int)
+        return isinstance(index, ast.Constant) and index.value is not None
 
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
         self.generic_visit(node)
@@ -175,8 +218,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> ast.stmt:
         self.generic_visit(node)
-        if isinstance(node.iter, ast.Tuple):
-            node.iter = _call('__plain', node.iter)
+        node.iter = _call('__plain', node.iter)
         return node
 
 
@@ -184,10 +226,8 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
-def _is_literal(index: ast.expr) -> bool:
-    if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
-        index = index.operand
-    return isinstance(index, ast.Constant)
+def _is_call(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 class _Literal(int):
@@ -209,6 +249,12 @@ def _checked(index: Any) -> Any:
         if type(each) is not _Literal and not isinstance(each, slice) and each < 0:
             raise IndexError(f'index {each} is negative')
     return index
+
+
+def _range(lower: int | None, upper: int | None) -> slice:
+    """Return a range whose bounds are clipped; literal ones may count from the end."""
+    return slice(*(each if each is None or type(each) is _Literal else max(each, 0)
+                   for each in (lower, upper)))
 
 
 def _item(whole: Any, index: Any) -> Any:
@@ -258,6 +304,37 @@ def _subtract(a: Any, b: Any) -> Any:
     return float(a) - float(b)
 
 
+def _negate(a: Any) -> Any:
+    return -float(a) if isinstance(a, float) else _wrap(-int(a))
+
+
+def _absolute(a: Any) -> Any:
+    return abs(float(a)) if isinstance(a, float) else _wrap(abs(int(a)))
+
+
+def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Compare as floats where one is; Python would compare an integer exactly."""
+    def call(a: Any, b: Any) -> bool:
+        if type(a) is not type(b) and _is_float(a, b):
+            return compare(float(a), float(b))
+        return compare(a, b)
+    return call
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Compare by items: Python takes the same nan in two tuples for equal."""
+    if isinstance(a, tuple):
+        return all(map(_equal, a, b))
+    return _equal_numbers(a, b)
+
+
+def _unequal(a: Any, b: Any) -> bool:
+    return not _equal(a, b)
+
+
+_equal_numbers = _comparison(operator.eq)
+
+
 def _divide(a: Any, b: Any) -> float:
     x, y = float(a), float(b)
     if y != 0.0:
@@ -297,6 +374,8 @@ def _extremum(values: tuple[Any, ...], goes_before: Callable[[Any, Any], bool]) 
     values = _plain(values[0] if len(values) == 1 else values)
     if any(isinstance(each, (float, np.floating)) for each in values):
         values = tuple(map(float, values))
+    else:
+        values = tuple(map(int, values))
     best = values[0]
     for each in values[1:]:
         best = each if goes_before(each, best) else best
@@ -353,10 +432,19 @@ _IEEE = SimpleNamespace(
 _OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: '__add', ast.Sub: '__subtract', ast.Mult: '__multiply', ast.Div: '__divide',
     ast.FloorDiv: '__floor_divide', ast.Mod: '__modulo', ast.LShift: '__shift_left',
-    ast.RShift: '__shift_right'}
+    ast.RShift: '__shift_right', ast.BitAnd: '__and', ast.BitOr: '__or', ast.BitXor: '__xor'}
+
+_COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Eq: '__equal', ast.NotEq: '__unequal', ast.Lt: '__less', ast.LtE: '__less_equal',
+    ast.Gt: '__greater', ast.GtE: '__greater_equal'}
 
 _HELPERS: dict[str, Any] = {
     '__plain': _plain, '__item': _item, '__checked': _checked, '__literal': _Literal,
     '__add': _add, '__subtract': _subtract, '__multiply': _multiply, '__divide': _divide,
     '__floor_divide': _floor_divide, '__modulo': _modulo, '__shift_left': _shift_left,
-    '__shift_right': _shift_right, 'int': _to_integer}
+    '__shift_right': _shift_right, '__and': operator.and_, '__or': operator.or_,
+    '__xor': operator.xor, '__negate': _negate, '__range': _range,
+    '__equal': _equal, '__unequal': _unequal, '__less': _comparison(operator.lt),
+    '__less_equal': _comparison(operator.le), '__greater': _comparison(operator.gt),
+    '__greater_equal': _comparison(operator.ge),
+    'abs': _absolute, 'int': _to_integer, 'max': _greatest, 'min': _least}

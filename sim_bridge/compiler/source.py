@@ -10,9 +10,15 @@ from typing import Any
 
 
 @cache
+def text_of(path: str) -> str:
+    """Return the text of a file, as it was when it was first needed."""
+    return ''.join(linecache.getlines(path))
+
+
+@cache
 def _functions_in(path: str) -> dict[tuple[str, int], ast.FunctionDef]:
     """Parse a file; return its functions by name and by the line of the first decorator."""
-    tree = ast.parse(''.join(linecache.getlines(path)), path)
+    tree = ast.parse(text_of(path), path)
     found = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
@@ -38,6 +44,13 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
 def body_of(node: ast.FunctionDef) -> list[ast.stmt]:
     """Return the statements of a function, its docstring apart."""
     return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
+
+
+def has_plain_parameters(node: ast.FunctionDef) -> bool:
+    """Tell whether a function's parameters have names and nothing else."""
+    given = node.args
+    return not (given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg
+                or given.defaults)
 
 
 def expression_of(node: ast.FunctionDef) -> ast.expr | None:

@@ -96,9 +96,9 @@ class PartOpener(Intrinsic):
 
     def emit(self, function: Function, arguments: list[Value]) -> Value:
         """Point at the part's first row."""
+        if [each.kind for each in arguments] != [TABLE]:
+            raise TypeError('takes a table')
         table, = arguments
-        if table.kind is not TABLE:
-            raise TypeError(f'takes a table, not {table.kind}')
         at = self.first_row * COLUMNS
         row = function.instruct(f'getelementptr i64, ptr {table.leaves[0]}, i64 {at}')
         return Value(Part(self.part), (row,))
@@ -106,8 +106,12 @@ class PartOpener(Intrinsic):
     @property
     def content(self) -> str:
         """What compiled code depends on."""
-        fields = [(name, str(kind)) for name, kind in fields_of(self.part).items()]
-        return f'{self.part.__name__} at {self.first_row}: {fields}'
+        return f'{part_content(self.part)} at {self.first_row}'
+
+
+def part_content(part: type) -> str:
+    """Describe a part by its name and its fields, in their order."""
+    return f'{part.__name__}: {[(name, str(kind)) for name, kind in fields_of(part).items()]}'
 
 
 def openers_of(parts: Sequence[type]) -> list[PartOpener]:

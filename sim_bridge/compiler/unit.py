@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 import ctypes
 from enum import Enum
@@ -20,7 +19,9 @@ from sim_bridge.compiler import llvm, objects
 from sim_bridge.compiler.build import build
 from sim_bridge.compiler.intrinsics import Intrinsic
 from sim_bridge.compiler.kernel import Kernel
-from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Tuple
+from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Part, Tuple
+from sim_bridge.compiler.source import text_of
+from sim_bridge.compiler.table import part_content
 
 _SYMBOL = 'unit'
 _NUMBERS = {'float': FLOAT, 'int': INT, 'bool': BOOL}
@@ -57,7 +58,7 @@ class Unit:
     def key(self) -> str:
         """The digest of all that its object depends on: sources, constants, compiler, machine."""
         digest = hashlib.sha256()
-        kinds = 'stage' if self.arguments is None else ', '.join(map(str, self.arguments))
+        kinds = 'stage' if self.arguments is None else ', '.join(map(_layout, self.arguments))
         head = [llvm.machine_name(), compiler_digest(), f'checks {_has_checks()}',
                 self.kernel.__qualname__, kinds]
         for text in [*head, *sorted(_content(self.kernel))]:
@@ -120,6 +121,15 @@ def _has_checks() -> bool:
     return os.environ.get(CHECKS, '') not in ('', '0')
 
 
+def _layout(kind: Kind) -> str:
+    """Describe a kind by all that compiled code takes for granted of it."""
+    if isinstance(kind, Part):
+        return part_content(kind.type)
+    if isinstance(kind, Tuple):
+        return f'({", ".join(map(_layout, kind.items))})'
+    return str(kind)
+
+
 def _describe(kind: Kind) -> Any:
     return [_describe(item) for item in kind.items] if isinstance(kind, Tuple) else str(kind)
 
@@ -137,7 +147,7 @@ def compiler_digest() -> str:
 
 @cache
 def _file_digest(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    return hashlib.sha256(text_of(path).encode()).hexdigest()
 
 
 def _content(kernel: Kernel) -> set[str]:
@@ -160,11 +170,8 @@ def _own_content(kernel: Kernel) -> tuple[set[str], set[Kernel]]:
     That is digests of files, values of constants, layouts of parts. Units have most of their
     kernels in common.
     """
-    found: set[str] = set()
+    found = {_file_digest(kernel.function.__code__.co_filename)}
     called: set[Kernel] = set()
-    path = kernel.function.__code__.co_filename
-    # what has no file, of tests and notebooks, is told apart by its text
-    found.add(_file_digest(path) if Path(path).exists() else ast.dump(kernel.tree))
     for name, value in _globals_of(kernel):
         if isinstance(value, Kernel):
             called.add(value)
