@@ -3,7 +3,8 @@ Free what an environment holds for nothing; `make` runs this once what a run nee
 
 Wheels cannot hold links: a library of three names is there three times, and one that ten wheels
 need, ten times. Copies become links to one file here. The wheels of ROS bring their C++ headers
-too, for packages that are built against them; nothing here is.
+too, for packages that are built against them, and numpy and scipy bring their tests: nothing here
+is built so, or runs these.
 """
 
 from __future__ import annotations
@@ -38,6 +39,9 @@ def link_copies(folder: Path) -> None:
 def main(environment: Path) -> None:
     """Trim a virtual environment."""
     shutil.rmtree(environment / 'include', ignore_errors=True)
+    for name in ('numpy', 'scipy'):
+        for folder in list(environment.glob(f'lib/python3*/site-packages/{name}/**/tests')):
+            shutil.rmtree(folder, ignore_errors=True)
     link_copies(environment / 'lib')
 
 

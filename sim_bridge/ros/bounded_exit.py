@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 import contextlib
 import ctypes
+from functools import cache
 import signal
 import sys
 
@@ -26,11 +27,17 @@ define void @handle(i32 %signal) {{
 """
 
 
+@cache
+def _handler(code: int) -> int:
+    """Return the address of a signal handler that exits with `code`."""
+    return llvm.load(llvm.compile_text(_HANDLER.format(code=code)), 'handle',
+                     f'exit with {code}', ('_exit',))
+
+
 @contextlib.contextmanager
 def exit_within(seconds: float, code: int) -> Iterator[None]:
     """Exit the process with `code` if the block takes longer than `seconds`."""
-    handler = llvm.load(llvm.compile_text(_HANDLER.format(code=code)), 'handle',
-                        f'exit with {code}', ('_exit',))
+    handler = _handler(code)
     sys.stdout.flush()
     sys.stderr.flush()
     libc = ctypes.CDLL(None)
