@@ -21,10 +21,12 @@ from sim_bridge.ros.arrivals import Arrival, ControlChange, Following, Request
 from sim_bridge.ros.axes import named_axes, running_crawlers
 from sim_bridge.ros.command_statistics import CommandCounts, CommandTiming
 from sim_bridge.ros.command_table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
+from sim_bridge.ros.repeats import are_whole, lists_of, Repeat
 
 if TYPE_CHECKING:
     from sim_bridge.axis import Axis
     from sim_bridge.robot import Robot
+    from sim_bridge.ros.joint_state_reader import JointStateReader
 
 
 class SavedCommands(NamedTuple):
@@ -96,6 +98,10 @@ class RobotCommands:
         self._arrived: list[Arrival] = []
         self._requests: list[Request] = []
 
+        # what commands are like, and what it was learnt from
+        self._repeat: Repeat | None = None
+        self._learnt: tuple[int, int] | None = None
+
         self.following: Following | None = None
         """Commands joints by itself where nothing else does."""
         self.on_apply: Callable[[list[Arrival]], None] | None = None
@@ -155,6 +161,38 @@ class RobotCommands:
             self._accept(
                 [(q, rows, v) for q, v in enumerate((position, velocity, effort))],
                 stamp_ns, source)
+
+    def accept_repeat(self, data: bytes, source: Arrival | None = None) -> bool:
+        """
+        Take a serialized joint state if it is like the one that was learnt; tell whether it is.
+
+        As `accept_named` otherwise; what is not within limits is not taken here.
+        """
+        repeat = self._repeat
+        if repeat is None:
+            return False
+        with self._lock:
+            if self._learnt[1] != self._table.changes:
+                return False
+            stamp_ns = repeat.take(data)
+            if stamp_ns < 0:
+                return False
+            self._fresh |= repeat.quantities
+            self._count(stamp_ns, source)
+        return True
+
+    def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
+        """Learn a serialized joint state that was taken, once another like it was, too."""
+        with self._lock:
+            before, self._learnt = self._learnt, (reader.learnt, self._table.changes)
+            if before != self._learnt:
+                self._repeat = None
+            elif self._repeat is None and reader.has_learnt(data) and (
+                    are_whole(reader.blocks, names)):
+                lists = lists_of(reader.blocks)
+                known = self._table.known_limits(names, [quantity for quantity, _ in lists])
+                if known is not None:
+                    self._repeat = Repeat(data, reader.same, lists, *known, self._pending)
 
     def accept_ordered(self, efforts: Sequence[float], source: Arrival | None = None) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
@@ -248,7 +286,7 @@ class RobotCommands:
             and time_ns - self._applied_at_ns >= self._timeout_ns
         ):
             self._time_out()
-        if self._is_following and self._robot.hold:
+        if self.following is not None and self.following.is_active and self._robot.hold:
             self._robot.hold = False
 
     def hand_over(self) -> None:
@@ -399,11 +437,14 @@ class RobotCommands:
                 self._pending[VELOCITY, at] = 0.0
                 self._fresh.add(VELOCITY)
             is_clamped = is_clamped or is_beyond
+        self.counts.clamped += is_clamped
+        self._count(stamp_ns, source)
+
+    def _count(self, stamp_ns: int, source: Arrival | None) -> None:
         if self.on_apply is not None and source is not None:
             self._arrived.append(source)
         self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
-        self.counts.clamped += is_clamped
 
 
 def _command(axis: Axis, quantity: int, value: float) -> None:

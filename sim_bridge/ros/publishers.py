@@ -18,7 +18,6 @@ from sim_bridge.ros.messages import (
     ClockMessage,
     diagonal_covariance,
     ImuMessage,
-    pack_stamp,
     PreparedMessage,
     WrenchMessage,
 )

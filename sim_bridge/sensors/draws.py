@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.memory import floats_at, ints_at
+from sim_bridge.compiler.memory import floats_at
 
 # words of a record: addresses of the block and of the numbers, rows of the block, how many of them
 # are used up (-1 before the first block), numbers in a row: 6 where a bias drifts, else 3
@@ -43,7 +43,8 @@ def add_noise(record_inout, truth, truth_at, measured_out, measured_at):
             bias = numbers[DECAY + axis] * bias + (
                 numbers[SHOCK + axis] * block[width * row + 3 + axis])
             numbers[BIAS + axis] = bias
-        value = truth[truth_at + axis] + (block[width * row + axis] + (numbers[MEAN + axis] + bias))
+        added = block[width * row + axis] + (numbers[MEAN + axis] + bias)
+        value = truth[truth_at + axis] + added
         step = numbers[PRECISION + axis]
         if step > 0.0 and math.isfinite(value):
             # halves away from zero, as std::round
