@@ -21,7 +21,7 @@ from sim_bridge.ros.arrivals import Arrival, ControlChange, Following, Request
 from sim_bridge.ros.axes import named_axes, running_crawlers
 from sim_bridge.ros.command_statistics import CommandCounts, CommandTiming
 from sim_bridge.ros.command_table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
-from sim_bridge.ros.repeats import are_whole, lists_of, Repeat
+from sim_bridge.ros.repeats import Repeats
 
 if TYPE_CHECKING:
     from sim_bridge.axis import Axis
@@ -93,14 +93,11 @@ class RobotCommands:
         self._lock = threading.Lock()
         # nan where there is nothing new
         self._pending = np.full((len(QUANTITIES), len(self._table.names)), np.nan)
+        self._repeats = Repeats(self._table, self._pending)
         self._fresh: set[int] = set()
         self._changes: dict[str, tuple[str, float, float]] = {}
         self._arrived: list[Arrival] = []
         self._requests: list[Request] = []
-
-        # what commands are like, and what it was learnt from
-        self._repeat: Repeat | None = None
-        self._learnt: tuple[int, int] | None = None
 
         self.following: Following | None = None
         """Commands joints by itself where nothing else does."""
@@ -164,35 +161,21 @@ class RobotCommands:
 
     def accept_repeat(self, data: bytes, source: Arrival | None = None) -> bool:
         """
-        Take a serialized joint state if it is like the one that was learnt; tell whether it is.
+        Take a serialized joint state if it is like the one that was learnt, and tell whether.
 
         As `accept_named` otherwise; what is not within limits is not taken here.
         """
-        repeat = self._repeat
-        if repeat is None:
-            return False
         with self._lock:
-            if self._learnt[1] != self._table.changes:
-                return False
-            stamp_ns = repeat.take(data)
-            if stamp_ns < 0:
-                return False
-            self._fresh |= repeat.quantities
-            self._count(stamp_ns, source)
-        return True
+            stamp_ns, quantities = self._repeats.take(data)
+            if stamp_ns >= 0:
+                self._fresh |= quantities
+                self._count(stamp_ns, source)
+        return stamp_ns >= 0
 
     def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
-        """Learn a serialized joint state that was taken, once another like it was, too."""
+        """Learn a serialized joint state that was taken, for those that are like it."""
         with self._lock:
-            before, self._learnt = self._learnt, (reader.learnt, self._table.changes)
-            if before != self._learnt:
-                self._repeat = None
-            elif self._repeat is None and reader.has_learnt(data) and (
-                    are_whole(reader.blocks, names)):
-                lists = lists_of(reader.blocks)
-                known = self._table.known_limits(names, [quantity for quantity, _ in lists])
-                if known is not None:
-                    self._repeat = Repeat(data, reader.same, lists, *known, self._pending)
+            self._repeats.learn(data, reader, names)
 
     def accept_ordered(self, efforts: Sequence[float], source: Arrival | None = None) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
