@@ -1,4 +1,4 @@
-"""What it costs to have arms on the ROS graph at 1 kHz, beside a minimal bridge over MuJoCo."""
+"""What it costs to have arms on the ROS graph at 1 kHz: beside a minimal bridge, and by itself."""
 
 from __future__ import annotations
 
@@ -30,17 +30,33 @@ _COLUMNS = {
     'lateness max': ('largest', 1e6), 'received': ('received [%]', 100.0)}
 # per tick, since a bridge that skips deadlines does less work in a second
 _COMPARED = ('cpu per tick', 'lateness p50', 'lateness p99', 'lateness max')
+# what is beside the node while its physics thread is looked at, each with all before it
+ALONE, HEARD, ANSWERED, HEARD_IN_PYTHON = LOADS = (
+    'nobody listens', 'five topics heard', 'a controller answers', 'a listener in Python')
+_AIMS = {ALONE: 80e-6, HEARD: 200e-6, ANSWERED: 250e-6}
+_LEAST_TICKS = 0.99
+_THREAD_COLUMNS = {
+    'cpu per tick': ('thread/tick [us]', 1e6), 'rate': ('ticks/s', 1.0),
+    'lateness p50': ('late p50 [us]', 1e6), 'lateness p99': ('p99', 1e6),
+    'duration p50': ('tick p50 [us]', 1e6)}
+_THREAD_NOTES = (
+    'thread/tick: time on a processor of the physics thread alone, by /proc/PID/task/*/schedstat. '
+    'Caches are\ncold when a tick begins, as they are in earnest. Medians of the rounds.')
 _NOTES = (
     'CPU: processor time of the process per second. ticks/s: deadlines that are missed are '
     'dropped by both.\nlate: from deadline to tick. received: by one listener. Medians of the '
     'rounds.')
 
 
-def run(rounds: int = 5, seconds: float = 4.0, arms: Sequence[int] = ARMS) -> Report:
+def run(
+    rounds: int = 5, seconds: float = 4.0, arms: Sequence[int] = ARMS,
+    loads: Sequence[str] = LOADS,
+) -> Report:
     """
-    Measure both bridges in turns.
+    Measure both bridges in turns, then the physics thread of ours.
 
-    rounds: of each. seconds: of each round that are measured. arms: numbers of arms.
+    rounds: of each. seconds: of each round that are measured. arms: numbers of arms. loads: of the
+    physics thread, of LOADS.
     """
     report = Report('bridge', data={'rounds': rounds, 'seconds': seconds, 'rows': {}})
     targets = []
@@ -64,8 +80,59 @@ def run(rounds: int = 5, seconds: float = 4.0, arms: Sequence[int] = ARMS) -> Re
             _NOTES)
         targets += [Target(f'{key}, arms: {count}, ours / minimal', ratios[key], 1.0)
                     for key in _COMPARED]
-    report.add_targets(targets)
+    report.add_targets(targets + _report_thread(report, rounds, seconds, loads))
     return report
+
+
+def _report_thread(
+    report: Report, rounds: int, seconds: float, loads: Sequence[str]
+) -> list[Target]:
+    """Measure the physics thread, and give what was promised of it."""
+    samples: dict[str, list[dict[str, float]]] = {load: [] for load in loads}
+    for number in range(rounds):
+        for load, found in samples.items():
+            say(f'physics thread, {load}, round {number + 1} of {rounds}')
+            found.append(measure_thread(load, seconds))
+    rows = {
+        load: {key: float(np.median([sample[key] for sample in found])) for key in _THREAD_COLUMNS}
+        for load, found in samples.items()}
+    report.data['thread'] = {'medians': rows, 'samples': samples}
+    report.add_table(
+        'The physics thread of one arm, 1 kHz in real time',
+        ['', *(title for title, _ in _THREAD_COLUMNS.values())],
+        [[load, *(f'{row[key] * scale:.4g}' for key, (_, scale) in _THREAD_COLUMNS.items())]
+         for load, row in rows.items()],
+        _THREAD_NOTES)
+    targets = [Target(f'physics thread per tick, {load} [s]', rows[load]['cpu per tick'], aim)
+               for load, aim in _AIMS.items() if load in rows]
+    if HEARD_IN_PYTHON in rows:
+        missed = 1.0 - rows[HEARD_IN_PYTHON]['rate'] / 1000.0
+        targets.append(Target('share of ticks missed, all listening', missed, 1.0 - _LEAST_TICKS))
+    return targets
+
+
+def measure_thread(load: str, seconds: float) -> dict[str, float]:
+    """
+    Run our node with a load, and look at its physics thread for some seconds.
+
+    Gives its processor time per tick [s], ticks per second, percentiles of lateness and of the
+    duration of a tick [s].
+    """
+    beside = [
+        (HEARD, module('bridge_load', 'drain')),
+        (ANSWERED, [sys.executable, '-m', 'sim_bridge.control.pd_controller', '--ros-args',
+                    '--log-level', 'warn', '-r', '__ns:=/arm_1',
+                    '-p', 'gravity:=[0.0, 0.0, 0.0]']),
+        (HEARD_IN_PYTHON, module('bridge_load', 'hear'))]
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        bridge = stack.enter_context(process(_start_ours(1, seconds, Path(folder))))
+        for least, command in beside:
+            if LOADS.index(load) >= LOADS.index(least):
+                stack.enter_context(process(command))
+        done = subprocess.run(
+            module('bridge_load', 'watch', '--process', bridge.pid),
+            env=environment(), stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
 
 
 def measure(name: str, arms: int, seconds: float) -> dict[str, float]:

@@ -4,14 +4,19 @@ The other side of a bridge that is measured: somebody who commands, somebody who
     python -m benchmarks.bridge_load command --arms 2
     python -m benchmarks.bridge_load listen --arms 2 --process PID
     python -m benchmarks.bridge_load drain --arms 2
+    python -m benchmarks.bridge_load hear --arms 2
+    python -m benchmarks.bridge_load watch --process PID
 
-Both are the same for every bridge, and as cheap as Python lets them be. The listener waits for a
-report of the bridge on /diagnostics, lets another come, and prints what lay between the two.
+All are the same for every bridge and, but for `hear`, which has an executor make messages of what
+comes, as cheap as Python lets them be. The listener waits for a report of the bridge on
+/diagnostics, lets another come, and prints what lay between the two; so does `watch`, which
+listens to nothing else and looks at the physics thread.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 import json
 import os
 from pathlib import Path
@@ -55,6 +60,25 @@ def processor_time(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
+def physics_time(process: int) -> float:
+    """Return the seconds that the physics thread of a process was on a processor; Linux tells."""
+    for task in Path(f'/proc/{process}/task').iterdir():
+        if (task / 'comm').read_text().strip() == 'physics':
+            return 1e-9 * int((task / 'schedstat').read_text().split()[0])
+    raise RuntimeError(f'process {process} has no thread of the name physics')
+
+
+def hear(arms: int) -> None:
+    """Have an executor take all messages of the robots, as most nodes do, until killed."""
+    node = rclpy.create_node('hear')
+    for name in names_of(arms):
+        for topic, kind in TOPICS.items():
+            node.create_subscription(kind, f'/{name}/{topic}', lambda message: None, 1000)
+    parent = os.getppid()
+    while os.getppid() == parent:
+        rclpy.spin_once(node, timeout_sec=_PATIENCE_S)
+
+
 def command(arms: int) -> None:
     """Send every arm its efforts at 1 kHz until killed, or alone."""
     node = rclpy.create_node('command')
@@ -80,10 +104,11 @@ class Listener:
     """Takes every message of a bridge, serialized, now and then all that have come."""
 
     def __init__(self, node: Node, arms: int) -> None:
-        """Subscribe to all topics of so many arms, and /clock."""
+        """Subscribe to all topics of so many arms, and /clock; with none, to neither."""
         kinds = {
             f'/{name}/{topic}': kind for name in names_of(arms) for topic, kind in TOPICS.items()}
-        kinds['/clock'] = Clock
+        if arms:
+            kinds['/clock'] = Clock
         self._subscriptions = {
             topic: (kind, node.create_subscription(
                 kind, topic, lambda data: None, QoSProfile(depth=1000), raw=True))
@@ -105,8 +130,7 @@ class Listener:
         process: id of the bridge's.
         """
         self._await(lambda: all(self.counts.values()), 'a message on every topic')
-        settled = time.monotonic() + _SETTLE_S
-        self._await(lambda: time.monotonic() > settled, 'the end of the start')
+        self._settle()
         first, last = self._mark(process), self._mark(process)
         seconds = last['at'] - first['at']
         processor = last['processor'] - first['processor']
@@ -122,7 +146,25 @@ class Listener:
             **{f'lateness {name}': 1e-3 * last[f'tick lateness {name} [ms]']
                for name in ('p50', 'p99', 'max')}}
 
-    def _mark(self, process: int) -> dict:
+    def watch(self, process: int) -> dict[str, float]:
+        """Return what the physics thread of a process does between two reports."""
+        # whoever is beside it has been found by then
+        self._mark(process)
+        self._settle()
+        first, last = self._mark(process, physics_time), self._mark(process, physics_time)
+        ticks = last['ticks since start'] - first['ticks since start']
+        return {
+            'cpu per tick': (last['processor'] - first['processor']) / ticks,
+            'rate': ticks / (last['at'] - first['at']),
+            **{f'lateness {name}': 1e-3 * last[f'tick lateness {name} [ms]']
+               for name in ('p50', 'p99')},
+            'duration p50': 1e-3 * last['tick duration p50 [ms]']}
+
+    def _settle(self) -> None:
+        settled = time.monotonic() + _SETTLE_S
+        self._await(lambda: time.monotonic() > settled, 'the end of the start')
+
+    def _mark(self, process: int, measure: Callable[[int], float] = processor_time) -> dict:
         """Wait for the next report; give it with the processor time and what has come."""
         found: dict = {}
 
@@ -132,8 +174,8 @@ class Listener:
                     if status.name.endswith(': pacing'):
                         found.update(
                             {pair.key: float(pair.value) for pair in status.values
-                             if pair.key.startswith(('tick lateness', 'ticks'))},
-                            at=time.monotonic(), processor=processor_time(process),
+                             if pair.key.startswith(('tick lateness', 'tick dur', 'ticks'))},
+                            at=time.monotonic(), processor=measure(process),
                             counts=dict(self.counts))
             return bool(found)
 
@@ -164,17 +206,23 @@ class Listener:
 def main() -> None:
     """Command or listen."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
-    parser.add_argument('role', choices=('command', 'drain', 'listen'))
+    parser.add_argument('role', choices=('command', 'drain', 'hear', 'listen', 'watch'))
     parser.add_argument('--arms', type=int, default=1)
-    parser.add_argument('--process', type=int, help='id of the bridge, for `listen`')
+    parser.add_argument('--process', type=int, help='id of the bridge, for `listen` and `watch`')
     options = parser.parse_args()
     rclpy.init()
     try:
         if options.role == 'command':
             command(options.arms)
             return
-        listener = Listener(rclpy.create_node('listen'), options.arms)
-        if options.role == 'drain':
+        if options.role == 'hear':
+            hear(options.arms)
+            return
+        arms = 0 if options.role == 'watch' else options.arms
+        listener = Listener(rclpy.create_node(options.role), arms)
+        if options.role == 'watch':
+            print(json.dumps(listener.watch(options.process)))
+        elif options.role == 'drain':
             listener.drain()
         else:
             print(json.dumps(listener.measure(options.process)))

@@ -89,3 +89,10 @@ def name_set(what: str, value: object, place: str) -> frozenset[str]:
     if not is_several or not all(isinstance(name, str) and name for name in names):
         raise InvalidValueError(what, value, 'a set of names', place)
     return frozenset(names)
+
+
+def whole_number(what: str, value: object) -> int:
+    """Give an integer of at least 0; raises InvalidValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise InvalidValueError(what, value, 'an integer of at least 0')
+    return int(value)

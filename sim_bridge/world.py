@@ -44,18 +44,10 @@ from sim_bridge.link import Link
 from sim_bridge.population import Population
 from sim_bridge.queries import Distance, distance_between, geometries_of, overlapping
 from sim_bridge.records import digest_into, Energy, Momentum, Sleep, Snapshot, StepReport, Worst
-from sim_bridge.sensors.advance import (
-    GO_ON,
-    NO_DRAWS,
-    PIVOTS,
-    PROGRESS_SIZE,
-    SAMPLE,
-    TAKEN,
-    UNCONVERGED,
-    WORST_SIZE,
-)
+from sim_bridge.reports import report_of, take_worst
+from sim_bridge.sensors.advance import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
 from sim_bridge.stepper import Stepper
-from sim_bridge.values import finite_vector, truth
+from sim_bridge.values import finite_vector, truth, whole_number
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
@@ -106,9 +98,7 @@ class World(Population):
             raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
         if integrator not in _INTEGRATORS:
             raise InvalidValueError('integrator', integrator, ' or '.join(map(repr, _INTEGRATORS)))
-        if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-            raise InvalidValueError('seed', seed, 'an integer of at least 0')
-        self.seed = int(seed)
+        self.seed = whole_number('seed', seed)
         self.integrator = integrator
         self.step_count = 0
         self._pushed = self._is_observed = False
@@ -150,24 +140,13 @@ class World(Population):
     def report(self) -> StepReport:
         """How the last `step` call went."""
         self.settle_contact()
-        solution = self._handles.problem.solution
-        islands, sweeps, newtons = solution.effort.tolist()
-        residual, complementarity, penetration = solution.residual.tolist()
-        count = int(self._state.contact_size[0])
-        tolerance = self._options.contact_tolerance
-        if count == 0:
-            islands = sweeps = newtons = 0
-        progress = self._progress()
-        return StepReport(
-            progress[TAKEN], progress[PIVOTS],
-            progress[UNCONVERGED] == 0 and residual <= tolerance, count,
-            islands, sweeps, newtons, residual, complementarity, penetration, tolerance)
+        return report_of(
+            self._progress(), self._handles.problem.solution, int(self._state.contact_size[0]),
+            self._options.contact_tolerance)
 
     def take_worst(self) -> Worst:
         """Sum up the reports of all calls of `step` since this was called last."""
-        *counts, residual, complementarity, penetration = self._worst.tolist()
-        self._worst[:] = 0.0
-        return Worst(*map(int, counts), residual, complementarity, penetration)
+        return take_worst(self._worst)
 
     @property
     def time(self) -> float:
@@ -183,7 +162,7 @@ class World(Population):
         is kept, the message names the culprit.
         """
         if type(n) is not int or n < 0:
-            n = _whole(n)
+            n = whole_number('n', n)
         if not self._is_ready:
             self._get_ready()
         status, done, self._is_observed = self._stepper.advance(self.step_count, n)
@@ -479,10 +458,3 @@ class World(Population):
         """Let what `link.add_force` has added end."""
         self._state.wrench[:] = 0.0
         self._pushed = False
-
-
-def _whole(n: object) -> int:
-    """Give a number of steps as an int; raises InvalidValueError for what is none."""
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 0:
-        raise InvalidValueError('n', n, 'an integer of at least 0')
-    return int(n)

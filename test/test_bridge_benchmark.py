@@ -47,7 +47,7 @@ def test_minimal_bridge_measures_what_we_do():
 
 def test_bridge_benchmark_fills_its_tables():
     """Run both bridges for a moment: each simulates, takes processor time and is heard."""
-    report = bridge.run(rounds=1, seconds=0.5, arms=(1,))
+    report = bridge.run(rounds=1, seconds=0.5, arms=(1,), loads=(bridge.ALONE, bridge.ANSWERED))
     medians = report.data['rows']['1']['medians']
     assert set(medians) == {bridge.OURS, bridge.MINIMAL}
     for row in medians.values():
@@ -55,6 +55,9 @@ def test_bridge_benchmark_fills_its_tables():
         assert 0.0 < row['rate'] < 1100.0
         assert row['received'] > 0.5
         assert 0.0 <= row['lateness p50'] <= row['lateness p99'] <= row['lateness max']
+    thread = report.data['thread']['medians']
+    assert set(thread) == {bridge.ALONE, bridge.ANSWERED}
+    assert 0.0 < thread[bridge.ALONE]['cpu per tick'] < 1.0
     assert all(target['verdict'] in ('met', 'MISSED') for target in report.data['targets'])
     json.dumps(report.data, allow_nan=False)
 

@@ -62,6 +62,8 @@ class CommandTable:
         for row, axis in enumerate(axes.values()):
             self._limits[EFFORT, row] = min(axis.effort_limit, sys.float_info.max)
             self._limits[VELOCITY, row] = min(axis.velocity_limit, sys.float_info.max)
+        self.changes = 0
+        """How often what is taken has changed."""
         self.note_controls(axes)
         self._latest_names: list[str] = []
         self._latest_rows = np.zeros(0, dtype=int)
@@ -78,6 +80,7 @@ class CommandTable:
         row = self._rows[name]
         if control == self._controls[row]:
             return None
+        self.changes += 1
         self._controls[row] = control
         self._main[row] = _MAIN[control]
         self.takes[:, row] = False
@@ -93,6 +96,15 @@ class CommandTable:
             self._latest_rows, self._latest_limits = self.rows_of(names), {}
             self._latest_names = list(names)
         return self._latest_rows
+
+    def known_limits(
+        self, names: Sequence[str], quantities: Sequence[int]
+    ) -> tuple[np.ndarray, list[np.ndarray]] | None:
+        """Give rows and limits of names like the latest that all take quantities; else None."""
+        known = self._latest_limits
+        if names != self._latest_names or not all(each in known for each in quantities):
+            return None
+        return self._latest_rows, [known[each] for each in quantities]
 
     def rows_of(self, names: Sequence[str]) -> np.ndarray:
         """Give the rows of names. Raises UnknownNameError, InvalidValueError for repeated ones."""

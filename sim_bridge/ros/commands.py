@@ -21,10 +21,12 @@ from sim_bridge.ros.arrivals import Arrival, ControlChange, Following, Request
 from sim_bridge.ros.axes import named_axes, running_crawlers
 from sim_bridge.ros.command_statistics import CommandCounts, CommandTiming
 from sim_bridge.ros.command_table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
+from sim_bridge.ros.repeats import Repeats
 
 if TYPE_CHECKING:
     from sim_bridge.axis import Axis
     from sim_bridge.robot import Robot
+    from sim_bridge.ros.joint_state_reader import JointStateReader
 
 
 class SavedCommands(NamedTuple):
@@ -91,6 +93,7 @@ class RobotCommands:
         self._lock = threading.Lock()
         # nan where there is nothing new
         self._pending = np.full((len(QUANTITIES), len(self._table.names)), np.nan)
+        self._repeats = Repeats(self._table, self._pending)
         self._fresh: set[int] = set()
         self._changes: dict[str, tuple[str, float, float]] = {}
         self._arrived: list[Arrival] = []
@@ -155,6 +158,24 @@ class RobotCommands:
             self._accept(
                 [(q, rows, v) for q, v in enumerate((position, velocity, effort))],
                 stamp_ns, source)
+
+    def accept_repeat(self, data: bytes, source: Arrival | None = None) -> bool:
+        """
+        Take a serialized joint state if it is like the one that was learnt, and tell whether.
+
+        As `accept_named` otherwise; what is not within limits is not taken here.
+        """
+        with self._lock:
+            stamp_ns, quantities = self._repeats.take(data)
+            if stamp_ns >= 0:
+                self._fresh |= quantities
+                self._count(stamp_ns, source)
+        return stamp_ns >= 0
+
+    def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
+        """Learn a serialized joint state that was taken, for those that are like it."""
+        with self._lock:
+            self._repeats.learn(data, reader, names)
 
     def accept_ordered(self, efforts: Sequence[float], source: Arrival | None = None) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
@@ -248,7 +269,7 @@ class RobotCommands:
             and time_ns - self._applied_at_ns >= self._timeout_ns
         ):
             self._time_out()
-        if self._is_following and self._robot.hold:
+        if self.following is not None and self.following.is_active and self._robot.hold:
             self._robot.hold = False
 
     def hand_over(self) -> None:
@@ -399,11 +420,14 @@ class RobotCommands:
                 self._pending[VELOCITY, at] = 0.0
                 self._fresh.add(VELOCITY)
             is_clamped = is_clamped or is_beyond
+        self.counts.clamped += is_clamped
+        self._count(stamp_ns, source)
+
+    def _count(self, stamp_ns: int, source: Arrival | None) -> None:
         if self.on_apply is not None and source is not None:
             self._arrived.append(source)
         self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
-        self.counts.clamped += is_clamped
 
 
 def _command(axis: Axis, quantity: int, value: float) -> None:

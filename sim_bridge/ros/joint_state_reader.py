@@ -43,10 +43,13 @@ class JointStateReader:
 
     def __init__(self) -> None:
         """Begin without having seen a message."""
+        self.learnt = 0
+        """How often a message was taken apart: what follows is alike until then."""
         self._length = -1
         self._constant: list[tuple[slice, bytes]] = []
         self._latest: list[tuple[slice, bytes]] = []
-        self._blocks: list[tuple[int, int]] = []
+        self.blocks: list[tuple[int, int]] = []
+        """Place and length of the lists of positions, velocities and efforts."""
         self._frame_id = ''
         self._names: list[str] = []
 
@@ -60,9 +63,18 @@ class JointStateReader:
                 return JointValues(
                     _time_ns(stamp.sec, stamp.nanosec), message.header.frame_id,
                     list(message.name), *values)
-        values = [np.frombuffer(data, float, count, offset) for offset, count in self._blocks]
+        values = [np.frombuffer(data, float, count, offset) for offset, count in self.blocks]
         time_ns = _time_ns(*_STAMP.unpack_from(data, _ORIGIN))
         return JointValues(time_ns, self._frame_id, self._names, *values)
+
+    @property
+    def same(self) -> list[slice]:
+        """Where the bytes are that messages like the last one have in common, padding apart."""
+        return [at for at, _ in self._constant]
+
+    def has_learnt(self, data: bytes) -> bool:
+        """Tell whether `blocks` are those of a message that was read last."""
+        return len(data) == self._length
 
     def _is_alike(self, data: bytes) -> bool:
         """Tell whether all but stamp and numbers is as in the message that was taken apart."""
@@ -82,6 +94,7 @@ class JointStateReader:
     def _learn(self, data: bytes, message: JointState) -> bool:
         """Note where what is; tell whether it is where and as it was expected to be."""
         self._length = -1
+        self.learnt += 1
         if data[: len(_NATIVE_ENCODING)] != _NATIVE_ENCODING:
             return False
         constant, blocks = _locate(data)
@@ -93,7 +106,7 @@ class JointStateReader:
         starts = [*(offset for offset, _ in blocks), len(data)]
         between = [slice(0, _ORIGIN), *map(slice, ends, starts)]
         self._latest = [(at, data[at]) for at in between if at.start < at.stop]
-        self._blocks, self._names, self._length = blocks, list(message.name), len(data)
+        self.blocks, self._names, self._length = blocks, list(message.name), len(data)
         self._frame_id = message.header.frame_id
         return True
 

@@ -326,6 +326,8 @@ class RobotInterface:
             self._refuse(name, err)
 
     def _take_joint_state(self, data: bytes, source: Message) -> None:
+        if self.commands.accept_repeat(data, source):
+            return
         command = self._reader.read(data)
         if self._hardware is not None and self._hardware.is_from(command):
             self.commands.accept_fitting(
@@ -334,6 +336,7 @@ class RobotInterface:
         self.commands.accept_named(
             command.names, command.position, command.velocity, command.effort, command.time_ns,
             source)
+        self.commands.learn(data, self._reader, command.names)
 
     def _take_from_hardware(self, data: bytes, source: Message) -> None:
         command = self._hardware_reader.read(data)

@@ -138,10 +138,10 @@ def next_stop(device, now, end):
 @kernel
 def is_any_due(device, step):
     """Tell whether any device is to be sampled after a step."""
+    number = 0
     for k in range(device.shape[0]):
-        if step % device[k, PERIOD] == 0:
-            return True
-    return False
+        number += step % device[k, PERIOD] == 0
+    return number > 0
 
 
 @kernel
@@ -151,9 +151,9 @@ def can_sample(device, step, h):
         if step % device[k, PERIOD] == 0:
             elapsed = elapsed_since(ints_at(device[k, STEP_AT], 1)[0], step, h)
             for column in NOISE:
-                if device[k, column] != 0:
-                    if not has_draws(ints_at(device[k, column], RECORD_SIZE), elapsed):
-                        return False
+                record = device[k, column]
+                if record != 0 and not has_draws(ints_at(record, RECORD_SIZE), elapsed):
+                    return False
     return True
 
 

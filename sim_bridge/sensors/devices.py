@@ -267,7 +267,8 @@ class ImuSensor(Device):
         sample, step = self.memory
         gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
         self.gyro = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
-        self.accelerometer = AccelerationSensor(*arguments, Memory(sample[:, accelerometer:], step))
+        self.accelerometer = AccelerationSensor(
+            *arguments, Memory(sample[:, accelerometer:], step))
         self._values['orientation'] = sample[0, :gyro]
         self.noises = [(noise, gyro) for noise, _ in self.gyro.noises] + [
             (noise, accelerometer) for noise, _ in self.accelerometer.noises]

@@ -43,7 +43,8 @@ def add_noise(record_inout, truth, truth_at, measured_out, measured_at):
             bias = numbers[DECAY + axis] * bias + (
                 numbers[SHOCK + axis] * block[width * row + 3 + axis])
             numbers[BIAS + axis] = bias
-        value = truth[truth_at + axis] + (block[width * row + axis] + (numbers[MEAN + axis] + bias))
+        added = block[width * row + axis] + (numbers[MEAN + axis] + bias)
+        value = truth[truth_at + axis] + added
         step = numbers[PRECISION + axis]
         if step > 0.0 and math.isfinite(value):
             # halves away from zero, as std::round

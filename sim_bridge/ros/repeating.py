@@ -1,0 +1,49 @@
+"""The kernel that takes a command which differs from one before in stamp and numbers only."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.kernel import entry
+
+POSITION, VELOCITY, EFFORT = range(3)
+"""Rows of what is pending."""
+
+STAMP = 1
+"""The word of a message that is its stamp; the head ends before it."""
+
+# columns of lists: which quantity, its first word
+QUANTITY, FIRST = range(2)
+
+_SECOND = 1_000_000_000
+
+
+@entry
+def take_repeat(
+    word: IntVector, number: FloatVector, known: IntVector, mask: IntVector, given: IntMatrix,
+    row: IntVector, limit: FloatMatrix, pending_out: FloatMatrix
+):
+    """
+    Put the numbers of a message where they are pending; return its stamp [ns].
+
+    Returns -1, with nothing changed, for a message that is another, or has a number beyond its
+    limit. word, number: (n,) the message, both the same memory. known: (n,) the one that it is
+    like, mask: (n,) the bits that are as there. given: (k, 2) see the columns. row: (m,) of what
+    is pending, for each name. limit: (k, m). pending_out: (3, …).
+    """
+    for k in range(word.shape[0]):
+        if (word[k] ^ known[k]) & mask[k] != 0:
+            return -1
+    for k in range(given.shape[0]):
+        first = given[k, FIRST]
+        for at in range(row.shape[0]):
+            # nan is not within either
+            if not abs(number[first + at]) <= limit[k, at]:
+                return -1
+    for k in range(given.shape[0]):
+        first = given[k, FIRST]
+        for at in range(row.shape[0]):
+            pending_out[given[k, QUANTITY], row[at]] = number[first + at]
+            if given[k, QUANTITY] == POSITION:
+                # velocities, if there are any, come next
+                pending_out[VELOCITY, row[at]] = 0.0
+    return (word[STAMP] & 0xFFFFFFFF) * _SECOND + (word[STAMP] >> 32 & 0xFFFFFFFF)
