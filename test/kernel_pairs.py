@@ -85,19 +85,21 @@ def _read(kind: Kind, words: Any) -> Any:
     return first != 0 if kind is BOOL else first
 
 
-def compile_together(wanted: Sequence[tuple[Kernel, tuple[Kind, ...]]]) -> list[Machine]:
-    """Compile kernels, each for arguments of its kinds, into one object."""
+def compile_together(
+    wanted: Sequence[tuple[Kernel, tuple[Kind, ...]]], *, is_inlined: bool = True
+) -> list[Machine]:
+    """
+    Compile kernels, each for arguments of its kinds, into one object.
+
+    is_inlined: as units are. Otherwise every kernel is compiled once, however many call it.
+    """
     module = Module()
     results = [module.export_entry(f'k{at}', *each) for at, each in enumerate(wanted)]
     pointers = ', '.join(f'ptr @k{at}' for at in range(len(wanted)))
     text = f'{module.text()}\n@unit = constant [{len(wanted)} x ptr] [{pointers}]\n'
-    return load_together(llvm.compile_text(text), wanted, results)
-
-
-def load_together(
-    code: bytes, wanted: Sequence[tuple[Kernel, tuple[Kind, ...]]], results: Sequence[Kind]
-) -> list[Machine]:
-    """Load an object whose symbol `unit` is an array of addresses."""
+    if not is_inlined:
+        text = text.replace(' alwaysinline ', ' noinline ')
+    code = llvm.compile_text(text)
     table = llvm.load(code, 'unit', f'test {next(_NUMBERS)}', llvm.c_functions(C_FUNCTIONS))
     addresses = (ctypes.c_int64 * len(wanted)).from_address(table)
     return [Machine(*each, result, address)

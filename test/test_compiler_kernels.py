@@ -35,7 +35,7 @@ def machines(recorder):
     wanted = list(dict.fromkeys(
         (kernel, record.kinds) for kernel, records in recorder.records.items()
         for record in records))
-    return dict(zip(wanted, compile_together(wanted), strict=True))
+    return dict(zip(wanted, compile_together(wanted, is_inlined=False), strict=True))
 
 
 def given_to(recorder: Recorder) -> Iterator[tuple[str, Kernel, Record]]:
