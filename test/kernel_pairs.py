@@ -13,7 +13,6 @@ import numpy as np
 from programs import function_of
 
 from sim_bridge.compiler import llvm
-from sim_bridge.compiler.builtin_functions import C_FUNCTIONS
 from sim_bridge.compiler.calls import Compiled
 from sim_bridge.compiler.kernel import Kernel, kernel, subroutine
 from sim_bridge.compiler.kinds import (
@@ -100,7 +99,7 @@ def compile_together(
     if not is_inlined:
         text = text.replace(' alwaysinline ', ' noinline ')
     code = llvm.compile_text(text)
-    table = llvm.load(code, 'unit', f'test {next(_NUMBERS)}', llvm.c_functions(C_FUNCTIONS))
+    table = llvm.load(code, 'unit', f'test {next(_NUMBERS)}')
     addresses = (ctypes.c_int64 * len(wanted)).from_address(table)
     return [Machine(*each, result, address)
             for each, result, address in zip(wanted, results, addresses, strict=True)]

@@ -30,7 +30,7 @@ sys.exit(main(sys.argv[1:]))
 
 # who may ask for the time of day, and why
 MAY_ASK = {
-    'sim_bridge/engine/jit.py': 'how long ago kernels were used that nobody needs any more',
+    'sim_bridge/compiler/objects.py': 'how long ago kernels were used that nobody needs any more',
     'launch/sim_bridge.launch.py': 'a folder named after the time',
 }
 OF_THE_DAY = {

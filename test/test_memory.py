@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sim_bridge.compiler.arrays import IntVector
+from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.errors import KernelError
-from sim_bridge.compiler.kernel import entry
 from sim_bridge.compiler.memory import address_of, floats_at, ints_at, run_call
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from sim_bridge.compiler.kernel import entry
+from sim_bridge.compiler.entry import entry
 
 POSITION, VELOCITY, EFFORT = range(3)
 """Rows of what is pending."""
