@@ -86,7 +86,7 @@ def test_a_process_of_its_own_compiles(empty_cache):
     assert done.stdout == 'False\n'
 
 
-def test_node_tells_what_it_compiles(graph, start_node, empty_cache):
+def test_node_tells_what_it_compiles(empty_cache, graph, start_node):
     """Count up to all units on /diagnostics before the first joint states come."""
     statuses = []
 
