@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+import re
 import sys
 from typing import Any, BinaryIO
 
@@ -17,6 +18,10 @@ from typing import Any, BinaryIO
 _LEVEL = 1
 _CODE_LEVEL = 2
 
+# earlier ones have an LLVM that reads another text
+_LEAST_VERSION = 0, 45
+_REMEDY = "pip install 'llvmlite>=0.45'"
+
 # functions of the C library that kernels may call, and what LLVM makes of them
 MATHEMATICS = ('sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'exp', 'log', 'pow', 'fma',
                'sincos', 'memcpy', 'memmove', 'memset')
@@ -24,8 +29,16 @@ MATHEMATICS = ('sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'atan2', 'exp', 'log
 
 @cache
 def _binding() -> Any:
-    import llvmlite.binding as binding
-
+    try:
+        import llvmlite
+        import llvmlite.binding as binding
+    except ImportError as error:
+        raise ImportError(f'kernels are compiled by llvmlite, which cannot be imported ({error}): '
+                          f'{_REMEDY}') from error
+    version = tuple(int(digits) for digits in re.findall(r'\d+', llvmlite.__version__)[:2])
+    if version < _LEAST_VERSION:
+        raise ImportError(f'llvmlite {llvmlite.__version__} in {llvmlite.__path__[0]} is too old '
+                          f'for the kernels: {_REMEDY}')
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
