@@ -27,13 +27,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.compiler.arrays import FloatVector, IntVector
-from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.errors import InvalidValueError
 from sim_bridge.sensors.draws import (
-    add_noise,
+    apply_noise,
     BIAS,
     DECAY,
     ELAPSED,
@@ -198,12 +196,6 @@ class Noise:
             self._numbers[DECAY + axis] = math.exp(-dt / tau)
             self._numbers[SHOCK + axis] = math.sqrt(
                 -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau))
-
-
-@entry
-def apply_noise(record_inout: IntVector, truth: FloatVector, measured_out: FloatVector):
-    """Add noise to three numbers; see `draws.add_noise`."""
-    add_noise(record_inout, truth, 0, measured_out, 0)
 
 
 def _sample_stddev(model: NoiseDescription, sample_rate: float) -> float:
