@@ -95,6 +95,8 @@ setup(
         'test': [
             'colcon-common-extensions>=0.3',
             'colcon-ros>=0.5',
+            # makes up programs for the kernel compiler
+            'hypothesis>=6.100',
             # 9 and later fail under a sourced Jazzy, whose launch_testing plugin they refuse
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',

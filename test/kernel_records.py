@@ -12,13 +12,13 @@ from typing import Any
 from kernel_pairs import differing
 import numpy as np
 
-import sim_bridge.engine
-import sim_bridge.sensors
 from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.kernel import Entry, Kernel
 from sim_bridge.compiler.kinds import INT, Kind, kind_of_argument
 from sim_bridge.compiler.reference import Reference
+import sim_bridge.engine
 from sim_bridge.engine.handle import Handle
+import sim_bridge.sensors
 
 # the first calls of each kernel that are recorded, then ever rarer ones
 _RECORDED = {1, 2, 5, 15, 50, 150, 500, 1500}

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from kernel_pairs import compile_together, differing, Machine
+from kernel_pairs import compile_together, Machine
 from kernel_records import all_kernels, Copier, differences, Record, Recorder
 from kernel_scenarios import SCENARIOS
 import numpy as np
 import pytest
 
 from sim_bridge.compiler.kernel import Kernel
-from sim_bridge.compiler.kinds import Kind
 from sim_bridge.compiler.reference import Reference
 
 # perturbed are calls that consist of fewer calls of kernels
