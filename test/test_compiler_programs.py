@@ -171,9 +171,9 @@ class Writer:
 
     def _write_augment(self, depth, indent):
         operator = self.one_of(['+', '-', '*', '/'])
+        integral = self.one_of(['+', '-', '*', '//', '%', '|', '>>'])
         lines = [f'{self.one_of(["x", "y", "z"])} {operator}= {self.float(2)}',
-                 f'{self.one_of(["n", "m"])} {self.one_of(["+", "-", "*", "//", "%", "|", ">>"])}= '
-                 f'{self.integer(1)}']
+                 f'{self.one_of(["n", "m"])} {integral}= {self.integer(1)}']
         if self.has_arrays:
             lines += [f'a[{self.integer(1)} % 5] {operator}= {self.float(2)}',
                       f'k[{self.integer(1)} % 5] += {self.integer(1)}']
@@ -187,8 +187,9 @@ class Writer:
 
     def _write_range(self, depth, indent):
         return [self.one_of([
-            f'a[{self.integer(1)}:{self.integer(1)}] = {self.float(1)}', f'b[1:] = {self.float(1)}',
-            'a[1:5] = a[0:4]', f'b[{self.integer(1)} % 3] = a[:4]', 'a[1:] = b[-1]',
+            f'a[{self.integer(1)}:{self.integer(1)}] = {self.float(1)}',
+            f'b[1:] = {self.float(1)}', 'a[1:5] = a[0:4]',
+            f'b[{self.integer(1)} % 3] = a[:4]', 'a[1:] = b[-1]',
             f'k[:] = {self.integer(1)}', 'b[0:2, :] = b[1:]'])]
 
     def _write_if(self, depth, indent):
