@@ -87,6 +87,8 @@ setup(
             'example-robot-data>=4.3',
             'matplotlib>=3.8',
             'mujoco>=3.2',
+            # the second oracle of the kernel compiler's tests
+            'numba>=0.58',
             'pin>=3.4',
             # there are wheels for these only; elsewhere a compiler builds it for half an hour
             'pybullet>=3.2.6 ; python_version < "3.12"',
