@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from kernel_joint_scenarios import ALL_SCENARIOS
 from kernel_pairs import compile_together, Machine
 from kernel_records import all_kernels, Copier, differences, Record, Recorder
-from kernel_scenarios import SCENARIOS
 import numpy as np
 import pytest
 
@@ -24,7 +24,7 @@ def recorder():
     """Give what all scenarios have recorded."""
     made = Recorder()
     with pytest.MonkeyPatch.context() as patch, made.attached(patch):
-        for scenario in SCENARIOS:
+        for scenario in ALL_SCENARIOS:
             scenario(made.watching)
     return made
 
