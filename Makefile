@@ -18,10 +18,10 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test bench lint clean pins python
+.PHONY: help run test test-long bench lint clean pins python
 
 help:  ## show this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-6s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest or the benchmark>",'
 	@echo '  PYTHON=<interpreter, $(firstword $(SUPPORTED)) to $(lastword $(SUPPORTED))>, VENV=<folder>'
 
@@ -30,6 +30,9 @@ run: $(VENV)/.run  ## simulate ROBOT (default: arm), held by a controller in a s
 
 test: $(VENV)/.test  ## run all tests, on all processors
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+test-long: $(VENV)/.test  ## run the tests that take minutes
+	@$(BIN)/python -m pytest -m long $(ARGS)
 
 bench: $(VENV)/.bench  ## time a step beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)

@@ -96,7 +96,7 @@ setup(
             'example-robot-data>=4.3',
             'matplotlib>=3.8',
             'mujoco>=3.2',
-            # calls ODE as fast as our kernels run
+            # calls ODE as fast as our kernels run; second oracle of the compiler's tests
             'numba>=0.62',
             'pin>=3.4',
             # there are wheels for these only; elsewhere a compiler builds it for half an hour
@@ -106,6 +106,8 @@ setup(
         'test': [
             'colcon-common-extensions>=0.3',
             'colcon-ros>=0.5',
+            # makes up programs for the kernel compiler
+            'hypothesis>=6.100',
             # 9 and later fail under a sourced Jazzy, whose launch_testing plugin they refuse
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',

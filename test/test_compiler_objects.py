@@ -14,9 +14,6 @@ from kernel_pairs import program
 import pytest
 
 from sim_bridge.compiler import build, llvm, objects
-from sim_bridge.compiler.entry import Entry
-from sim_bridge.compiler.errors import KernelError
-from sim_bridge.compiler.kernel import ENTRIES
 from sim_bridge.compiler.kinds import FLOAT
 from sim_bridge.compiler.unit import Unit
 
@@ -165,12 +162,6 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp('finished')
     made = Checkout(folder / 'one', folder / 'cache')
     return made, made.run()
-
-
-@pytest.fixture
-def no_folder(monkeypatch):
-    """Keep nothing but in memory."""
-    monkeypatch.setattr(objects, 'folder', lambda: None)
 
 
 # --- sharing -------------------------------------------------------------------------------------
@@ -386,75 +377,3 @@ def test_killed_process_leaves_no_lock(checkout):
     assert list(checkout.cache.glob('*.lock'))
     found = checkout.run()
     assert (found['compiled'], found['result']) == (UNITS, RESULT)
-
-
-# --- building ------------------------------------------------------------------------------------
-
-
-def units_of(*sources: str) -> list[Unit]:
-    """Return units of programs that take a float."""
-    return [Unit(program(source), (FLOAT,)) for source in sources]
-
-
-def test_progress_is_reported_until_all_is_done(no_folder):
-    """Report each unit by name, how many there are, and at last that nothing is left."""
-    units = units_of('def one(x):\n    return x', 'def two(x):\n    return -x')
-    seen = []
-    with build.listening(seen.append):
-        build.build([*units, units[0]])
-    assert [(each.done, each.total) for each in seen] == [(0, 2), (1, 2), (2, 2), (2, 2)]
-    assert sorted(each.name for each in seen) == ['', '', 'one', 'two']
-    assert all(each.remaining >= 0.0 for each in seen)
-    assert seen[-1].remaining == 0.0
-
-
-def test_nothing_is_reported_where_nothing_is_compiled(no_folder):
-    """Say nothing of what is there."""
-    units = units_of('def there(x):\n    return x + 2.0')
-    build.build(units)
-    seen = []
-    with build.listening(seen.append):
-        build.build(units)
-    assert not seen
-    assert build.missing(units) == []
-
-
-def test_wrong_kernel_is_an_error_of_the_build(no_folder):
-    """Raise KernelError, and compile afterwards what is right."""
-    right, wrong = units_of('def right(x):\n    return x', 'def wrong(x):\n    return x ** 2')
-    with pytest.raises(KernelError, match='wrong'):
-        build.build([right, wrong])
-    build.build([right])
-    assert build.missing([right, wrong]) == [wrong]
-
-
-def test_text_that_llvm_refuses_is_an_error_of_the_build(no_folder, monkeypatch):
-    """Raise RuntimeError with what LLVM says, in this process and from a worker."""
-    units = units_of('def one(x):\n    return 2.0 * x', 'def two(x):\n    return 3.0 * x')
-    monkeypatch.setattr(Unit, 'emit', lambda self: ('define nonsense', '"int"'))
-    for wanted in (units[:1], units):
-        with pytest.raises(RuntimeError, match='expected'):
-            build.build(wanted)
-    assert build.missing(units) == units
-
-
-def test_worker_that_dies_is_an_error_of_the_build(no_folder, monkeypatch):
-    """Name the exit code of a process that was ended from outside."""
-    monkeypatch.setattr(build, '_WORKER', 'raise SystemExit(7)')
-    with pytest.raises(RuntimeError, match='exit code 7'):
-        build.build(units_of('def one(x):\n    return 4.0 * x', 'def two(x):\n    return x / 3.0'))
-
-
-def test_entries_are_compiled_when_they_are_first_called(no_folder, monkeypatch):
-    """Compile at the first call, and once."""
-    texts, compile_text = [], llvm.compile_text
-
-    def compile_and_count(text):
-        texts.append(text)
-        return compile_text(text)
-
-    monkeypatch.setattr(llvm, 'compile_text', compile_and_count)
-    made = Entry(program('def f(x):\n    return x + 0.25').function)
-    ENTRIES.remove(made)
-    assert not texts
-    assert (made(1.0), made(2.0), len(texts)) == (1.25, 2.25, 1)

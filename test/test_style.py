@@ -10,8 +10,6 @@ import sys
 
 import pytest
 
-LINE_LIMIT = 450
-
 # Which of our own layers each layer may import, beside itself; imports point one way.
 LAYERS = {
     'errors': set(),
@@ -150,15 +148,6 @@ def test_every_folder_with_code_is_a_package(repository):
     """Have an __init__.py in every folder of the package, or it would not be installed."""
     folders = {path.parent for path in package_modules(repository).values()}
     assert not [folder for folder in folders if not (folder / '__init__.py').is_file()]
-
-
-def test_files_fit_in_a_head(repository):
-    """Keep Python files short."""
-    lengths = {
-        str(path.relative_to(repository)): len(path.read_text().splitlines())
-        for path in python_files(repository)
-    }
-    assert not {name: length for name, length in lengths.items() if length > LINE_LIMIT}
 
 
 def test_tests_are_functions_that_say_what_they_demand(repository):
