@@ -9,7 +9,7 @@ from sim_bridge.compiler import build, llvm, objects
 from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.errors import KernelError
 from sim_bridge.compiler.kinds import FLOAT
-from sim_bridge.compiler.unit import Unit
+from sim_bridge.compiler.unit import Text, Unit
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_wrong_kernel_is_an_error_of_the_build(no_folder):
 def test_text_that_llvm_refuses_is_an_error_of_the_build(no_folder, monkeypatch):
     """Raise RuntimeError with what LLVM says, in this process and from a worker."""
     units = units_of('def one(x):\n    return 2.0 * x', 'def two(x):\n    return 3.0 * x')
-    monkeypatch.setattr(Unit, 'emit', lambda self: ('define nonsense', '"int"'))
+    monkeypatch.setattr(Unit, 'emit', lambda self: Text('define nonsense', '{}'))
     for wanted in (units[:1], units):
         with pytest.raises(RuntimeError, match='expected'):
             build.build(wanted)

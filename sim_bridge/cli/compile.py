@@ -24,10 +24,10 @@ def run(args: argparse.Namespace) -> int:
     from sim_bridge.compiler import objects
     from sim_bridge.compiler.build import build, missing
     from sim_bridge.handles import all_units
-    from sim_bridge.ros.filling import fill
+    from sim_bridge.ros.units import message_units
 
     start = time.perf_counter()
-    units = [*all_units(), fill.unit]
+    units = [*all_units(), *message_units()]
     wanted = missing(units)
     build(units)
     folder = objects.folder()

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 import sim_bridge as sb
 from sim_bridge.closing import close_loops
+from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.materials import DEFAULT
 from sim_bridge.description.rotation import quaternion_from_matrix
 from sim_bridge.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.initial_values import initial_values, start_limits
 from sim_bridge.ros.parameters import SELF_COLLISION, SimulatorParameters
+from sim_bridge.ros.units import units_of
 
 if TYPE_CHECKING:
     from sim_bridge.ros.robot_interface import RobotInterface
@@ -75,6 +77,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     if parameters.own_robot:
         robots.append(_load_robot(world, parameters))
     _check_namespaces(robots)
+    build(units_of(world))
     world.warm_up()
     return LoadedWorld(world, tuple(robots))
 

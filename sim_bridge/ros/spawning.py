@@ -16,6 +16,7 @@ from sim_bridge.errors import InvalidValueError
 from sim_bridge.ros import topics
 from sim_bridge.ros.initial_values import initial_values
 from sim_bridge.ros.parameters import SELF_COLLISION
+from sim_bridge.ros.units import units_of
 
 if TYPE_CHECKING:
     from sim_bridge.ros.parameters import SimulatorParameters
@@ -74,7 +75,7 @@ def prepare(
         is_endless = isinstance(shape, (Plane, HeightField))
         world.add_body(shape, f'{robot.name} and {number}',
                        motion='static' if is_endless else 'kinematic')
-    build_apart(world.units)
+    build_apart(units_of(world))
     world.warm_up()
     return robot
 
