@@ -126,7 +126,7 @@ def test_a_replay_spawns_what_was_spawned(tmp_path):
     # the node's own, on this thread alone
     entities = Entities(
         simulator, SimpleNamespace(add=lambda one: None, remove=lambda one: None), None,
-        SimpleNamespace(call=lambda function: function()), parameters)
+        SimpleNamespace(call=lambda function: function()), parameters, None)
     box = (Path(__file__).parents[1] / 'urdf' / 'floating_box.urdf').read_text()
 
     def spawn(*given, **more) -> None:

@@ -21,6 +21,7 @@ from standard_simulation import INSTALLED, LATCHED, result, stamps, VERSIONS
 from std_msgs.msg import Float64MultiArray, String
 
 from sim_bridge.errors import SimulationError, StateError
+from sim_bridge.ros import deferred_action
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.standard import stepping
 from sim_bridge.ros.standard.offer import handlers_of
@@ -336,7 +337,7 @@ def make_action(step: Callable[..., None], post: Callable[[Callable], None]) -> 
 
 def test_the_action_tells_of_every_step_and_can_be_cancelled(monkeypatch):
     """Give feedback after each step and the result at the end, early where it is cancelled."""
-    monkeypatch.setattr(stepping, 'DeferredActionServer', Server)
+    monkeypatch.setattr(deferred_action, 'DeferredActionServer', Server)
 
     def step(count, on_done, on_tick) -> None:
         if count == 13:
@@ -358,7 +359,7 @@ def test_the_action_tells_of_every_step_and_can_be_cancelled(monkeypatch):
 
 def test_goals_end_when_the_simulation_is_unloaded(monkeypatch):
     """Tell what became of steps that were taken, and why others are not."""
-    monkeypatch.setattr(stepping, 'DeferredActionServer', Server)
+    monkeypatch.setattr(deferred_action, 'DeferredActionServer', Server)
     posted: list[Callable[[], None]] = []
 
     def step(count, on_done, on_tick) -> None:
