@@ -10,6 +10,7 @@ is built so, or runs these.
 from __future__ import annotations
 
 from collections import defaultdict
+import contextlib
 import hashlib
 import os
 from pathlib import Path
@@ -32,8 +33,11 @@ def link_copies(folder: Path) -> None:
             kept = first.setdefault(hashlib.sha256(path.read_bytes()).digest(), path)
             if not kept.samefile(path):
                 link = path.with_name(f'{path.name}.link')
-                os.link(kept, link)
-                link.replace(path)
+                # file systems without links keep them all
+                with contextlib.suppress(OSError):
+                    link.unlink(missing_ok=True)
+                    os.link(kept, link)
+                    link.replace(path)
 
 
 def main(environment: Path) -> None:

@@ -292,13 +292,30 @@ def test_folder_that_is_lost_warns_and_goes_on(tmp_path, monkeypatch):
     assert objects.find('lost key') == made
 
 
-def test_folder_of_somebody_else_is_not_used(tmp_path, monkeypatch):
-    """Run no machine code that another user could have written."""
+def test_folder_that_everybody_can_write_is_not_used_unless_it_is_named(tmp_path, monkeypatch):
+    """Run no machine code that another user could have written, where nobody asked for it."""
+    monkeypatch.delenv(objects.VARIABLE, raising=False)
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
+    usual = objects.folder.__wrapped__()
+    assert usual == tmp_path / 'sim_bridge' / 'kernels'
+    usual.chmod(0o777)
+    assert usual not in objects._readable.__wrapped__()
+    assert objects.folder.__wrapped__() != usual
+    monkeypatch.setenv(objects.VARIABLE, str(usual))
+    assert objects.folder.__wrapped__() == usual
+
+
+def test_objects_are_found_where_nothing_can_be_written(tmp_path, monkeypatch):
+    """Read from a folder that was prepared, as in a container image."""
     monkeypatch.setenv(objects.VARIABLE, str(tmp_path))
-    assert objects.folder.__wrapped__() == tmp_path
-    monkeypatch.setattr(os, 'getuid', lambda: tmp_path.stat().st_uid + 1)
-    with pytest.warns(RuntimeWarning, match='no writable folder of yours'):
-        assert objects.folder.__wrapped__() is None
+    monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
+    monkeypatch.setattr(objects, '_memory', {})
+    made = objects.Object(b'code', '"int"')
+    objects.keep('a' * 32, made)
+    monkeypatch.setattr(objects, '_memory', {})
+    monkeypatch.setattr(objects, 'folder', lambda: None)
+    monkeypatch.setattr(objects, '_readable', objects._readable.__wrapped__)
+    assert objects.find('a' * 32) == made
 
 
 def test_folder_is_the_users_cache_unless_it_is_named(tmp_path, monkeypatch):
@@ -313,17 +330,22 @@ def test_folder_is_the_users_cache_unless_it_is_named(tmp_path, monkeypatch):
 def test_what_nobody_uses_is_deleted_after_a_month(tmp_path, monkeypatch):
     """Delete objects that are old, keep those that were used."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
+    monkeypatch.setattr(objects, '_readable', lambda: (tmp_path,))
     monkeypatch.setattr(objects, '_memory', {})
-    for name, days in [('old', 40), ('used', 20)]:
+    old, used = 'a' * 32, 'b' * 32
+    foreign = tmp_path / 'notes.txt'
+    foreign.write_text('of somebody who named this folder')
+    os.utime(foreign, (0, 0))
+    for name, days in [(old, 40), (used, 20)]:
         objects.keep(name, objects.Object(b'code', '"int"'))
         path = tmp_path / f'{name}.object'
         os.utime(path, (path.stat().st_mtime - days * 24 * 3600,) * 2)
     monkeypatch.setattr(objects, '_memory', {})
-    assert objects.find('used').code == b'code'
+    assert objects.find(used).code == b'code'
     objects._prune.__wrapped__()
-    assert [path.name for path in tmp_path.iterdir()] == ['used.object']
+    assert sorted(path.name for path in tmp_path.iterdir()) == [f'{used}.object', 'notes.txt']
     # it counts from the last use, which the file tells
-    assert (tmp_path / 'used.object').stat().st_mtime > path.stat().st_mtime - 24 * 3600
+    assert (tmp_path / f'{used}.object').stat().st_mtime > path.stat().st_mtime - 24 * 3600
 
 
 # --- several at once -----------------------------------------------------------------------------

@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
     from sim_bridge.compiler.unit import Text, Unit
 
-# Ends in silence on Ctrl-C, and does not look for modules where the user happens to be.
-_WORKER = ('import signal, sys, runpy; signal.signal(signal.SIGINT, signal.SIG_DFL); '
-           f'sys.path.pop(0); runpy.run_path({llvm.__file__!r}, run_name="__main__")')
+# Processes import from where this one does. They end in silence on Ctrl-C.
+_BEGIN = ('import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); '
+          'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); ')
+_WORKER = f'{_BEGIN}runpy.run_path({llvm.__file__!r}, run_name="__main__")'
+_APART = f'{_BEGIN}runpy.run_module("sim_bridge.compiler", run_name="__main__")'
 _PACKAGES = Path(__file__).parents[2]
 # seconds to compile a line of LLVM's text, until it is known better
 _SECONDS_PER_LINE = 1.2e-4
@@ -90,11 +92,21 @@ def build(units: Iterable[Unit]) -> None:
         ours = [unit for unit in wanted
                 if locks.enter_context(objects.alone(unit.key, wait=False))]
         # it may have been finished just now
-        _compile(missing(ours), len(wanted))
-    for unit in wanted:
-        if unit not in ours:
-            with objects.alone(unit.key, wait=True):
-                _compile(missing([unit]), 1)
+        _compile(missing(ours))
+    others = [unit for unit in wanted if unit not in ours]
+    if others:
+        _await(others)
+
+
+def _await(units: list[Unit]) -> None:
+    """Wait for what other processes compile; compile what they have not finished."""
+    track = _Track(len(units), time.perf_counter())
+    track.report('')
+    for unit in units:
+        with objects.alone(unit.key, wait=True):
+            _compile(missing([unit]))
+        track.finish('', '')
+    track.close()
 
 
 def build_apart(units: Iterable[Unit]) -> None:
@@ -108,20 +120,20 @@ def build_apart(units: Iterable[Unit]) -> None:
     if not wanted or not sys.executable or objects.folder() is None:
         return
     names = [f'{unit.kernel.__module__}:{unit.kernel.__qualname__}' for unit in wanted]
-    paths = [str(_PACKAGES), *filter(None, [os.environ.get('PYTHONPATH')])]
     track = _Track(len(wanted), time.perf_counter())
     track.report('')
     # imported here as below, since most processes find all compiled
     import subprocess
 
-    subprocess.run(
-        [sys.executable, '-m', 'sim_bridge.compiler', *names], check=False,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        env={**os.environ, 'PYTHONPATH': os.pathsep.join(paths)})
+    paths = [str(_PACKAGES), *sys.path]
+    with contextlib.suppress(OSError):
+        subprocess.run(
+            [sys.executable, '-c', _APART, repr(paths), *names], check=False,
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     track.close()
 
 
-def _compile(units: list[Unit], total: int) -> None:
+def _compile(units: list[Unit]) -> None:
     if not units:
         return
     track = _Track(len(units), time.perf_counter())
@@ -183,7 +195,8 @@ class _Worker:
         import subprocess
 
         self._process = subprocess.Popen(
-            [sys.executable, '-c', _WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            [sys.executable, '-c', _WORKER, repr(sys.path)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def compile(self, text: str) -> bytes:
         """Return the object file; raises RuntimeError where it fails."""

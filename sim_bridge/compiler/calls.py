@@ -88,6 +88,8 @@ class Compiled:
         words: list[int] = []
         for name, kind, argument in zip(names, self.kinds, arguments, strict=False):
             try:
+                if name.endswith(_WRITTEN) and isinstance(argument, np.ndarray):
+                    _check_writable(argument)
                 words += _words(kind, argument, alive)
             except TypeError as error:
                 raise TypeError(
@@ -178,9 +180,18 @@ def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
         raise TypeError(str(found))
     if kind is FLOAT:
         return [_BITS.unpack(_DOUBLE.pack(argument))[0]]
+    if not -2**63 <= argument < 2**63:
+        raise TypeError(f'{argument}, which takes more than 64 bits')
     return [int(argument)]
 
 
+def _check_writable(array: np.ndarray) -> None:
+    if not array.flags.writeable:
+        raise TypeError('an array that must not be written')
+
+
+# how parameters that are written end
+_WRITTEN = ('_out', '_inout')
 _BITS, _DOUBLE = Struct('=q'), Struct('=d')
 
 

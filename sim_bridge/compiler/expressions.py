@@ -82,6 +82,9 @@ def look_up(f: Function, node: ast.expr) -> Any:
     """
     if isinstance(node, ast.Name):
         names = f.scope.kernel.function.__globals__
+        if node.id in f.scope.kernel.function.__code__.co_freevars:
+            f.fail(node, f'{node.id!r} belongs to a function around the kernel: make it a '
+                   'parameter, or a constant of the module')
         if node.id in names:
             return names[node.id]
         if hasattr(builtins, node.id):

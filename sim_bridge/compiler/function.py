@@ -63,6 +63,8 @@ class Function:
         self.scope = Scope(kernel, {})
         if not has_plain_parameters(tree):
             self.fail(tree, 'kernels have plain parameters, without defaults, * and **')
+        if '_' in given:
+            self.fail(tree, "a parameter is not called '_', which is for what nobody reads")
         if len(given) != len(arguments):
             self.fail(tree, f'takes {len(given)} arguments, not {len(arguments)}')
         leaves = (f'%a{number}' for number in range(sum(len(k.leaves) for k in arguments)))

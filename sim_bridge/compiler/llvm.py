@@ -11,10 +11,11 @@ import ctypes
 from functools import cache
 import re
 import sys
+import threading
 from typing import Any, BinaryIO
 
 # Passes up to inlining, mem2reg, loop-invariant motion and unrolling. More of them compile twice
-# as long and give slower steps: docs/kernels.md has the figures. No vectorizers.
+# as long and give slower steps: docs/decisions/0015 has the figures. No vectorizers.
 _LEVEL = 1
 _CODE_LEVEL = 2
 
@@ -95,27 +96,31 @@ def _linker() -> Any:
     return binding.create_lljit_compiler(_machine(_processor()), use_jit_link=True)
 
 
-_loaded: list[Any] = []
+# what is linked, by name; it would be unloaded with the last reference to it
+_loaded: dict[str, tuple[Any, ...]] = {}
+_loading = threading.Lock()
 
 
 def load(
     code: bytes, symbol: str, name: str, functions: tuple[str, ...] = MATHEMATICS,
-    callbacks: dict[str, int] | None = None,
+    callbacks: dict[str, Any] | None = None,
 ) -> int:
     """
     Link an object file into this process; return the address of a symbol of it.
 
-    name: unlike that of any other. functions: of the C library that it may call. callbacks:
-    addresses of others.
+    name: of the content; one that is linked already is not linked again. functions: of the C
+    library that it may call. callbacks: other functions, as ctypes has them.
     """
-    binding = _binding()
-    builder = binding.JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
-    for function, address in {**_addresses_of(functions), **(callbacks or {})}.items():
-        builder.import_symbol(function, address)
-    library = builder.link(_linker(), name)
-    # it would be unloaded with the last reference to it
-    _loaded.append(library)
-    return library[symbol]
+    callbacks = callbacks or {}
+    with _loading:
+        if name not in _loaded:
+            builder = _binding().JITLibraryBuilder().add_object_img(code).export_symbol(symbol)
+            for function, address in _addresses_of(functions).items():
+                builder.import_symbol(function, address)
+            for function, callback in callbacks.items():
+                builder.import_symbol(function, ctypes.cast(callback, ctypes.c_void_p).value)
+            _loaded[name] = builder.link(_linker(), name), callbacks
+        return _loaded[name][0][symbol]
 
 
 @cache

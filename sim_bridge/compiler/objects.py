@@ -15,6 +15,8 @@ from functools import cache
 import hashlib
 import os
 from pathlib import Path
+import re
+import stat
 import time
 from typing import NamedTuple
 import warnings
@@ -22,6 +24,7 @@ import warnings
 _MAGIC = b'sim_bridge kernel 1\n'
 _KEEP_UNUSED_S = 30 * 24 * 3600.0
 _TOUCH_S = 24 * 3600.0
+_OURS = re.compile(r'[0-9a-f]{32}\.(object|lock|.*\.new)')
 
 VARIABLE = 'SIM_BRIDGE_CACHE_DIR'
 
@@ -40,7 +43,7 @@ _memory: dict[str, Object] = {}
 @cache
 def folder() -> Path | None:
     """
-    Return the folder of compiled units, None where there is none to be had.
+    Return the folder to keep compiled units in, None where none can be written.
 
     That is SIM_BRIDGE_CACHE_DIR, else the user's cache, else, where that cannot be written, a
     private temporary folder.
@@ -48,18 +51,34 @@ def folder() -> Path | None:
     tried = []
     for path in _candidates():
         tried.append(path)
-        try:
+        with contextlib.suppress(OSError):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
-            # machine code that somebody else can write is not run
-            if os.access(path, os.W_OK) and path.stat().st_uid == os.getuid():
-                return path
-        except OSError:
-            continue
+        if _is_trusted(path) and os.access(path, os.W_OK):
+            return path
     warnings.warn(
         f'compiled kernels cannot be kept: no writable folder of yours at '
         f'{" or ".join(map(str, tried))}; every process compiles them anew. Name one by '
         f'{VARIABLE}', RuntimeWarning, stacklevel=2)
     return None
+
+
+@cache
+def _readable() -> tuple[Path, ...]:
+    """Return the folders to look in: one that cannot be written may have been prepared."""
+    folder()  # which makes it where there is none yet
+    return tuple(path for path in _candidates() if _is_trusted(path))
+
+
+def _is_trusted(path: Path) -> bool:
+    """Tell whether what is in a folder may be run: the user named it, or nobody else made it."""
+    try:
+        status = path.stat()
+    except OSError:
+        return False
+    if not stat.S_ISDIR(status.st_mode):
+        return False
+    is_own = status.st_uid in (0, os.getuid()) and not status.st_mode & stat.S_IWOTH
+    return is_own or str(path) == os.environ.get(VARIABLE)
 
 
 def _candidates() -> Iterator[Path]:
@@ -72,25 +91,30 @@ def _candidates() -> Iterator[Path]:
     # imported here as below, since a process whose kernels are all there does without
     import tempfile
 
-    yield Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
+    try:
+        temporary = tempfile.gettempdir()
+    except OSError:  # there is none
+        return
+    yield Path(temporary) / f'sim_bridge-kernels-{os.getuid()}'
 
 
 def find(key: str) -> Object | None:
     """Return the object of a key, None if there is none, or a damaged one."""
     if key in _memory:
         return _memory[key]
-    path = _path(key)
-    if path is None:
-        return None
-    try:
-        found = _parse(path.read_bytes())
-        if found is not None and time.time() - path.stat().st_mtime > _TOUCH_S:
-            os.utime(path)
-    except OSError:
-        return None
-    if found is not None:
-        _memory[key] = found
-    return found
+    for where in _readable():
+        path = where / f'{key}.object'
+        try:
+            found = _parse(path.read_bytes())
+        except OSError:
+            continue
+        if found is not None:
+            with contextlib.suppress(OSError):
+                if time.time() - path.stat().st_mtime > _TOUCH_S:
+                    os.utime(path)
+            _memory[key] = found
+            return found
+    return None
 
 
 def keep(key: str, made: Object) -> None:
@@ -103,6 +127,7 @@ def keep(key: str, made: Object) -> None:
     content = _MAGIC + hashlib.sha256(payload).hexdigest().encode() + b'\n' + payload
     import tempfile
 
+    temporary = ''
     try:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f'{key}.', suffix='.new')
         with os.fdopen(handle, 'wb') as file:
@@ -110,6 +135,8 @@ def keep(key: str, made: Object) -> None:
         os.replace(temporary, path)
         _prune()
     except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         warnings.warn(f'a compiled kernel cannot be kept in {path.parent}: {error}; the next '
                       'process compiles it anew', RuntimeWarning, stacklevel=2)
 
@@ -161,9 +188,10 @@ def _parse(content: bytes) -> Object | None:
 
 @cache
 def _prune() -> None:
-    """Delete what nothing has used for a month; once in a process."""
+    """Delete those of our files that nothing has used for a month; once in a process."""
     where = folder()
     for path in where.iterdir() if where is not None else ():
         with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > _KEEP_UNUSED_S:
+            is_old = time.time() - path.stat().st_mtime > _KEEP_UNUSED_S
+            if is_old and _OURS.fullmatch(path.name):
                 path.unlink()

@@ -12,7 +12,7 @@ import json
 import os
 from pathlib import Path
 import sys
-from types import CodeType, ModuleType
+from types import BuiltinFunctionType, CodeType, ModuleType
 from typing import Any, NamedTuple
 
 from sim_bridge.compiler import llvm, objects
@@ -59,7 +59,7 @@ class Unit:
         """The digest of all that its object depends on: sources, constants, compiler, machine."""
         digest = hashlib.sha256()
         kinds = 'stage' if self.arguments is None else ', '.join(map(_layout, self.arguments))
-        head = [llvm.machine_name(), compiler_digest(), f'checks {_has_checks()}',
+        head = [llvm.machine_name(), _COMPILER, f'checks {_has_checks()}',
                 self.kernel.__qualname__, kinds]
         for text in [*head, *sorted(_content(self.kernel))]:
             digest.update(text.encode() + b'\0')
@@ -70,6 +70,9 @@ class Unit:
         # needed only where something is compiled
         from sim_bridge.compiler.module import Module
 
+        if _digest_compiler() != _COMPILER:
+            raise RuntimeError('the sources of the kernel compiler have changed since this '
+                               'process began; start it again')
         module = Module(is_checked=_has_checks())
         if self.arguments is None:
             module.export_stage(_SYMBOL, self.kernel)
@@ -84,9 +87,7 @@ class Unit:
         """Where its machine code is in this process; compiles and loads it."""
         callbacks = {}
         if self._facts['places']:
-            self._failed = _FAILED(self._fail)
-            address = ctypes.cast(self._failed, ctypes.c_void_p).value
-            callbacks['sim_bridge_check_failed'] = address
+            callbacks['sim_bridge_check_failed'] = _FAILED(self._fail)
         return llvm.load(self._object.code, _SYMBOL, self.key, callbacks=callbacks)
 
     @property
@@ -138,11 +139,13 @@ def _read(text: Any) -> Kind:
     return Tuple(tuple(map(_read, text))) if isinstance(text, list) else _NUMBERS[text]
 
 
-@cache
-def compiler_digest() -> str:
-    """Return the digest of the sources of the compiler."""
+def _digest_compiler() -> str:
     files = sorted(Path(__file__).parent.glob('*.py'))
     return hashlib.sha256(b'\0'.join(path.read_bytes() for path in files)).hexdigest()
+
+
+# as the sources are when they are imported
+_COMPILER = _digest_compiler()
 
 
 @cache
@@ -170,18 +173,33 @@ def _own_content(kernel: Kernel) -> tuple[set[str], set[Kernel]]:
     That is digests of files, values of constants, layouts of parts. Units have most of their
     kernels in common.
     """
-    found = {_file_digest(kernel.function.__code__.co_filename)}
+    file = _file_digest(kernel.function.__code__.co_filename)
+    found = {file}
     called: set[Kernel] = set()
     for name, value in _globals_of(kernel):
         if isinstance(value, Kernel):
             called.add(value)
-        elif isinstance(value, Intrinsic):
-            found.add(value.content)
-        elif isinstance(value, type) and issubclass(value, Enum):
-            found.add(f'{name}={[(one.name, one.value) for one in value]!r}')
-        elif isinstance(value, (bool, int, float, tuple)):
-            found.add(f'{name}={value!r}')
+        meaning = _meaning(value)
+        if meaning:
+            # what a name means may depend on more than the text of its file
+            found.add(f'{file} {kernel.__qualname__} {name} = {meaning}')
     return found, called
+
+
+def _meaning(value: Any) -> str:
+    """Describe what a global name stands for; '' for what kernels do not use."""
+    if isinstance(value, Kernel):
+        code = value.function.__code__
+        return f'{_file_digest(code.co_filename)} {value.__qualname__} {code.co_firstlineno}'
+    if isinstance(value, Intrinsic):
+        return value.content
+    if isinstance(value, type) and issubclass(value, Enum):
+        return repr([(one.name, one.value) for one in value])
+    if isinstance(value, (bool, int, float, tuple)):
+        return repr(value)
+    if isinstance(value, (BuiltinFunctionType, type)):
+        return f'{value.__module__}.{value.__qualname__}'
+    return ''
 
 
 def _globals_of(kernel: Kernel) -> Iterator[tuple[str, Any]]:

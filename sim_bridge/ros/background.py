@@ -6,6 +6,8 @@ from collections.abc import Callable
 import queue
 import threading
 
+from sim_bridge.ros import realtime
+
 
 class Background:
     """Calls functions one after another on a thread of its own, which begins with the first."""
@@ -28,5 +30,7 @@ class Background:
         self._tasks.put(None)
 
     def _run(self) -> None:
+        # who began this may have a priority that what takes long is not to have
+        realtime.schedule_thread(0)
         for task in iter(self._tasks.get, None):
             task()

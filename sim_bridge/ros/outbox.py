@@ -56,6 +56,8 @@ class Outbox:
 
     def publish(self, time_ns: int, step: int) -> None:
         """Publish what is due at this time [ns], after this physics step."""
+        if self._is_stale:
+            self.relocate()
         plan = self._plan
         words, end = plan.words, plan.end
         words[end + _TIME], words[end + _STEP] = time_ns, step
@@ -67,12 +69,13 @@ class Outbox:
             send()
 
     def refresh(self) -> None:
-        """Take account of who is wanted."""
+        """Take account of who is wanted, from the next message on; from any thread."""
         if self._wanted != [stream.is_wanted for stream, *_ in self._timed]:
-            self.relocate()
+            self._is_stale = True
 
     def relocate(self) -> None:
-        """Take account of where what is filled in comes from now, too."""
+        """Take account of where what is filled in comes from now, too; physics thread."""
+        self._is_stale = False
         self._wanted = [stream.is_wanted for stream, *_ in self._timed]
         rows, arrays, senders = [], [], []
         for number, (stream, *_) in enumerate(self._timed):
@@ -86,7 +89,6 @@ class Outbox:
         copies = np.array(rows, np.int64).reshape(-1, COPY_SIZE)
         run = fill.prepare(
             self._messages, copies, self._latest, 0, 0, self._time_step_ns, is_short=True)
-        # in one piece, since this may be called on another thread
         self._plan = _Plan(run, run.words, run.argument_words, arrays, senders, {})
 
     def restart(self, time_ns: int) -> None:
