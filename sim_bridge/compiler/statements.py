@@ -175,15 +175,20 @@ def _for_range(f: Function, node: ast.For, call: ast.Call) -> None:
                 body, end)
     f.begin(body)
     _set(f, node.target, present)
-    f.loops.append(Loop(following, end))
-    emit_body(f, node.body)
-    f.loops.pop()
-    f.branch(following)
-    f.begin(following)
+    _turn(f, node, Loop(following, end))
     after = f.instruct(f'add nsw i64 {f.load(counter).leaves[0]}, {stride}')
     f.store(counter, Value(INT, (after,)))
     f.branch(head)
     f.begin(end)
+
+
+def _turn(f: Function, node: ast.For, loop: Loop) -> None:
+    """Emit the body once, and begin what follows it."""
+    f.loops.append(loop)
+    emit_body(f, node.body)
+    f.loops.pop()
+    f.branch(loop.next)
+    f.begin(loop.next)
 
 
 def _for_items(f: Function, node: ast.For, items: ast.expr, *, is_numbered: bool) -> None:
@@ -200,11 +205,7 @@ def _for_items(f: Function, node: ast.For, items: ast.expr, *, is_numbered: bool
             _set(f, node.target, pair)
         else:
             _set(f, node.target, item)
-        f.loops.append(Loop(following, end))
-        emit_body(f, node.body)
-        f.loops.pop()
-        f.branch(following)
-        f.begin(following)
+        _turn(f, node, Loop(following, end))
     f.branch(end)
     f.begin(end)
 
