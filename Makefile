@@ -37,8 +37,10 @@ test-long: $(VENV)/.test  ## run the tests that take minutes
 bench: $(VENV)/.bench  ## time a step beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lint: $(VENV)/.lint  ## what ament_flake8 and ament_pep257 would say, and more
-	@$(BIN)/python -m ruff check $(ARGS)
+lint: $(VENV)/.lint  ## check style, the directions of imports, and types
+	@$(BIN)/python -m ruff check
+	@$(BIN)/lint-imports --no-logo
+	@$(BIN)/python -m mypy
 
 clean:  ## delete all that the above and colcon made
 	rm -rf .venv .venv-ros-* build dist install log *.egg-info .pytest_cache .ruff_cache
@@ -84,7 +86,7 @@ $(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt $(TESTED)
 	@$(PIP) --requirement requirements/test.txt $(TESTED:%=--requirement %)
 	@touch $@
 
-$(VENV)/.lint: $(VENV)/.created requirements/lint.txt
+$(VENV)/.lint: $(VENV)/.run requirements/lint.txt
 	@$(PIP) --requirement requirements/lint.txt
 	@touch $@
 

@@ -91,7 +91,7 @@ setup(
         'build': ['setuptools>=70.1,<80'],
         'ros': ros_wheels(ROS_WHEELS),
         'ros-test': ros_wheels(ROS_TEST_WHEELS),
-        'lint': ['ruff>=0.9'],
+        'lint': ['import-linter>=2.12', 'mypy>=1.18', 'ruff>=0.9', 'types-PyYAML>=6'],
         'bench': [
             'example-robot-data>=4.3',
             'matplotlib>=3.8',

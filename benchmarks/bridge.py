@@ -115,7 +115,7 @@ def measure_thread(load: str, seconds: float) -> dict[str, float]:
     """
     Run our node with a load, and look at its physics thread for some seconds.
 
-    Gives its processor time per tick [s], ticks per second, percentiles of lateness and of the
+    Returns its processor time per tick [s], ticks per second, percentiles of lateness and of the
     duration of a tick [s].
     """
     beside = [
@@ -139,7 +139,7 @@ def measure(name: str, arms: int, seconds: float) -> dict[str, float]:
     """
     Run a bridge with a commander and a listener for some seconds.
 
-    Gives its processor time per second and per tick [s], ticks per second, percentiles of the
+    Returns its processor time per second and per tick [s], ticks per second, percentiles of the
     lateness [s], and the share of messages that were received.
     """
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
@@ -153,7 +153,7 @@ def measure(name: str, arms: int, seconds: float) -> dict[str, float]:
 
 
 def _start_ours(arms: int, seconds: float, folder: Path) -> list[str]:
-    """Give the command that runs this package's node, nothing of which is set but what must be."""
+    """Return command that runs this package's node, nothing of which is set but what must be."""
     robots = {
         f'arm_{number + 1}': {
             'urdf': 'arm', 'position': [0.0, 2.0 * number, 0.0], 'collisions': 'none'}
@@ -174,7 +174,7 @@ def _start_minimal(arms: int, seconds: float, folder: Path) -> list[str]:
 
 
 def module(name: str, *arguments: object) -> list[str]:
-    """Give the command that runs a module of the benchmarks."""
+    """Return the command that runs a module of the benchmarks."""
     return [sys.executable, '-m', f'benchmarks.{name}', *map(str, arguments)]
 
 
@@ -194,6 +194,6 @@ def process(command: Sequence[str]) -> Iterator[subprocess.Popen]:
 
 
 def environment() -> dict[str, str]:
-    """Give the environment of all that is started: this checkout, and no other machine."""
+    """Return the environment of all that is started: this checkout, and no other machine."""
     path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get('PYTHONPATH')]))
     return {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', **os.environ, 'PYTHONPATH': path}

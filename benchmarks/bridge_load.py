@@ -33,8 +33,8 @@ from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 
-from sim_bridge.ros.messages import EffortCommandMessage, pack_stamp
-from sim_bridge.ros.realtime import settle_thread
+from sim_bridge.ros.process.realtime import settle_thread
+from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 
 JOINTS = [f'joint_{number}' for number in range(1, 8)]
 TOPICS = {'joint_states': JointState, 'wrist_ft/wrench': WrenchStamped, 'imu/imu': Imu,
@@ -50,7 +50,7 @@ _PATIENCE_S = 120.0
 
 
 def names_of(arms: int) -> list[str]:
-    """Give the namespaces of so many arms."""
+    """Return the namespaces of so many arms."""
     return [f'arm_{number + 1}' for number in range(arms)]
 
 

@@ -16,13 +16,13 @@ import numpy as np
 
 from benchmarks.report import Report, Target
 from sim_bridge.compiler.entry import entry
-from sim_bridge.engine.collision.boxes import copy_box, load_box, overlaps_row, record_pair
-from sim_bridge.engine.collision.broad import FEW, few_overlaps, many_overlaps
-from sim_bridge.engine.collision.broad_grid import grid_overlaps
-from sim_bridge.engine.collision.broad_tree import sort_digit, tree_overlaps
+from sim_bridge.engine.collision.broad.boxes import copy_box, load_box, overlaps_row, record_pair
+from sim_bridge.engine.collision.broad.grid import grid_overlaps
+from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
+from sim_bridge.engine.collision.broad.tree import sort_digit, tree_overlaps
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
-from sim_bridge.engine.collision.geometry import SPHERE
-from sim_bridge.engine.collision.scratch import make_collision_scratch
+from sim_bridge.engine.data.collision_scratch import make_collision_scratch
+from sim_bridge.engine.data.geometry import SPHERE
 
 COUNTS = (10, 20, 40, 80, 200, 1000, 5000)
 CHOSEN, PAIRS, GRID, TREE, SWEEP = 'chosen', 'all pairs', 'grid', 'tree', 'sweep'

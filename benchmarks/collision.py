@@ -17,7 +17,13 @@ import numpy as np
 from benchmarks.report import Report, Target
 from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
-from sim_bridge.engine.collision.geometry import (
+from sim_bridge.engine.collision.narrow.narrow import (
+    collide_closed,
+    collide_pair,
+    distance,
+    is_closed,
+)
+from sim_bridge.engine.data.geometry import (
     BOX,
     CAPSULE,
     CONE,
@@ -28,12 +34,11 @@ from sim_bridge.engine.collision.geometry import (
     PLANE,
     SPHERE,
 )
-from sim_bridge.engine.collision.narrow import collide_closed, collide_pair, distance, is_closed
-from sim_bridge.engine.handle import open_collision, open_geometry
-from sim_bridge.engine.join import join_models
-from sim_bridge.engine.state import make_state
-from sim_bridge.engine.vec3 import load3, load_m, store3
-from sim_bridge.handles import make_probe
+from sim_bridge.engine.data.state import make_state
+from sim_bridge.engine.data.world_table import open_collision, open_geometry
+from sim_bridge.engine.math.vec3 import load3, load_m, store3
+from sim_bridge.engine.pipeline.join import join_models
+from sim_bridge.simulation.handles import make_probe
 
 SHAPES = {
     PLANE: 'plane', SPHERE: 'sphere', CAPSULE: 'capsule', BOX: 'box', CYLINDER: 'cylinder',
@@ -117,7 +122,7 @@ class Findings:
     """(m, 8)"""
 
     def valid(self) -> np.ndarray:
-        """Tell which of the rows hold contact points, (m, 8)."""
+        """Return which of the rows hold contact points, (m, 8)."""
         return np.arange(POINTS) < self.count[:, None]
 
 
@@ -158,7 +163,7 @@ def random_rotations(random: np.random.Generator, m: int) -> np.ndarray:
 
 
 def turn(angle: float, axis: int) -> np.ndarray:
-    """Give the rotation about an axis, 0 to 2, by an angle [rad]."""
+    """Return the rotation about an axis, 0 to 2, by an angle [rad]."""
     matrix = np.eye(3)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     matrix[i, i] = matrix[j, j] = np.cos(angle)
@@ -168,7 +173,7 @@ def turn(angle: float, axis: int) -> np.ndarray:
 
 
 def box_corners(half: Sequence[float]) -> np.ndarray:
-    """Give the eight corners of a box."""
+    """Return the eight corners of a box."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     return signs * np.asarray(half)
 
@@ -275,7 +280,7 @@ def partings(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, n: np.ndarr
 def flaws(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, found: Findings,
           limit: np.ndarray, size: np.ndarray) -> np.ndarray:
     """
-    Tell which pairs have a result that two shapes of these sizes cannot have.
+    Return which pairs have a result that two shapes of these sizes cannot have.
 
     All numbers are finite, normals are unit vectors, gaps within the limit, features ascend. The
     distance is what the normal parts, and what lies between the nearest points.

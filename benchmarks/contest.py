@@ -27,7 +27,7 @@ def present(names: Iterable[str]) -> list[str]:
 
 
 def is_ours(name: str) -> bool:
-    """Tell whether an engine of the tables is this package."""
+    """Return whether an engine of the tables is this package."""
     return name.startswith(OURS)
 
 

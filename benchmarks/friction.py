@@ -102,7 +102,7 @@ def drift(peer: ContactPeer, scene: Scene, angle: float, duration: float) -> flo
 
 
 def _slips(peer, scene, angles):
-    """Tell which blocks gain speed at these tilts."""
+    """Return which blocks gain speed at these tilts."""
     along = directions(len(angles))
     peer.reset()
     _step(peer, scene, _SETTLE)

@@ -19,8 +19,8 @@ from sensor_msgs.msg import Imu, JointState
 from benchmarks.bridge import environment, module, process
 from benchmarks.bridge_load import JOINTS
 from benchmarks.report import Report, Target
-from sim_bridge.ros import topics
-from sim_bridge.ros.messages import (
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.messages import (
     ClockMessage,
     ImuMessage,
     JointStateMessage,

@@ -58,7 +58,7 @@ class Listener:
         self.count += 1
 
     def summary(self) -> dict:
-        """Give what was heard."""
+        """Return what was heard."""
         return {
             'messages': self.count, 'missing': self.missing, 'out of order': self.disorder,
             'stamps off the steps': self.odd, 'first [s]': self.first_ns * 1e-9,
@@ -66,7 +66,7 @@ class Listener:
 
 
 def memory_mb(pid: int) -> float:
-    """Give the resident memory of a process [MB]."""
+    """Return the resident memory of a process [MB]."""
     pages = int(Path(f'/proc/{pid}/statm').read_text().split()[1])
     return pages * os.sysconf('SC_PAGE_SIZE') * 1e-6
 

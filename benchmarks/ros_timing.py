@@ -48,7 +48,7 @@ class Record:
         self.stamps.append(serialized[4:12])
 
     def summary(self) -> dict:
-        """Give rates [Hz], missing messages, order, and percentiles of the gaps [ms]."""
+        """Return rates [Hz], missing messages, order, and percentiles of the gaps [ms]."""
         if len(self.stamps) < 3:
             return {'messages': len(self.stamps)}
         stamps = np.array([s * 1_000_000_000 + ns for s, ns in map(_unpack, self.stamps)])
@@ -148,7 +148,7 @@ def measure(seconds: float, respond: bool, args: list[str] | None) -> dict:
 
 
 def _executor():
-    """Give the cheapest executor there is, so that the probe disturbs little."""
+    """Return the cheapest executor there is, so that the probe disturbs little."""
     try:
         from rclpy.experimental.events_executor import EventsExecutor
     except ImportError:

@@ -17,9 +17,9 @@ from launch_ros.parameter_descriptions import ParameterValue
 
 from launch import LaunchContext, LaunchDescription
 from sim_bridge.description import find_robot, load_description, share_directory
-from sim_bridge.description.scene import read_scene
-from sim_bridge.errors import InvalidValueError
-from sim_bridge.ros.robot_parameters import (
+from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.robot_parameters import (
     controller_for,
     CONTROLLERS,
     DEFAULT_CONTROLLER,
@@ -91,12 +91,12 @@ ARGUMENTS = [
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Give what `ros2 launch` runs."""
+    """Return what `ros2 launch` runs."""
     return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=launch_nodes)])
 
 
 def launch_nodes(context: LaunchContext) -> list[Node]:
-    """Give the nodes the arguments ask for."""
+    """Return the nodes the arguments ask for."""
     chosen = {
         argument.name: LaunchConfiguration(argument.name).perform(context)
         for argument in ARGUMENTS
@@ -153,7 +153,7 @@ def launch_nodes(context: LaunchContext) -> list[Node]:
 
 
 def _number(name: str, text: str) -> float:
-    """Give the number that an argument is. Raises InvalidValueError."""
+    """Return the number that an argument is. Raises InvalidValueError."""
     try:
         return float(text)
     except ValueError:
@@ -161,7 +161,7 @@ def _number(name: str, text: str) -> float:
 
 
 def _robots(chosen: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """Give namespace and file or name of every robot."""
+    """Yield namespace and file or name of every robot."""
     if chosen['world']:
         yield from ((robot.namespace, robot.urdf) for robot in read_scene(chosen['world']).robots)
     if chosen['robot'] or not chosen['world']:
@@ -170,7 +170,7 @@ def _robots(chosen: dict[str, str]) -> Iterator[tuple[str, str]]:
 
 def _files(chosen: dict[str, str], *robots: str) -> list[str]:
     """
-    Give the parameter files of a node for some robots; the later go before the earlier.
+    Return the parameter files of a node for some robots; the later go before the earlier.
 
     Raises InvalidValueError for a file that is not there.
     """
@@ -187,7 +187,7 @@ def _files(chosen: dict[str, str], *robots: str) -> list[str]:
 def _state_publisher(
     namespace: str, prefix: str, robot: str, sim_time: dict[str, bool]
 ) -> Node:
-    """Give a robot_state_publisher; prefix: of the robot's frames, '' for none."""
+    """Return a robot_state_publisher; prefix: of the robot's frames, '' for none."""
     description = load_description(find_robot(robot))
     return Node(
         package='robot_state_publisher',
@@ -206,7 +206,7 @@ def _state_publisher(
 
 def _python_node(name: str, module: list[str], namespace: str, parameters: list) -> Node:
     """
-    Give a node of this package, run as a module: that works however the package was installed.
+    Return a node of this package, run as a module: that works however the package was installed.
 
     The end of one ends all, so that nothing is left commanding nobody.
     """

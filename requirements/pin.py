@@ -72,7 +72,7 @@ class Resolution:
         return found
 
     def versions(self, extra: str) -> dict[str, str]:
-        """Give name and version of all that the package with `extra` needs."""
+        """Return name and version of all that the package with `extra` needs."""
         names = {name for name, _ in self.closure(PROJECT, extra, set())} - {PROJECT}
         return {name: self.packages[name]['version'] for name in names}
 

@@ -11,14 +11,14 @@ import importlib
 from typing import Any
 
 _MODULES = {
-    'crawler': ('Crawler',),
+    'robots.crawler': ('Crawler',),
     'description': ('DescriptionError', 'load_description'),
-    'contacts': ('Contact', 'Contacts'),
-    'description.materials': ('ContactMaterial', 'Material'),
+    'world.contacts': ('Contact', 'Contacts'),
+    'shapes.materials': ('ContactMaterial', 'Material'),
     'description.model': ('RobotDescription',),
-    'description.placed': ('Placed',),
-    'description.polyhedra': ('ConvexHull', 'HeightField', 'TriangleMesh'),
-    'description.shapes': (
+    'shapes.placed': ('Placed',),
+    'shapes.polyhedra': ('ConvexHull', 'HeightField', 'TriangleMesh'),
+    'shapes.shapes': (
         'Box',
         'Capsule',
         'Cone',
@@ -28,25 +28,25 @@ _MODULES = {
         'Shape',
         'Sphere',
     ),
-    'errors': (
+    'foundation.errors': (
         'InvalidValueError',
         'SimBridgeError',
         'SimulationError',
         'StateError',
         'UnknownNameError',
     ),
-    'geometry': ('Geometry',),
-    'joint': ('Axis', 'Joint'),
-    'link': ('Link',),
-    'queries': ('Distance', 'distance'),
-    'records': ('Sleep',),
-    'robot': ('Robot',),
+    'robots.geometry': ('Geometry',),
+    'robots.joints.tree': ('Axis', 'Joint'),
+    'robots.link': ('Link',),
+    'world.queries': ('Distance', 'distance'),
+    'simulation.records': ('Sleep',),
+    'robots.robot': ('Robot',),
     'sensors.devices': ('AccelerationSensor', 'ForceSensor', 'ImuSensor', 'RateGyroSensor'),
-    'trajectory': ('Trajectory',),
-    'trajectory_follower': ('Gains', 'TrajectoryFollower'),
-    'trajectory_run': ('Tolerances',),
-    'version': ('__version__',),
-    'world': ('World',),
+    'trajectory.trajectory': ('Trajectory',),
+    'trajectory.follower': ('Gains', 'TrajectoryFollower'),
+    'trajectory.tolerances': ('Tolerances',),
+    'foundation.version': ('__version__',),
+    'world.world': ('World',),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -56,7 +56,7 @@ __all__ = ['dynamics', *_MODULE_OF]  # noqa: PLE0604 — the names are texts
 def __getattr__(name: str) -> Any:
     """Import a public name at its first use."""
     if name == 'dynamics':
-        return importlib.import_module('sim_bridge.dynamics')
+        return importlib.import_module('sim_bridge.world.dynamics')
     if name not in _MODULE_OF:
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
     value = getattr(importlib.import_module(f'sim_bridge.{_MODULE_OF[name]}'), name)

@@ -35,7 +35,7 @@ DOMAINS = range(1, 102)
 
 @contextlib.contextmanager
 def reserved_domain():
-    """Give a ROS domain id that no other pytest process of this machine uses meanwhile."""
+    """Provide a ROS domain id that no other pytest process of this machine uses meanwhile."""
     for domain in DOMAINS:
         path = Path(tempfile.gettempdir()) / f'sim_bridge_test_domain_{domain}.lock'
         with contextlib.ExitStack() as stack:
@@ -77,7 +77,7 @@ def pytest_configure(config):
 
 
 def pytest_unconfigure(config):
-    """Give the domain back and delete the logs."""
+    """Return the domain back and delete the logs."""
     _process_resources.close()
 
 
@@ -117,14 +117,14 @@ def example_robots() -> dict[str, Path]:
 
 @pytest.fixture(scope='session')
 def repository() -> Path:
-    """Give the root of this checkout."""
+    """Return the root of this checkout."""
     return REPOSITORY
 
 
 @pytest.fixture
 def ros_environment(monkeypatch) -> dict[str, str]:
     """
-    Give this test a ROS domain of its own.
+    Provide this test a ROS domain of its own.
 
     The value is the environment for child processes; rclpy in the test's own process is in the
     same domain until the test ends, provided that the test calls `rclpy.init` itself.
@@ -137,7 +137,7 @@ def ros_environment(monkeypatch) -> dict[str, str]:
 @pytest.fixture
 def start_process(ros_environment):
     """
-    Give a function that starts a child process in a session and ROS domain of the test's own.
+    Provide a function that starts a child process in a session and ROS domain of the test's own.
 
     `start_process('-m', 'sim_bridge', 'version')` runs this interpreter with these arguments and
     returns the `Popen`; its standard output is a text pipe and its standard error goes there too.
@@ -174,7 +174,7 @@ def start_process(ros_environment):
 
 @pytest.fixture(scope='session')
 def ode():
-    """Give the Open Dynamics Engine's functions, and how its worlds are read, where it is."""
+    """Return the Open Dynamics Engine's functions, and how its worlds are read, where it is."""
     from benchmarks.peers import MissingPeerError
     try:
         from benchmarks.peers import libode

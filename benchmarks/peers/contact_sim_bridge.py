@@ -9,7 +9,7 @@ from benchmarks.scene import Machine, Scene
 from benchmarks.shapes import Box, Shape
 from benchmarks.urdf import write_urdf
 import sim_bridge as sb
-from sim_bridge.version import __version__
+from sim_bridge.foundation.version import __version__
 
 _ROBOTS = 'robots'
 

@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.mechanism import Mechanism, Motion, motion_of, quaternion_from, State
 from benchmarks.urdf import write_urdf
 import sim_bridge as sb
-from sim_bridge.version import __version__
+from sim_bridge.foundation.version import __version__
 
 
 class SimBridge:

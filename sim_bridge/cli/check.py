@@ -15,7 +15,7 @@ from sim_bridge.description import (
     link_poses,
     mobility,
 )
-from sim_bridge.errors import SimBridgeError
+from sim_bridge.foundation.errors import SimBridgeError
 
 if TYPE_CHECKING:
     import argparse
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _loops(description: RobotDescription) -> list[dict[str, object]]:
-    """Give every loop joint, with how far it is from closed where all joints are at 0 [m]."""
+    """Return every loop joint, with how far it is from closed where all joints are at 0 [m]."""
     poses = link_poses(description)
     return [
         {
@@ -129,7 +129,7 @@ def _as_json(ways: Mobility) -> dict[str, int]:
 
 
 def _loops_text(loops: list[dict[str, object]], ways: Mobility) -> str:
-    """Say what closes the loops, which of them are open at zero, and what can still move."""
+    """Return what closes the loops, which of them are open at zero, and what can still move."""
     count = f'{len(loops)} loop joint{"s" if len(loops) > 1 else ""}'
     open_ones = [
         f'{loop["name"]!r} by {loop["gap_at_zero"]:.3g} m' for loop in loops

@@ -23,8 +23,8 @@ def run(args: argparse.Namespace) -> int:
     """Compile; return the exit code: 1 where the result cannot be kept."""
     from sim_bridge.compiler import objects
     from sim_bridge.compiler.build import build, missing
-    from sim_bridge.handles import all_units
-    from sim_bridge.ros.units import message_units
+    from sim_bridge.ros.session.units import message_units
+    from sim_bridge.simulation.handles import all_units
 
     start = time.perf_counter()
     units = [*all_units(), *message_units()]

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 import sys
 
-from sim_bridge.errors import MissingRosError
+from sim_bridge.foundation.errors import MissingRosError
 
 
 def require_ros(what: str) -> None:

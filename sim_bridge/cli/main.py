@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from importlib import import_module
 import sys
 
-from sim_bridge.errors import SimBridgeError
+from sim_bridge.foundation.errors import SimBridgeError
 
 VERBS = ('run', 'node', 'record', 'replay', 'check', 'compile', 'version')
 

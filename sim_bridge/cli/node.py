@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
-from sim_bridge.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError
 
 _EPILOG = """\
 for example:
@@ -42,13 +42,13 @@ def run(args: argparse.Namespace) -> int:
     require_ros('sim_bridge node')
     set_prefix()
     set_threads()
-    from sim_bridge.ros import realtime
+    from sim_bridge.ros.process import realtime
 
     # before the imports below, which are most of a start
     realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 
-    from sim_bridge.ros.node import main, MANAGED
+    from sim_bridge.ros.node.node import main, MANAGED
 
     arguments = [sys.argv[0], *args.forwarded]
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'

@@ -11,8 +11,8 @@ import time
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.simulated import add_simulated
-from sim_bridge.errors import InvalidValueError, RecordingError, SimulationError
-from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
+from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
+from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
 
 FAILED = 1
 
@@ -91,9 +91,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _parameters(args: argparse.Namespace, console: Console) -> object:
     """Gather parameters as `sim_bridge run` does: beside the robot, file, then words."""
-    from sim_bridge.ros.parameter_files import parameter_in, parameters_in
-    from sim_bridge.ros.parameter_table import from_flat
-    from sim_bridge.ros.parameters import SimulatorParameters
+    from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
+    from sim_bridge.ros.params.parameter_table import from_flat
+    from sim_bridge.ros.params.parameters import SimulatorParameters
 
     node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
     robot = args.robot or ('' if args.world else DEFAULT_ROBOT)

@@ -42,8 +42,8 @@ def run(args: argparse.Namespace) -> int:
     """
     require_ros('sim_bridge replay')
     set_prefix()
+    from sim_bridge.foundation.version import __version__
     from sim_bridge.ros.bag.replay import replay
-    from sim_bridge.version import __version__
 
     console = Console(sys.stdout)
     begun = time.monotonic()

@@ -15,15 +15,15 @@ from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
 from sim_bridge.cli.simulated import add_simulated
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
-from sim_bridge.ros.discovery import discovery_defaults
-from sim_bridge.ros.lifeline import ENDS_WITH_STDIN
-from sim_bridge.ros.robot_parameters import (
+from sim_bridge.ros.params.robot_parameters import (
     controller_for,
     CONTROLLERS,
     DEFAULT_CONTROLLER,
     DEFAULT_ROBOT,
     parameter_file_beside,
 )
+from sim_bridge.ros.process.discovery import discovery_defaults
+from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> int:
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     """
-    Give the command of each process, by the name its output is marked with.
+    Return the command of each process, by the name its output is marked with.
 
     Raises DescriptionError for a scene file that is no good.
     """
@@ -141,10 +141,10 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
 
 
 def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
-    """Give namespace, controller and parameter file, as arguments, of every robot to control."""
+    """Yield namespace, controller and parameter file, as arguments, of every robot to control."""
     robots = []
     if args.world:
-        from sim_bridge.description.scene import read_scene
+        from sim_bridge.description.scene.scene import read_scene
 
         robots += [(robot.namespace, robot.urdf) for robot in read_scene(args.world).robots]
     if args.robot or not args.world:
@@ -156,7 +156,7 @@ def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]
 
 
 def _namespace(name: str) -> list[str]:
-    """Give the arguments that put a node into a namespace; none for ''."""
+    """Return the arguments that put a node into a namespace; none for ''."""
     return ['-r', f'__ns:=/{name.strip("/")}'] if name else []
 
 
@@ -245,7 +245,7 @@ def describe(progress: Progress) -> str:
 
 
 def _invitation(topic: str) -> str:
-    """Say how to look at the graph from another terminal."""
+    """Return how to look at the graph from another terminal."""
     hint = '' if shutil.which('ros2') else ', with ROS 2 sourced'
     domain = os.environ.get('ROS_DOMAIN_ID')
     settings = f'ROS_DOMAIN_ID={domain} ' if domain else ''

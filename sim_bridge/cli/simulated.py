@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from sim_bridge.ros.robot_parameters import DEFAULT_ROBOT
+from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
 
 
 def add_simulated(parser: argparse.ArgumentParser) -> None:

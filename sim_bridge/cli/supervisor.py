@@ -54,7 +54,7 @@ class Child:
             self._process.send_signal(number)
 
     def read_lines(self) -> Iterator[str]:
-        """Give the lines written since the last call; at the end the unfinished one, too."""
+        """Yield the lines written since the last call; at the end the unfinished one, too."""
         while not self.is_silent:
             try:
                 data = os.read(self.output, _READ_SIZE)
@@ -193,5 +193,5 @@ def describe_exit(code: int) -> str:
 
 
 def is_clean_exit(code: int) -> bool:
-    """Tell whether a process with this exit code ended as one that was told to does."""
+    """Return whether a process with this exit code ended as one that was told to does."""
     return code in (0, -signal.SIGINT, -signal.SIGTERM)

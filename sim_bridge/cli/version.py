@@ -8,7 +8,7 @@ import importlib.util
 from pathlib import Path
 import platform
 
-from sim_bridge.version import __version__
+from sim_bridge.foundation.version import __version__
 
 
 def add_parser(subparsers: argparse._SubParsersAction) -> None:

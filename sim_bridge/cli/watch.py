@@ -14,7 +14,7 @@ from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
-from sim_bridge.ros import realtime
+from sim_bridge.ros.process import realtime
 
 # Only the latest message of a topic is kept, and taken at leisure: watching 1000 messages a second
 # costs next to nothing, because DDS numbers and dates each of them.

@@ -103,7 +103,7 @@ def look_up(f: Function, node: ast.expr) -> Any:
 
 
 def _is_global(f: Function, node: ast.expr) -> bool:
-    """Tell whether a chain of attributes begins at a global name."""
+    """Return whether a chain of attributes begins at a global name."""
     while isinstance(node, ast.Attribute):
         node = node.value
     if not isinstance(node, ast.Name) or node.id in f.scope.names:

@@ -113,7 +113,7 @@ class Value(NamedTuple):
 
 
 def is_number(kind: Kind) -> bool:
-    """Tell whether a kind is float, int or bool."""
+    """Return whether a kind is float, int or bool."""
     return isinstance(kind, Number)
 
 
@@ -131,7 +131,7 @@ def tuple_of(items: list[Value]) -> Value:
 
 
 def is_part(kind: type) -> bool:
-    """Tell whether a class is a NamedTuple, as parts are."""
+    """Return whether a class is a NamedTuple, as parts are."""
     return issubclass(kind, tuple) and hasattr(kind, '_fields')
 
 

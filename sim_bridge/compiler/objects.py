@@ -70,7 +70,7 @@ def _readable() -> tuple[Path, ...]:
 
 
 def _is_trusted(path: Path) -> bool:
-    """Tell whether what is in a folder may be run: the user named it, or nobody else made it."""
+    """Return whether what is in a folder may be run: the user named it, or nobody else made it."""
     try:
         status = path.stat()
     except OSError:

@@ -107,7 +107,7 @@ class _Module:
 
 
 def is_part_of_expressions(kernel: Kernel) -> bool:
-    """Tell whether a kernel is part of the expression that calls it; see `kernel`."""
+    """Return whether a kernel is part of the expression that calls it; see `kernel`."""
     return kernel.is_inlined and expression_of(kernel.tree) is not None
 
 
@@ -177,7 +177,7 @@ class _Rewriter(ast.NodeTransformer):
         return _call('__literal', index) if self._is_literal(index) else index
 
     def _is_literal(self, index: ast.expr) -> bool:
-        """Tell whether an index is a number in the source, or a constant of the module."""
+        """Return whether an index is a number in the source, or a constant of the module."""
         if _is_call(index, '__negate'):
             index, = index.args
         if isinstance(index, ast.Name) and index.id not in self._locals:

@@ -47,7 +47,7 @@ def body_of(node: ast.FunctionDef) -> list[ast.stmt]:
 
 
 def has_plain_parameters(node: ast.FunctionDef) -> bool:
-    """Tell whether a function's parameters have names and nothing else."""
+    """Return whether a function's parameters have names and nothing else."""
     given = node.args
     return not (given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg
                 or given.defaults)

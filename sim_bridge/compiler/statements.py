@@ -136,7 +136,7 @@ def _while(f: Function, node: ast.While) -> None:
 
 
 def _breaks(loop: ast.While) -> bool:
-    """Tell whether a loop has a break of its own."""
+    """Return whether a loop has a break of its own."""
     inner = [each for each in ast.walk(loop)
              if isinstance(each, (ast.For, ast.While)) and each is not loop]
     foreign = {id(each) for one in inner for each in ast.walk(one)}

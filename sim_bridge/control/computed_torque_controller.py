@@ -10,9 +10,9 @@ import numpy as np
 
 import sim_bridge as sb
 from sim_bridge.control.controller import ControllerParameters, JointController, Motion
-from sim_bridge.errors import InvalidValueError
-from sim_bridge.ros import process
-from sim_bridge.ros.parameter_table import parameter
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.parameter_table import parameter
+from sim_bridge.ros.process import process
 
 # wanted velocity [rad/s or m/s] from which on friction is overcome in full
 _FRICTION_VELOCITY = 0.02
@@ -54,7 +54,7 @@ class ComputedTorqueController(JointController):
         self._spring_rest = np.array([joint.reference for joint in joints])
 
     def efforts(self, motion: Motion) -> np.ndarray:
-        """Give the effort of every controlled joint (n,) [N m or N]."""
+        """Return the effort of every controlled joint (n,) [N m or N]."""
         robot, indices = self.model.robot, self.model.indices
         w, z = self.parameters.natural_frequency, self.parameters.damping_ratio
         robot.q[indices], robot.dq[indices] = motion.q, motion.dq
@@ -69,7 +69,7 @@ class ComputedTorqueController(JointController):
 
     def _resistance(self, motion: Motion) -> np.ndarray:
         """
-        Give what it takes to overcome damping, springs and friction (n,) [N m or N].
+        Return what it takes to overcome damping, springs and friction (n,) [N m or N].
 
         Friction goes by the wanted velocity, since the measured one changes its sign with every
         disturbance.

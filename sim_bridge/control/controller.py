@@ -12,18 +12,19 @@ from std_msgs.msg import String
 
 import sim_bridge as sb
 from sim_bridge.control.reference import Reference
-from sim_bridge.errors import (
+from sim_bridge.foundation.errors import (
     InvalidValueError,
     MalformedMessageError,
     SimBridgeError,
     UnknownNameError,
 )
-from sim_bridge.ros import realtime, topics
-from sim_bridge.ros.joint_state_reader import JointStateReader, JointValues
-from sim_bridge.ros.messages import EffortCommandMessage, pack_stamp
-from sim_bridge.ros.parameter_table import declare, parameter
-from sim_bridge.ros.parameters import FIXED_BASE
-from sim_bridge.ros.throttle import once_in
+from sim_bridge.ros.params.parameter_table import declare, parameter
+from sim_bridge.ros.params.parameters import FIXED_BASE
+from sim_bridge.ros.process import realtime
+from sim_bridge.ros.process.throttle import once_in
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
+from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 
 # A joint that is farther than this [rad or m] from where its velocity took it has been put there:
 # by a reset.
@@ -144,11 +145,11 @@ class JointController:
         """Prepare for `self.model`, which is new. Raises a SimBridgeError if it is of no use."""
 
     def efforts(self, motion: Motion) -> np.ndarray:
-        """Give the effort of every controlled joint (n,) [N m or N]."""
+        """Return the effort of every controlled joint (n,) [N m or N]."""
         raise NotImplementedError
 
     def per_joint(self, name: str) -> np.ndarray:
-        """Give a list parameter, a value for every controlled joint. Raises InvalidValueError."""
+        """Return a list parameter, value for every controlled joint. Raises InvalidValueError."""
         values = getattr(self.parameters, name)
         n = len(self.model.joints)
         if len(values) not in (1, n):
@@ -221,7 +222,7 @@ class JointController:
         self._commands.publish(self._command.stamped(pack_stamp(time_ns)))
 
     def _measure(self, state: JointValues) -> tuple[int, np.ndarray, np.ndarray] | None:
-        """Give time [ns], positions and velocities of the controlled joints; None if some lack."""
+        """Return time [ns], positions and velocities of controlled joints; None if some lack."""
         if state.names != self._state_names:
             places = {name: index for index, name in enumerate(state.names)}
             missing = [name for name in self.model.joints if name not in places]
@@ -243,7 +244,7 @@ class JointController:
         return state.time_ns, q[self._state_indices], dq[self._state_indices]
 
     def _follows(self, time_ns: int, q: np.ndarray, dq: np.ndarray) -> bool:
-        """Tell whether a state is the continuation of the one before it."""
+        """Return whether a state is the continuation of the one before it."""
         then_ns, then_q, then_dq = self._latest
         gap = (time_ns - then_ns) * 1e-9
         moved = q - then_q - 0.5 * gap * (then_dq + dq)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from sim_bridge.control.computed_torque_controller import ComputedTorqueParameters
 from sim_bridge.control.pd_controller import PdParameters
 from sim_bridge.control.velocity_controller import VelocityParameters
-from sim_bridge.ros.parameter_table import to_yaml
-from sim_bridge.ros.parameters import SimulatorParameters
+from sim_bridge.ros.params.parameter_table import to_yaml
+from sim_bridge.ros.params.parameters import SimulatorParameters
 
 TABLES = {
     'sim_bridge': SimulatorParameters,
@@ -22,15 +22,15 @@ TABLES = {
 _HEAD = """\
 # Every parameter of the nodes of sim_bridge at its default, for whatever namespace they are in. SI
 # units throughout. Copy it, keep the lines you change, and pass it with --params-file, or
-# params:=<file> to the launch file. Made from the tables in sim_bridge/ros/parameters.py and
-# sim_bridge/control by
+# params:=<file> to the launch file. Made from the tables in sim_bridge/control and
+# sim_bridge/ros/params/parameters.py by
 #
 #     python -m sim_bridge.control.parameter_file > config/sim_bridge.yaml
 """
 
 
 def parameter_file() -> str:
-    """Give the text of config/sim_bridge.yaml."""
+    """Return the text of config/sim_bridge.yaml."""
     return f'{_HEAD}\n{to_yaml(TABLES)}'
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 import sim_bridge as sb
 from sim_bridge.control.controller import ControllerParameters, JointController, Motion
-from sim_bridge.ros import process
-from sim_bridge.ros.parameter_table import parameter
+from sim_bridge.ros.params.parameter_table import parameter
+from sim_bridge.ros.process import process
 
 # how far [rad or m] a joint may move before inertias are computed anew
 _SAME_POSE = 0.02
@@ -55,7 +55,7 @@ class PdController(JointController):
         self._inertia_pose: np.ndarray | None = None
 
     def efforts(self, motion: Motion) -> np.ndarray:
-        """Give the effort of every controlled joint (n,) [N m or N]."""
+        """Return the effort of every controlled joint (n,) [N m or N]."""
         stiffness, damping = self._stiffness, self._damping
         if stiffness is None or damping is None:
             pose = self._inertia_pose
@@ -72,7 +72,7 @@ class PdController(JointController):
 
     def _felt_inertia(self, q: np.ndarray) -> np.ndarray:
         """
-        Give an inertia for every joint (n,) at this pose to scale gains with [kg m^2 or kg].
+        Return an inertia for every joint (n,) at this pose to scale gains with [kg m^2 or kg].
 
         With gains D w^2 and 2 z w D the eigenvalues of the loop are those of D inv(M), times w^2
         and 2 z w. Here D is one over the row sums of |inv(M)|, so that none of them exceeds 1 and

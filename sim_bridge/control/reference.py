@@ -37,7 +37,7 @@ class Reference:
         self._ramp_time = ramp_time
 
     def at(self, time: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Give position, velocity and acceleration (n,) each at a time [s] since the start."""
+        """Return position, velocity and acceleration (n,) each at a time [s] since the start."""
         s, ds, dds = self._blend(time)
         phase = self._pulsation * time
         wave = self._amplitude * np.sin(phase)
@@ -50,7 +50,7 @@ class Reference:
         return q, dq, ddq
 
     def _blend(self, time: float) -> tuple[float, float, float]:
-        """Give the blend from 0 to 1 with its first two derivatives."""
+        """Return the blend from 0 to 1 with its first two derivatives."""
         if time >= self._ramp_time:
             return 1.0, 0.0, 0.0
         x, rate = time / self._ramp_time, 1.0 / self._ramp_time

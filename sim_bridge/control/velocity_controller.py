@@ -12,11 +12,12 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from sim_bridge.control.reference import Reference
-from sim_bridge.errors import InvalidValueError
-from sim_bridge.ros import process, realtime, topics
-from sim_bridge.ros.joint_state_reader import JointStateReader, JointValues
-from sim_bridge.ros.messages import pack_stamp, VelocityCommandMessage
-from sim_bridge.ros.parameter_table import declare, parameter
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.parameter_table import declare, parameter
+from sim_bridge.ros.process import process, realtime
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
+from sim_bridge.ros.wire.messages import pack_stamp, VelocityCommandMessage
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class VelocityController:
         """Nothing to end: a controller does nothing between two states."""
 
     def _per_joint(self, name: str) -> np.ndarray:
-        """Give a list parameter, a value for every joint. Raises InvalidValueError."""
+        """Return a list parameter, a value for every joint. Raises InvalidValueError."""
         values, joints = getattr(self._parameters, name), self._parameters.joints
         if len(values) not in (1, len(joints)):
             raise InvalidValueError(
@@ -107,7 +108,7 @@ class VelocityController:
 
 
     def _positions(self, state: JointValues) -> np.ndarray:
-        """Give the joints' positions (n,) [rad or m], NaN for those that the state lacks."""
+        """Return the joints' positions (n,) [rad or m], NaN for those that the state lacks."""
         if state.names != self._state_names:
             self._state_names = state.names
             places = {name: place for place, name in enumerate(state.names)}

@@ -1,4 +1,8 @@
-"""Robot descriptions: URDF and xacro files read, checked and given as plain data."""
+"""
+Robot descriptions: URDF, xacro, SDF and YAML read, checked and returned as plain data.
+
+Imports `shapes` and `foundation`; nothing here knows the engine's arrays.
+"""
 
 from sim_bridge.description.loops import gap, link_poses, Mobility, mobility
 from sim_bridge.description.report import DescriptionError, Finding, Report
@@ -9,9 +13,13 @@ from sim_bridge.description.resources import (
     shipped_robots,
 )
 from sim_bridge.description.sensors import add_sensors
-from sim_bridge.description.urdf import check_description, examine_description, load_description
-from sim_bridge.description.yaml_constraints import add_extra_joints
-from sim_bridge.description.yaml_sensors import sensors_from_mapping
+from sim_bridge.description.urdf.urdf import (
+    check_description,
+    examine_description,
+    load_description,
+)
+from sim_bridge.description.yaml.constraints import add_extra_joints
+from sim_bridge.description.yaml.sensors import sensors_from_mapping
 
 __all__ = [
     'DescriptionError',

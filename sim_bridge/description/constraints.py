@@ -22,9 +22,9 @@ from sim_bridge.description.model import (
     JointDynamics,
     JointLimits,
 )
-from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.tree import is_tree
+from sim_bridge.description.urdf.poses import NORM_TOLERANCE, read_only
+from sim_bridge.description.urdf.tree import is_tree
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
@@ -84,7 +84,7 @@ class Declared:
     spots: dict[str, Spot] = field(default_factory=dict)
 
     def spot(self, what: str) -> Spot:
-        """Give where something was said, the joint itself where it was not."""
+        """Return where something was said, the joint itself where it was not."""
         return self.spots.get(what, Spot(self.place))
 
 
@@ -95,7 +95,7 @@ def attach(
     known: Iterable[ConstraintDescription] = (),
 ) -> tuple[ConstraintDescription, ...]:
     """
-    Give the loop joints between links of a robot; those that cannot be are noted as errors.
+    Return the loop joints between links of a robot; those that cannot be are noted as errors.
 
     known: loop joints that the robot has already, whose names are taken.
     """
@@ -124,7 +124,7 @@ def attach(
 def read_type(
     word: str, known: Mapping[str, ConstraintType], spot: Spot, findings: Findings
 ) -> ConstraintType | None:
-    """Give the type a word means; None, with an error noted, if it means none."""
+    """Return the type a word means; None, with an error noted, if it means none."""
     kind = known.get(word)
     if kind is None:
         message = f'unknown; the types are {", ".join(known)}' if word else 'missing'
@@ -134,7 +134,7 @@ def read_type(
 
 def read_limits(values: Mapping[str, float], spot: Spot, findings: Findings) -> JointLimits:
     """
-    Give the limits of checked numbers, by the names of JointLimits' fields.
+    Return the limits of checked numbers, by the names of JointLimits' fields.
 
     What is not given is no limit; nor is an effort or velocity of 0, which is how files say that
     none is known.
@@ -156,7 +156,7 @@ def direction(
     vector: Iterable[float], spot: Spot, findings: Findings, warn: bool = True
 ) -> np.ndarray | None:
     """
-    Give the unit vector along a vector; None, with an error noted, if it has no direction.
+    Return the unit vector along a vector; None, with an error noted, if it has no direction.
 
     warn: whether another length than 1 is worth a warning.
     """

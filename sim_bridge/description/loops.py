@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.inertia import motion_subspace
-from sim_bridge.description.joints import ONE_AXIS
 from sim_bridge.description.model import ConstraintType, JointType, Pose
-from sim_bridge.description.rotation import matrix_from_quaternion
-from sim_bridge.description.tree import parents_first
+from sim_bridge.description.urdf.inertia import motion_subspace
+from sim_bridge.description.urdf.joints import ONE_AXIS
+from sim_bridge.description.urdf.tree import parents_first
+from sim_bridge.foundation.rotation import matrix_from_quaternion
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import (
@@ -61,7 +61,7 @@ def link_poses(
     description: RobotDescription, positions: Mapping[str, float] | None = None
 ) -> dict[str, Pose]:
     """
-    Give the pose of every link in the root link's frame.
+    Return the pose of every link in the root link's frame.
 
     positions: of one-axis joints [rad or m], by name; the others are at 0.
     """
@@ -79,7 +79,7 @@ def link_poses(
 
 
 def rigid_groups(description: RobotDescription) -> dict[str, str]:
-    """Give of every link, and of the world (''), which link leads what is fixed to it."""
+    """Return of every link, and of the world (''), which link leads what is fixed to it."""
     leader = {description.root: '' if description.root == _GROUND else description.root, '': ''}
     for joint in parents_first(description):
         is_fixed = joint.type is JointType.FIXED
@@ -89,7 +89,7 @@ def rigid_groups(description: RobotDescription) -> dict[str, str]:
 
 def gap(constraint: ConstraintDescription, poses: Mapping[str, Pose]) -> float:
     """
-    Give how far apart a loop joint's anchors are [m], in directions in which it holds them.
+    Return how far apart a loop joint's anchors are [m], in directions in which it holds them.
 
     poses: of the links. 0 for a joint to the world, and where the second anchor is to be wherever
     the first one is.
@@ -118,7 +118,7 @@ def mobility(description: RobotDescription) -> Mobility:
 
 
 def _moved(joint: JointDescription, position: float) -> Pose:
-    """Give the child's frame in the joint's."""
+    """Return the child's frame in the joint's."""
     if joint.type is JointType.PRISMATIC:
         return Pose(joint.axis * position)
     if joint.type in ONE_AXIS:
@@ -131,7 +131,7 @@ def _moved(joint: JointDescription, position: float) -> Pose:
 def _anchors(
     constraint: ConstraintDescription, poses: Mapping[str, Pose]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Give both anchors in the root's frame; the second is the first where it is not known."""
+    """Return both anchors in the root's frame; the second is the first where it is not known."""
     one = poses[constraint.link1]
     first = one.position + one.rotation @ constraint.position1
     if constraint.position2 is None or not constraint.link2:
@@ -144,7 +144,7 @@ def _held_directions(
     constraint: ConstraintDescription, poses: Mapping[str, Pose]
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Give the directions in which link2 cannot move against link1, in the root's axes.
+    Return the directions in which link2 cannot move against link1, in the root's axes.
 
     (n, 3) of the anchors' velocity and (m, 3) of the links' angular velocity.
     """
@@ -174,7 +174,7 @@ def _jacobians(
     description: RobotDescription, poses: Mapping[str, Pose]
 ) -> tuple[int, dict[str, np.ndarray]]:
     """
-    Give how many freedoms the tree has, and how each link moves with them.
+    Return how many freedoms the tree has, and how each link moves with them.
 
     (6, n) of every link, and of the world (''): the velocity of its point at the root's origin,
     then its angular velocity, in the root's axes. Followers of mimic joints move with those they
@@ -206,7 +206,7 @@ def _rows(
     poses: Mapping[str, Pose],
     jacobians: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Give (k, n) what a loop joint makes zero, as a function of the freedoms' velocities."""
+    """Return (k, n) what a loop joint makes zero, as a function of the freedoms' velocities."""
     first, second = (
         (jacobian[:3] - np.cross(anchor, jacobian[3:], axisb=0, axisc=0), jacobian[3:])
         for jacobian, anchor in zip(

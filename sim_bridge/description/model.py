@@ -197,7 +197,7 @@ class Mimic:
 
     def range_of_followed(self, lower: float, upper: float) -> tuple[float, float]:
         """
-        Give the positions of the followed joint at which the follower is within lower and upper.
+        Return the positions of the followed joint at which the follower is within lower and upper.
 
         From the least to the greatest; inf, -inf where there are none.
         """

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.clean import parse_numbers
-from sim_bridge.description.gazebo import element_text
 from sim_bridge.description.model import NoiseDescription, SensorKind
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.schema import Numbers
+from sim_bridge.description.sdf.gazebo import element_text
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.schema import Numbers
 
 if TYPE_CHECKING:
-    from sim_bridge.description.document import Element
+    from sim_bridge.description.urdf.document import Element
 
 AXES = ('x', 'y', 'z')
 KINDS = ('none', 'gaussian', 'gaussian_quantized')

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 import json
 
-from sim_bridge.errors import brief, close_match, SimBridgeError
+from sim_bridge.foundation.errors import brief, close_match, SimBridgeError
 
 ERROR = 'error'
 WARNING = 'warning'
@@ -36,7 +36,7 @@ class Place:
     line: int = 0
 
     def child(self, tag: str, line: int) -> Place:
-        """Give the place of an element inside this one."""
+        """Return the place of an element inside this one."""
         return replace(self, element=f'{self.element}/{tag}', line=line)
 
 
@@ -99,7 +99,7 @@ class Report:
 
     def to_text(self) -> str:
         """
-        Give the report for people: a line per defect, in the form editors jump to, then a count.
+        Return the report for people: a line per defect, in the form editors jump to, then a count.
 
         The same defect at many places is one line: the first place, and how many others.
         """
@@ -128,7 +128,7 @@ class Report:
 
     def to_json(self, **more: object) -> str:
         """
-        Give the report as JSON: source, ok, counts of errors and warnings, every finding.
+        Return the report as JSON: source, ok, counts of errors and warnings, every finding.
 
         more: what else to put in, by key.
         """
@@ -192,7 +192,7 @@ class Findings:
         self.found.setdefault(finding)
 
     def report(self, source: str) -> Report:
-        """Give what was collected so far, by line; what has no line comes last."""
+        """Return what was collected so far, by line; what has no line comes last."""
         ordered = sorted(self.found, key=lambda finding: finding.line or 10**9)
         return Report(source, tuple(ordered))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import sys
 from urllib.parse import unquote
 
-from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
 PACKAGE = 'sim_bridge'
 
@@ -28,7 +28,7 @@ _RESOURCE_VARIABLES = (
 
 def share_directory() -> Path:
     """
-    Give the folder that holds this package's launch, config and urdf folders.
+    Return the folder that holds this package's launch, config and urdf folders.
 
     The ament index knows it where the package was built with colcon; a source checkout has it
     beside the package; pip puts it under `<prefix>/share`. Raises UnknownNameError if it is in
@@ -50,7 +50,7 @@ def share_directory() -> Path:
 
 def find_robot(name_or_path: str | Path) -> Path:
     """
-    Give the file of a robot: a shipped one by its name, or any by its path.
+    Return the file of a robot: a shipped one by its name, or any by its path.
 
     Raises UnknownNameError, with the shipped names, for a name that is neither; InvalidValueError
     for a path of no file.
@@ -73,7 +73,7 @@ def find_robot(name_or_path: str | Path) -> Path:
 
 
 def shipped_robots() -> dict[str, Path]:
-    """Give the files of the robots that this package ships, by name."""
+    """Return the files of the robots that this package ships, by name."""
     folder = share_directory() / 'urdf'
     return {
         file.name.split('.')[0]: file
@@ -85,7 +85,7 @@ def resolve_uri(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> Path | None:
     """
-    Give the file meant by a `package://`, `model://` or `file://` URI or a path; None if missing.
+    Return file meant by a `package://`, `model://` or `file://` URI or a path; None if missing.
 
     base: the folder of the description, from which relative paths count; the working directory if
     None. package_paths: folders that hold packages, or are packages themselves; they come first.
@@ -98,7 +98,7 @@ def resolve_uri(
 def explain_unresolved(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> str:
-    """Say why `resolve_uri` gives None."""
+    """Return why `resolve_uri` gives None."""
     split = _split_package(uri)
     if split is None:
         scheme = uri.split('://')[0] if '://' in uri else ''
@@ -129,7 +129,7 @@ def searched_paths(
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """Tell whether there is such a file or folder; a path no file system takes is neither."""
+    """Return whether there is such a file or folder; a path no file system takes is neither."""
     try:
         return kind(path)
     except (OSError, ValueError):
@@ -137,7 +137,7 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
 
 
 def _leads_out(rest: str) -> bool:
-    """Tell whether a path in a package is none of its own files."""
+    """Return whether a path in a package is none of its own files."""
     return os.path.normpath(rest).split(os.sep)[0] == os.pardir
 
 
@@ -186,7 +186,7 @@ def _package_folders(
 
 
 def _inside(path: Path, package: str) -> Iterator[Path]:
-    """Give where a package may be under a search path, which may be the package itself."""
+    """Yield where a package may be under a search path, which may be the package itself."""
     yield path / package
     yield path / 'share' / package
     if path.name == package:
@@ -194,7 +194,7 @@ def _inside(path: Path, package: str) -> Iterator[Path]:
 
 
 def _ament_share(package: str) -> Iterator[Path]:
-    """Give where the share folder of an installed ROS 2 package may be."""
+    """Yield where the share folder of an installed ROS 2 package may be."""
     for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
         if prefix:
             yield Path(prefix) / 'share' / package

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 from sim_bridge.description.model import RobotDescription, SensorDescription, SensorKind
 from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
-from sim_bridge.description.ros2_control import read_ros2_control_sensors
-from sim_bridge.description.sdf_sensors import read_gazebo_sensors, read_robot_sensors
+from sim_bridge.description.sdf.sensors import read_gazebo_sensors, read_robot_sensors
+from sim_bridge.description.urdf.ros2_control import read_ros2_control_sensors
 
 if TYPE_CHECKING:
-    from sim_bridge.description.document import Element
+    from sim_bridge.description.urdf.document import Element
 
 
 def read_sensors(
     root: Element, description: RobotDescription, findings: Findings
 ) -> tuple[SensorDescription, ...]:
-    """Give the sensors a URDF declares, each on an existing link and with a name of its own."""
+    """Return the sensors a URDF declares, each on an existing link and with a name of its own."""
     kept: list[SensorDescription] = []
     for sensor in read_gazebo_sensors(root, findings):
         placed = attach(sensor, description, findings)
@@ -47,7 +47,7 @@ def add_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription]
 ) -> RobotDescription:
     """
-    Give the description with more sensors; one of the name of a declared sensor replaces it.
+    Return the description with more sensors; one of the name of a declared sensor replaces it.
 
     Raises DescriptionError if one sits on a link or joint that does not exist.
     """
@@ -75,7 +75,7 @@ def attach(
     sensor: SensorDescription, description: RobotDescription, findings: Findings
 ) -> SensorDescription | None:
     """
-    Give the sensor with its link and, for force-torque, its joint, from the one that was given.
+    Return the sensor with its link and, for force-torque, its joint, from the one that was given.
 
     None, with an error noted, if there is no such link or joint.
     """
@@ -117,7 +117,7 @@ def _same_device(sensor: SensorDescription, other: SensorDescription) -> bool:
 def _with_own_name(
     sensor: SensorDescription, others: Iterable[SensorDescription], findings: Findings
 ) -> SensorDescription:
-    """Give the sensor a name of its own: SDF's names need only differ within a link."""
+    """Return the sensor a name of its own: SDF's names need only differ within a link."""
     names = {other.name for other in others}
     name = sensor.name
     place = Place('sensor', sensor.name, sensor.line)

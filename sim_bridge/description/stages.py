@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.description.model import JointDescription, JointDynamics, JointLimits, JointType
-from sim_bridge.engine import model as engine
-from sim_bridge.errors import InvalidValueError
+from sim_bridge.engine.data import model as engine
+from sim_bridge.foundation.errors import InvalidValueError
 
 _PARALLEL = 1e-6  # sine of the angle between two axes below which they count as one
 _UNIT = 1e-6  # by how much the square of an axis may differ from 1
@@ -36,7 +36,7 @@ class Stage(NamedTuple):
 
 def stages_of(joint: JointDescription) -> tuple[Stage, ...]:
     """
-    Give the stages of a joint, from the parent link to the child; none for FIXED and FLOATING.
+    Return the stages of a joint, from the parent link to the child; none for FIXED and FLOATING.
 
     Raises InvalidValueError for an axis that is no unit vector, and for what does not go together:
     an axis2 along `axis`; limits, friction or a spring on a ball joint.
@@ -70,7 +70,7 @@ def stages_of(joint: JointDescription) -> tuple[Stage, ...]:
 
 
 def coordinate_counts(joint: JointDescription) -> tuple[int, int]:
-    """Give how many position and velocity coordinates a joint has."""
+    """Return how many position and velocity coordinates a joint has."""
     if joint.type is JointType.FLOATING:
         return 7, 6
     if joint.type is JointType.BALL:
@@ -80,7 +80,7 @@ def coordinate_counts(joint: JointDescription) -> tuple[int, int]:
 
 
 def axis_frame(axis: np.ndarray) -> np.ndarray:
-    """Give a rotation (3, 3) that takes z to the unit vector `axis`."""
+    """Return a rotation (3, 3) that takes z to the unit vector `axis`."""
     x, y, z = axis
     if z < 0.0:
         # half a turn first: the formula below loses all precision towards z = -1
@@ -105,7 +105,7 @@ def _ball_stages(joint: JointDescription) -> tuple[Stage, ...]:
 
 
 def _second_axis(joint: JointDescription) -> np.ndarray:
-    """Give the axis that is fixed on the child link."""
+    """Return the axis that is fixed on the child link."""
     expected = f'a unit vector (3,) that is not along axis, for a {joint.type.value} joint'
     axis2 = _unit('axis2', joint.axis2, joint, expected)
     if np.linalg.norm(np.cross(joint.axis, axis2)) < _PARALLEL:

@@ -1,7 +1,6 @@
 """
-The stepper: articulated-body dynamics in kernels over plain arrays.
+The stepper: dynamics, collision, contact and constraints in kernels over plain arrays.
 
-It imports numpy and `sim_bridge.compiler` only. A constant `Model`, a mutable `State` and a
-scratch `Workspace` go in; the kernels `step`, `observe`, `inverse_dynamics`, `mass_matrix` and
-`jacobian` work on them.
+Imports numpy, `sim_bridge.compiler` and `sim_bridge.foundation` only: no ROS, XML, files or
+logging.
 """

@@ -1,1 +1,5 @@
-"""Simulated devices: what they read from the engine, and the noise they add."""
+"""
+Simulated devices: what they measure, the noise added, and the call that steps and samples.
+
+Imports `engine` and `description.model`.
+"""

@@ -14,12 +14,17 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at, run_call
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.handle import open_options, open_solution, open_state, open_workspace
-from sim_bridge.engine.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
+from sim_bridge.engine.data.world_table import (
+    open_options,
+    open_solution,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
 from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE
 from sim_bridge.sensors.readings import IMU, take_reading
 
-# what `advance` returns first, beside NOT_FINITE and NO_ROOM of `engine.step`
+# what `advance` returns first, beside NOT_FINITE and NO_ROOM of `engine.pipeline.step`
 NO_DRAWS = 4  # the devices that are due have used up their random numbers
 
 # how a call begins: anew, after NO_ROOM, or after NO_DRAWS
@@ -120,7 +125,7 @@ def step_some(place, n, step_inout, smooth_inout, progress_inout):
 @kernel
 def next_stop(device, now, end):
     """
-    Give the next step, at most `end`, after which devices must be sampled.
+    Return the next step, at most `end`, after which devices must be sampled.
 
     Of silent ones the last sample before `end` is enough.
     """
@@ -137,7 +142,7 @@ def next_stop(device, now, end):
 
 @kernel
 def is_any_due(device, step):
-    """Tell whether any device is to be sampled after a step."""
+    """Return whether any device is to be sampled after a step."""
     number = 0
     for k in range(device.shape[0]):
         number += step % device[k, PERIOD] == 0
@@ -146,7 +151,7 @@ def is_any_due(device, step):
 
 @kernel
 def can_sample(device, step, h):
-    """Tell whether there are random numbers for all devices that are due."""
+    """Return whether there are random numbers for all devices that are due."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
             elapsed = elapsed_since(ints_at(device[k, STEP_AT], 1)[0], step, h)
@@ -159,7 +164,7 @@ def can_sample(device, step, h):
 
 @kernel
 def elapsed_since(sampled, step, h):
-    """Give the time since the step of a sample [s]; 0 where there was none."""
+    """Return the time since the step of a sample [s]; 0 where there was none."""
     if sampled == UNSAMPLED:
         return 0.0
     return max((step - sampled) * h, 0.0)

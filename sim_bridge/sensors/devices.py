@@ -1,10 +1,10 @@
 """
 Force sensors, rate gyros, accelerometers and IMUs.
 
-A device is a frame fixed to a body (a site of `engine.observe`) plus a noise model. What it
-measures is computed by kernels (`advance`), which sample it after those steps whose number is a
-multiple of its period, and write both what it measured and the truth of that instant into its
-memory.
+A device is a frame fixed to a body (a site of `engine.pipeline.observe`) plus a noise model.
+What it measures is computed by kernels (`advance`), which sample it after those steps whose
+number is a multiple of its period, and write both what it measured and the truth of that instant
+into its memory.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.errors import StateError
+from sim_bridge.foundation.errors import StateError
 from sim_bridge.sensors import readings
 from sim_bridge.sensors.advance import UNSAMPLED
 from sim_bridge.sensors.noise import Noise, NoiseState
@@ -56,7 +56,7 @@ class Reading:
         self._values = _Retired(reason)
 
     def __getitem__(self, quantity: str) -> np.ndarray:
-        """Give the array of a quantity, to be read or written in place."""
+        """Return the array of a quantity, to be read or written in place."""
         return self._values[quantity]
 
     @property
@@ -181,7 +181,7 @@ class Device(Reading):
         return self.link.name if self.description.pose.is_identity else self.name
 
     def standard_deviations(self, quantity: str) -> np.ndarray:
-        """Give the (3,) stddev of the white noise of a quantity, in its unit."""
+        """Return the (3,) stddev of the white noise of a quantity, in its unit."""
         return self._noise[quantity].stddev
 
     @property
@@ -198,7 +198,7 @@ class Device(Reading):
             self.truth[quantity][:] = np.nan
 
     def save(self) -> Saved:
-        """Give the samples and the noise's point in its stream."""
+        """Return the samples and the noise's point in its stream."""
         return self.sample_step, {
             quantity: (self[quantity].copy(), self.truth[quantity].copy(), noise.state())
             for quantity, noise in self._noise.items()
@@ -300,7 +300,7 @@ class ImuSensor(Device):
             device.retire(reason)
 
     def standard_deviations(self, quantity: str) -> np.ndarray:
-        """Give the (3,) stddev of the white noise of a quantity, in its unit."""
+        """Return the (3,) stddev of the white noise of a quantity, in its unit."""
         part = self.gyro if quantity in self.gyro.quantities else self.accelerometer
         return part.standard_deviations(quantity)
 
@@ -312,7 +312,7 @@ class ImuSensor(Device):
         self.accelerometer.reset(seed)
 
     def save(self) -> tuple[int, dict]:
-        """Give the samples and the noise's point in its stream."""
+        """Return the samples and the noise's point in its stream."""
         return self.sample_step, {
             'orientation': self['orientation'].copy(),
             'gyro': self.gyro.save(),

@@ -26,7 +26,7 @@ NUMBERS_SIZE = 16
 
 @kernel
 def has_draws(record, elapsed):
-    """Tell whether there are numbers for a sample that comes `elapsed` seconds after another."""
+    """Return whether there are numbers for a sample that comes `elapsed` seconds after another."""
     if record[USED] < 0 or record[USED] >= record[ROWS]:
         return False
     return record[WIDTH] == 3 or floats_at(record[NUMBERS], NUMBERS_SIZE)[ELAPSED] == elapsed

@@ -29,7 +29,7 @@ import numpy as np
 
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import NoiseDescription
-from sim_bridge.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.sensors.draws import (
     apply_noise,
     BIAS,
@@ -65,7 +65,7 @@ class NoiseState(NamedTuple):
 
 def noise_generator(seed: int, *names: str) -> np.random.Generator:
     """
-    Give the generator of what has these names (robot, sensor, quantity) in a world of this seed.
+    Return the generator of what has these names (robot, sensor, quantity) in a world of this seed.
 
     The same on every machine and in every process: names go in by their SHA-256, not by Python's
     salted hash. Raises InvalidValueError if the seed is negative or no integer.
@@ -171,7 +171,7 @@ class Noise:
         apply_noise(self.record, value, out)
 
     def state(self) -> NoiseState:
-        """Give the point in the stream."""
+        """Return the point in the stream."""
         return NoiseState(self._block_start, int(self.record[USED]), tuple(self._bias.tolist()))
 
     def restore(self, state: NoiseState) -> None:

@@ -1,7 +1,7 @@
 """
 What devices measure, noise apart.
 
-A device is a site of `engine.observe`, whose row it sees in axes of its own.
+A device is a site of `engine.pipeline.observe`, whose row it sees in axes of its own.
 """
 
 from __future__ import annotations
@@ -9,8 +9,14 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.observe import SITE_DV, SITE_FORCE, SITE_ROTATION, SITE_TORQUE, SITE_W
-from sim_bridge.engine.vec3 import load3, load_m, load_v, mul_mv, scale, sub
+from sim_bridge.engine.math.vec3 import load3, load_m, load_v, mul_mv, scale, sub
+from sim_bridge.engine.pipeline.observe import (
+    SITE_DV,
+    SITE_FORCE,
+    SITE_ROTATION,
+    SITE_TORQUE,
+    SITE_W,
+)
 
 # what a device measures
 FORCE = 0
@@ -33,9 +39,10 @@ def take_reading(kind, site, turned_site, sign, gravity, site_row, value_out, at
 
     kind: of the above. site: its place among the rows. turned_site: of what its force and torque
     are in the axes of, of forces alone; -1 for its own. sign: of force and torque. gravity: (3,)
-    [m/s²]. site_row: (ns, 30) as `engine.observe` writes them. value_out: force [N] and torque
-    [N m]; or orientation in the world, x y z w with w >= 0, angular velocity [rad/s] and proper
-    acceleration [m/s²], of which a gyro and an accelerometer have the one; in the device's axes.
+    [m/s²]. site_row: (ns, 30) as `engine.pipeline.observe` writes them. value_out: force [N] and
+    torque [N m]; or orientation in the world, x y z w with w >= 0, angular velocity [rad/s] and
+    proper acceleration [m/s²], of which a gyro and an accelerometer have the one; in the
+    device's axes.
     """
     R_WS = load_m(site_row, site, SITE_ROTATION)
     if kind == FORCE:
@@ -66,7 +73,7 @@ def put3(vector_out, at, v):
 
 @kernel
 def into_axes(m, v):
-    """Give mᵀ v."""
+    """Return mᵀ v."""
     # From 0 on, so that there is one way only to fuse the terms: that of BLAS, which readings once
     # came from.
     return (0.0 + m[0][0] * v[0] + m[1][0] * v[1] + m[2][0] * v[2],
@@ -76,7 +83,7 @@ def into_axes(m, v):
 
 @kernel
 def mul_tm(a, b):
-    """Give aᵀ b."""
+    """Return aᵀ b."""
     return (into_axes(b, (a[0][0], a[1][0], a[2][0])),
             into_axes(b, (a[0][1], a[1][1], a[2][1])),
             into_axes(b, (a[0][2], a[1][2], a[2][2])))

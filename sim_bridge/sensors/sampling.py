@@ -16,8 +16,8 @@ class Mounted(NamedTuple):
     """
     A device in a world.
 
-    site, turned_site: rows of `engine.observe`, its own and that of the frame whose axes its force
-    and torque are in; -1 for its own.
+    site, turned_site: rows of `engine.pipeline.observe`, its own and that of the frame whose axes
+    its force and torque are in; -1 for its own.
     """
 
     device: Device

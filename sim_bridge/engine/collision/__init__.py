@@ -1,6 +1,6 @@
 """
-Where geometries touch or come close: contact points, normals and signed distances.
+Collision detection: contact points, normals and signed distances of geometries.
 
-A broad phase finds the pairs of geometries whose boxes overlap, a narrow phase for each pair up to
-eight contact points.
+A broad phase finds pairs of overlapping boxes, a narrow phase up to eight contact points of each;
+imports `engine.data` and `engine.math`.
 """

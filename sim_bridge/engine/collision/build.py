@@ -8,7 +8,9 @@ import math
 
 import numpy as np
 
-from sim_bridge.engine.collision.geometry import (
+from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
+from sim_bridge.engine.collision.mesh.surface_mesh import surface_mesh, SurfaceMesh
+from sim_bridge.engine.data.geometry import (
     BOX,
     CAPSULE,
     CONE,
@@ -24,9 +26,7 @@ from sim_bridge.engine.collision.geometry import (
     SPHERE,
     STATIC,
 )
-from sim_bridge.engine.collision.polytope import Polytope, polytope
-from sim_bridge.engine.collision.surface_mesh import surface_mesh, SurfaceMesh
-from sim_bridge.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError
 
 _SIZES = {SPHERE: 1, CAPSULE: 2, BOX: 3, CYLINDER: 2, CONE: 2, ELLIPSOID: 3, HEIGHT_FIELD: 2}
 """How many numbers of `size` a shape needs."""
@@ -139,7 +139,7 @@ def _check_array(array: object, what: str, least: tuple[int, int], place: str) -
 
 
 def _pair_key(body: int, other: int) -> int:
-    """Give the number that stands for a pair of bodies, as `filters.pair_key` does."""
+    """Return the number that stands for a pair of bodies, as `filters.pair_key` does."""
     low, high = sorted((body, other))
     return (low + 1) << 32 | (high + 1)
 
@@ -242,7 +242,7 @@ def _pool_triangles(
 
 
 def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
-    """Say where each field's heights begin, and how many rows and columns they have."""
+    """Return where each field's heights begin, and how many rows and columns they have."""
     starts = _starts([heights.size for heights in fields])
     return np.array([[start, *heights.shape] for start, heights
                      in zip(starts, fields, strict=False)], np.int64).reshape(-1, 3)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.collision.geometry import BOX, Geometry, HULL, MESH, PLANE, SPHERE, STATIC
+from sim_bridge.engine.data.geometry import BOX, Geometry, HULL, MESH, PLANE, SPHERE, STATIC
 
 _MANY = 3000  # geometries for which nothing is looked up: a matrix of their pairs would be large
 

@@ -10,10 +10,10 @@ its points; `order_contacts` puts those of several parts in order.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.collision.narrow import collide_closed, collide_pair
-from sim_bridge.engine.collision.pairs import choose_pairs, find_overlaps
-from sim_bridge.engine.collision.place import place_geometries
-from sim_bridge.engine.collision.scratch import (
+from sim_bridge.engine.collision.broad.pairs import choose_pairs, find_overlaps
+from sim_bridge.engine.collision.broad.place import place_geometries
+from sim_bridge.engine.collision.narrow.narrow import collide_closed, collide_pair
+from sim_bridge.engine.data.collision_scratch import (
     CLASS,
     CLOSED,
     CONVEX,
@@ -26,8 +26,8 @@ from sim_bridge.engine.collision.scratch import (
     SECOND,
     SURFACE_PAIRS,
 )
-from sim_bridge.engine.contact.contacts import COUNT, OVERFLOW
-from sim_bridge.engine.vec3 import load3, load_m, store3
+from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
+from sim_bridge.engine.math.vec3 import load3, load_m, store3
 
 MOST_POINTS = 8
 """Contact points of one pair at most."""
@@ -105,13 +105,13 @@ def collide_convex_pairs(
 
 @kernel
 def geometry_pose(scratch, g):
-    """Give (R, p) of a geometry in the world."""
+    """Return (R, p) of a geometry in the world."""
     return load_m(scratch.pose, g, 0), load3(scratch.pose, g, 9)
 
 
 @kernel
 def claim_rows(contacts_inout):
-    """Give the first free row if there is room for all points of a pair, else -1."""
+    """Return the first free row if there is room for all points of a pair, else -1."""
     first = contacts_inout.size[COUNT]
     if first + MOST_POINTS > contacts_inout.feature.shape[0]:
         contacts_inout.size[OVERFLOW] = 1
@@ -131,7 +131,7 @@ def keep_rows(row, first, count, pair_inout, contacts_inout):
 
 @kernel
 def needs_order(scratch):
-    """Tell whether pairs of more than the class CLOSED wrote contact points."""
+    """Return whether pairs of more than the class CLOSED wrote contact points."""
     return scratch.count[CONVEX_PAIRS] + scratch.count[SURFACE_PAIRS] > 0
 
 

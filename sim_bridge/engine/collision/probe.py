@@ -5,17 +5,17 @@ from __future__ import annotations
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.collision.narrow import distance
+from sim_bridge.engine.collision.narrow.narrow import distance
 from sim_bridge.engine.collision.query import measure
-from sim_bridge.engine.evaluate import place
-from sim_bridge.engine.handle import (
+from sim_bridge.engine.data.world_table import (
     open_collision,
     open_geometry,
     open_model,
     open_state,
     open_workspace,
 )
-from sim_bridge.engine.vec3 import add, load3, load_m, mul_mm, mul_mv, store3, store_m
+from sim_bridge.engine.dynamics.evaluate import place
+from sim_bridge.engine.math.vec3 import add, load3, load_m, mul_mm, mul_mv, store3, store_m
 
 
 @entry

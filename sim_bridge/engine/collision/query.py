@@ -12,16 +12,9 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.broad_tree import next_node
-from sim_bridge.engine.collision.geometry import HEIGHT_FIELD, MESH, PLANE
-from sim_bridge.engine.collision.narrow import (
-    column_distance,
-    distance,
-    triangle_distance,
-    triangles_distance,
-)
-from sim_bridge.engine.collision.place import spread_along
-from sim_bridge.engine.collision.triangles import (
+from sim_bridge.engine.collision.broad.place import spread_along
+from sim_bridge.engine.collision.broad.tree import next_node
+from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
     corners_in_world,
     farthest_point,
@@ -32,7 +25,14 @@ from sim_bridge.engine.collision.triangles import (
     triangle_box,
     unit_normal,
 )
-from sim_bridge.engine.vec3 import add, dot, load3, load_m, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.collision.narrow.narrow import (
+    column_distance,
+    distance,
+    triangle_distance,
+    triangles_distance,
+)
+from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
+from sim_bridge.engine.math.vec3 import add, dot, load3, load_m, mul_mv, mul_tv, scale, sub
 
 OFF = 1e-9
 """Share of a height field's size that is far from its surface for rounding."""
@@ -128,14 +128,14 @@ def measure_convex(
 
 @kernel
 def is_over(geometry, field, pose, point):
-    """Tell whether a point is above or below a height field, not beside it."""
+    """Return whether a point is above or below a height field, not beside it."""
     x = mul_tv(pose[0], sub(point, pose[1]))
     return abs(x[0]) <= geometry.size[field, 0] and abs(x[1]) <= geometry.size[field, 1]
 
 
 @kernel
 def is_below(geometry, field, pose, point):
-    """Tell whether a point is below the surface of a height field, or what that goes on as."""
+    """Return whether a point is below the surface of a height field, or what that goes on as."""
     t = near_triangle(geometry, field, mul_tv(pose[0], sub(point, pose[1])))
     x0, x1, x2 = corners_in_world(geometry, field, pose, t)
     return dot(unit_normal(x0, x1, x2), sub(point, x0)) < 0.0

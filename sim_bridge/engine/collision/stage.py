@@ -15,11 +15,10 @@ from sim_bridge.engine.collision.collide import (
     order_contacts,
     start_collision,
 )
-from sim_bridge.engine.collision.scratch import CONVEX_PAIRS, SURFACE_PAIRS
-from sim_bridge.engine.collision.surface import collide_surface_pairs
-from sim_bridge.engine.contact.contacts import COUNT, OVERFLOW
-from sim_bridge.engine.contact.twists import find_twists
-from sim_bridge.engine.handle import (
+from sim_bridge.engine.collision.mesh.surface import collide_surface_pairs
+from sim_bridge.engine.data.collision_scratch import CONVEX_PAIRS, SURFACE_PAIRS
+from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
+from sim_bridge.engine.data.world_table import (
     open_collision,
     open_contacts,
     open_geometry,
@@ -29,6 +28,7 @@ from sim_bridge.engine.handle import (
     open_state,
     open_workspace,
 )
+from sim_bridge.engine.dynamics.twists import find_twists
 
 
 def detect(table, phase):

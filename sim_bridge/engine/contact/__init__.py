@@ -1,1 +1,5 @@
-"""What contacts do: rows, surface laws, islands and the solvers of the contact problem."""
+"""
+The contact problem of a step: rows, surface laws, islands, and the solvers.
+
+Imports `engine.dynamics` and `engine.data`.
+"""

@@ -9,10 +9,10 @@ What the contact would push them with tells which is the first to do so: `modes.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.articulated import carrier
-from sim_bridge.engine.contact.problem import NN
-from sim_bridge.engine.model import PRISMATIC, REVOLUTE
-from sim_bridge.engine.vec3 import cross, dot, load3, scale, sub
+from sim_bridge.engine.data.contact_problem import NN
+from sim_bridge.engine.data.model import PRISMATIC, REVOLUTE
+from sim_bridge.engine.dynamics.articulated import carrier
+from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, sub
 
 
 @subroutine

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.surface import CONSTANT
+from sim_bridge.engine.data.surfaces import CONSTANT
 
 _MAX_TURNS = 12
 _DIRECTIONS = 72
@@ -21,13 +21,13 @@ _BISECTIONS = 50
 
 @kernel
 def clamp(value, bound):
-    """Give the nearest value from -bound to bound."""
+    """Return the nearest value from -bound to bound."""
     return min(max(value, -bound), bound)
 
 
 @kernel
 def per_bound(model, normal):
-    """Give what a friction bound multiplies; constant limits hold wherever a contact presses."""
+    """Return what a friction bound multiplies; constant limits hold wherever a contact presses."""
     if model == CONSTANT:
         return 1.0 if normal > 0.0 else 0.0
     return normal
@@ -130,7 +130,7 @@ def search_slide(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu):
 
 @kernel
 def across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, angle):
-    """Give the sliding velocity across friction at an angle."""
+    """Return the sliding velocity across friction at an angle."""
     return try_direction(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu,
                          math.cos(angle), math.sin(angle))[1]
 
@@ -156,7 +156,7 @@ def solve_stick(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2):
 
 @kernel
 def project_disk(t, s, bound):
-    """Give the nearest point of the disk of radius `bound` about 0."""
+    """Return the nearest point of the disk of radius `bound` about 0."""
     size = math.sqrt(t * t + s * s)
     if size <= bound:
         return t, s

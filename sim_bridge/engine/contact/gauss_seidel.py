@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk, solve_cone
-from sim_bridge.engine.contact.problem import (
+from sim_bridge.engine.data.contact_problem import (
     D11,
     D12,
     D22,
@@ -21,7 +21,7 @@ from sim_bridge.engine.contact.problem import (
     ROLL_ROLL,
     SPIN_SPIN,
 )
-from sim_bridge.engine.contact.surface import CONE
+from sim_bridge.engine.data.surfaces import CONE
 
 
 @subroutine
@@ -73,7 +73,7 @@ def sweep_friction(laws, islands, rows, solution, island):
 
 @kernel
 def velocities(support, values, first, end, bias, softness, impulse, at, z):
-    """Give the velocities of three rows of a contact, the first of them number `at`."""
+    """Return the velocities of three rows of a contact, the first of them number `at`."""
     u0 = bias[at] + softness[at] * impulse[at]
     u1 = bias[at + 1] + softness[at + 1] * impulse[at + 1]
     u2 = bias[at + 2] + softness[at + 2] * impulse[at + 2]

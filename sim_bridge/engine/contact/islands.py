@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.articulated import is_immobile
-from sim_bridge.engine.contact.problem import ISLANDS
+from sim_bridge.engine.data.contact_problem import ISLANDS
+from sim_bridge.engine.dynamics.articulated import is_immobile
 
 _LEAST_SWEEPS = 8
 _UPDATES = 2000  # of contacts, that a step can afford for each island
@@ -62,14 +62,14 @@ def find_islands(
 
 @kernel
 def affordable_sweeps(islands, island, most):
-    """Give how often to sweep an island at most: large ones less often, but for a few times."""
+    """Return how often to sweep an island at most: large ones less often, but for a few times."""
     size = islands.first[island + 1] - islands.first[island]
     return min(most, max(_LEAST_SWEEPS, _UPDATES // size))
 
 
 @kernel
 def trees_of(root, kind, geometry_body, geometry, contact):
-    """Give the first bodies of the two trees that a contact can move, -1 for none."""
+    """Return the first bodies of the two trees that a contact can move, -1 for none."""
     a, b = geometry_body[geometry[contact, 0]], geometry_body[geometry[contact, 1]]
     return (root[a] if a >= 0 and not is_immobile(kind[a]) else -1,
             root[b] if b >= 0 and not is_immobile(kind[b]) else -1)
@@ -77,7 +77,7 @@ def trees_of(root, kind, geometry_body, geometry, contact):
 
 @kernel
 def find_leader(leader_inout, body):
-    """Give a tree's representative, halving the path to it."""
+    """Return a tree's representative, halving the path to it."""
     while leader_inout[body] != body:
         leader_inout[body] = leader_inout[leader_inout[body]]
         body = leader_inout[body]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.articulated import carrier, has_axis
-from sim_bridge.engine.model import FREE
-from sim_bridge.engine.vec3 import add, dot, load3, scale
+from sim_bridge.engine.data.model import FREE
+from sim_bridge.engine.dynamics.articulated import carrier, has_axis
+from sim_bridge.engine.math.vec3 import add, dot, load3, scale
 
 _REDUNDANT = 1e-24  # what is left of a row's square that is the others' sum
 _ROUNDING = 1e-20  # what is left of a contact's rows' squares that is rounding
@@ -81,7 +81,7 @@ def add_effort(
 
 @kernel
 def square(vector):
-    """Give the sum of squares."""
+    """Return the sum of squares."""
     total = 0.0
     for k in range(vector.shape[0]):
         total += vector[k] * vector[k]
@@ -142,7 +142,7 @@ def respect_bonds(bonds, rows, first, end):
 
 @kernel
 def squares(values, first, end):
-    """Give the sums of squares of three rows."""
+    """Return the sums of squares of three rows."""
     x, y, z = 0.0, 0.0, 0.0
     for entry in range(first, end):
         x += values[0, entry] * values[0, entry]

@@ -14,8 +14,8 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_rows, velocities
-from sim_bridge.engine.contact.problem import FIRST, NN, NORMAL, ROLL, ROLL2, SECOND, SPIN
-from sim_bridge.engine.contact.surface import CONE, CONSTANT
+from sim_bridge.engine.data.contact_problem import FIRST, NN, NORMAL, ROLL, ROLL2, SECOND, SPIN
+from sim_bridge.engine.data.surfaces import CONE, CONSTANT
 
 
 @subroutine
@@ -24,7 +24,7 @@ def find_direction(laws, islands, rows, solution, direct, island):
     Find a Newton step of an island's impulses; give how many of them it changes.
 
     Contacts that part lose their impulse at once. The changes are left in direct.right, those of
-    the impulses in direct.unknown. Gives -1 where there is no room for the system or it is
+    the impulses in direct.unknown. Returns -1 where there is no room for the system or it is
     singular.
     """
     size = list_unknowns(laws, islands, rows, solution, direct.unknown, island)
@@ -58,13 +58,13 @@ def move_along(rows, solution, direct, size, length):
 
 @kernel
 def value_of(linear, angular, entry, row):
-    """Give one entry of a whitened row."""
+    """Return one entry of a whitened row."""
     return linear[row, entry] if row < SPIN else angular[row - SPIN, entry]
 
 
 @kernel
 def diagonal_of(row):
-    """Give the column of Rows.block that holds a row's own inverse inertia."""
+    """Return the column of Rows.block that holds a row's own inverse inertia."""
     return row * (row + 3) // 2 if row < SPIN else row + 3
 
 
@@ -101,7 +101,7 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
 
 @kernel
 def span_of(support, first, end):
-    """Give the least and the greatest coordinate of a contact's entries."""
+    """Return the least and the greatest coordinate of a contact's entries."""
     least, greatest = support[first], support[first]
     for entry in range(first, end):
         least = min(least, support[entry])
@@ -184,7 +184,7 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
 
 @kernel
 def is_pair(unknown, at, size, contact, row, other):
-    """Tell whether two rows of a contact are the unknowns `at` and the next."""
+    """Return whether two rows of a contact are the unknowns `at` and the next."""
     return (at + 1 < size and unknown[at, 0] == contact and unknown[at, 1] == row
             and unknown[at + 1, 0] == contact and unknown[at + 1, 1] == other)
 

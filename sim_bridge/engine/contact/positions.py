@@ -13,10 +13,10 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import velocities
 from sim_bridge.engine.contact.islands import affordable_sweeps
-from sim_bridge.engine.contact.problem import ISLANDS, NN
 from sim_bridge.engine.contact.respond import add_push
-from sim_bridge.engine.contact.surface import CFM, ERP, LAYER, MAX_VELOCITY, STIFFNESS
-from sim_bridge.engine.vec3 import load3, scale
+from sim_bridge.engine.data.contact_problem import ISLANDS, NN
+from sim_bridge.engine.data.surfaces import CFM, ERP, LAYER, MAX_VELOCITY, STIFFNESS
+from sim_bridge.engine.math.vec3 import load3, scale
 
 
 @subroutine

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.geometry import SENSOR
-from sim_bridge.engine.contact.problem import FIRST, NO_LAW, NORMAL, SECOND
-from sim_bridge.engine.contact.surface import (
+from sim_bridge.engine.data.contact_problem import FIRST, NO_LAW, NORMAL, SECOND
+from sim_bridge.engine.data.geometry import SENSOR
+from sim_bridge.engine.data.surfaces import (
     ADHESION,
     CFM,
     CONE,
@@ -26,8 +26,8 @@ from sim_bridge.engine.contact.surface import (
     SPINNING,
     STIFFNESS,
 )
-from sim_bridge.engine.contact.twists import relative_velocity
-from sim_bridge.engine.vec3 import add, cross, dot, load3, load_m, mul_mv, scale, store3, sub
+from sim_bridge.engine.dynamics.twists import relative_velocity
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_m, mul_mv, scale, store3, sub
 
 _STICKY_REACH = 1e-4  # gap up to which adhesion pulls [m]
 _TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no direction any more
@@ -64,7 +64,7 @@ def set_laws(root, geometry, surfaces, pose, twist, contacts, h, laws):
 
 @kernel
 def rows_of_law(law):
-    """Give the number of rows that a law needs."""
+    """Return the number of rows that a law needs."""
     if law[ROLLING] > 0.0 or law[SPINNING] > 0.0:
         return 6
     return 1 if law[MU] == 0.0 and law[MU2] == 0.0 else 3
@@ -81,7 +81,7 @@ def to_world(geometry, pose, number, vector):
 @subroutine
 def surface_motion(geometry, pose, number, outward):
     """
-    Give a geometry's friction direction, and its surface's velocity relative to its body [m/s].
+    Return a geometry's friction direction, and its surface's velocity relative to its body [m/s].
 
     World axes; the direction is zero where it has none. That of a track is the one it runs in,
     which at its ends, where the outward normal is along the axis, is none.
@@ -100,7 +100,7 @@ def surface_motion(geometry, pose, number, outward):
 
 @kernel
 def any_tangent(n):
-    """Give a unit vector orthogonal to n, that changes as little as possible with it."""
+    """Return a unit vector orthogonal to n, that changes as little as possible with it."""
     if abs(n[2]) > 0.7071:
         norm = math.sqrt(n[1] * n[1] + n[2] * n[2])
         return 0.0, -n[2] / norm, n[1] / norm
@@ -196,7 +196,7 @@ def start_impulses(
 
 @kernel
 def is_before(old_geometry, old_feature, old, a, b, feature):
-    """Tell whether the contact `old` of the last step orders before (a, b, feature)."""
+    """Return whether the contact `old` of the last step orders before (a, b, feature)."""
     if old_geometry[old, 0] != a:
         return old_geometry[old, 0] < a
     if old_geometry[old, 1] != b:
@@ -206,7 +206,7 @@ def is_before(old_geometry, old_feature, old, a, b, feature):
 
 @kernel
 def world_impulse(frame, rows, pull, impulse):
-    """Give a contact's linear and angular impulse on its first body, world axes."""
+    """Return a contact's linear and angular impulse on its first body, world axes."""
     n, t = (frame[0], frame[1], frame[2]), (frame[3], frame[4], frame[5])
     s = (frame[6], frame[7], frame[8])
     push = scale(impulse[0] - pull, n)

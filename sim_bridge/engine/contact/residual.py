@@ -12,13 +12,13 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
 from sim_bridge.engine.contact.gauss_seidel import velocities
-from sim_bridge.engine.contact.problem import D11, D22, NN, ROLL2_ROLL2, ROLL_ROLL, SPIN_SPIN
-from sim_bridge.engine.contact.surface import CONE
+from sim_bridge.engine.data.contact_problem import D11, D22, NN, ROLL2_ROLL2, ROLL_ROLL, SPIN_SPIN
+from sim_bridge.engine.data.surfaces import CONE
 
 
 @subroutine
 def island_residual(laws, islands, rows, solution, island):
-    """Give the greatest natural-map residual [m/s] and complementarity |λ_n u_n| [J]."""
+    """Return the greatest natural-map residual [m/s] and complementarity |λ_n u_n| [J]."""
     natural, complementarity = 0.0, 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -45,7 +45,7 @@ def island_residual(laws, islands, rows, solution, island):
 
 @kernel
 def friction_residual(block, model, radius, impulse, u_1, u_2):
-    """Give a contact's residual of friction [m/s]."""
+    """Return a contact's residual of friction [m/s]."""
     t, s = impulse[1], impulse[2]
     a_1, a_2 = block[D11], block[D22]
     if model == CONE:
@@ -59,7 +59,7 @@ def friction_residual(block, model, radius, impulse, u_1, u_2):
 
 @kernel
 def turning_residual(block, radius, impulse, u_n, u_1, u_2):
-    """Give a contact's residual of spinning and rolling friction [rad/s]."""
+    """Return a contact's residual of spinning and rolling friction [rad/s]."""
     spin = 0.0
     if block[SPIN_SPIN] > 0.0:
         x = clamp(impulse[3] - u_n / block[SPIN_SPIN], radius[3] * impulse[0])
@@ -71,7 +71,7 @@ def turning_residual(block, radius, impulse, u_n, u_1, u_2):
 
 @kernel
 def disk_residual(t, s, u_1, u_2, stiff, bound):
-    """Give the residual of two rows that a disk bounds."""
+    """Return the residual of two rows that a disk bounds."""
     if stiff == 0.0:
         return 0.0
     x, y = project_disk(t - u_1 / stiff, s - u_2 / stiff, bound)

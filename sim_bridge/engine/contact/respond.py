@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.articulated import solve
 from sim_bridge.engine.contact.prepare import world_impulse
-from sim_bridge.engine.vec3 import add, cross, load3, scale, sub
+from sim_bridge.engine.dynamics.articulated import solve
+from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub
 
 
 @subroutine

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.articulated import carrier, has_axis
 from sim_bridge.engine.contact.mimic_rows import respect_bonds
-from sim_bridge.engine.contact.problem import (
+from sim_bridge.engine.data.contact_problem import (
     D11,
     D12,
     D22,
@@ -18,8 +17,9 @@ from sim_bridge.engine.contact.problem import (
     ROLL_ROLL,
     SPIN_SPIN,
 )
-from sim_bridge.engine.model import FREE, FREE_SINGLE
-from sim_bridge.engine.vec3 import cross, dot, load3, scale, store3, sub
+from sim_bridge.engine.data.model import FREE, FREE_SINGLE
+from sim_bridge.engine.dynamics.articulated import carrier, has_axis
+from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, store3, sub
 
 _SINGULAR = 1e-9  # determinant relative to that without coupling, below which nothing is inverted
 

@@ -10,9 +10,9 @@ sleepers keep the impulses that they had.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.geometry import SENSOR, STATIC
-from sim_bridge.engine.contact.problem import FIRST, ISLANDS, SECOND
-from sim_bridge.engine.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
+from sim_bridge.engine.data.contact_problem import FIRST, ISLANDS, SECOND
+from sim_bridge.engine.data.geometry import SENSOR, STATIC
+from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
 
 # State.idle of a tree's first body counts its steps at rest; ASLEEP once it sleeps
 ASLEEP = -1
@@ -20,7 +20,7 @@ ASLEEP = -1
 
 @kernel
 def coordinates_of(kind):
-    """Give how many position and velocity coordinates a body's joint has."""
+    """Return how many position and velocity coordinates a body's joint has."""
     if kind >= FREE:
         return 7, 6
     if kind == BALL_STAGE or kind == BALL:
@@ -119,7 +119,7 @@ def wake_touched(root, kind, v_index, v, count, geometry, geometry_body, flags, 
 
 @kernel
 def is_stirring(kind, v_index, v, idle, tree, is_static):
-    """Tell whether what can move of a tree is awake, or its kinematic base moves."""
+    """Return whether what can move of a tree is awake, or its kinematic base moves."""
     total = 0.0
     if kind[tree] == KINEMATIC:
         for at in range(v_index[tree], v_index[tree] + 6):
@@ -185,7 +185,7 @@ def fall_asleep(
 
 @kernel
 def island_of(islands, tree):
-    """Give the island of a tree in this step, -1 where it touches nothing."""
+    """Return the island of a tree in this step, -1 where it touches nothing."""
     leader = islands.leader
     while leader[tree] != tree:
         tree = leader[tree]

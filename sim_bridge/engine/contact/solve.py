@@ -6,12 +6,12 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.begin import begin_fairly
 from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep, sweep_friction
 from sim_bridge.engine.contact.islands import affordable_sweeps
-from sim_bridge.engine.contact.problem import ISLANDS, NEWTONS, NORMAL, SWEEPS
 from sim_bridge.engine.contact.residual import island_residual
-from sim_bridge.engine.contact.surface import (
+from sim_bridge.engine.contact.warm_start import begin_fairly
+from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, NORMAL, SWEEPS
+from sim_bridge.engine.data.surfaces import (
     BOUNCE_VELOCITY,
     CFM,
     DAMPING,
@@ -21,13 +21,13 @@ from sim_bridge.engine.contact.surface import (
     RESTITUTION,
     STIFFNESS,
 )
-from sim_bridge.engine.contact.twists import (
+from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
     relative_turn,
     relative_velocity,
 )
-from sim_bridge.engine.vec3 import add, dot, load3
+from sim_bridge.engine.math.vec3 import add, dot, load3
 
 # solve types, Options.solver
 DIRECT, ITERATIVE, SPLIT = range(3)
@@ -76,7 +76,7 @@ def set_biases(
 @kernel
 def least_velocity(law, gap, approach, u_n, h, touching):
     """
-    Give the least velocity along the normal that a step may end with.
+    Return the least velocity along the normal that a step may end with.
 
     gap: in the middle of the step. approach, u_n: the velocity along the normal at its start, and
     at its end without contact. Bodies that are apart, by more than rounding leaves, may come as
@@ -96,7 +96,7 @@ def least_velocity(law, gap, approach, u_n, h, touching):
 @kernel
 def soft_velocity(law, gap, h):
     """
-    Give the velocity at which a soft contact wants to part; gap at the start of the step.
+    Return the velocity at which a soft contact wants to part; gap at the start of the step.
 
     As ODE's: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
     damper choose both (ODE manual, 3.8.2), and are not limited.
@@ -205,7 +205,7 @@ def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
 
 @kernel
 def island_rows(laws, islands, island):
-    """Give the number of rows of an island."""
+    """Return the number of rows of an island."""
     rows = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         rows += laws.rows[islands.order[place]]

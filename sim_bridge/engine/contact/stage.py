@@ -5,28 +5,28 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.contact.blocked import find_blocked
-from sim_bridge.engine.contact.contacts import COUNT
-from sim_bridge.engine.contact.fair import share_fairly
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
+from sim_bridge.engine.contact.load_sharing import share_fairly
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, start_impulses, world_impulse
-from sim_bridge.engine.contact.problem import (
-    COMPLEMENTARITY,
-    ISLANDS,
-    NATURAL,
-    NO_LAW,
-    PENETRATION,
-)
 from sim_bridge.engine.contact.proximal import solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows, whiten
 from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_tied, wake_touched
 from sim_bridge.engine.contact.solve import set_biases, solve_contacts
-from sim_bridge.engine.contact.twists import find_twists
-from sim_bridge.engine.handle import (
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.contact_problem import (
+    COMPLEMENTARITY,
+    ISLANDS,
+    NATURAL,
+    NO_LAW,
+    PENETRATION,
+)
+from sim_bridge.engine.data.loops import RANK
+from sim_bridge.engine.data.world_table import (
     open_contacts,
     open_direct,
     open_geometry,
@@ -43,8 +43,8 @@ from sim_bridge.engine.handle import (
     open_surfaces,
     open_workspace,
 )
-from sim_bridge.engine.loops.loops import RANK
-from sim_bridge.engine.vec3 import load3, store3
+from sim_bridge.engine.dynamics.twists import find_twists
+from sim_bridge.engine.math.vec3 import load3, store3
 
 # phases, in the order in which a step goes through them
 PREPARE, BUILD, SOLVE, PART, KEEP = range(5)
@@ -140,7 +140,7 @@ def part(table):
     """
     Find the velocity that keeps bodies apart in the second half of the step.
 
-    Gives 1 where it is not ws.v_next but response.v_drift.
+    Returns 1 where it is not ws.v_next but response.v_drift.
     """
     model, ws, options = open_model(table), open_workspace(table), open_options(table)
     contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)

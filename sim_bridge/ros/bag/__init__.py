@@ -1,1 +1,5 @@
-"""Bags: what a simulator publishes and takes, written to rosbag2 files and read from them."""
+"""
+Bags: recording what a simulator publishes and takes, reading and replaying it.
+
+Imports `ros.session` and below.
+"""

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 import re
 from typing import Any, TYPE_CHECKING
 
-from sim_bridge.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.bag.definitions import type_hash, type_name
 from sim_bridge.ros.bag.metadata import Topic
 from sim_bridge.ros.bag.qos import to_yaml
-from sim_bridge.ros.cdr import serialize_cleanly
+from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
 
     from sim_bridge.ros.bag.recorder import Recorder
-    from sim_bridge.ros.sinks import Outlet
+    from sim_bridge.ros.publish.sinks import Outlet
 
 
 class BagTime:
@@ -90,7 +90,7 @@ class BagSink:
     def _outlet(
         self, outlet: type[_Channel], topic: str, message_type: type, qos: QoSProfile, name: str
     ) -> _Channel:
-        """Give the outlet of a topic; one that was closed goes on where it ended."""
+        """Return the outlet of a topic; one that was closed goes on where it ended."""
         self.names[name] = topic
         kind = type_name(message_type)
         if (name, kind) not in self._channels:
@@ -155,7 +155,7 @@ class _Nowhere:
 
 
 def absolute(topic: str, namespace: str) -> str:
-    """Give the full name of a topic of a node in a namespace."""
+    """Return the full name of a topic of a node in a namespace."""
     if topic.startswith('/'):
         return topic
     return '/'.join(['', *filter(None, namespace.split('/')), topic])

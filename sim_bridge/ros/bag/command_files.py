@@ -9,9 +9,9 @@ from pathlib import Path
 
 from sensor_msgs.msg import JointState
 
-from sim_bridge.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.bag.reader import read_messages
-from sim_bridge.ros.cdr import serialize_cleanly
+from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 _QUANTITIES = ('position', 'velocity', 'effort')
 
@@ -21,7 +21,7 @@ Command = tuple[int, str, bytes]
 
 def read_commands(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
     """
-    Give commands in the order of their times.
+    Return commands in the order of their times.
 
     path: a table, if its name ends in .csv, else a bag. topics: the names of the topics commands
     are taken on, by their full names. Raises InvalidValueError, UnknownNameError or ReplayError.
@@ -32,7 +32,7 @@ def read_commands(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
 
 
 def _in_bag(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
-    """Give the commands in a bag; its first message of any kind is at time 0."""
+    """Yield the commands in a bag; its first message of any kind is at time 0."""
     start = None
     for message in read_messages(path):
         if start is None:
@@ -81,7 +81,7 @@ def _in_table(path: Path, topics: set[str]) -> list[Command]:
 
 
 def _column(name: str, topics: set[str], place: str) -> tuple[str, str, str]:
-    """Give topic, joint and quantity of a column."""
+    """Return topic, joint and quantity of a column."""
     namespace, _, rest = name.strip().rpartition('/')
     joint, _, quantity = rest.rpartition('.')
     if quantity not in _QUANTITIES:

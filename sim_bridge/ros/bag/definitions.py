@@ -9,7 +9,7 @@ from pathlib import Path
 import re
 import sys
 
-from sim_bridge.errors import UnknownNameError
+from sim_bridge.foundation.errors import UnknownNameError
 
 _RULE = '=' * 80
 
@@ -21,7 +21,7 @@ _PRIMITIVES = {
 
 
 def type_name(message_type: type) -> str:
-    """Give the name of a message class as ROS has it: 'sensor_msgs/msg/JointState'."""
+    """Return the name of a message class as ROS has it: 'sensor_msgs/msg/JointState'."""
     package = message_type.__module__.split('.')[0]
     return f'{package}/msg/{message_type.__name__}'
 
@@ -29,7 +29,7 @@ def type_name(message_type: type) -> str:
 @cache
 def full_definition(name: str) -> str:
     """
-    Give the .msg file of a type, and those of all types in it, as rosbag2 embeds them.
+    Return the .msg file of a type, and those of all types in it, as rosbag2 embeds them.
 
     Raises UnknownNameError where the package's files are not found.
     """
@@ -50,7 +50,7 @@ def full_definition(name: str) -> str:
 
 @cache
 def type_hash(name: str) -> str:
-    """Give the hash of a type (REP 2016), 'RIHS01_…'; '' where ROS is older than that (Humble)."""
+    """Return hash of a type (REP 2016), 'RIHS01_…'; '' where ROS is older than that (Humble)."""
     package, _, kind = name.split('/')
     try:
         described = json.loads(_file(package, kind, 'json').read_text(encoding='utf-8'))
@@ -74,7 +74,7 @@ def _file(package: str, kind: str, suffix: str) -> Path:
 
 
 def _types_in(text: str, package: str) -> set[str]:
-    """Give the types of the fields of a definition that are messages, as 'package/Type'."""
+    """Return the types of the fields of a definition that are messages, as 'package/Type'."""
     found = set()
     for word in _FIELD.findall(re.sub(r'#.*', '', text)):
         if word not in _PRIMITIVES:

@@ -50,7 +50,7 @@ _MOST_PIECES = 1024
 
 def message_record(channel: int, number: int, time_ns: int, data: bytes) -> bytes:
     """
-    Give a message as it is in the file.
+    Return a message as it is in the file.
 
     channel: as `add_channel` gave it. number: counts the messages of the channel. time_ns: that it
     is recorded under [ns].
@@ -215,7 +215,7 @@ class McapFile:
             _write_all(self._descriptor, self._summary(self._end), self._end)
 
     def _summary(self, start: int) -> list[bytes | bytearray]:
-        """Give all that follows the data, of which `start` is the end."""
+        """Return all that follows the data, of which `start` is the end."""
         data_end = _record(DATA_END, struct.pack('<I', 0))
         start += len(data_end)
         schemas = b''.join(

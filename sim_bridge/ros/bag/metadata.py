@@ -29,7 +29,7 @@ def to_yaml(
     storage: str, topics: Sequence[Topic], counts: Sequence[int], first_ns: int, last_ns: int
 ) -> str:
     """
-    Give what rosbag2 wants to know of a bag.
+    Return what rosbag2 wants to know of a bag.
 
     storage: name of the one file. counts: of each topic. first_ns, last_ns: times of the first and
     the last message [ns].

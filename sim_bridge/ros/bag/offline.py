@@ -6,17 +6,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim_bridge.errors import RecordingError, SimBridgeError
+from sim_bridge.foundation.errors import RecordingError, SimBridgeError
 from sim_bridge.ros.bag.bag_sink import absolute, BagSink
 from sim_bridge.ros.bag.command_files import Command, read_commands
 from sim_bridge.ros.bag.recorder import Recorder
 from sim_bridge.ros.bag.recording import Recording
-from sim_bridge.ros.joint_controls import JointControls
-from sim_bridge.ros.loading import load_world
-from sim_bridge.ros.simulator import Simulator
+from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.session.loading import load_world
+from sim_bridge.ros.session.simulator import Simulator
 
 if TYPE_CHECKING:
-    from sim_bridge.ros.parameters import SimulatorParameters
+    from sim_bridge.ros.params.parameters import SimulatorParameters
 
 # control steps between two calls of `progress`
 _STRETCH = 500

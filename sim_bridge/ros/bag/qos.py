@@ -9,7 +9,7 @@ _INFINITE_NS = 2**63 - 1
 
 
 def to_yaml(qos: QoSProfile) -> str:
-    """Give the text for one offered profile."""
+    """Return the text for one offered profile."""
     lines = [
         f'history: {int(qos.history)}',
         f'depth: {qos.depth}',

@@ -8,7 +8,7 @@ from pathlib import Path
 import struct
 from typing import BinaryIO, NamedTuple
 
-from sim_bridge.errors import ReplayError
+from sim_bridge.foundation.errors import ReplayError
 from sim_bridge.ros.bag.mcap_file import CHANNEL, CHUNK, DATA_END, MAGIC, MESSAGE, RECORD, SCHEMA
 
 _MESSAGE = struct.Struct('<HIQQ')
@@ -30,7 +30,7 @@ class Message(NamedTuple):
 
 def read_messages(bag: Path) -> Iterator[Message]:
     """
-    Give all messages in the order they were written.
+    Yield all messages in the order they were written.
 
     bag: folder of a rosbag2 with MCAP storage, or an .mcap file. What was cut off in the middle of
     a record ends there. Raises ReplayError where there is no such bag, or it cannot be read.

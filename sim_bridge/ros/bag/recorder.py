@@ -18,12 +18,12 @@ import shutil
 import threading
 import time
 
-from sim_bridge.errors import RecordingError
+from sim_bridge.foundation.errors import RecordingError
+from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag import metadata
 from sim_bridge.ros.bag.definitions import full_definition
 from sim_bridge.ros.bag.mcap_file import McapFile, message_record
 from sim_bridge.ros.bag.metadata import Topic
-from sim_bridge.version import __version__
 
 # how often the thread looks at the queue [s]
 _POLL_S = 0.02
@@ -48,7 +48,7 @@ _CLOSE_S = 10.0
 
 def chunk_limits(summary_size: int) -> tuple[float, int]:
     """
-    Give for how long messages are gathered for a chunk [s], and how many bytes of them.
+    Return for how long messages are gathered for a chunk [s], and how many bytes of them.
 
     summary_size: how many bytes have to be written with every chunk beside it, an entry of a
     hundred bytes or two for every chunk before. At a constant period what is written for them
@@ -61,7 +61,7 @@ def chunk_limits(summary_size: int) -> tuple[float, int]:
 
 
 def free_folder(folder: Path) -> Path:
-    """Give a folder that is not there yet: the one asked for, or run_2, run_3 … beside it."""
+    """Return a folder that is not there yet: the one asked for, or run_2, run_3 … beside it."""
     free, number = folder, 2
     while free.exists():
         free, number = folder.with_name(f'{folder.name}_{number}'), number + 1

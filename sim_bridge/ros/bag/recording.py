@@ -20,20 +20,20 @@ from xml.sax.saxutils import quoteattr, unescape
 from std_msgs.msg import String
 
 from sim_bridge.description import find_robot
-from sim_bridge.ros import topics
-from sim_bridge.ros.arrivals import Arrival, ControlChange, InputNote
+from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag.bag_sink import absolute, BagSink
-from sim_bridge.ros.cdr import serialize_cleanly
-from sim_bridge.version import __version__
+from sim_bridge.ros.command.inputs import Arrival, ControlChange, InputNote
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
-    from sim_bridge.robot import Robot
-    from sim_bridge.ros.loading import LoadedRobot, LoadedWorld
-    from sim_bridge.ros.parameters import SimulatorParameters
-    from sim_bridge.ros.robot_interface import RobotInterface
-    from sim_bridge.ros.simulator import Simulator
-    from sim_bridge.ros.sinks import Outlet
+    from sim_bridge.robots.robot import Robot
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.publish.sinks import Outlet
+    from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
+    from sim_bridge.ros.session.robot_interface import RobotInterface
+    from sim_bridge.ros.session.simulator import Simulator
 
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
 FORMAT = 1
@@ -119,7 +119,7 @@ class Recording:
     def describe_spawned(
         self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
     ) -> dict[str, Any]:
-        """Give what it takes to spawn a robot once more; loaded: None for an object."""
+        """Return what it takes to spawn a robot once more; loaded: None for an object."""
         return {
             'description': portable_description(robot.description),
             'namespace': None if loaded is None else loaded.namespace,
@@ -168,7 +168,7 @@ class Recording:
 
 
 def _located(parameters: SimulatorParameters) -> dict[str, Any]:
-    """Give parameters that mean the same wherever they are read."""
+    """Return parameters that mean the same wherever they are read."""
     values = asdict(parameters)
     if values['robot']:
         values['robot'] = str(find_robot(values['robot']).resolve())
@@ -181,7 +181,7 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
 
 
 def portable_description(description: RobotDescription) -> str:
-    """Give the URDF of a robot, expanded, with the full path of every mesh that was found."""
+    """Return the URDF of a robot, expanded, with the full path of every mesh that was found."""
     paths = {
         shape.filename: shape.path for link in description.links.values()
         for shape in (*link.collisions, *link.visuals) if shape.kind == 'mesh' and shape.path}
@@ -194,7 +194,7 @@ def portable_description(description: RobotDescription) -> str:
 
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
-    """Give the SHA-256 of the files that the world was made of."""
+    """Return the SHA-256 of the files that the world was made of."""
     paths = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
         paths |= _meshes(robot)
@@ -202,7 +202,7 @@ def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[
 
 
 def _meshes(robot: Robot) -> set[Path | None]:
-    """Give the files of what a robot collides with."""
+    """Return the files of what a robot collides with."""
     if robot.description is None:
         return set()
     return {
@@ -217,7 +217,7 @@ def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
-    """Give the SHA-256 of a file; '' if it is not there."""
+    """Return the SHA-256 of a file; '' if it is not there."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:

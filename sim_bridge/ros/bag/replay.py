@@ -19,7 +19,8 @@ from typing import Any, TYPE_CHECKING
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
-from sim_bridge.errors import InvalidValueError, ReplayError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, ReplayError, UnknownNameError
+from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag.bag_sink import absolute, BagTime
 from sim_bridge.ros.bag.reader import Message, read_messages
 from sim_bridge.ros.bag.recording import (
@@ -31,21 +32,20 @@ from sim_bridge.ros.bag.recording import (
     sha256,
     STATE_HASH,
 )
-from sim_bridge.ros.cdr import serialize_cleanly
-from sim_bridge.ros.joint_controls import JointControls
-from sim_bridge.ros.loading import load_world, LoadedRobot
-from sim_bridge.ros.parameter_table import checked
-from sim_bridge.ros.parameters import SimulatorParameters
-from sim_bridge.ros.simulator import Simulator, SimulatorSnapshot
-from sim_bridge.ros.spawning import prepare, SpawnRequest
-from sim_bridge.ros.trajectories import CANCEL, FOLLOW
-from sim_bridge.version import __version__
+from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
+from sim_bridge.ros.params.parameter_table import checked
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.session.loading import load_world, LoadedRobot
+from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
+from sim_bridge.ros.session.spawning import prepare, SpawnRequest
+from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
 
-    from sim_bridge.ros.robot_interface import RobotInterface
-    from sim_bridge.ros.sinks import Outlet
+    from sim_bridge.ros.publish.sinks import Outlet
+    from sim_bridge.ros.session.robot_interface import RobotInterface
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ class _Queue:
 
 
 def _are_equal(one: bytes, other: bytes, type_name: str) -> bool:
-    """Tell whether two serialized messages say the same: what pads fields may be anything."""
+    """Return whether two serialized messages say the same: what pads fields may be anything."""
     if one == other:
         return True
     if len(one) != len(other):
@@ -324,7 +324,7 @@ def _read_setup(bag: Path) -> Setup:
 
 
 def _parameters(setup: Setup) -> SimulatorParameters:
-    """Give the parameters to simulate by; raises ReplayError for files that have changed."""
+    """Return the parameters to simulate by; raises ReplayError for files that have changed."""
     _check_files(setup.files)
     # commands come when they took effect: there is nobody to wait for
     values = {**setup.parameters, 'lockstep': []}

@@ -1,0 +1,137 @@
+"""
+The shapes of a robot that collide, from its URDF.
+
+Primitives stay primitives; meshes become convex hulls, or triangle meshes by choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import NamedTuple
+
+from sim_bridge.description.model import ContactDescription, Geometry, RobotDescription
+from sim_bridge.description.report import ERROR, Findings, Place, WARNING
+from sim_bridge.description.resources import explain_unresolved
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.mesh_files import hull_of_file, mesh_of_file
+from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
+
+HULL, MESH = 'hull', 'mesh'
+_PATHS_SHOWN = 8
+
+
+class LinkShape(NamedTuple):
+    """A shape on a link, by the link's name."""
+
+    link: str
+    placed: Placed
+
+
+@dataclass(frozen=True, eq=False)
+class Collisions:
+    """
+    What of a robot collides.
+
+    shapes: in the order of the links. self_collision: what of the robot touches itself, as
+    `exclusions.excluded_bodies` takes it. separated: pairs of links that never touch each other;
+    None: those that overlap in the initial configuration.
+    """
+
+    shapes: tuple[LinkShape, ...] = ()
+    self_collision: bool | None = None
+    separated: frozenset[frozenset[str]] | None = None
+
+
+def shapes_on(link: str, shapes: Iterable[Placed]) -> Collisions:
+    """Return shapes that are all on one link."""
+    return Collisions(tuple(LinkShape(link, placed) for placed in shapes))
+
+
+def read_shapes(
+    description: RobotDescription,
+    findings: Findings,
+    meshes: str = HULL,
+    missing_meshes: str = ERROR,
+) -> tuple[LinkShape, ...]:
+    """
+    Return the shapes of all links.
+
+    meshes: 'hull', the convex hull of each; 'mesh', its triangles.
+    missing_meshes: whether a mesh that is not found or cannot be read is noted as an 'error' or as
+    a 'warning' among the findings; it collides with nothing. Raises InvalidValueError for other
+    words.
+    """
+    if meshes not in (HULL, MESH):
+        raise InvalidValueError('collisions', meshes, "'hull', 'mesh' or 'none'")
+    if missing_meshes not in (ERROR, WARNING):
+        raise InvalidValueError('missing_meshes', missing_meshes, f'{ERROR!r} or {WARNING!r}')
+    read = hull_of_file if meshes == HULL else mesh_of_file
+    materials: dict[ContactDescription, Material] = {}
+    shapes = []
+    for link in description.links.values():
+        material = _material(description.name, link.name, link.contact, materials)
+        for geometry in link.collisions:
+            place = Place('link/collision', link.name, geometry.line)
+            shape = _shape(geometry, read, place, findings, missing_meshes)
+            if shape is not None:
+                shapes.append(LinkShape(link.name, Placed(
+                    shape, geometry.pose.position,
+                    quaternion_from_matrix(geometry.pose.rotation), geometry.name, material,
+                    friction_direction=link.contact.direction)))
+    return tuple(shapes)
+
+
+def _shape(
+    geometry: Geometry, read: object, place: Place, findings: Findings, severity: str
+) -> Shape | None:
+    """Return shape of a collision element; None, with a finding, for a mesh that is not read."""
+    size = geometry.size
+    if geometry.kind == 'box':
+        return Box(size)
+    if geometry.kind == 'sphere':
+        return Sphere(*size)
+    if geometry.kind == 'cylinder':
+        return Cylinder(*size)
+    if geometry.kind == 'capsule':
+        return Capsule(*size)
+    place = place.child('geometry/mesh', geometry.line)
+    if not geometry.path:
+        paths = list(geometry.searched)
+        more = f' and {len(paths) - _PATHS_SHOWN} more' if len(paths) > _PATHS_SHOWN else ''
+        message = f'not found; looked for {", ".join(paths[:_PATHS_SHOWN])}{more}'
+        if not paths:
+            message = explain_unresolved(geometry.filename)
+        if severity == ERROR:
+            # that it is missing was warned of when the description was read
+            findings.error('mesh-not-found', place, message, 'filename', geometry.filename)
+        return None
+    try:
+        return read(geometry.path, size)
+    except InvalidValueError as err:
+        findings.add(severity, 'mesh-unreadable', place, str(err), 'filename', geometry.filename)
+        return None
+
+
+def _material(
+    robot: str, link: str, contact: ContactDescription, known: dict[ContactDescription, Material]
+) -> Material | None:
+    """Return the material that Gazebo's tags describe, one for all links where they are alike."""
+    surface = ContactDescription(**{
+        field.name: getattr(contact, field.name) for field in fields(contact)
+        if field.name not in ('self_collide', 'direction')})
+    if surface == ContactDescription():
+        return None
+    if surface not in known:
+        given = {'friction': surface.friction, 'friction2': surface.friction2,
+                 'youngs_modulus': surface.stiffness, 'surface_layer': surface.layer,
+                 'max_correcting_velocity': surface.max_velocity}
+        if surface.stiffness is not None and surface.damping is not None:
+            # the time in which a spring of kp with a damper of kd comes to rest
+            given['damping'] = surface.damping / surface.stiffness
+        values = {name: value for name, value in given.items() if value is not None}
+        known[surface] = Material(f'{robot}/{link}', **values)
+    return known[surface]

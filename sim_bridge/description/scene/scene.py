@@ -1,0 +1,278 @@
+"""
+Scenes: what is in a world, as YAML.
+
+    world:
+      gravity: [0, 0, -9.81]             # m/s²
+      materials:
+        rubber: {friction: 0.9, restitution: 0.3}        # the arguments of Material
+      contact_materials:
+        - between: [rubber, default]
+          friction: 1.1                  # the arguments of ContactMaterial, or ODE's names
+      apart:                             # pairs of collision groups that leave each other alone
+        - [tools, table]
+      ground: {material: rubber, height: 0.0}            # or true
+      objects:
+        table:
+          motion: static                 # or dynamic (the default), kinematic
+          box: [1.0, 0.6, 0.05]          # m; or sphere: 0.1 … the names in SHAPES
+          position: [0.8, 0, 0.4]        # m
+          rpy: [0, 0, 1.57]              # rad; or orientation: [0, 0, 0, 1], a quaternion x y z w
+          material: rubber
+        hammer:                          # several shapes: each with a place of its own
+          shapes:
+            - {box: [0.03, 0.03, 0.3]}
+            - {cylinder: {radius: 0.02, length: 0.1}, position: [0, 0, 0.15], name: head}
+          mass: 0.8                      # kg; or density; inertia, center_of_mass
+      robots:
+        left:
+          urdf: arm                      # a shipped robot's name, a path, package://…
+          namespace: left                # of its ROS topics; its name if absent
+          position: [0, 0.5, 0]
+          fixed_base: true
+          joint_positions: {elbow: 1.2}  # rad or m
+          sensors: {}                    # as the node's parameter
+
+Paths count from the folder of the file. Shapes take the further keys of Placed, objects those of
+`World.add_body`, robots those of `World.load_urdf`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+import re
+from types import MappingProxyType
+
+from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.report import DescriptionError, Findings, SceneError
+from sim_bridge.description.resources import resolve_uri, searched_paths
+from sim_bridge.description.scene.section import read_document, Section
+from sim_bridge.description.scene.shapes import read_placed, SHAPES
+from sim_bridge.description.yaml.sensors import sensors_from_mapping
+from sim_bridge.shapes.materials import ContactMaterial, Material, ODE_NAMES
+from sim_bridge.shapes.placed import Placed
+
+MOTIONS = ('dynamic', 'static', 'kinematic')
+_BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
+_MATERIAL_KEYS = tuple(f.name for f in fields(Material) if f.name != 'name')
+_CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
+
+
+@dataclass(frozen=True, eq=False)
+class SceneBody:
+    """An object: its name, and the other arguments of `World.add_body`. line: in the file."""
+
+    name: str
+    shapes: tuple[Placed, ...]
+    arguments: Mapping[str, object]
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SceneRobot:
+    """
+    A robot.
+
+    name, urdf (a file, or the name of a shipped robot) and the other arguments of
+    `World.load_urdf`. namespace: of its ROS topics.
+    """
+
+    name: str
+    urdf: str
+    namespace: str
+    arguments: Mapping[str, object]
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class SceneDescription:
+    """
+    What is in a world.
+
+    source: the file, or '<mapping>'. gravity: None where nothing is said. contact_materials: each
+    with the names of its two materials. apart: pairs of groups. bodies: ground among them.
+    """
+
+    source: str
+    gravity: tuple[float, ...] | None = None
+    materials: tuple[Material, ...] = ()
+    contact_materials: tuple[tuple[str, str, ContactMaterial], ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
+    bodies: tuple[SceneBody, ...] = ()
+    robots: tuple[SceneRobot, ...] = ()
+    ground: Mapping[str, object] | None = None
+
+
+def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
+    """
+    Read a scene from a YAML file, or take it from a mapping as a YAML file would hold it.
+
+    Raises SceneError, with every defect, its place and what would have been accepted.
+    """
+    findings = Findings()
+    label, folder, content = read_document(source, findings)
+    scene = SceneDescription(label)
+    if content is not None:
+        document = Section(content, '', findings)
+        world = document.section('world', required=True)
+        document.close()
+        if world is not None:
+            scene = _scene(label, folder, world, findings)
+    report = findings.report(label)
+    if not report.ok:
+        raise SceneError(report)
+    return scene
+
+
+def _scene(label: str, folder: Path, world: Section, findings: Findings) -> SceneDescription:
+    gravity = world.vector('gravity', 3, None)
+    materials = tuple(
+        material for material in map(_material, world.sections('materials'))
+        if material is not None)
+    contacts = tuple(
+        contact for contact in map(_contact_material, world.list_of_sections('contact_materials'))
+        if contact is not None)
+    apart = tuple(world.pairs('apart'))
+    ground = _ground(world)
+    bodies = tuple(_body(section, folder) for section in world.sections('objects'))
+    robots = tuple(_robot(section, folder) for section in world.sections('robots'))
+    world.close()
+    return SceneDescription(label, gravity, materials, contacts, apart, bodies, robots, ground)
+
+
+def _material(section: Section) -> Material | None:
+    values = {key: section.number(key, None) for key in _MATERIAL_KEYS}
+    # AGX's and Choreonoid's words
+    roughness, viscosity = (section.number(key, None) for key in ('roughness', 'viscosity'))
+    section.close()
+    if roughness is not None:
+        _keep_one(section, 'friction', 'roughness')
+        values['friction'] = roughness
+    if viscosity is not None:
+        _keep_one(section, 'restitution', 'viscosity')
+        if 0.0 <= viscosity <= 1.0:
+            values['restitution'] = 1.0 - viscosity
+        else:
+            section.error('viscosity', viscosity, 'must be from 0 to 1')
+    given = {key: value for key, value in values.items() if value is not None}
+    return section.make(lambda: Material(section.name, **given))
+
+
+def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | None:
+    pair = section.texts('between', 2)
+    values = {
+        key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
+        for key in _CONTACT_KEYS}
+    for ode, own in ODE_NAMES.items():
+        section.knows(ode)
+        if ode not in _CONTACT_KEYS and section.has(ode):
+            _keep_one(section, own, ode)
+            values[own] = section.number(ode, None)
+            if values['friction_model'] is None:
+                values['friction_model'] = 'pyramid'
+    section.close()
+    contact = section.make(lambda: ContactMaterial(**values))
+    return None if contact is None or pair is None else (*pair, contact)
+
+
+def _keep_one(section: Section, own: str, other: str) -> None:
+    """Note where two words for the same are given."""
+    if section.has(own):
+        section.error(other, section.peek(other), f'{own}, which is the same, is given too')
+
+
+def _ground(world: Section) -> Mapping[str, object] | None:
+    """Return the arguments of `World.add_ground`; None where there is no ground."""
+    if isinstance(world.peek('ground'), bool):
+        return MappingProxyType({}) if world.flag('ground', False) else None
+    section = world.section('ground')
+    if section is None:
+        return None
+    arguments = {'material': section.text('material', None),
+                 'height': section.number('height', 0.0)}
+    section.close()
+    return MappingProxyType(arguments)
+
+
+def _body(section: Section, folder: Path) -> SceneBody:
+    if section.has('shapes'):
+        parts = section.list_of_sections('shapes')
+        placed = [read_placed(part, folder) for part in parts]
+        for part in parts:
+            part.close()
+    elif any(section.has(kind) for kind in SHAPES):
+        placed = [read_placed(section, folder, is_body=True)]
+    else:
+        section.error('shapes', '', f'missing; or one of {", ".join(SHAPES)}')
+        placed = []
+    arguments: dict[str, object] = {
+        'motion': section.choice('motion', MOTIONS, 'dynamic'),
+        'material': section.text('material', None),
+        'mass': section.number('mass', None), 'density': section.number('density', None),
+        'inertia': section.matrix('inertia'), **section.pose(),
+    }
+    for key in _BODY_VECTORS:
+        value = section.vector(key, 3, None)
+        if value is not None:
+            arguments[key] = value
+    section.close()
+    return SceneBody(
+        section.name, tuple(p for p in placed if p is not None), MappingProxyType(arguments),
+        section.line)
+
+
+def _robot(section: Section, folder: Path) -> SceneRobot:
+    packages = [str(folder / path) for path in section.texts('package_paths') or ()]
+    urdf = _urdf(section, folder, packages)
+    arguments: dict[str, object] = {
+        'fixed_base': section.flag('fixed_base', None), **section.pose(),
+        'collisions': section.choice('collisions', ('hull', 'mesh', 'none'), 'hull'),
+        'missing_meshes': section.choice('missing_meshes', ('error', 'warning'), 'error'),
+        'self_collision': section.flag('self_collision', None),
+        'material': section.text('material', None),
+        'package_paths': packages, 'xacro_args': section.mapping('xacro_args'),
+        'sensors': _sensors(section),
+    }
+    srdf = section.text('srdf', None)
+    if srdf is not None:
+        arguments['srdf'] = folder / srdf
+    joints = section.section('joint_positions')
+    if joints is not None:
+        arguments['joint_positions'] = {key: joints.number(key, 0.0) for key in joints.names()}
+    namespace = _namespace(section)
+    section.close()
+    return SceneRobot(
+        section.name, urdf, namespace, MappingProxyType(arguments), section.line)
+
+
+def _namespace(section: Section) -> str:
+    """Return the namespace of a robot's topics: its name, made valid, where none is given."""
+    word = r'[A-Za-z_]\w*'
+    namespace = section.text('namespace', None)
+    if namespace is None:
+        valid = re.sub(r'\W', '_', section.name, flags=re.ASCII)
+        return valid if re.match(word, valid, re.ASCII) else f'_{valid}'
+    if not re.fullmatch(rf'{word}(/{word})*', namespace, re.ASCII):
+        section.error('namespace', namespace, 'must be words of letters, digits and _, none of '
+                      'which begins with a digit, with a / between two')
+    return namespace
+
+
+def _sensors(section: Section) -> tuple[SensorDescription, ...]:
+    try:
+        return sensors_from_mapping(section.mapping('sensors'))
+    except DescriptionError as err:
+        for finding in err.report.findings:
+            section.error('sensors', '', f'{finding.subject}: {finding.message}')
+        return ()
+
+
+def _urdf(section: Section, folder: Path, package_paths: Sequence[str]) -> str:
+    """Return the file of a robot, or the name of what may be a shipped one."""
+    uri = section.text('urdf', '', required=True)
+    path = resolve_uri(uri, base=folder, package_paths=package_paths) if uri else None
+    if path is None and '://' in uri:
+        places = searched_paths(uri, base=folder, package_paths=package_paths)
+        section.error('urdf', uri, f'looked for {", ".join(map(str, places)) or "nowhere"}')
+    return str(path or uri)

@@ -1,0 +1,280 @@
+"""A section of a scene file: its keys read one by one, with every defect noted at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from pathlib import Path
+import re
+from typing import Any, TypeVar
+
+import numpy as np
+
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.urdf.poses import read_quaternion
+from sim_bridge.foundation.errors import close_match, SimBridgeError
+from sim_bridge.foundation.rotation import matrix_from_rpy, quaternion_from_matrix
+
+_Made = TypeVar('_Made')
+_DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+', re.ASCII)
+
+
+def read_document(
+    source: str | Path | Mapping[str, object], findings: Findings
+) -> tuple[str, Path, Mapping[str, object] | None]:
+    """Return the name of a source, the folder its paths count from, and its content or None."""
+    if isinstance(source, Mapping):
+        return '<mapping>', Path(), source
+    if not isinstance(source, (str, Path)):
+        problem = f'must be the name of a file, or a mapping as it would hold, not {source!r}'
+        findings.error('bad-value', Place('file'), problem)
+        return '<source>', Path(), None
+    # imported here, since most worlds are made without scenes
+    from sim_bridge.description.yaml.file import read_mapping
+
+    path = Path(source)
+    return str(path), path.parent, read_mapping(path, findings)
+
+
+class Section:
+    """
+    A mapping of a scene.
+
+    Every method reads one key; a wrong value is noted as an error and the default given instead.
+    `close` notes the keys that nobody read.
+    """
+
+    def __init__(
+        self, content: Mapping[str, Any], path: str, findings: Findings, line: int = 0,
+        name: str = '',
+    ):
+        """
+        Read `content`, which stands at a dotted key path; name: the path's last key.
+
+        In findings the first key of the path is the element, the rest its name.
+        """
+        self.name = name
+        self._content = content
+        self._path = path
+        self._findings = findings
+        self._read: dict[str, None] = {}
+        self.line = line
+
+    def names(self) -> list[str]:
+        """List the keys."""
+        return [str(key) for key in self._content]
+
+    def has(self, key: str) -> bool:
+        """Return whether there is a key."""
+        return key in self._content
+
+    def knows(self, key: str) -> None:
+        """Count a key as known, whether or not it is read."""
+        self._read[key] = None
+
+    def peek(self, key: str) -> Any:
+        """Return the value of a key as it stands there, None if absent."""
+        return self._content.get(key)
+
+    def error(self, key: str, value: object, message: str) -> None:
+        """Note a defect of a key."""
+        shown = '' if value is None or value == '' else str(value)
+        self._findings.error('bad-value', self.place(key), message, key, shown)
+
+    def place(self, key: str = '') -> Place:
+        """Return the place of a key, or of the section itself."""
+        lines = getattr(self._content, 'lines', {})
+        element, _, name = self._path.partition('.')
+        return Place(element or 'world', name, lines.get(key, self.line))
+
+    def rename(self, path: str) -> None:
+        """Let findings call the section by another path."""
+        self._path = path
+
+    def make(self, build: Callable[[], _Made]) -> _Made | None:
+        """Return what a function builds; None, with its error noted, where it refuses values."""
+        try:
+            return build()
+        except SimBridgeError as err:
+            expected, what = getattr(err, 'expected', str(err)), getattr(err, 'what', '')
+            self.error(what, getattr(err, 'value', ''), f'expected {expected}')
+            return None
+
+    def number(self, key: str, default: float | None) -> float | None:
+        """Return a number, infinite ones too."""
+        value = self._take(key)
+        if value is None:
+            return default
+        number = _number(value)
+        if number is None:
+            self.error(key, value, 'must be a number')
+            return default
+        return number
+
+    def vector(
+        self, key: str, size: int, default: tuple[float, ...] | None
+    ) -> tuple[float, ...] | None:
+        """Return so many finite numbers."""
+        value = self._take(key)
+        if value is None:
+            return default
+        numbers = [_number(v) for v in value] if _is_list(value) else []
+        if len(numbers) != size or not all(v is not None and math.isfinite(v) for v in numbers):
+            self.error(key, value, f'must be a list of {size} finite numbers')
+            return default
+        return tuple(numbers)
+
+    def matrix(self, key: str) -> np.ndarray | None:
+        """Return a list of numbers, or of such lists, as an array."""
+        value = self._take(key)
+        if value is None:
+            return None
+        rows = value if _is_list(value) else ()
+        numbers = [
+            [_number(v) for v in row] if _is_list(row) else _number(row) for row in rows]
+        flat = [v for row in numbers for v in (row if _is_list(row) else [row])]
+        widths = {len(row) if _is_list(row) else 0 for row in numbers}
+        if not flat or len(widths) != 1 or None in flat:
+            self.error(key, value, 'must be a list of numbers, or of lists of equally many')
+            return None
+        return np.array(numbers, dtype=float)
+
+    def text(self, key: str, default: str | None, required: bool = False) -> str | None:
+        """Return a text that is not empty."""
+        value = self._take(key)
+        if value is None:
+            if required:
+                self.error(key, '', 'missing')
+            return default
+        if not isinstance(value, str) or not value:
+            self.error(key, value, 'must be a text')
+            return default
+        return value
+
+    def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
+        """Return texts; `size`: as many as there must be."""
+        value = self._take(key)
+        if value is None and size is None:
+            return None
+        good = _is_list(value) and all(isinstance(v, str) and v for v in value)
+        if not good or size not in (None, len(value)):
+            count = 'texts' if size is None else f'{size} texts'
+            self.error(key, value, f'must be a list of {count}')
+            return None
+        return tuple(value)
+
+    def choice(self, key: str, choices: Sequence[str], default: str) -> str:
+        """Return one of several words."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if value not in choices:
+            self.error(key, value, f'must be one of {", ".join(choices)}{_hint(value, choices)}')
+            return default
+        return value
+
+    def flag(self, key: str, default: bool | None) -> bool | None:
+        """Return true or false."""
+        value = self._take(key)
+        if value is None:
+            return default
+        if not isinstance(value, bool):
+            self.error(key, value, 'must be true or false')
+            return default
+        return value
+
+    def mapping(self, key: str) -> Mapping[str, Any]:
+        """Return a mapping as it is, empty if absent."""
+        value = self._take(key)
+        if value is not None and not isinstance(value, Mapping):
+            self.error(key, value, 'must be a mapping')
+            return {}
+        return value or {}
+
+    def section(self, key: str, required: bool = False) -> Section | None:
+        """Return the section at a key; None if absent."""
+        value = self._take(key)
+        if value is None and not (required or self.has(key)):
+            return None
+        return self._inner(key, value, required)
+
+    def sections(self, key: str) -> list[Section]:
+        """Return the sections in a mapping from name to section."""
+        outer = self.section(key)
+        if outer is None:
+            return []
+        inner = [outer._inner(name, outer._take(name)) for name in outer._content]
+        return [section for section in inner if section is not None]
+
+    def list_of_sections(self, key: str) -> list[Section]:
+        """Return the sections in a list."""
+        value = self._take(key)
+        if value is not None and not _is_list(value):
+            self.error(key, value, 'must be a list')
+            value = None
+        inner = [self._inner(f'{key}[{k}]', item) for k, item in enumerate(value or ())]
+        return [section for section in inner if section is not None]
+
+    def pairs(self, key: str) -> Iterable[tuple[str, str]]:
+        """Yield pairs of texts."""
+        value = self._take(key) or ()
+        for k, pair in enumerate(value if _is_list(value) else [value]):
+            good = _is_list(pair) and len(pair) == 2
+            if not good or not all(isinstance(name, str) and name for name in pair):
+                self.error(f'{key}[{k}]', pair, 'must be a pair of names')
+            else:
+                yield tuple(pair)
+
+    def pose(self) -> dict[str, tuple[float, ...]]:
+        """Return position [m] and orientation (quaternion x y z w) of `position` and `rpy`."""
+        if self.has('rpy') and self.has('orientation'):
+            self.error('orientation', self.peek('orientation'), 'rpy is given too; keep one')
+        rpy = self.vector('rpy', 3, (0.0, 0.0, 0.0))
+        turn = tuple(quaternion_from_matrix(matrix_from_rpy(rpy)).tolist())
+        given = self.vector('orientation', 4, None)
+        if given is not None:
+            text = ' '.join(map(repr, given))
+            rotation = read_quaternion(text, self.place(), self._findings, 'orientation')
+            turn = tuple(quaternion_from_matrix(rotation).tolist())
+        return {'position': self.vector('position', 3, (0.0, 0.0, 0.0)), 'orientation': turn}
+
+    def close(self) -> None:
+        """Note the keys that were not asked for."""
+        for key in self._content:
+            if key not in self._read:
+                known = list(self._read)
+                self.error(
+                    str(key), self._content[key],
+                    f'there is no such key{_hint(key, known)}; the keys are {", ".join(known)}')
+
+    def _take(self, key: str) -> Any:
+        self._read[key] = None
+        return self._content.get(key)
+
+    def _inner(self, key: str, value: object, required: bool = False) -> Section | None:
+        if not isinstance(value, Mapping):
+            problem = 'missing' if required and value is None else 'must be a mapping'
+            self.error(str(key), value, problem)
+            return None
+        lines = getattr(self._content, 'lines', {})
+        path = f'{self._path}.{key}' if self._path else str(key)
+        # of an item in a list, the line of its first key
+        first = next(iter(getattr(value, 'lines', {}).values()), self.line)
+        return Section(value, path, self._findings, lines.get(key, first), str(key))
+
+
+def _number(value: object) -> float | None:
+    """Return a number; None for what is none. YAML 1.1 takes 1e-3, without a point, for a text."""
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        return float(value)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number else None
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _hint(value: object, known: Iterable[str]) -> str:
+    close = close_match(value, known)
+    return f'; did you mean {close!r}?' if close else ''

@@ -1,0 +1,162 @@
+"""Shapes as scene files write them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import io
+from pathlib import Path
+
+import numpy as np
+
+from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
+from sim_bridge.description.scene.section import Section
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.shapes.files import DATA_BYTES, read_file
+from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
+from sim_bridge.shapes.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
+
+_Reader = Callable[[Section, str, Path], Shape | None]
+
+
+def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed | None:
+    """
+    Read the one shape of a section, with what Placed takes; None, with errors noted, if wrong.
+
+    folder: that paths count from. is_body: the place, material and name are those of the body.
+    """
+    given = [kind for kind in SHAPES if section.has(kind)]
+    for kind in SHAPES:
+        section.knows(kind)
+    if len(given) != 1:
+        section.error(
+            given[0] if given else 'shape', '',
+            f'must hold exactly one of {", ".join(SHAPES)}; found {", ".join(given) or "none"}')
+        return None
+    shape = section.make(lambda: SHAPES[given[0]](section, given[0], folder))
+    arguments: dict[str, object] = {
+        'sensor': section.flag('sensor', False), 'enabled': section.flag('enabled', True),
+        'groups': section.texts('groups') or (),
+        'surface_velocity': section.vector('surface_velocity', 3, (0.0, 0.0, 0.0)),
+        'friction_direction': section.vector('friction_direction', 3, None)}
+    if not is_body:
+        arguments |= {
+            **section.pose(), 'name': section.text('name', ''),
+            'material': section.text('material', None)}
+    if shape is None:
+        return None
+    return section.make(lambda: Placed(shape, **arguments))
+
+
+def _sized(build: Callable[[tuple[float, ...]], Shape]) -> _Reader:
+    def read(section: Section, key: str, folder: Path) -> Shape | None:
+        size = section.vector(key, 3, None)
+        return None if size is None else build(size)
+    return read
+
+
+def _round(build: Callable[[float, float], Shape]) -> _Reader:
+    def read(section: Section, key: str, folder: Path) -> Shape | None:
+        inner = section.section(key)
+        if inner is None:
+            return None
+        radius, length = inner.number('radius', None), inner.number('length', None)
+        inner.close()
+        if radius is None or length is None:
+            section.error(key, section.peek(key), 'must hold radius and length [m]')
+            return None
+        return inner.make(lambda: build(radius, length))
+    return read
+
+
+def _sphere(section: Section, key: str, folder: Path) -> Shape | None:
+    radius = section.number(key, None)
+    return None if radius is None else Sphere(radius)
+
+
+def _plane(section: Section, key: str, folder: Path) -> Shape | None:
+    section.mapping(key)
+    return Plane()
+
+
+def _hull(section: Section, key: str, folder: Path) -> Shape | None:
+    inner = section.section(key)
+    if inner is None:
+        return None
+    points, mesh = inner.matrix('points'), _file(inner, folder)
+    inner.close()
+    if (points is None) == (mesh is None):
+        section.error(key, section.peek(key), 'must hold either points [m] or file')
+        return None
+    return inner.make(lambda: ConvexHull(mesh.vertices if points is None else points))
+
+
+def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
+    inner = section.section(key)
+    if inner is None:
+        return None
+    vertices, triangles = inner.matrix('vertices'), inner.matrix('triangles')
+    mesh = _file(inner, folder)
+    inner.close()
+    if mesh is not None and vertices is None and triangles is None:
+        return mesh
+    if mesh is not None or vertices is None or triangles is None:
+        section.error(
+            key, section.peek(key), 'must hold either vertices [m] and triangles, or file')
+        return None
+    if not np.array_equal(triangles, np.round(triangles)):
+        inner.error('triangles', inner.peek('triangles'), 'must hold whole numbers of vertices')
+        return None
+    return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64)))
+
+
+def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
+    inner = section.section(key)
+    if inner is None:
+        return None
+    heights, size = inner.matrix('heights'), inner.vector('size', 2, None)
+    file = inner.text('file', None)
+    inner.close()
+    if (heights is None) == (file is None) or size is None:
+        section.error(
+            key, '', 'must hold size [m], and either heights [m] or file (numbers by rows)')
+        return None
+    if file is not None:
+        heights = _heights_of(inner, folder / file)
+    return None if heights is None else inner.make(lambda: HeightField(heights, size))
+
+
+def _heights_of(section: Section, path: Path) -> np.ndarray | None:
+    """Read a grid of heights, from numpy's own format or rows of text."""
+    try:
+        content = io.BytesIO(read_file(path, DATA_BYTES))
+        if path.suffix == '.npy':
+            return np.load(content, allow_pickle=False)
+        return np.loadtxt(content, delimiter=',' if path.suffix == '.csv' else None, ndmin=2)
+    except (OSError, ValueError, MemoryError) as err:
+        section.error('file', path, f'cannot be read: {err}')
+        return None
+
+
+def _file(section: Section, folder: Path) -> TriangleMesh | None:
+    """Read the mesh at the key `file`, scaled by `scale`; None if absent or wrong."""
+    uri, scale = section.text('file', None), section.vector('scale', 3, (1.0, 1.0, 1.0))
+    if uri is None:
+        return None
+    path = resolve_uri(uri, base=folder)
+    if path is None:
+        places = ', '.join(map(str, searched_paths(uri, base=folder))) or 'nowhere'
+        section.error('file', uri, f'{explain_unresolved(uri, base=folder)}; looked for {places}')
+        return None
+    try:
+        return TriangleMesh.from_file(path, scale)
+    except InvalidValueError as err:
+        section.error('file', uri, str(err))
+        return None
+
+
+SHAPES: dict[str, _Reader] = {
+    'box': _sized(Box), 'sphere': _sphere, 'cylinder': _round(Cylinder),
+    'capsule': _round(Capsule), 'cone': _round(Cone), 'ellipsoid': _sized(Ellipsoid),
+    'plane': _plane, 'hull': _hull, 'mesh': _mesh, 'height_field': _height_field,
+}

@@ -1,0 +1,84 @@
+"""What `<gazebo reference="link">` elements say about contact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.gazebo import element_text, read_boolean
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.schema import Numbers
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import LinkDescription
+    from sim_bridge.description.urdf.document import Element
+
+_NOT_NEGATIVE = Numbers(minimum=0.0)
+_POSITIVE = Numbers(minimum=0.0, above=True)
+# sdformat's parser_urdf.cc: the tags and what they are in SDF
+_NUMBERS = {
+    'mu1': ('friction', _NOT_NEGATIVE),
+    'mu2': ('friction2', _NOT_NEGATIVE),
+    'kp': ('stiffness', _POSITIVE),
+    'kd': ('damping', _NOT_NEGATIVE),
+    'maxVel': ('max_velocity', _NOT_NEGATIVE),
+    'minDepth': ('layer', _NOT_NEGATIVE),
+}
+_SELF_COLLIDE = ('selfCollide', 'self_collide')
+
+
+def with_contact(
+    root: Element, links: Mapping[str, LinkDescription], findings: Findings
+) -> dict[str, LinkDescription]:
+    """
+    Return the links with what their `<gazebo>` elements say about contact.
+
+    `<gazebo>` without a reference is about all links, for `self_collide`.
+    """
+    known = dict(links)
+    for node in root.findall('gazebo'):
+        reference = node.get('reference', '')
+        place = Place('gazebo', reference, node.line)
+        for element in node:
+            inner = place.child(element.tag, element.line)
+            if reference and reference not in known:
+                continue
+            changes = _changes(element, bool(reference), inner, findings)
+            for name in (reference,) if reference else known:
+                if changes:
+                    link = known[name]
+                    known[name] = replace(link, contact=replace(link.contact, **changes))
+    return known
+
+
+def _changes(
+    element: Element, is_of_link: bool, place: Place, findings: Findings
+) -> dict[str, object]:
+    """Return the fields of ContactDescription that an element sets."""
+    text = element_text(element)
+    if element.tag in _SELF_COLLIDE:
+        value = read_boolean(element, place, findings)
+        return {} if value is None else {'self_collide': value}
+    if not is_of_link:
+        return {}
+    if element.tag in _NUMBERS:
+        name, allowed = _NUMBERS[element.tag]
+        values = _numbers(text, allowed, place, findings)
+        return {name: values[0]} if values else {}
+    if element.tag == 'fdir1':
+        values = _numbers(text, Numbers(3), place, findings)
+        return {'direction': tuple(values)} if values and any(values) else {}
+    return {}
+
+
+def _numbers(
+    text: str, allowed: Numbers, place: Place, findings: Findings
+) -> list[float] | None:
+    """Read numbers; what is wrong with them is warned of, since Gazebo lives with it."""
+    own = Findings()
+    values = parse_numbers(text, allowed, place, own, '')
+    for finding in own.found:
+        findings.warning(finding.code, place, f'{finding.message}, ignored', value=finding.value)
+    return values

@@ -1,0 +1,151 @@
+"""What `<gazebo>` elements say about the physics of joints and links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.joints import ONE_AXIS
+from sim_bridge.description.urdf.schema import Numbers
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import JointDescription, LinkDescription
+    from sim_bridge.description.urdf.document import Element
+
+_SPRING = {'springStiffness': 'stiffness', 'springReference': 'reference'}
+# tags of <gazebo> that would change the motion of a robot and are not simulated; with the text
+# that makes them harmless
+_NOT_SIMULATED = {
+    'kinematic': ('false', '0'),
+    'static': ('false', '0'),
+    'enable_wind': ('false', '0'),
+    'initial_joint_position': (),
+}
+# whether it says that gravity acts, or that it does not
+_GRAVITY = {'gravity': True, 'turnGravityOff': False}
+# ODE's damping: the share of its velocity that a link loses in each step, whatever the step
+_DECAY = ('dampingFactor', 'velocity_decay')
+_BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
+# file names of Gazebo plugins that move joints; those that make sensors are looked at with the
+# sensors
+_MOVING_PLUGINS = {
+    'mimic': 'declare <mimic> on the joint instead',
+    'disable_link': 'the link stays',
+    'grasp': 'grasping is left to contact',
+}
+
+
+def with_joint_physics(
+    root: Element,
+    joints: Mapping[str, JointDescription],
+    links: Mapping[str, LinkDescription],
+    findings: Findings,
+) -> dict[str, JointDescription]:
+    """
+    Return the joints with the springs their `<gazebo reference="joint">` elements declare.
+
+    `springStiffness` [N m/rad or N/m] pulls to the position `springReference` [rad or m];
+    `implicitSpringDamper` asks for what is always done here. References to nothing, and physics
+    that is not simulated, are warned of.
+    """
+    known = dict(joints)
+    # '' is the robot itself; a sensor in the wrong place is reported as such
+    known_names = {'', *joints, *links}
+    for node in root.findall('gazebo'):
+        reference = node.get('reference', '')
+        place = Place('gazebo', reference, node.line)
+        if reference not in known_names and not node.findall('sensor'):
+            findings.warning(
+                'unknown-reference',
+                place,
+                unknown('link or joint', reference, [*joints, *links]),
+                'reference',
+                reference,
+            )
+        for element in node:
+            inner = place.child(element.tag, element.line)
+            _warn_of_physics(element, inner, findings)
+            if element.tag in _SPRING and reference in joints:
+                known[reference] = _with_spring(known[reference], element, inner, findings)
+    return known
+
+
+def with_gravity(
+    root: Element, links: Mapping[str, LinkDescription], findings: Findings
+) -> dict[str, LinkDescription]:
+    """
+    Return the links with what their `<gazebo>` elements say about whether gravity acts on them.
+
+    `gravity` is SDF's word for it, `turnGravityOff` that of old Gazebo; the last one counts.
+    """
+    known = dict(links)
+    for node in root.findall('gazebo'):
+        reference = node.get('reference', '')
+        for element in node:
+            if element.tag not in _GRAVITY:
+                continue
+            place = Place('gazebo', reference, node.line).child(element.tag, element.line)
+            value = read_boolean(element, place, findings)
+            if value is None:
+                continue
+            if reference in known:
+                gravity = value == _GRAVITY[element.tag]
+                known[reference] = replace(known[reference], gravity=gravity)
+            elif value != _GRAVITY[element.tag]:
+                findings.warning(
+                    'not-simulated', place, 'is for links, ignored',
+                    value=element_text(element).lower())
+    return known
+
+
+def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
+    """Return what an element says, with a warning and None where that is not true or false."""
+    text = element_text(element)
+    if text.lower() not in _BOOLEANS:
+        findings.warning('bad-value', place, 'must be true or false, ignored', value=text)
+    return _BOOLEANS.get(text.lower())
+
+
+def element_text(element: Element) -> str:
+    """Return what an element says, as text inside it or as old Gazebo's `value` attribute."""
+    return (element.text or '').strip() or element.get('value', '').strip()
+
+
+def _with_spring(
+    joint: JointDescription, element: Element, place: Place, findings: Findings
+) -> JointDescription:
+    if joint.type not in ONE_AXIS:
+        findings.warning(
+            'ignored-tag', place, f'has no meaning for a {joint.type.value} joint, ignored'
+        )
+        return joint
+    quantity = _SPRING[element.tag]
+    allowed = Numbers(minimum=0.0) if quantity == 'stiffness' else Numbers()
+    values = parse_numbers(element_text(element), allowed, place, findings, '')
+    if values is None:
+        return joint
+    return replace(joint, dynamics=replace(joint.dynamics, **{quantity: values[0]}))
+
+
+def _warn_of_physics(element: Element, place: Place, findings: Findings) -> None:
+    text = element_text(element).lower()
+    harmless = _NOT_SIMULATED.get(element.tag)
+    if harmless is not None and text not in harmless:
+        findings.warning('not-simulated', place, 'is not simulated, ignored', value=text)
+    if element.tag in _DECAY:
+        shares = ' '.join(filter(None, [text, *map(element_text, element)]))
+        if any(share.strip('0.') for share in shares.split()):
+            findings.warning(
+                'not-simulated', place,
+                "is a share of the velocity for each of Gazebo's steps, ignored; "
+                'link.linear_velocity_damping and link.angular_velocity_damping are rates [1/s]',
+                value=shares)
+    if element.tag == 'plugin':
+        filename = element.get('filename', '')
+        for word, advice in _MOVING_PLUGINS.items():
+            if word in filename:
+                message = f'Gazebo plugins are not run; {advice}'
+                findings.warning('not-simulated', place, message, 'filename', filename)

@@ -1,0 +1,311 @@
+"""
+Joints in `<gazebo>` elements: how loops are closed under Gazebo.
+
+What stands in a `<gazebo>` element without a reference becomes part of the SDF model, so a
+`<joint>` there may connect any two links. Its meaning is SDF's (sdformat 1.11, joint.sdf): `pose`
+is that of the joint's frame in the child link's (or in `relative_to`), an axis is in the joint's
+frame (or in `expressed_in`), and all of it is said of the configuration in which the joints are at
+0. The parent is the first link, the child the second; the world as a parent is the second one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.description.constraints import (
+    Declared,
+    direction,
+    read_limits,
+    read_type,
+    Spot,
+    WORLD,
+)
+from sim_bridge.description.loops import link_poses
+from sim_bridge.description.model import ConstraintType, JointDynamics, Pose
+from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.sdf.gazebo import element_text
+from sim_bridge.description.sdf.values import is_true, read_pose
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.description.urdf.tree import is_tree
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import RobotDescription
+    from sim_bridge.description.urdf.document import Element
+
+TYPES = {
+    'revolute': ConstraintType.HINGE,
+    'continuous': ConstraintType.HINGE,
+    'prismatic': ConstraintType.SLIDER,
+    'ball': ConstraintType.BALL,
+    'universal': ConstraintType.UNIVERSAL,
+    'revolute2': ConstraintType.HINGE2,
+    'fixed': ConstraintType.FIXED,
+}
+# how many axes, where it is not one
+_AXES = {
+    ConstraintType.BALL: 0, ConstraintType.FIXED: 0,
+    ConstraintType.UNIVERSAL: 2, ConstraintType.HINGE2: 2}
+_NOT_SIMULATED = ('screw', 'gearbox')
+_MODEL = '__model__'
+
+# old files write limits that are none as numbers nobody reaches
+_NO_LIMIT = 1e16
+_ANY = Numbers(infinite=True)
+_NOT_NEGATIVE = Numbers(minimum=0.0)
+_LIMITS = ('lower', 'upper', 'effort', 'velocity')
+_DYNAMICS = {
+    'damping': 'damping', 'friction': 'friction', 'spring_stiffness': 'stiffness',
+    'spring_reference': 'reference'}
+# tags that change nothing here: what is always done, or what is about the stops of other engines
+_SILENT = {
+    'joint': {'parent', 'child', 'pose', 'axis', 'axis2', 'physics'},
+    'axis': {
+        'xyz', 'limit', 'dynamics', 'use_parent_model_frame', 'initial_position'},
+    'limit': {*_LIMITS, 'stiffness', 'dissipation'},
+    'dynamics': {*_DYNAMICS},
+}
+
+
+def read_gazebo_joints(
+    root: Element, description: RobotDescription, findings: Findings
+) -> Iterator[Declared]:
+    """Yield the loop joints of the `<gazebo>` elements."""
+    nodes = [
+        (node, gazebo.get('reference')) for gazebo in root.findall('gazebo')
+        for node in gazebo.findall('joint')]
+    # where the joints make no tree, that is noted, and nothing has a place
+    frames = _frames(description) if nodes and is_tree(description) else {}
+    for node, reference in nodes:
+        place = Place('joint', node.get('name', ''), node.line)
+        if reference:
+            message = 'ignored: a <gazebo> with a reference holds no joints'
+            findings.warning('ignored-tag', place, message)
+            continue
+        joint = _read_joint(node, place, frames, description, findings)
+        if joint is not None:
+            yield joint
+
+
+def _frames(description: RobotDescription) -> dict[str, Pose]:
+    """Return the frames that poses and axes may name: links, joints, the model."""
+    poses = link_poses(description)
+    # a joint's frame is that of its child where the joint is at 0
+    joints = {joint.name: poses[joint.child] for joint in description.joints.values()}
+    return {**joints, **poses, _MODEL: Pose()}
+
+
+def _read_joint(
+    node: Element,
+    place: Place,
+    frames: Mapping[str, Pose],
+    description: RobotDescription,
+    findings: Findings,
+) -> Declared | None:
+    word = node.get('type', '')
+    if word in _NOT_SIMULATED:
+        message = f'is not simulated, left out; the types are {", ".join(TYPES)}'
+        findings.warning('not-simulated', place, message, 'type', word)
+        return None
+    kind = read_type(word, TYPES, Spot(place, 'type'), findings)
+    if not place.name.strip():
+        findings.error('missing-attribute', place, 'missing', 'name')
+    _warn_of_unknown(node, 'joint', place, findings)
+    parts = {element.tag: element for element in reversed(node)}
+    ends = [_end(tag, parts, place, findings) for tag in ('parent', 'child')]
+    if kind is None:
+        return None
+    one = Declared(place.name.strip(), kind, place)
+    (one.link1, one.spots['link1']), (one.link2, one.spots['link2']) = ends
+    if one.link2 == WORLD and WORLD not in description.links:
+        place = one.spots['link2'].place
+        findings.error('unknown-link', place, 'the world can only be the parent', value=WORLD)
+        return None
+    # joints without an axis may have the element all the same
+    for k, tag in enumerate(('axis', 'axis2')[:_AXES.get(kind, 1)]):
+        if tag in parts:
+            _read_axis(parts[tag], k, one, findings)
+    _read_physics(parts.get('physics'), one, findings)
+    pose = _joint_pose(parts.get('pose'), one, frames, findings)
+    if frames:
+        _place(one, pose, parts, frames, description, findings)
+    return one
+
+
+def _end(
+    tag: str, parts: Mapping[str, Element], place: Place, findings: Findings
+) -> tuple[str, Spot]:
+    element = parts.get(tag)
+    if element is None:
+        findings.error('missing-tag', place.child(tag, place.line), 'missing')
+        return '', Spot(place.child(tag, place.line))
+    inner = place.child(tag, element.line)
+    text = element_text(element) or element.get('link', '')
+    if not text:
+        findings.error('empty', inner, 'must not be empty')
+    return text, Spot(inner)
+
+
+def _joint_pose(
+    node: Element | None, one: Declared, frames: Mapping[str, Pose], findings: Findings
+) -> Pose:
+    """Return the joint's frame in the model's, at joint positions 0."""
+    if node is None:
+        return frames.get(one.link2, Pose())
+    place = one.place.child('pose', node.line)
+    pose = read_pose(node, place, findings)
+    name = node.get('relative_to', '')
+    known = frames.get(one.link2, Pose())
+    base = _frame(name, frames, place, 'relative_to', findings) if name else known
+    return Pose(base.position + base.rotation @ pose.position, base.rotation @ pose.rotation)
+
+
+def _frame(
+    name: str, frames: Mapping[str, Pose], place: Place, attribute: str, findings: Findings
+) -> Pose:
+    """Return a frame in the model's; the model's own, with an error noted, if there is none."""
+    if frames and name not in frames and name not in ('', WORLD):
+        findings.error('unknown-frame', place, unknown('frame', name, frames), attribute, name)
+    return frames.get(name, Pose())
+
+
+def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None:
+    """Read an axis in the words of its own frame; limits and dynamics are those of the first."""
+    place = one.place.child(node.tag, node.line)
+    _warn_of_unknown(node, 'axis', place, findings)
+    one.spots[node.tag] = Spot(place)
+    parts = {element.tag: element for element in reversed(node)}
+    xyz = parts.get('xyz')
+    vector: list[float] | None = [0.0, 0.0, 1.0]
+    if xyz is not None:
+        one.spots[node.tag] = Spot(place.child('xyz', xyz.line))
+        vector = parse_numbers(
+            element_text(xyz), Numbers(3), one.spots[node.tag].place, findings, '')
+    if vector is not None:
+        one.axes[k] = direction(vector, one.spots[node.tag], findings)
+    for tag, what, names in (
+        ('limit', 'limits', _LIMITS), ('dynamics', 'dynamics', tuple(_DYNAMICS))
+    ):
+        if tag not in parts:
+            continue
+        inner = place.child(tag, parts[tag].line)
+        _warn_of_unknown(parts[tag], tag, inner, findings)
+        values = _numbers(parts[tag], names, inner, findings)
+        if k == 1:
+            if any(values.get(name) for name in ('damping', 'friction', 'spring_stiffness')):
+                message = 'those of a second axis are not simulated, ignored'
+                findings.warning('not-simulated', inner, message)
+        elif tag == 'limit':
+            reached = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
+            # a negative one says that it is not enforced
+            caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
+            one.limits = read_limits({**reached, **caps}, Spot(inner), findings)
+            if math.isfinite(one.limits.lower) or math.isfinite(one.limits.upper):
+                one.spots[what] = Spot(inner)
+        else:
+            one.dynamics = JointDynamics(
+                **{_DYNAMICS[key]: value for key, value in values.items()})
+            if any(values.values()):
+                one.spots[what] = Spot(inner)
+
+
+def _numbers(
+    node: Element, names: tuple[str, ...], place: Place, findings: Findings
+) -> dict[str, float]:
+    values = {}
+    for element in node:
+        if element.tag in names:
+            allowed = _NOT_NEGATIVE if element.tag in ('damping', 'friction') else _ANY
+            inner = place.child(element.tag, element.line)
+            read = parse_numbers(element_text(element), allowed, inner, findings, '')
+            if read is not None:
+                values[element.tag] = read[0]
+    return values
+
+
+def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
+    """Read ODE's erp and cfm of the joint itself."""
+    ode = None if node is None else node.find('ode')
+    if ode is None:
+        return
+    place = one.place.child('physics', node.line).child('ode', ode.line)
+    values = {}
+    for element in ode:
+        if element.tag in ('erp', 'cfm'):
+            inner = place.child(element.tag, element.line)
+            one.spots['compliance'] = Spot(inner)
+            read = parse_numbers(element_text(element), _NOT_NEGATIVE, inner, findings, '')
+            values[element.tag] = read[0] if read else None
+    one.erp, one.cfm = values.get('erp'), values.get('cfm')
+
+
+def _place(
+    one: Declared,
+    pose: Pose,
+    parts: Mapping[str, Element],
+    frames: Mapping[str, Pose],
+    description: RobotDescription,
+    findings: Findings,
+) -> None:
+    """Say in the links' frames what was said of the whole model at joint positions 0."""
+    for k, tag in enumerate(('axis', 'axis2')):
+        if one.axes[k] is not None:
+            turn = _axis_frame(parts[tag], pose, frames, one.spots[tag].place, findings)
+            one.axes[k] = pose.rotation.T @ turn @ one.axes[k]
+    is_grounded = one.link1 == WORLD and WORLD not in description.links
+    if is_grounded:
+        _turn_around(one, findings)
+    names = [one.link1] if is_grounded else [one.link1, one.link2]
+    if not all(name in description.links for name in names):
+        return
+    for k, name in enumerate(names):
+        turn = frames[name].rotation.T
+        one.positions[k] = turn @ (pose.position - frames[name].position)
+        one.rotations[k] = turn @ pose.rotation
+    if is_grounded:
+        # where the world is, seen from the link, is known when the robot is put together
+        one.axes = [None if axis is None else one.rotations[0] @ axis for axis in one.axes]
+        one.rotations = [None, None]
+
+
+def _axis_frame(
+    node: Element,
+    pose: Pose,
+    frames: Mapping[str, Pose],
+    place: Place,
+    findings: Findings,
+) -> np.ndarray:
+    """Return the rotation of the frame an axis is expressed in, in the model's."""
+    old = node.find('use_parent_model_frame')
+    if old is not None and is_true(element_text(old)):
+        return np.eye(3)
+    xyz = node.find('xyz')
+    name = '' if xyz is None else xyz.get('expressed_in', '')
+    if not name:
+        return pose.rotation
+    return _frame(name, frames, place, 'expressed_in', findings).rotation
+
+
+def _turn_around(one: Declared, findings: Findings) -> None:
+    """Make the world the second link; the axis turns so that the coordinate keeps its sign."""
+    if one.type in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
+        message = f'a {one.type.value} joint to the world is not supported; give the world a link'
+        spot = one.spot('link1')
+        findings.error('not-simulated', spot.place, message, '', WORLD)
+    one.link1, one.link2 = one.link2, WORLD
+    one.spots['link1'], one.spots['link2'] = one.spots['link2'], one.spots['link1']
+    one.axes[0] = None if one.axes[0] is None else -one.axes[0]
+
+
+def _warn_of_unknown(node: Element, kind: str, place: Place, findings: Findings) -> None:
+    for element in node:
+        inner = place.child(element.tag, element.line)
+        if element.tag == 'sensor':
+            message = 'sensors in joints that close loops are not supported, ignored'
+            findings.warning('unsupported-sensor', inner, message)
+        elif element.tag not in _SILENT[kind]:
+            findings.warning('unknown-tag', inner, 'unknown tag, ignored')

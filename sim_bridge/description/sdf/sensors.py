@@ -1,0 +1,234 @@
+"""
+Sensors in SDF's words: in `<gazebo reference="…">`, or under `<robot>` as iDynTree has them.
+
+Sources: sdformat 1.11 (sensor.sdf, forcetorque.sdf, imu.sdf, noise.sdf), SDF 1.4 for the classic
+imu noise, and the frame keys of the gazebo_ros plugins inside a sensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.model import Pose, SensorDescription, SensorKind
+from sim_bridge.description.noise import read_axis_noise, read_classic_noise
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.gazebo import element_text
+from sim_bridge.description.sdf.values import read_pose
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.poses import read_only
+from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.foundation.rotation import matrix_from_rpy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from sim_bridge.description.model import NoiseDescription
+    from sim_bridge.description.urdf.document import Element
+
+KINDS = {'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU}
+# iDynTree's names
+ROBOT_KINDS = {
+    **KINDS,
+    'accelerometer': SensorKind.ACCELEROMETER,
+    'gyroscope': SensorKind.GYRO,
+}
+FRAMES = ('sensor', 'child', 'parent')
+DIRECTIONS = ('child_to_parent', 'parent_to_child')
+
+_RATE = Numbers(minimum=0.0)
+_FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
+_PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
+_SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
+_BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
+# plugins that were sensors by themselves before Gazebo had sensors for it
+_SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
+
+
+def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
+    """
+    Yield the sensors of the `<gazebo>` elements.
+
+    The reference is given as both joint and link names at once in SDF's URDF extension, so it is
+    put where the name belongs: joints first for force-torque sensors, links first for the rest.
+    """
+    joints = {node.get('name') for node in root.findall('joint')}
+    links = {node.get('name') for node in root.findall('link')}
+    for gazebo in root.findall('gazebo'):
+        reference = gazebo.get('reference', '')
+        for node in gazebo:
+            place = Place(f'sensor/{node.tag}', node.get('name', ''), node.line)
+            if node.tag == 'sensor':
+                sensor = _read_sensor(node, KINDS, findings)
+                if sensor is not None:
+                    yield _on_reference(sensor, reference, joints, links)
+            elif node.tag.startswith('sensor:'):
+                message = 'sensors of this form are not supported, ignored'
+                findings.warning('unsupported-sensor', place, message)
+            elif node.tag == 'plugin' and any(
+                word in node.get('filename', '') for word in _SENSOR_PLUGINS
+            ):
+                message = 'Gazebo plugins are not run; declare a <sensor> of this type'
+                findings.warning(
+                    'unsupported-sensor', place, message, 'filename', node.get('filename')
+                )
+
+
+def read_robot_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
+    """Yield the sensors that stand under `<robot>` itself."""
+    for node in root.findall('sensor'):
+        sensor = _read_sensor(node, ROBOT_KINDS, findings)
+        if sensor is None:
+            continue
+        place = Place('sensor', sensor.name, node.line)
+        parent, origin = node.find('parent'), node.find('origin')
+        reference = {
+            key: parent.get(key, '') if parent is not None else '' for key in ('joint', 'link')
+        }
+        pose = sensor.pose if origin is None else _read_origin(origin, place, findings)
+        yield replace(sensor, pose=pose, **reference)
+
+
+def _on_reference(
+    sensor: SensorDescription, reference: str, joints: set[str | None], links: set[str | None]
+) -> SensorDescription:
+    joint_first = sensor.kind is SensorKind.FORCE_TORQUE
+    is_joint = reference in joints and (joint_first or reference not in links)
+    if is_joint or (joint_first and reference not in links):
+        return replace(sensor, joint=reference)
+    return replace(sensor, link=reference)
+
+
+def _read_sensor(
+    node: Element, kinds: Mapping[str, SensorKind], findings: Findings
+) -> SensorDescription | None:
+    name, word = node.get('name', ''), node.get('type', '')
+    place = Place('sensor', name, node.line)
+    if word not in kinds:
+        message = f'not supported, ignored; supported are {", ".join(kinds)}'
+        findings.warning('unsupported-sensor', place, message, 'type', word)
+        return None
+    if not name:
+        findings.error('missing-attribute', place, 'missing', 'name')
+        return None
+    kind = kinds[word]
+    inner = node.find('force_torque' if kind is SensorKind.FORCE_TORQUE else 'imu')
+    _warn_of_unknown(
+        node, {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word}, place, findings
+    )
+    settings: dict[str, object] = {}
+    if inner is not None:
+        read = _read_force_torque if kind is SensorKind.FORCE_TORQUE else _read_imu
+        settings = read(inner, place.child(inner.tag, inner.line), findings)
+    pose = _read_pose(node.find('pose'), place, findings)
+    if kind is SensorKind.FORCE_TORQUE and not pose.is_identity and 'frame' not in settings:
+        message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
+        findings.warning('frame-default', place.child('pose', node.line), message)
+    rate = node.find('update_rate')
+    topic = _text(node, ('topic',))
+    return SensorDescription(
+        name=name,
+        kind=kind,
+        link='',
+        pose=pose,
+        update_rate=_number(rate, place, findings) if rate is not None else 0.0,
+        frame_id=_text(node, _FRAME_TAGS) or _plugin_text(node, _PLUGIN_FRAME_TAGS),
+        topic='' if topic == '__default__' else topic,
+        line=node.line,
+        **settings,
+    )
+
+
+def _read_force_torque(node: Element, place: Place, findings: Findings) -> dict[str, object]:
+    settings: dict[str, object] = {}
+    noise: dict[str, NoiseDescription] = {}
+    _warn_of_unknown(node, {'frame', 'measure_direction', 'force', 'torque'}, place, findings)
+    for element in node:
+        inner = place.child(element.tag, element.line)
+        text = element_text(element)
+        choices = {'frame': FRAMES, 'measure_direction': DIRECTIONS}.get(element.tag)
+        if element.tag in ('force', 'torque'):
+            noise.update(read_axis_noise(element, element.tag, inner, findings))
+        elif choices and text in choices:
+            settings[element.tag] = text
+        elif choices:
+            findings.error('bad-value', inner, f'must be one of {", ".join(choices)}', value=text)
+    return {**settings, 'noise': MappingProxyType(noise)}
+
+
+def _read_imu(node: Element, place: Place, findings: Findings) -> dict[str, object]:
+    settings: dict[str, object] = {}
+    noise: dict[str, NoiseDescription] = {}
+    known = {
+        'noise',
+        'angular_velocity',
+        'linear_acceleration',
+        'orientation_reference_frame',
+        'enable_orientation',
+    }
+    _warn_of_unknown(node, {*known, 'topic'}, place, findings)
+    for element in node:
+        inner = place.child(element.tag, element.line)
+        if element.tag == 'noise':
+            noise.update(read_classic_noise(element, inner, findings))
+        elif element.tag in ('angular_velocity', 'linear_acceleration'):
+            noise.update(read_axis_noise(element, element.tag, inner, findings))
+        elif element.tag == 'enable_orientation':
+            settings['enable_orientation'] = _boolean(element, inner, findings)
+        elif element.tag == 'orientation_reference_frame':
+            localization = _text(element, ('localization',)) or 'ENU'
+            if localization != 'ENU':
+                message = 'not supported: the orientation is that in the world frame, ENU'
+                findings.warning('orientation-frame', inner, message, value=localization)
+    return {**settings, 'noise': MappingProxyType(noise)}
+
+
+def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:
+    if node is None:
+        return Pose()
+    place = place.child('pose', node.line)
+    if node.get('relative_to'):
+        message = 'not supported: poses count from the link'
+        findings.warning('pose-reference', place, message, 'relative_to', node.get('relative_to'))
+    return read_pose(node, place, findings)
+
+
+def _read_origin(node: Element, place: Place, findings: Findings) -> Pose:
+    place = place.child('origin', node.line)
+    xyz, rpy = (
+        parse_numbers(node.get(name, '0 0 0'), Numbers(3), place, findings, name)
+        or [0.0, 0.0, 0.0]
+        for name in ('xyz', 'rpy')
+    )
+    return Pose(read_only(xyz), read_only(matrix_from_rpy(rpy)))
+
+
+def _number(node: Element, place: Place, findings: Findings) -> float:
+    values = parse_numbers(
+        element_text(node), _RATE, place.child(node.tag, node.line), findings, ''
+    )
+    return values[0] if values else 0.0
+
+
+def _boolean(node: Element, place: Place, findings: Findings) -> bool:
+    text = element_text(node)
+    if text.lower() not in _BOOLEANS:
+        findings.error('bad-value', place, 'must be true or false', value=text)
+    return _BOOLEANS.get(text.lower(), True)
+
+
+def _text(node: Element, tags: tuple[str, ...]) -> str:
+    return next((element_text(element) for element in node if element.tag in tags), '')
+
+
+def _plugin_text(node: Element, tags: tuple[str, ...]) -> str:
+    return next((text for plugin in node.findall('plugin') if (text := _text(plugin, tags))), '')
+
+
+def _warn_of_unknown(node: Element, known: set[str], place: Place, findings: Findings) -> None:
+    for element in node:
+        if element.tag not in known:
+            findings.warning(
+                'unknown-tag', place.child(element.tag, element.line), 'unknown tag, ignored'
+            )

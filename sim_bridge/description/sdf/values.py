@@ -1,0 +1,39 @@
+"""Values as SDF writes them: the text of an element."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.model import Pose
+from sim_bridge.description.sdf.gazebo import element_text
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.poses import read_only, read_quaternion
+from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.foundation.rotation import matrix_from_rpy
+
+if TYPE_CHECKING:
+    from sim_bridge.description.report import Findings, Place
+    from sim_bridge.description.urdf.document import Element
+
+_TRUE = ('true', '1')
+
+
+def read_pose(node: Element, place: Place, findings: Findings) -> Pose:
+    """Read SDF's `<pose>`: x y z roll pitch yaw, also in degrees or with a quaternion."""
+    quaternion = node.get('rotation_format') == 'quat_xyzw'
+    numbers = Numbers(7, '0 0 0 0 0 0 1') if quaternion else Numbers(6)
+    values = parse_numbers(element_text(node), numbers, place, findings, '')
+    if values is None:
+        return Pose()
+    position, angles = read_only(values[:3]), values[3:]
+    if quaternion:
+        return Pose(position, read_quaternion(' '.join(map(repr, angles)), place, findings, ''))
+    if is_true(node.get('degrees', 'false')):
+        angles = [math.radians(angle) for angle in angles]
+    return Pose(position, read_only(matrix_from_rpy(angles)))
+
+
+def is_true(text: str) -> bool:
+    """Return whether a text is SDF's true."""
+    return text.strip().lower() in _TRUE

@@ -1,0 +1,148 @@
+"""
+The first pass over a URDF: every value checked against the schema, and a sound copy made.
+
+A defect becomes a finding and the schema's default takes its place in the copy, so that reading
+goes on and the remaining defects come to light in the same run.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from sim_bridge.description.report import ERROR, Findings, Place, WARNING
+from sim_bridge.description.urdf.document import Element
+from sim_bridge.description.urdf.schema import Child, Numbers, Schema, Text
+
+_DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
+# of no robot in SI units; squares and products of it are still finite
+_LARGEST = 1e30
+_INFINITE = {
+    word: sign * math.inf
+    for name in ('inf', 'infinity')
+    for word, sign in ((name, 1), (f'+{name}', 1), (f'-{name}', -1))
+}
+
+
+def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> Element:
+    """Copy what `schema` knows of `node`, its defects noted and replaced by defaults."""
+    copy = Element(node.tag)
+    copy.line = node.line
+    _copy_attributes(node, schema, place, findings, copy)
+    _copy_children(node, schema, place, findings, copy)
+    return copy
+
+
+def clean_or_drop(
+    node: Element, schema: Schema, place: Place, findings: Findings, severity: str
+) -> Element | None:
+    """Copy `node` as `clean` does; None if it has errors, which are noted with `severity`."""
+    own = Findings()
+    copy = clean(node, schema, place, own)
+    usable = True
+    for finding in own.found:
+        usable &= finding.severity == WARNING
+        noted = severity if finding.severity == ERROR else WARNING
+        at = Place(finding.element, finding.name, finding.line)
+        findings.add(noted, finding.code, at, finding.message, finding.attribute, finding.value)
+    return copy if usable else None
+
+
+def parse_numbers(
+    text: str, numbers: Numbers, place: Place, findings: Findings, attribute: str
+) -> list[float] | None:
+    """Read the numbers of an attribute or a text; None, with an error noted, if they are wrong."""
+    values = []
+    for word in text.split():
+        value = float(word) if _DECIMAL.fullmatch(word) else _INFINITE.get(word.lower())
+        if value is None:
+            problem = (
+                'must be finite'
+                if word.lower().lstrip('+-') == 'nan'
+                else f'{word!r} is not a number'
+            )
+            findings.error('not-a-number', place, problem, attribute, text)
+            return None
+        if math.isinf(value) and not numbers.infinite:
+            findings.error('not-a-number', place, 'must be finite', attribute, text)
+            return None
+        if abs(value) > _LARGEST and not numbers.infinite:
+            message = f'larger than {_LARGEST:g}, the largest that is computed with'
+            findings.error('out-of-range', place, message, attribute, text)
+            return None
+        values.append(value)
+    if len(values) != numbers.count:
+        expected = f'{numbers.count} number{"s" if numbers.count > 1 else ""}'
+        findings.error(
+            'wrong-count', place, f'expected {expected}, got {len(values)}', attribute, text
+        )
+        return None
+    if any(
+        value < numbers.minimum or (numbers.above and value == numbers.minimum) for value in values
+    ):
+        bound = f'must be {"above" if numbers.above else "at least"} {numbers.minimum:g}'
+        findings.error('out-of-range', place, bound, attribute, text)
+        return None
+    return values
+
+
+def _copy_attributes(
+    node: Element, schema: Schema, place: Place, findings: Findings, copy: Element
+) -> None:
+    for name, value in node.attrib.items():
+        known = schema.attributes.get(name)
+        if isinstance(known, Numbers):
+            numbers = parse_numbers(value, known, place, findings, name)
+            copy.set(name, known.default if numbers is None else value)
+        elif isinstance(known, Text):
+            if known.required and not value.strip():
+                findings.error('empty', place, 'must not be empty', name)
+            copy.set(name, value)
+        elif name not in schema.silent and not name.startswith('xml'):
+            findings.warning('unknown-attribute', place, 'unknown attribute, ignored', name, value)
+    for name, known in schema.attributes.items():
+        if name in node.attrib:
+            continue
+        if known.required:
+            findings.error('missing-attribute', place, 'missing', name)
+        if isinstance(known, Numbers) and known.required:
+            copy.set(name, known.default)
+
+
+def _copy_children(
+    node: Element, schema: Schema, place: Place, findings: Findings, copy: Element
+) -> None:
+    seen: set[str] = set()
+    unknown: list[str] = []
+    for element in node:
+        known = schema.children.get(element.tag)
+        inner = place.child(element.tag, element.line)
+        if known is None:
+            unknown.append(element.tag)
+            if element.tag not in schema.silent and not schema.one_of:
+                findings.warning('unknown-tag', inner, 'unknown tag, ignored')
+        elif element.tag in seen and not known.many:
+            findings.warning('duplicate-tag', inner, 'given more than once; only the first counts')
+        else:
+            seen.add(element.tag)
+            copy.append(clean(element, known.schema, inner, findings))
+    for tag, known in schema.children.items():
+        if known.required and tag not in seen:
+            findings.error('missing-tag', place.child(tag, place.line), 'missing')
+            copy.append(_default_element(tag, known, place.line))
+    if schema.one_of and (unknown or len(seen) != 1):
+        found = ', '.join([*sorted(seen), *unknown]) or 'none'
+        findings.error(
+            'one-of',
+            place,
+            f'must hold exactly one of {", ".join(schema.children)}; found {found}',
+        )
+
+
+def _default_element(tag: str, child: Child, line: int) -> Element:
+    element = Element(tag)
+    element.line = line
+    for name, known in child.schema.attributes.items():
+        if isinstance(known, Numbers):
+            element.set(name, known.default)
+    return element

@@ -1,0 +1,133 @@
+"""
+Links that are continuous tracks, from `<sim_bridge>` and from Gazebo's track controllers.
+
+The link of a crawler keeps the joint that carries it, mostly a fixed one; what moves is its
+surface. Gazebo's TrackController names the link and the direction in which the vehicle drives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.description.constraints import direction, Spot
+from sim_bridge.description.model import CrawlerDescription, JointType
+from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.sdf.gazebo import element_text
+from sim_bridge.description.urdf.clean import clean, parse_numbers
+from sim_bridge.description.urdf.extension import CRAWLER, TAG
+from sim_bridge.description.urdf.poses import read_only
+from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.foundation.rotation import matrix_from_rpy
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import JointDescription, LinkDescription
+    from sim_bridge.description.urdf.document import Element
+
+# in the file names of the plugin under Gazebo and, before it, Ignition
+_PLUGIN = 'track-controller-system'
+
+
+@dataclass(frozen=True)
+class _Declared:
+    """A crawler before it is known whether its link exists. joint: '' where none is named."""
+
+    link: str
+    axis: np.ndarray | None
+    joint: str
+    spot: Spot
+
+
+def read_crawlers(
+    root: Element,
+    links: Mapping[str, LinkDescription],
+    joints: Mapping[str, JointDescription],
+    findings: Findings,
+) -> tuple[CrawlerDescription, ...]:
+    """
+    Return the crawlers of a robot, each on an existing link and with a name of its own.
+
+    Where `<sim_bridge>` and Gazebo name the same link, `<sim_bridge>` counts.
+    """
+    carrier = {joint.child: joint for joint in joints.values()}
+    own = list(_extension_crawlers(root, findings))
+    covered = {one.link for one in own}
+    gazebo = [one for one in _gazebo_crawlers(root, findings) if one.link not in covered]
+    kept: dict[str, CrawlerDescription] = {}
+    for one in (*own, *gazebo):
+        place, attribute = one.spot.place, one.spot.attribute
+        if one.link and one.link not in links:
+            message = unknown('link', one.link, links)
+            findings.error('unknown-link', place, message, attribute, one.link)
+        elif any(one.link == other.link for other in kept.values()):
+            findings.error('duplicate-name', place, 'is a crawler already', attribute, one.link)
+        elif one.link and one.axis is not None:
+            name = _name(one, carrier.get(one.link), joints, findings)
+            if name in kept:
+                message = f'the crawler of link {kept[name].link!r} has this name'
+                findings.error('duplicate-name', place, message, 'joint', name)
+            elif name:
+                kept[name] = CrawlerDescription(name, one.link, one.axis, place.line)
+    return tuple(kept.values())
+
+
+def _extension_crawlers(root: Element, findings: Findings) -> Iterator[_Declared]:
+    for outer in root.findall(TAG):
+        for node in outer.findall('crawler'):
+            place = Place('crawler', node.get('link', ''), node.line)
+            crawler = clean(node, CRAWLER, place, findings)
+            axis = [float(word) for word in crawler.get('axis').split()]
+            yield _Declared(
+                crawler.get('link', '').strip(),
+                direction(axis, Spot(place, 'axis'), findings),
+                crawler.get('joint', '').strip(),
+                Spot(place, 'link'),
+            )
+
+
+def _gazebo_crawlers(root: Element, findings: Findings) -> Iterator[_Declared]:
+    """Yield the tracks of Gazebo's plugins; they drive along x of `track_orientation`."""
+    for gazebo in root.findall('gazebo'):
+        for node in gazebo.findall('plugin'):
+            if _PLUGIN not in node.get('filename', ''):
+                continue
+            place = Place('gazebo/plugin', '', node.line)
+            parts = {element.tag: element for element in node}
+            if 'link' not in parts or not element_text(parts['link']):
+                findings.error('missing-tag', place.child('link', node.line), 'missing')
+                continue
+            axis = np.array([0.0, 1.0, 0.0])
+            turn = parts.get('track_orientation')
+            if turn is not None:
+                at = place.child(turn.tag, turn.line)
+                rpy = parse_numbers(element_text(turn), Numbers(3), at, findings, '')
+                axis = axis if rpy is None else matrix_from_rpy(rpy) @ axis
+            link = parts['link']
+            spot = Spot(place.child('link', link.line))
+            yield _Declared(element_text(link), read_only(axis), '', spot)
+
+
+def _name(
+    one: _Declared,
+    carrier: JointDescription | None,
+    joints: Mapping[str, JointDescription],
+    findings: Findings,
+) -> str:
+    """
+    Return the name a crawler is commanded by; '', with an error noted, if it is taken.
+
+    Where none is given, that of the fixed joint that carries the link, else the link's.
+    """
+    is_fixed = carrier is not None and carrier.type is JointType.FIXED
+    name = one.joint or (carrier.name if is_fixed else one.link)
+    if name not in joints or (is_fixed and joints[name] is carrier):
+        return name
+    if joints[name] is carrier:
+        message = 'this joint moves by itself; choose a name of its own'
+    else:
+        message = f'this joint carries link {joints[name].child!r}; choose a name of its own'
+    findings.error('crawler-joint', one.spot.place, message, 'joint', name)
+    return ''

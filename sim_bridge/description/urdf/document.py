@@ -1,0 +1,146 @@
+"""
+XML in, element tree out, with the line of every element; no schema yet.
+
+The parser is expat, driven directly because it tells the line on which a tag starts (libxml2 keeps
+the line on which it ends). A DOCTYPE is refused before anything in it takes effect, so no entity
+is ever expanded and nothing outside the document is ever opened. What is too large to be a
+robot is refused, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+import xml.etree.ElementTree as ET
+from xml.parsers import expat
+
+from sim_bridge.description.report import Place
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.shapes.files import read_file, TEXT_BYTES
+
+if TYPE_CHECKING:
+    from sim_bridge.description.report import Findings
+
+_DOCUMENT = Place('document')
+
+# a hundred times those of a humanoid with all its meshes
+MOST_ELEMENTS = 200_000
+
+
+class Element(ET.Element):
+    """An XML element that knows the line it starts on."""
+
+    line: int = 0
+
+
+class _DoctypeError(Exception):
+    """A DOCTYPE was met."""
+
+
+class _TooLargeError(Exception):
+    """There are more elements than any robot has."""
+
+
+def is_xml_text(source: object) -> bool:
+    """Tell XML text from a path: the first character of XML is '<'."""
+    return isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<')
+
+
+def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | str | None]:
+    """
+    Read a description from a file or take it from a string.
+
+    Returns its name for messages ('<string>' for text) and its content, None if the file cannot be
+    read. Raises InvalidValueError if `source` is neither.
+    """
+    if not isinstance(source, (str, Path)):
+        raise InvalidValueError('source', source, 'the path of a URDF or xacro file, or XML text')
+    if is_xml_text(source):
+        return '<string>', source
+    name = str(source)
+    try:
+        return name, read_file(source)
+    except (OSError, ValueError) as err:
+        reason = getattr(err, 'strerror', None) or str(err)
+        text = ' (an XML text starts with "<")' if '<' in name else ''
+        findings.error('unreadable', Place('file', name[:200]), f'cannot be read: {reason}{text}')
+        return name[:200], None
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A parsed document and the text it was parsed from."""
+
+    root: Element
+    text: str
+
+
+def parse_document(data: bytes | str, findings: Findings) -> Document | None:
+    """Parse XML; None, with an error among the findings, if it is none or has a DOCTYPE."""
+    builder = _TreeBuilder()
+    parser = builder.parser
+    if len(data) > TEXT_BYTES:
+        message = f'{len(data)} characters, and at most {TEXT_BYTES} are read'
+        findings.error('too-large', _DOCUMENT, message)
+        return None
+    try:
+        parser.Parse(data, True)
+    except _TooLargeError:
+        place = Place('document', line=parser.CurrentLineNumber)
+        findings.error('too-large', place, f'more than {MOST_ELEMENTS} elements are not read')
+    except _DoctypeError:
+        place = Place('document', line=parser.CurrentLineNumber)
+        findings.error('doctype', place, 'a DOCTYPE and its entities are not accepted; remove it')
+    except expat.ExpatError as err:
+        message = f'not well-formed XML: {expat.ErrorString(err.code)} (column {err.offset + 1})'
+        findings.error('xml', Place('document', line=err.lineno), message)
+    except (LookupError, ValueError) as err:
+        findings.error('xml', _DOCUMENT, f'the encoding of the XML cannot be read: {err}')
+    else:
+        text = data if isinstance(data, str) else data.decode(builder.encoding, errors='replace')
+        return Document(builder.root, text.lstrip('\ufeff'))
+    return None
+
+
+class _TreeBuilder:
+    """Builds `Element` trees from expat's events."""
+
+    def __init__(self) -> None:
+        self.root = Element('')
+        self._count = 0
+        self.encoding = 'utf-8'
+        self._open: list[Element] = []
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.XmlDeclHandler = self._declaration
+        self.parser.StartDoctypeDeclHandler = self._doctype
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+
+    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        self.encoding = encoding or self.encoding
+
+    def _doctype(self, *_: object) -> None:
+        raise _DoctypeError
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        self._count += 1
+        if self._count > MOST_ELEMENTS:
+            raise _TooLargeError
+        element = Element(tag, attributes)
+        element.line = self.parser.CurrentLineNumber
+        if self._open:
+            self._open[-1].append(element)
+        else:
+            self.root = element
+        self._open.append(element)
+
+    def _end(self, _: str) -> None:
+        self._open.pop()
+
+    def _text(self, text: str) -> None:
+        element = self._open[-1]
+        if not len(element):
+            element.text = (element.text or '') + text

@@ -1,0 +1,151 @@
+"""
+`<sim_bridge>` under `<robot>`: what URDF has no words for, which other tools read past.
+
+    <sim_bridge>
+      <joint name="loop" type="hinge">              <!-- the types of ConstraintType -->
+        <link1 name="coupler" xyz="0.26 0 0"/>      <!-- rpy, quat_xyzw: the joint's axes -->
+        <link2 name="rocker" xyz="0 0 0.2"/>        <!-- name="world": the world -->
+        <axis xyz="0 1 0"/>                         <!-- in the joint's axes on link1 -->
+        <axis2 xyz="1 0 0"/>                        <!-- on link2: universal, hinge2 -->
+        <distance value="0.3"/>                     <!-- m: distance -->
+        <limit lower="-1" upper="1" effort="10" velocity="2"/>
+        <dynamics damping="0.1" friction="0" stiffness="0" reference="0"/>
+        <compliance erp="0.2" cfm="1e-6"/>          <!-- without it the joint is rigid -->
+      </joint>
+      <crawler link="left_track" axis="0 1 0" joint="left_track_joint"/>
+    </sim_bridge>
+
+docs/closed_loops.md explains them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.constraints import (
+    Declared,
+    direction,
+    read_limits,
+    read_type,
+    Spot,
+    TYPES,
+)
+from sim_bridge.description.model import JointDynamics
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.urdf.clean import clean
+from sim_bridge.description.urdf.poses import read_only, read_quaternion
+from sim_bridge.description.urdf.schema import Child, Numbers, ORIGIN, Schema, Text
+from sim_bridge.foundation.rotation import matrix_from_rpy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import numpy as np
+
+    from sim_bridge.description.urdf.document import Element
+
+TAG = 'sim_bridge'
+
+_OPTIONAL = Numbers(required=False)
+_NOT_NEGATIVE = Numbers(required=False, minimum=0.0)
+_STOP = Numbers(required=False, infinite=True)
+_CAP = Numbers(required=False, minimum=0.0, infinite=True)
+_END = Child(Schema({'name': Text(), **ORIGIN.attributes}), required=True)
+_AXIS = Child(Schema({'xyz': Numbers(3, '1 0 0')}))
+_JOINT = Schema(
+    {'name': Text(), 'type': Text()},
+    {
+        'link1': _END,
+        'link2': _END,
+        'axis': _AXIS,
+        'axis2': _AXIS,
+        'distance': Child(Schema({'value': Numbers(default='1', minimum=0.0, above=True)})),
+        'limit': Child(Schema({'lower': _STOP, 'upper': _STOP, 'effort': _CAP, 'velocity': _CAP})),
+        'dynamics': Child(
+            Schema({
+                'damping': _NOT_NEGATIVE,
+                'friction': _NOT_NEGATIVE,
+                'stiffness': _NOT_NEGATIVE,
+                'reference': _OPTIONAL,
+            })
+        ),
+        'compliance': Child(Schema({'erp': _NOT_NEGATIVE, 'cfm': _NOT_NEGATIVE})),
+    },
+)
+CRAWLER = Schema(
+    {'link': Text(), 'axis': Numbers(3, '0 1 0'), 'joint': Text(required=False)},
+)
+# what stands in the element is checked where it is read
+_WHOLE = Schema(silent=frozenset({'joint', 'crawler'}))
+# the tag of what a Declared calls otherwise
+_SPOTS = {
+    'link1': 'name', 'link2': 'name', 'axis': 'xyz', 'axis2': 'xyz', 'distance': '',
+    'limit': '', 'dynamics': '', 'compliance': 'erp'}
+
+
+def check_extension(root: Element, findings: Findings) -> None:
+    """Note what no `<sim_bridge>` element has."""
+    for node in root.findall(TAG):
+        clean(node, _WHOLE, Place(TAG, '', node.line), findings)
+
+
+def read_joints(root: Element, findings: Findings) -> Iterator[Declared]:
+    """Yield the loop joints of the `<sim_bridge>` elements."""
+    for outer in root.findall(TAG):
+        for node in outer.findall('joint'):
+            joint = _read_joint(node, findings)
+            if joint is not None:
+                yield joint
+
+
+def _read_joint(node: Element, findings: Findings) -> Declared | None:
+    place = Place('joint', node.get('name', ''), node.line)
+    joint = clean(node, _JOINT, place, findings)
+    word = joint.get('type', '')
+    kind = read_type(word, TYPES, Spot(place, 'type'), findings) if word else None
+    if kind is None:
+        return None
+    parts = {element.tag: element for element in joint}
+    one = Declared(place.name.strip(), kind, place)
+    one.spots = {
+        'limits' if tag == 'limit' else tag: Spot(place.child(tag, element.line), _SPOTS[tag])
+        for tag, element in parts.items()}
+    for k, tag in enumerate(('link1', 'link2')):
+        # one that is missing is noted, and stands in as an element of defaults
+        if node.find(tag) is not None:
+            at = one.spots[tag].place
+            one.positions[k], one.rotations[k] = _frame(parts[tag], at, findings)
+            setattr(one, tag, parts[tag].get('name', '').strip())
+    for k, tag in enumerate(('axis', 'axis2')):
+        if tag in parts:
+            one.axes[k] = direction(_floats(parts[tag], 'xyz'), one.spots[tag], findings)
+    if 'distance' in parts:
+        one.distance = float(parts['distance'].get('value'))
+    if 'limit' in parts:
+        values = {key: float(value) for key, value in parts['limit'].attrib.items()}
+        one.limits = read_limits(values, one.spots['limits'], findings)
+    if 'dynamics' in parts:
+        one.dynamics = JointDynamics(
+            **{key: float(value) for key, value in parts['dynamics'].attrib.items()})
+    for key, value in parts['compliance'].attrib.items() if 'compliance' in parts else ():
+        setattr(one, key, float(value))
+    return one
+
+
+def _frame(
+    node: Element, place: Place, findings: Findings
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return position and rotation of a frame on a link, None for what is not given."""
+    position = read_only(_floats(node, 'xyz')) if 'xyz' in node.attrib else None
+    quaternion = node.get('quat_xyzw')
+    if quaternion is None:
+        rpy = _floats(node, 'rpy') if 'rpy' in node.attrib else None
+        return position, None if rpy is None else matrix_from_rpy(rpy)
+    if 'rpy' in node.attrib:
+        message = 'both rpy and quat_xyzw are given; keep one'
+        findings.error('two-rotations', place, message, 'quat_xyzw', quaternion)
+    return position, read_quaternion(quaternion, place, findings, 'quat_xyzw')
+
+
+def _floats(node: Element, attribute: str) -> list[float]:
+    return [float(word) for word in node.get(attribute).split()]

@@ -1,0 +1,54 @@
+"""Where the mesh files are that a description names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import Geometry, RobotDescription
+
+
+def with_mesh_files(
+    description: RobotDescription,
+    base: Path | None,
+    package_paths: Iterable[str | Path],
+    findings: Findings,
+) -> RobotDescription:
+    """
+    Return the description with the path of every mesh, or where it was looked for.
+
+    base: the folder of the description. What is not found is warned of; whether that matters is
+    for those to say who need the mesh.
+    """
+    package_paths = tuple(package_paths)
+    located: dict[str, tuple[str, tuple[str, ...]]] = {}
+
+    def locate(geometry: Geometry, place: Place) -> Geometry:
+        if geometry.kind != 'mesh':
+            return geometry
+        uri = geometry.filename
+        if uri not in located:
+            path = resolve_uri(uri, base=base, package_paths=package_paths)
+            searched = () if path else searched_paths(uri, base=base, package_paths=package_paths)
+            located[uri] = str(path or ''), tuple(map(str, searched))
+        path, searched = located[uri]
+        if not path:
+            message = explain_unresolved(uri, base=base, package_paths=package_paths)
+            at = Place(f'{place.element}/geometry/mesh', place.name, geometry.line)
+            findings.warning('mesh-not-found', at, message, 'filename', uri)
+        return replace(geometry, path=path, searched=searched)
+
+    links = {}
+    for name, link in description.links.items():
+        links[name] = replace(
+            link,
+            visuals=tuple(locate(g, Place('link/visual', name)) for g in link.visuals),
+            collisions=tuple(locate(g, Place('link/collision', name)) for g in link.collisions))
+    return replace(description, links=MappingProxyType(links))

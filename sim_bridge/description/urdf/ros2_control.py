@@ -1,0 +1,99 @@
+"""
+Sensors of `<ros2_control>`: the hardware's view, by state interfaces.
+
+The kind follows from the interface names that gz_ros2_control and the sensor broadcasters use.
+Where the sensor sits is not part of this format: in Gazebo the sensor of the same name says it,
+else the parameters `joint`, `link` or `frame_id`, else the sensor's own name if a joint or link is
+called so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.model import RobotDescription, SensorDescription, SensorKind
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.gazebo import element_text
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.schema import Numbers
+
+if TYPE_CHECKING:
+    from sim_bridge.description.urdf.document import Element
+
+_RATE = Numbers(minimum=0.0)
+
+
+def read_ros2_control_sensors(
+    root: Element, description: RobotDescription, declared: set[str], findings: Findings
+) -> Iterator[SensorDescription]:
+    """Yield the sensors of `<ros2_control>` that are not among the `declared` names already."""
+    for system in root.findall('ros2_control'):
+        for node in system.findall('sensor'):
+            if node.get('name', '') not in declared:
+                sensor = _read(node, description, findings)
+                if sensor is not None:
+                    declared = {*declared, sensor.name}
+                    yield sensor
+
+
+def _read(
+    node: Element, description: RobotDescription, findings: Findings
+) -> SensorDescription | None:
+    name = node.get('name', '')
+    place = Place('sensor', name, node.line)
+    interfaces = {element.get('name', '') for element in node.findall('state_interface')}
+    quantities = {interface.partition('.')[0] for interface in interfaces}
+    kind = _kind(quantities)
+    if kind is None or not name:
+        listing = ', '.join(sorted(interfaces)) or 'none'
+        message = f'not supported, ignored; its state interfaces are {listing}'
+        findings.warning('unsupported-sensor', place, message)
+        return None
+    parameters = {
+        element.get('name', ''): element_text(element) for element in node.findall('param')
+    }
+    where = _where(name, kind, parameters, description)
+    if where is None:
+        message = 'where it sits is not known; add <param name="joint"> or <param name="link">'
+        findings.warning('unplaced-sensor', place, message)
+        return None
+    rate = parse_numbers(parameters.get('update_rate', '0'), _RATE, place, findings, 'update_rate')
+    return SensorDescription(
+        name=name,
+        kind=kind,
+        update_rate=rate[0] if rate else 0.0,
+        enable_orientation='orientation' in quantities,
+        frame_id=parameters.get('frame_id', ''),
+        topic=parameters.get('topic', ''),
+        line=node.line,
+        **where,
+    )
+
+
+def _kind(quantities: set[str]) -> SensorKind | None:
+    gyro, accelerometer = 'angular_velocity' in quantities, 'linear_acceleration' in quantities
+    if quantities & {'force', 'torque'}:
+        return SensorKind.FORCE_TORQUE
+    if 'orientation' in quantities or (gyro and accelerometer):
+        return SensorKind.IMU
+    if gyro:
+        return SensorKind.GYRO
+    return SensorKind.ACCELEROMETER if accelerometer else None
+
+
+def _where(
+    name: str, kind: SensorKind, parameters: dict[str, str], description: RobotDescription
+) -> dict[str, str] | None:
+    given = {key: parameters[key] for key in ('joint', 'link') if parameters.get(key)}
+    if given:
+        return {'link': '', **given}
+    for candidate in (parameters.get('frame_id', ''), name):
+        # a joint and a link may share a name; a force-torque sensor means the joint
+        if kind is SensorKind.FORCE_TORQUE and candidate in description.joints:
+            return {'link': '', 'joint': candidate}
+        if candidate in description.links:
+            return {'link': candidate}
+        if candidate in description.joints:
+            return {'link': '', 'joint': candidate}
+    return None

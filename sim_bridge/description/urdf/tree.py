@@ -1,0 +1,179 @@
+"""The shape of a description: one tree from one root, and whom mimic joints follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from sim_bridge.description.model import JointDescription, LinkDescription, Mimic, RobotDescription
+from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.urdf.joints import ONE_AXIS
+
+
+def check_tree(
+    links: Mapping[str, LinkDescription],
+    joints: Iterable[JointDescription],
+    complete: bool,
+    robot: Place,
+    findings: Findings,
+) -> str:
+    """
+    Check that the joints make one tree of the links; give its root, '' if there is none.
+
+    complete: whether every joint of the file is there; if some could not be read, loose links are
+    their fault.
+    """
+    parent_joint: dict[str, JointDescription] = {}
+    for joint in joints:
+        place = Place('joint', joint.name, joint.line)
+        if joint.child in parent_joint:
+            other = parent_joint[joint.child]
+            message = (
+                f'already the child of joint {other.name!r} in line {other.line}; '
+                'a joint that closes a loop belongs into <sim_bridge>'
+            )
+            findings.error(
+                'two-parents', place.child('child', joint.line), message, 'link', joint.child
+            )
+            complete = False
+        else:
+            parent_joint[joint.child] = joint
+    if not links:
+        findings.warning('no-links', robot, 'has no link: there is nothing to simulate')
+        return ''
+    _report_cycles(parent_joint, findings)
+    roots = [name for name in links if name not in parent_joint]
+    if len(roots) > 1 and complete:
+        second = links[roots[1]]
+        message = (
+            f'{len(roots)} links have no parent joint: {_listing(roots)}; a robot has one root'
+        )
+        findings.error('several-roots', Place('link', second.name, second.line), message)
+    return roots[0] if roots else ''
+
+
+def is_tree(description: RobotDescription) -> bool:
+    """Return whether every link is reached from the root, by one way."""
+    children = [joint.child for joint in description.joints.values()]
+    if len(set(children)) < len(children) or description.root in children:
+        return False
+    reached = {joint.child for joint in parents_first(description)}
+    return reached | {description.root} == set(description.links)
+
+
+def _report_cycles(parent_joint: Mapping[str, JointDescription], findings: Findings) -> None:
+    """Follow every link towards its root; report every ring of joints once."""
+    settled: set[str] = set()
+    for start in parent_joint:
+        path: dict[str, None] = {}
+        link = start
+        while link in parent_joint and link not in settled and link not in path:
+            path[link] = None
+            link = parent_joint[link].parent
+        if link in path:
+            ring = list(path)[list(path).index(link) :]
+            joint = min((parent_joint[name] for name in ring), key=lambda joint: joint.line)
+            message = f'closes a ring of links: {_listing([*reversed(ring), ring[-1]])}'
+            findings.error(
+                'cycle', Place('joint', joint.name, joint.line), message, 'child', joint.child
+            )
+        settled.update(path)
+
+
+def _listing(names: list[str]) -> str:
+    shown = ', '.join(names[:10])
+    return f'{shown} … ({len(names)} in all)' if len(names) > 10 else shown
+
+
+def resolve_mimics(
+    joints: Mapping[str, JointDescription], findings: Findings
+) -> dict[str, JointDescription]:
+    """
+    Return the joints with every mimic referring to a joint that mimics none.
+
+    Of a chain `q1 = m1 q2 + o1`, `q2 = m2 q3 + o2` the first becomes `q1 = m1 m2 q3 + (m1 o2 +
+    o1)`. A joint that follows one that does not exist is left free, as other parsers leave it.
+    """
+    mimics = {
+        joint.name: joint.mimic
+        for joint in joints.values()
+        if joint.mimic is not None and _can_follow(joint, joints, findings)
+    }
+    return {
+        name: replace(joint, mimic=_master(joint, mimics, findings))
+        for name, joint in joints.items()
+    }
+
+
+def check_mimic_limits(joints: Mapping[str, JointDescription], findings: Findings) -> None:
+    """Report followers whose stops leave no position that the followed joint can take."""
+    free = {name: (joint.limits.lower, joint.limits.upper) for name, joint in joints.items()}
+    for joint in joints.values():
+        if joint.mimic is None:
+            continue
+        followed = joint.mimic.joint
+        own = joint.limits.lower, joint.limits.upper
+        first, last = joint.mimic.range_of_followed(*own)
+        lower, upper = max(free[followed][0], first), min(free[followed][1], last)
+        if lower <= upper:
+            free[followed] = lower, upper
+            continue
+        place = Place('joint/mimic', joint.name, joint.line)
+        message = (
+            f'its limits {own[0]:g} to {own[1]:g} are ignored: it meets them nowhere while '
+            f'{followed!r} is within {free[followed][0]:g} to {free[followed][1]:g}'
+        )
+        findings.warning('mimic-limits', place, message, 'joint', followed)
+
+
+def _can_follow(
+    joint: JointDescription, joints: Mapping[str, JointDescription], findings: Findings
+) -> bool:
+    place = Place('joint/mimic', joint.name, joint.line)
+    followed = joint.mimic.joint
+    if followed not in joints:
+        message = f'left free: {unknown("joint", followed, joints)}'
+        findings.warning('mimic-unknown', place, message, 'joint', followed)
+        return False
+    kind = joints[followed].type
+    if kind not in ONE_AXIS:
+        findings.error(
+            'mimic-type', place, f'a {kind.value} joint cannot be followed', 'joint', followed
+        )
+        return False
+    return True
+
+
+def _master(
+    joint: JointDescription, mimics: Mapping[str, Mimic], findings: Findings
+) -> Mimic | None:
+    mimic = mimics.get(joint.name)
+    passed = [joint.name]
+    while mimic is not None and mimic.joint in mimics:
+        if mimic.joint in passed:
+            ring = passed[passed.index(mimic.joint) :]
+            # reported once, by the first of the ring in the alphabet
+            if joint.name == min(ring):
+                place = Place('joint/mimic', joint.name, joint.line)
+                message = f'the joint follows itself: {" follows ".join([*ring, ring[0]])}'
+                findings.error('mimic-cycle', place, message, 'joint', mimics[joint.name].joint)
+            return None
+        passed.append(mimic.joint)
+        further = mimics[mimic.joint]
+        offset = mimic.multiplier * further.offset + mimic.offset
+        mimic = Mimic(further.joint, mimic.multiplier * further.multiplier, offset)
+    return mimic
+
+
+def parents_first(description: RobotDescription) -> list[JointDescription]:
+    """Return the joints such that each comes after the joint that carries its parent link."""
+    outgoing: dict[str, list[JointDescription]] = {}
+    for joint in description.joints.values():
+        outgoing.setdefault(joint.parent, []).append(joint)
+    ordered: list[JointDescription] = []
+    links = [description.root]
+    for link in links:
+        for joint in outgoing.get(link, ()):
+            ordered.append(joint)
+            links.append(joint.child)
+    return ordered

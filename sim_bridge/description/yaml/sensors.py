@@ -1,0 +1,166 @@
+"""
+Sensors declared in YAML, as the node's `sensors` parameter takes them.
+
+    sensors:
+      wrist:                       # the sensor's name
+        type: force_torque         # or imu, gyro, accelerometer
+        joint: wrist_joint         # force_torque: the joint whose wrench is measured
+        link: hand                 # the others: the link that carries it
+        position: [0, 0, 0.05]     # m, in that link, which is the joint's child link
+        rpy: [0, 0, 0]             # rad; or orientation: [0, 0, 0, 1], a quaternion x y z w
+        update_rate: 500.0         # Hz; 0 or absent: every step
+        frame: sensor              # force_torque: axes of the wrench; or child, parent
+        measure_direction: child_to_parent     # or parent_to_child
+        noise:                     # of force, torque, angular_velocity, linear_acceleration
+          force:                   # SDF's keys, and density; an axis comes on top
+            stddev: 0.1
+            z: {stddev: 0.3}
+        enable_orientation: true   # imu
+        frame_id: ''               # of the messages; '' for the default
+        topic: ''                  # likewise
+        truth: false               # publish the noise-free twin too
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from sim_bridge.description.model import Pose, SensorDescription, SensorKind
+from sim_bridge.description.noise import noise_from_mapping
+from sim_bridge.description.report import DescriptionError, Findings, Place
+from sim_bridge.description.sdf.sensors import DIRECTIONS, FRAMES
+from sim_bridge.description.urdf.clean import parse_numbers
+from sim_bridge.description.urdf.poses import read_only, read_quaternion
+from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.foundation.rotation import matrix_from_rpy
+
+TYPES = {kind.value: kind for kind in SensorKind}
+
+_WORDS = ('joint', 'link', 'frame_id', 'topic')
+_CHOICES = {'frame': FRAMES, 'measure_direction': DIRECTIONS}
+_SWITCHES = ('enable_orientation', 'truth')
+_POSE = {'position': Numbers(3), 'rpy': Numbers(3), 'orientation': Numbers(4)}
+_FORCE_TORQUE_ONLY = ('frame', 'measure_direction')
+KEYS = (
+    'type',
+    'joint',
+    'link',
+    *_POSE,
+    'update_rate',
+    'noise',
+    *_CHOICES,
+    *_SWITCHES,
+    'frame_id',
+    'topic',
+)
+
+
+def sensors_from_mapping(
+    mapping: Mapping[str, Mapping[str, object]], place: str = 'sensors'
+) -> tuple[SensorDescription, ...]:
+    """
+    Return the sensors of a mapping from name to settings; the keys are in this module's docstring.
+
+    Whether their links and joints exist shows when they are added to a robot. Raises
+    DescriptionError, with every defect, if a key or a value is wrong; `place` says in its messages
+    where the mapping came from.
+    """
+    findings = Findings()
+    sensors = []
+    if not isinstance(mapping, Mapping):
+        findings.error(
+            'bad-value',
+            Place('sensors'),
+            'must be a mapping from name to settings',
+            value=str(mapping),
+        )
+        mapping = {}
+    for name, settings in mapping.items():
+        at = Place('sensor', str(name))
+        if not isinstance(settings, Mapping):
+            findings.error('bad-value', at, 'must be a mapping of settings', value=str(settings))
+        else:
+            sensor = _sensor(str(name), settings, at, findings)
+            if sensor is not None:
+                sensors.append(sensor)
+    report = findings.report(place)
+    if not report.ok:
+        raise DescriptionError(report)
+    return tuple(sensors)
+
+
+def _sensor(
+    name: str, settings: Mapping[str, object], place: Place, findings: Findings
+) -> SensorDescription | None:
+    word = settings.get('type')
+    if not isinstance(word, str) or word not in TYPES:
+        message = f'must be one of {", ".join(TYPES)}'
+        findings.error('sensor-type', place, message, 'type', '' if word is None else str(word))
+        return None
+    kind = TYPES[word]
+    values: dict[str, object] = {'link': ''}
+    for key, value in settings.items():
+        if key not in KEYS:
+            findings.error(
+                'unknown-key', place, f'the keys are {", ".join(KEYS)}', str(key), str(value)
+            )
+        elif key in _FORCE_TORQUE_ONLY and kind is not SensorKind.FORCE_TORQUE:
+            findings.error(
+                'unknown-key', place, 'only force_torque sensors have this key', key, str(value)
+            )
+        elif key != 'type' and key not in _POSE:
+            values[key] = _value(key, value, kind, place, findings)
+    needed = 'joint or link' if kind is SensorKind.FORCE_TORQUE else 'link'
+    if not values.get('link') and not values.get('joint'):
+        findings.error('unplaced-sensor', place, 'missing: where the sensor sits', needed)
+    return SensorDescription(name=name, kind=kind, pose=_pose(settings, place, findings), **values)
+
+
+def _value(key: str, value: object, kind: SensorKind, place: Place, findings: Findings) -> object:
+    if key in _WORDS:
+        if not isinstance(value, str):
+            findings.error('bad-value', place, 'must be text', key, str(value))
+        return str(value)
+    if key in _CHOICES:
+        if value not in _CHOICES[key]:
+            findings.error(
+                'bad-value', place, f'must be one of {", ".join(_CHOICES[key])}', key, str(value)
+            )
+        return value
+    if key in _SWITCHES:
+        if not isinstance(value, bool):
+            findings.error('bad-value', place, 'must be true or false', key, str(value))
+        return bool(value)
+    if key == 'update_rate':
+        rate = parse_numbers(str(value), Numbers(minimum=0.0), place, findings, key)
+        return rate[0] if rate else 0.0
+    if not isinstance(value, Mapping):
+        findings.error(
+            'bad-value', place, 'must be a mapping from quantity to noise keys', key, str(value)
+        )
+        return MappingProxyType({})
+    return MappingProxyType(
+        noise_from_mapping(value, kind, Place('sensor/noise', place.name), findings)
+    )
+
+
+def _pose(settings: Mapping[str, object], place: Place, findings: Findings) -> Pose:
+    given: dict[str, list[float]] = {}
+    for key, numbers in _POSE.items():
+        if key in settings:
+            value = settings[key]
+            listed = isinstance(value, Sequence) and not isinstance(value, str)
+            text = ' '.join(map(str, value)) if listed else str(value)
+            values = parse_numbers(text, numbers, place, findings, key)
+            if values is not None:
+                given[key] = values
+    if 'rpy' in settings and 'orientation' in settings:
+        findings.error(
+            'two-rotations', place, 'both rpy and orientation are given; keep one', 'orientation'
+        )
+    position = read_only(given.get('position', [0.0, 0.0, 0.0]))
+    if 'orientation' in given:
+        text = ' '.join(map(repr, given['orientation']))
+        return Pose(position, read_quaternion(text, place, findings, 'orientation'))
+    return Pose(position, read_only(matrix_from_rpy(given.get('rpy', [0.0, 0.0, 0.0]))))

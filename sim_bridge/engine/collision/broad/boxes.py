@@ -1,0 +1,56 @@
+"""Boxes along the axes, stored as rows: least corner, greatest corner."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+
+
+@kernel
+def load_box(box, i):
+    """Read a row."""
+    return box[i, 0], box[i, 1], box[i, 2], box[i, 3], box[i, 4], box[i, 5]
+
+
+@kernel
+def overlaps_row(one, box, j):
+    """Return whether box, as read, overlaps row j; without branches, which are hard to foresee."""
+    return ((one[0] <= box[j, 3]) & (box[j, 0] <= one[3])
+            & (one[1] <= box[j, 4]) & (box[j, 1] <= one[4])
+            & (one[2] <= box[j, 5]) & (box[j, 2] <= one[5]))
+
+
+@kernel
+def record_pair(is_pair, a, b, total, found_out):
+    """
+    Count a pair if it is one; give the new total.
+
+    It is written in any case, to the last row where there is no room, because a branch that the
+    processor cannot foresee would cost more.
+    """
+    row = min(total, found_out.shape[0] - 1)
+    found_out[row, 0], found_out[row, 1] = a, b
+    return total + (1 if is_pair else 0)
+
+
+@kernel
+def scan(sorted_box, order, i, first, end, total, found_out):
+    """Record which of the boxes from `first` to before `end` overlap row i; give the total."""
+    one, a = load_box(sorted_box, i), order[i]
+    for j in range(first, end):
+        b = order[j]
+        total = record_pair(overlaps_row(one, sorted_box, j), min(a, b), max(a, b), total,
+                            found_out)
+    return total
+
+
+@kernel
+def copy_box(box, i, j, box_out):
+    """Copy row i of one array of boxes to row j of another."""
+    for k in range(6):
+        box_out[j, k] = box[i, k]
+
+
+@kernel
+def extent(box, i):
+    """Return the longest side of a box."""
+    return max(box[i, 3] - box[i, 0], box[i, 4] - box[i, 1], box[i, 5] - box[i, 2])

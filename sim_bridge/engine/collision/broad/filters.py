@@ -1,0 +1,45 @@
+"""Which pairs of geometries may collide at all."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.geometry import ENABLED, PLANE, STATIC
+
+
+@kernel
+def pair_key(body, other):
+    """Return the number that stands for a pair of bodies in Geometry.excluded; -1: the world."""
+    return (min(body, other) + 1) << 32 | (max(body, other) + 1)
+
+
+@kernel
+def may_collide(
+    body, shape, flags, group, mask, excluded,  # model
+    a, b,
+):
+    """
+    Return whether two geometries may collide.
+
+    Not those of one body, of two static ones or of an excluded pair of bodies, not disabled ones,
+    not where one's mask lacks all groups of the other, and no two planes.
+    """
+    if body[a] == body[b] or (flags[a] & flags[b] & ENABLED) == 0:
+        return False
+    if (flags[a] & flags[b] & STATIC) != 0 or (shape[a] == PLANE and shape[b] == PLANE):
+        return False
+    if (group[a] & mask[b]) == 0 or (group[b] & mask[a]) == 0:
+        return False
+    return not _contains(excluded, pair_key(body[a], body[b]))
+
+
+@kernel
+def _contains(ascending, value):
+    """Search an ascending array."""
+    low, high = 0, ascending.shape[0]
+    while low < high:
+        middle = (low + high) >> 1
+        if ascending[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low < ascending.shape[0] and ascending[low] == value

@@ -1,0 +1,74 @@
+"""
+The broad phase: which boxes overlap.
+
+A handful of boxes is compared pair by pair. More of like size, such as a pile, are sorted into the
+cells of a grid (`broad_grid`), which is several times faster than anything else; where sizes or
+distances differ too much for that, the boxes are sorted into a tree (`broad_tree`). Either way the
+result is the same set of pairs, and it is put in order, so that it depends on the boxes alone.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.collision.broad.boxes import load_box, overlaps_row, record_pair
+from sim_bridge.engine.collision.broad.grid import grid_overlaps
+from sim_bridge.engine.collision.broad.tree import tree_overlaps
+
+FEW = 32
+"""Number of boxes up to which all pairs are compared: see `benchmarks/broad_phase.py`."""
+
+
+@kernel
+def few_overlaps(
+    box,  # state (read)
+    found_out,
+):
+    """Find the boxes that overlap by comparing all pairs, as `many_overlaps`."""
+    total = 0
+    for i in range(box.shape[0]):
+        one = load_box(box, i)
+        for j in range(i + 1, box.shape[0]):
+            total = record_pair(overlaps_row(one, box, j), i, j, total, found_out)
+    return total
+
+
+@kernel
+def many_overlaps(
+    box,  # state (read)
+    order, key, spare_order, spare_key, start, sorted_box, node_box, spare_found,  # scratch
+    found_out,
+):
+    """
+    Find the boxes that overlap; give their number.
+
+    box: (n, 6) least and greatest corners; infinite ones are allowed. found_out: the pairs, the
+    lower number first, ascending; its last row is no room but may be written. A number greater
+    than the room tells how much of it is needed, and leaves the pairs undefined.
+    """
+    total = grid_overlaps(box, order, key, spare_key, start, sorted_box, found_out)
+    if total < 0:
+        total = tree_overlaps(box, order, key, spare_order, spare_key, start, sorted_box, node_box,
+                              found_out)
+    if total < found_out.shape[0]:
+        sort_column(found_out, total, box.shape[0], 1, start, spare_found)
+        sort_column(spare_found, total, box.shape[0], 0, start, found_out)
+    return total
+
+
+@kernel
+def sort_column(
+    pair, count, n, column,  # state (read)
+    start,  # scratch
+    sorted_out,
+):
+    """Sort pairs of n numbers by one of them, and keep the order of equal ones (counting sort)."""
+    for k in range(n + 1):
+        start[k] = 0
+    for row in range(count):
+        start[pair[row, column] + 1] += 1
+    for k in range(n):
+        start[k + 1] += start[k]
+    for row in range(count):
+        at = start[pair[row, column]]
+        start[pair[row, column]] = at + 1
+        sorted_out[at, 0], sorted_out[at, 1] = pair[row, 0], pair[row, 1]

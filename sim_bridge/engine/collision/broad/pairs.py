@@ -1,0 +1,83 @@
+"""The pairs of geometries that the narrow phase has to look at, in order and by class."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.collision.broad.filters import may_collide
+from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
+from sim_bridge.engine.collision.broad.place import spread_along
+from sim_bridge.engine.collision.narrow.narrow import is_closed
+from sim_bridge.engine.data.collision_scratch import (
+    CLASS,
+    CLOSED,
+    CONVEX,
+    CONVEX_PAIRS,
+    FIRST,
+    FOUND,
+    PAIRS,
+    SECOND,
+    SURFACE,
+    SURFACE_PAIRS,
+)
+from sim_bridge.engine.data.geometry import MESH, PLANE
+from sim_bridge.engine.math.vec3 import dot, load3, sub
+
+
+@kernel
+def find_overlaps(scratch_inout):
+    """
+    Fill in the pairs of geometries whose boxes overlap.
+
+    scratch_inout: CollisionScratch with the boxes of `place_geometries`.
+    """
+    if scratch_inout.box.shape[0] <= FEW:
+        scratch_inout.count[FOUND] = few_overlaps(scratch_inout.box, scratch_inout.found)
+    else:
+        scratch_inout.count[FOUND] = many_overlaps(
+            scratch_inout.box,
+            scratch_inout.order, scratch_inout.key, scratch_inout.spare_order,
+            scratch_inout.spare_key, scratch_inout.start, scratch_inout.sorted_box,
+            scratch_inout.node_box, scratch_inout.spare_found, scratch_inout.found)
+
+
+@kernel
+def choose_pairs(
+    geometry,  # model
+    pose, reach, box, found, count,  # state (read)
+    count_out, pair_out,
+):
+    """Keep of `count` pairs those that may collide, and tell their class."""
+    pairs = convex_pairs = surface_pairs = 0
+    for row in range(count):
+        a, b = found[row, 0], found[row, 1]
+        if not may_collide(geometry.body, geometry.shape, geometry.flags, geometry.group,
+                           geometry.mask, geometry.excluded, a, b):
+            continue
+        shape_a, shape_b = geometry.shape[a], geometry.shape[b]
+        if shape_a == PLANE and is_above(pose, reach, box, a, b):
+            continue
+        if shape_b == PLANE and is_above(pose, reach, box, b, a):
+            continue
+        kind = CLOSED
+        if max(shape_a, shape_b) >= MESH:
+            kind = SURFACE
+            surface_pairs += 1
+        elif not is_closed(shape_a, shape_b):
+            kind = CONVEX
+            convex_pairs += 1
+        pair_out[pairs, FIRST], pair_out[pairs, SECOND], pair_out[pairs, CLASS] = a, b, kind
+        pairs += 1
+    count_out[PAIRS] = pairs
+    count_out[CONVEX_PAIRS] = convex_pairs
+    count_out[SURFACE_PAIRS] = surface_pairs
+
+
+@kernel
+def is_above(pose, reach, box, plane, other):
+    """Return whether a box, which holds the other's reach, is out of a plane's reach."""
+    n = pose[plane, 2], pose[plane, 5], pose[plane, 8]
+    low, high = load3(box, other, 0), load3(box, other, 3)
+    centre = (0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2]))
+    half = (high[0] - centre[0], high[1] - centre[1], high[2] - centre[2])
+    height = dot(n, sub(centre, load3(pose, plane, 9)))
+    return height - spread_along(n, half) > reach[plane]

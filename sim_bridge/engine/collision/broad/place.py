@@ -1,0 +1,110 @@
+"""Where the geometries are in the world, and the boxes that hold them during the step."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.geometry import CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    dot,
+    load3,
+    load_m,
+    mul_mm,
+    mul_mv,
+    scale,
+    store3,
+    store_m,
+    sub,
+)
+
+
+@kernel
+def place_geometries(
+    geometry,  # model
+    pose, velocity, root, h, margin,  # state (read)
+    pose_out, reach_out, motion_out, box_out,
+):
+    """
+    Compute poses, reaches, motions and boxes.
+
+    pose: (nb, 12) of the bodies. velocity: (nb, 6) about the origin of each tree's first body.
+    """
+    for g in range(geometry.body.shape[0]):
+        R, p = load_m(geometry.frame, g, 0), load3(geometry.frame, g, 9)
+        centre = load3(geometry.bounds, g, 0)
+        reach = 0.5 * margin
+        body = geometry.body[g]
+        if body >= 0:
+            R_WB = load_m(pose, body, 0)
+            R, p = mul_mm(R_WB, R), add(load3(pose, body, 9), mul_mv(R_WB, p))
+            centre = add(p, mul_mv(R, centre))
+            w = load3(velocity, body, 0)
+            arm = sub(centre, load3(pose, root[body], 9))
+            v = add(load3(velocity, body, 3), cross(w, arm))
+            turning = geometry.radius[g] * math.sqrt(dot(w, w))
+            reach += h * (math.sqrt(dot(v, v)) + turning)
+            store3(motion_out, g, 0, scale(h, v))
+            store3(motion_out, g, 3, scale(h, w))
+        else:
+            centre = add(p, mul_mv(R, centre))
+            store3(motion_out, g, 0, (0.0, 0.0, 0.0))
+            store3(motion_out, g, 3, (0.0, 0.0, 0.0))
+        store_m(pose_out, g, 0, R)
+        store3(pose_out, g, 9, p)
+        reach_out[g] = reach
+        half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
+                            load3(geometry.bounds, g, 3), R)
+        half = add(half, (reach, reach, reach))
+        store3(box_out, g, 0, sub(centre, half))
+        store3(box_out, g, 3, add(centre, half))
+        if geometry.shape[g] == PLANE:
+            fit_plane(g, (R[0][2], R[1][2], R[2][2]), p, reach, box_out)
+
+
+@kernel
+def half_extents(shape, size, half, R):
+    """Return the half sides of the box along the world's axes around a turned shape."""
+    if shape == SPHERE:
+        return half
+    if shape == CAPSULE:
+        r, s = size[0], size[1]
+        return abs(R[0][2]) * s + r, abs(R[1][2]) * s + r, abs(R[2][2]) * s + r
+    if shape == CYLINDER:
+        return (_along_cylinder(R[0][2], size), _along_cylinder(R[1][2], size),
+                _along_cylinder(R[2][2], size))
+    if shape == ELLIPSOID:
+        return (_along_ellipsoid(R[0], size), _along_ellipsoid(R[1], size),
+                _along_ellipsoid(R[2], size))
+    return spread_along(R[0], half), spread_along(R[1], half), spread_along(R[2], half)
+
+
+@kernel
+def spread_along(axis, half):
+    """Return how far a box with the half sides `half` extends along an axis in its frame."""
+    return abs(axis[0]) * half[0] + abs(axis[1]) * half[1] + abs(axis[2]) * half[2]
+
+
+@kernel
+def _along_cylinder(z, size):
+    return size[0] * math.sqrt(max(0.0, 1.0 - z * z)) + size[1] * abs(z)
+
+
+@kernel
+def _along_ellipsoid(axis, size):
+    x, y, z = axis[0] * size[0], axis[1] * size[1], axis[2] * size[2]
+    return math.sqrt(x * x + y * y + z * z)
+
+
+@kernel
+def fit_plane(g, n, p, reach, box_out):
+    """Bound a half-space: on one side where its normal is an axis, else not at all."""
+    for axis in range(3):
+        box_out[g, axis], box_out[g, 3 + axis] = -math.inf, math.inf
+    for axis in range(3):
+        if n[axis] == 1.0:
+            box_out[g, 3 + axis] = p[axis] + reach
+        elif n[axis] == -1.0:
+            box_out[g, axis] = p[axis] - reach

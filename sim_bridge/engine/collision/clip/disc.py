@@ -1,0 +1,156 @@
+"""What a disc, the flat end of a cylinder or cone, has in common with a form; see `outline`."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.clip.feature_clip import (
+    height_at,
+    INSIDE,
+    is_inside,
+    note_met,
+    note_on_segment,
+    SAME,
+    STEEP,
+    turning_of,
+)
+from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES
+
+
+@kernel
+def _off_centre(u, v, q, slope_q, polygon):
+    """Return the squared distance from a disc's centre of the point of its plane at (u, v)."""
+    du, dv = u - polygon[q, 0], v - polygon[q, 1]
+    dh = slope_q[0] * du + slope_q[1] * dv
+    return du * du + dv * dv + dh * dh
+
+
+@kernel
+def _radius_2(q, polygon):
+    """Return a disc's squared radius: from the centre to an anchor."""
+    du, dv = polygon[q + 1, 0] - polygon[q, 0], polygon[q + 1, 1] - polygon[q, 1]
+    dh = polygon[q + 1, 2] - polygon[q, 2]
+    return du * du + dv * dv + dh * dh
+
+
+@kernel
+def _pierce(row, after, q, slope_q, r_2, polygon):
+    """
+    Cut the line through two rows with a disc's rim.
+
+    Returns whether they meet, and where between the rows (0 to 1) the line enters and leaves.
+    """
+    u, v = polygon[row, 0] - polygon[q, 0], polygon[row, 1] - polygon[q, 1]
+    du, dv = polygon[after, 0] - polygon[row, 0], polygon[after, 1] - polygon[row, 1]
+    h, dh = slope_q[0] * u + slope_q[1] * v, slope_q[0] * du + slope_q[1] * dv
+    a = du * du + dv * dv + dh * dh
+    b = u * du + v * dv + h * dh
+    c = u * u + v * v + h * h - r_2
+    root_2 = b * b - a * c
+    if not (root_2 >= 0.0 and a > 0.0):
+        return False, 0.0, 0.0
+    root = math.sqrt(root_2)
+    return True, (-b - root) / a, (-b + root) / a
+
+
+@subroutine
+def cut_by_disc(
+    p, q, slope_q, is_turned, size, limit, stride,  # state (read)
+    polygon,  # scratch
+):
+    """Collect the ends of the segment p cut by the disc q."""
+    is_met, enter, leave = _pierce(
+        p, p + 1, q, slope_q, _radius_2(q, polygon) * (1.0 + INSIDE), polygon)
+    if not is_met or enter > 1.0 or leave < 0.0:
+        return 0
+    found = 0
+    for end in range(2):
+        along, kind, i = enter, EDGES, 0
+        if end == 1:
+            along, i = leave, 1
+        if (end == 0 and enter < 0.0) or (end == 1 and leave > 1.0):
+            along, kind, i = float(end), CORNER_OF_A, int(polygon[p + end, 3])
+        u = polygon[p, 0] + along * (polygon[p + 1, 0] - polygon[p, 0])
+        v = polygon[p, 1] + along * (polygon[p + 1, 1] - polygon[p, 1])
+        found = note_on_segment(
+            found, along, height_at(u, v, q, slope_q, polygon), kind, i, 0, p,
+            is_turned, size, limit, stride, polygon)
+    return found
+
+
+@subroutine
+def put_disc(
+    p, count_p, slope_p, q, slope_q, is_turned, size, limit, stride,  # state (read)
+    polygon,  # scratch
+):
+    """Collect the points of the polygon p and the disc q: on the rim, corners, and crossings."""
+    found = 0
+    sign = turning_of(p, count_p, polygon)
+    if slope_p[2] > STEEP:
+        for row in range(q + 1, q + 6):
+            u, v = polygon[row, 0], polygon[row, 1]
+            if is_inside(u, v, p, count_p, sign, INSIDE * size, polygon):
+                found = note_met(
+                    found, u, v, height_at(u, v, p, slope_p, polygon), polygon[row, 2],
+                    CORNER_OF_B, int(polygon[row, 3]), 0, is_turned, size, limit, stride, polygon)
+    r_2 = _radius_2(q, polygon)
+    for k in range(count_p):
+        row = p + k
+        after = p if k + 1 == count_p else row + 1
+        u, v = polygon[row, 0], polygon[row, 1]
+        label = int(polygon[row, 3])
+        if _off_centre(u, v, q, slope_q, polygon) <= r_2:
+            found = note_met(
+                found, u, v, polygon[row, 2], height_at(u, v, q, slope_q, polygon), CORNER_OF_A,
+                label, 0, is_turned, size, limit, stride, polygon)
+        is_met, enter, leave = _pierce(row, after, q, slope_q, r_2, polygon)
+        for end in range(2):
+            along = leave if end == 1 else enter
+            if is_met and 0.0 <= along <= 1.0:
+                x = u + along * (polygon[after, 0] - u)
+                y = v + along * (polygon[after, 1] - v)
+                h_p = polygon[row, 2] + along * (polygon[after, 2] - polygon[row, 2])
+                found = note_met(
+                    found, x, y, h_p, height_at(x, y, q, slope_q, polygon), EDGES, label, end,
+                    is_turned, size, limit, stride, polygon)
+    return found
+
+
+@subroutine
+def meet_discs(
+    p, slope_p, q, slope_q, is_turned, size, limit, stride,  # state (read)
+    polygon,  # scratch
+):
+    """Collect the points of two discs: of each rim what lies in the other, and the crossings."""
+    found = 0
+    p_2, q_2 = _radius_2(p, polygon), _radius_2(q, polygon)
+    for k in range(1, 6):
+        u, v = polygon[p + k, 0], polygon[p + k, 1]
+        if _off_centre(u, v, q, slope_q, polygon) <= q_2 * (1.0 + SAME):
+            found = note_met(
+                found, u, v, polygon[p + k, 2], height_at(u, v, q, slope_q, polygon), CORNER_OF_A,
+                int(polygon[p + k, 3]), 0, is_turned, size, limit, stride, polygon)
+    for k in range(1, 6):
+        u, v = polygon[q + k, 0], polygon[q + k, 1]
+        if _off_centre(u, v, p, slope_p, polygon) <= p_2 * (1.0 + SAME):
+            found = note_met(
+                found, u, v, height_at(u, v, p, slope_p, polygon), polygon[q + k, 2], CORNER_OF_B,
+                int(polygon[q + k, 3]), 0, is_turned, size, limit, stride, polygon)
+    # crossings of the rims, taken for circles: discs far from parallel touch in one point only
+    du, dv = polygon[q, 0] - polygon[p, 0], polygon[q, 1] - polygon[p, 1]
+    d_2 = du * du + dv * dv
+    if d_2 > SAME * (p_2 + q_2):
+        along = 0.5 * (1.0 + (p_2 - q_2) / d_2)
+        across_2 = p_2 / d_2 - along * along
+        if across_2 > 0.0:
+            across = math.sqrt(across_2)
+            for end in range(2):
+                u = polygon[p, 0] + along * du - across * dv
+                v = polygon[p, 1] + along * dv + across * du
+                found = note_met(
+                    found, u, v, height_at(u, v, p, slope_p, polygon),
+                    height_at(u, v, q, slope_q, polygon), EDGES, end, 0,
+                    is_turned, size, limit, stride, polygon)
+                across = -across
+    return found

@@ -1,0 +1,95 @@
+"""
+Outlines of two faces that meet, seen along the normal: helpers of the clippers.
+
+p and q are the first rows of two forms that `faces` wrote. `is_turned` says that p is b's, not
+a's. Slopes are those of a face's height along u and v, and how square the face is to the normal.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES, note
+
+# shares of the size of the faces: points that are one, and how far outside is inside
+SAME = 1e-7
+INSIDE = 1e-9
+# less square to n than this, a face has no height at points that are not its own
+STEEP = 1e-3
+
+
+@kernel
+def note_met(
+    found, u, v, h_p, h_q, kind, i, j,  # state (read)
+    is_turned, size, limit, stride,  # state (read)
+    polygon_out,
+):
+    """Collect a point of the forms p and q; kind and numbers as if p were a's."""
+    above, below = h_p, h_q
+    if is_turned:
+        above, below = h_q, h_p
+        if kind == EDGES:
+            i, j = j, i
+        else:
+            kind = CORNER_OF_A + CORNER_OF_B - kind
+    feature = (i * stride + j) * 4 + kind
+    return note(found, u, v, above, below, limit, SAME * size, feature, polygon_out)
+
+
+@kernel
+def note_on_segment(
+    found, along, h_q, kind, i, j, p,  # state (read)
+    is_turned, size, limit, stride,  # state (read)
+    polygon_out,
+):
+    """Collect the point of a segment at `along`, 0 to 1."""
+    return note_met(
+        found, polygon_out[p, 0] + along * (polygon_out[p + 1, 0] - polygon_out[p, 0]),
+        polygon_out[p, 1] + along * (polygon_out[p + 1, 1] - polygon_out[p, 1]),
+        polygon_out[p, 2] + along * (polygon_out[p + 1, 2] - polygon_out[p, 2]), h_q, kind, i, j,
+        is_turned, size, limit, stride, polygon_out)
+
+
+@kernel
+def height_at(u, v, first, slope, polygon):
+    """Return the height of a plane through the row `first`."""
+    return (polygon[first, 2] + slope[0] * (u - polygon[first, 0])
+            + slope[1] * (v - polygon[first, 1]))
+
+
+@kernel
+def turning_of(first, count, polygon):
+    """Return 1 for a polygon that runs counter-clockwise in u and v, else -1."""
+    area = 0.0
+    u0, v0 = polygon[first, 0], polygon[first, 1]
+    for row in range(first + 1, first + count - 1):
+        area += ((polygon[row, 0] - u0) * (polygon[row + 1, 1] - v0)
+                 - (polygon[row + 1, 0] - u0) * (polygon[row, 1] - v0))
+    return 1.0 if area >= 0.0 else -1.0
+
+
+@kernel
+def edge_line(k, first, count, sign, polygon):
+    """
+    Return an edge's line as (a, b, c), its length and the row of the next corner.
+
+    a u + b v + c is the distance inward for the right sign of turning.
+    """
+    row = first + k
+    after = first if k + 1 == count else row + 1
+    du, dv = polygon[after, 0] - polygon[row, 0], polygon[after, 1] - polygon[row, 1]
+    length = math.sqrt(du * du + dv * dv)
+    scale = sign / length if length > 0.0 else 0.0
+    a, b = -dv * scale, du * scale
+    return a, b, -(a * polygon[row, 0] + b * polygon[row, 1]), length
+
+
+@kernel
+def is_inside(u, v, first, count, sign, slack, polygon):
+    """Return whether a point lies in a polygon, or outside by no more than `slack`."""
+    for k in range(count):
+        a, b, c, _ = edge_line(k, first, count, sign, polygon)
+        if a * u + b * v + c < -slack:
+            return False
+    return True

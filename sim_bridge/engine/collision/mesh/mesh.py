@@ -1,0 +1,139 @@
+"""
+Triangle meshes: their triangles in a box, and the normals that a contact may have on them.
+
+The corners of two triangles in one plane are no corners of the surface. Taken alone, a triangle at
+the rim of a contact would push sideways; so a normal counts only if it lies in the cone of normals
+of the surface at the corner, edge or face where it touches: no neighbour reaches farther along it.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.collision.broad.tree import next_node
+from sim_bridge.engine.data.geometry import SOLID
+from sim_bridge.engine.math.vec3 import cross, dot, load3, sub
+
+SLACK = 1e-3
+"""Angle [rad] by which a normal may leave the cone of normals."""
+
+
+@kernel
+def mesh_corners(geometry, t):
+    """Return the corners of a triangle, own frame."""
+    return (load3(geometry.vertex, geometry.triangle[t, 0], 0),
+            load3(geometry.vertex, geometry.triangle[t, 1], 0),
+            load3(geometry.vertex, geometry.triangle[t, 2], 0))
+
+
+@kernel
+def next_mesh_triangle(geometry, g, low, high, cursor):
+    """
+    Find the next triangle whose leaf overlaps a box in the mesh's frame.
+
+    `cursor` is 0 at first and then what the last call gave. Returns the triangle, -1 after the
+    last, and the cursor.
+    """
+    root, depth = geometry.tree[g, 0], geometry.tree[g, 1]
+    first_leaf = (1 << depth) - 1
+    first, end = geometry.triangle_range[g, 0], geometry.triangle_range[g, 1]
+    node, is_second = cursor >> 1, cursor & 1
+    while node >= 0:
+        if is_second == 0 and not _overlaps(geometry.tree_box, root + node, low, high):
+            node = _after(node)
+        elif node < first_leaf:
+            node = 2 * node + 1
+        else:
+            # a leaf holds one triangle or two
+            leaf = node - first_leaf
+            t = first + (leaf * (end - first) >> depth)
+            if is_second == 1:
+                return t + 1, 2 * _after(node)
+            is_double = first + ((leaf + 1) * (end - first) >> depth) - t > 1
+            return t, 2 * node + 1 if is_double else 2 * _after(node)
+    return -1, -2
+
+
+@kernel
+def _after(node):
+    """Return the node after a subtree, -1 after the last."""
+    following = next_node(node)
+    return following if following > 0 else -1
+
+
+@kernel
+def _overlaps(box, row, low, high):
+    return ((box[row, 0] <= high[0]) & (low[0] <= box[row, 3])
+            & (box[row, 1] <= high[1]) & (low[1] <= box[row, 4])
+            & (box[row, 2] <= high[2]) & (low[2] <= box[row, 5]))
+
+
+@kernel
+def near_mesh_triangle(geometry, g, point):
+    """Return some triangle that is near a point in the mesh's frame, by a walk down the tree."""
+    root, depth = geometry.tree[g, 0], geometry.tree[g, 1]
+    node = 0
+    for _ in range(depth):
+        left = 2 * node + 1
+        here = _gap(geometry.tree_box, root + left, point)
+        node = left if here <= _gap(geometry.tree_box, root + left + 1, point) else left + 1
+    first, end = geometry.triangle_range[g, 0], geometry.triangle_range[g, 1]
+    return first + ((node - (1 << depth) + 1) * (end - first) >> depth)
+
+
+@kernel
+def _gap(box, row, point):
+    """Return the squared distance of a point from a box."""
+    x = max(box[row, 0] - point[0], 0.0, point[0] - box[row, 3])
+    y = max(box[row, 1] - point[1], 0.0, point[1] - box[row, 4])
+    z = max(box[row, 2] - point[2], 0.0, point[2] - box[row, 5])
+    return x * x + y * y + z * z
+
+
+@kernel
+def mesh_has_normal(geometry, g, t, n):
+    """Return whether the surface has the normal n (own frame) where t is farthest along n."""
+    x0, x1, x2 = mesh_corners(geometry, t)
+    if geometry.flags[g] & SOLID and dot(cross(sub(x1, x0), sub(x2, x0)), n) < 0.0:
+        return False
+    is_far0, is_far1, is_far2 = farthest_corners(x0, x1, x2, n)
+    if is_far0 and is_far1 and is_far2:
+        return True
+    corners = geometry.triangle[t]
+    if is_far0 and is_far1:
+        return not _rises(geometry, corners[0], geometry.triangle_opposite[t, 0], n)
+    if is_far1 and is_far2:
+        return not _rises(geometry, corners[1], geometry.triangle_opposite[t, 1], n)
+    if is_far2 and is_far0:
+        return not _rises(geometry, corners[2], geometry.triangle_opposite[t, 2], n)
+    corner = corners[0] if is_far0 else (corners[1] if is_far1 else corners[2])
+    for k in range(geometry.ring_start[corner], geometry.ring_start[corner + 1]):
+        if _rises(geometry, corner, geometry.ring[k], n):
+            return False
+    return True
+
+
+@kernel
+def _rises(geometry, corner, neighbour, n):
+    """Return whether a neighbour is farther along n than a corner; there is none for -1."""
+    if neighbour < 0:
+        return False
+    return rises(load3(geometry.vertex, corner, 0), load3(geometry.vertex, neighbour, 0), n)
+
+
+@kernel
+def rises(corner, neighbour, n):
+    """Return whether a neighbouring corner is farther along n than a corner, beyond the slack."""
+    edge = sub(neighbour, corner)
+    return dot(edge, n) > SLACK * math.sqrt(dot(edge, edge))
+
+
+@kernel
+def farthest_corners(x0, x1, x2, n):
+    """Return which corners of a triangle are farthest along n, within the slack."""
+    e0, e1, e2 = sub(x1, x0), sub(x2, x1), sub(x0, x2)
+    slack = SLACK * math.sqrt(max(dot(e0, e0), dot(e1, e1), dot(e2, e2)))
+    h0, h1, h2 = dot(x0, n), dot(x1, n), dot(x2, n)
+    top = max(h0, h1, h2) - slack
+    return h0 >= top, h1 >= top, h2 >= top

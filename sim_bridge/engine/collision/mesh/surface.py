@@ -1,0 +1,348 @@
+"""
+Meshes and height fields against everything else.
+
+A surface is looked at triangle by triangle. What a triangle's contact may be is its direction of
+least translation to the other shape, if the surface has that normal there; its depth is then the
+least translation that parts the shape from this one triangle. A triangle that would push in any
+other direction is left to its neighbours, with two exceptions:
+
+where triangles are sunk in much deeper than those neighbours push, such as where a corner has gone
+through several cells, the shape is pushed out of the face it is least deep below;
+
+and a face that the shape's motion takes it through within the step is a contact ahead, though
+other faces are nearer, also where contacts deflect it first.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates, sort_candidates
+from sim_bridge.engine.collision.collide import claim_rows, geometry_pose, keep_rows, MOST_POINTS
+from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
+from sim_bridge.engine.collision.mesh.triangles import (
+    box_in_frame,
+    corners_in_world,
+    farthest_point,
+    has_normal,
+    is_outer,
+    is_solid,
+    near_triangle,
+    next_triangle,
+    triangle_box,
+    triangle_number,
+    unit_normal,
+)
+from sim_bridge.engine.collision.narrow.narrow import (
+    triangle_contacts,
+    triangle_distance,
+    triangles_contacts,
+    triangles_distance,
+)
+from sim_bridge.engine.data.collision_scratch import (
+    CANDIDATES,
+    CLASS,
+    FIRST,
+    PAIRS,
+    ROWS,
+    SECOND,
+    SURFACE,
+)
+from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, store3, sub
+
+KEPT_BETWEEN = 64
+"""Points that are kept where there are more than CANDIDATES."""
+MUCH_DEEPER = 2.0
+"""How much deeper than its neighbours a triangle that does not push may be sunk in."""
+FAST = 0.5
+"""Share of a shape's least half side that it moves in a step to count as fast."""
+DEFLECTIONS, SWEEPS = 4, 8
+"""Times that a fast shape is deflected, and sweeps over its contacts each time."""
+FACE = (1 << 20) - 1
+"""Feature of a contact with a face as a whole."""
+
+
+@kernel
+def collide_surface_pairs(
+    geometry,  # model
+    scratch_inout, contacts_inout,
+):
+    """
+    Find the contact points of the pairs of class SURFACE.
+
+    Height fields do not collide with each other, nor with planes.
+    """
+    for row in range(scratch_inout.count[PAIRS]):
+        if scratch_inout.pair[row, CLASS] != SURFACE:
+            continue
+        first = claim_rows(contacts_inout)
+        if first < 0:
+            scratch_inout.pair[row, ROWS] = 0
+            continue
+        a, b = scratch_inout.pair[row, FIRST], scratch_inout.pair[row, SECOND]
+        # the surface and what touches it; normals are found from the former to the latter
+        surface, other, sign = b, a, 1.0
+        if is_outer(geometry, a, b):
+            surface, other, sign = a, b, -1.0
+        limit = scratch_inout.reach[a] + scratch_inout.reach[b]
+        count = 0
+        if geometry.shape[other] == PLANE:
+            if geometry.shape[surface] == MESH:
+                count = collide_plane_mesh(
+                    geometry, surface, geometry_pose(scratch_inout, surface),
+                    geometry_pose(scratch_inout, other), limit, scratch_inout)
+            sign = -sign
+        elif geometry.shape[other] == MESH:
+            count = collide_surfaces(geometry, surface, other, limit, scratch_inout)
+        elif geometry.shape[other] != HEIGHT_FIELD:
+            count = collide_convex_surface(geometry, other, surface, limit, scratch_inout)
+        if geometry.shape[other] != PLANE or count > MOST_POINTS:
+            count = keep_candidates(geometry, a, b, count, MOST_POINTS, scratch_inout)
+        sort_candidates(count, scratch_inout.candidate_group, scratch_inout.candidate_feature,
+                        scratch_inout.candidate_point, scratch_inout.candidate_normal,
+                        scratch_inout.candidate_gap)
+        for k in range(count):
+            contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
+            store3(contacts_inout.point, first + k, 0, load3(scratch_inout.candidate_point, k, 0))
+            store3(contacts_inout.normal, first + k, 0,
+                   scale(sign, load3(scratch_inout.candidate_normal, k, 0)))
+            contacts_inout.gap[first + k] = scratch_inout.candidate_gap[k]
+        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+
+
+@subroutine
+def collide_convex_surface(
+    geometry,  # model
+    convex, surface, limit,
+    scratch_inout,
+):
+    """Collect contact points with normals from a surface to a convex shape; give their number."""
+    pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
+    low, high = box_in_frame(geometry, convex, pose, pose_s, limit)
+    centre = add(pose[1], mul_mv(pose[0], load3(geometry.bounds, convex, 0)))
+    motion = relative_motion(geometry, convex, surface, centre, pose_s, scratch_inout.motion)
+    count, cursor, deepest = 0, 0, 0.0
+    sunk, least_depth, way_out = 0.0, math.inf, -1
+    while True:
+        t, cursor = next_triangle(geometry, surface, low, high, cursor)
+        if t < 0:
+            break
+        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+        gap, _, _, n = triangle_distance(
+            geometry, convex, pose, x0, x1, x2,
+            scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face)
+        if gap > limit:
+            continue
+        count = make_room(geometry, convex, surface, count, scratch_inout)
+        number = triangle_number(geometry, surface, t) << 20
+        if has_normal(geometry, surface, t, mul_tv(pose_s[0], n)):
+            added = triangle_contacts(
+                geometry, convex, pose, x0, x1, x2, n, limit, scratch_inout.polygon,
+                count, scratch_inout.candidate_feature, scratch_inout.candidate_point,
+                scratch_inout.candidate_gap)
+            count = label_candidates(count, added, number, n, scratch_inout)
+            deepest = min(deepest, gap)
+            continue
+        face = outward_normal(geometry, surface, x0, x1, x2, centre)
+        foremost = farthest_point(geometry, convex, pose, scale(-1.0, face))
+        height = dot(face, sub(foremost, x0))
+        if gap < 0.0:
+            sunk = min(sunk, gap)
+            if height < 0.0 and -height < least_depth and is_beside(foremost, face, x0, x1, x2):
+                least_depth, way_out = -height, t
+        elif passes(foremost, motion, face, height, x0, x1, x2):
+            count = add_face(foremost, face, height, number, count, scratch_inout)
+    half = load3(geometry.bounds, convex, 3)
+    way = FAST * min(half[0], half[1], half[2])
+    if count > 0 and dot(motion, motion) > way * way:
+        count = add_faces_ahead(geometry, convex, surface, motion, low, high, count, scratch_inout)
+    centre_s = mul_tv(pose_s[0], sub(centre, pose_s[1]))
+    if geometry.shape[surface] == HEIGHT_FIELD and deepest == 0.0 and way_out < 0:
+        # perhaps it is below the surface altogether
+        t = near_triangle(geometry, surface, centre_s)
+        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+        face = unit_normal(x0, x1, x2)
+        if dot(face, sub(centre, x0)) < 0.0 and is_beside(
+                centre, (pose_s[0][0][2], pose_s[0][1][2], pose_s[0][2][2]), x0, x1, x2):
+            sunk, way_out = -math.inf, t
+    if way_out >= 0 and sunk < MUCH_DEEPER * deepest:
+        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, way_out)
+        face = outward_normal(geometry, surface, x0, x1, x2, centre)
+        foremost = farthest_point(geometry, convex, pose, scale(-1.0, face))
+        count = make_room(geometry, convex, surface, count, scratch_inout)
+        count = add_face(foremost, face, dot(face, sub(foremost, x0)),
+                         triangle_number(geometry, surface, way_out) << 20, count, scratch_inout)
+    return count
+
+
+@subroutine
+def add_faces_ahead(
+    geometry,  # model
+    convex, surface, motion, low, high,
+    count, scratch_inout,
+):
+    """
+    Append the faces that a fast shape would go into once its contacts have deflected it.
+
+    low, high: box in the surface's frame that the shape stays in. Returns the number of
+    candidates.
+    """
+    pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
+    centre = add(pose[1], mul_mv(pose[0], load3(geometry.bounds, convex, 0)))
+    for _ in range(DEFLECTIONS):
+        way = deflected(motion, count, scratch_inout.candidate_normal, scratch_inout.candidate_gap)
+        before, cursor = count, 0
+        while True:
+            t, cursor = next_triangle(geometry, surface, low, high, cursor)
+            if t < 0:
+                break
+            x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+            face = outward_normal(geometry, surface, x0, x1, x2, centre)
+            foremost = farthest_point(geometry, convex, pose, scale(-1.0, face))
+            height = dot(face, sub(foremost, x0))
+            number = triangle_number(geometry, surface, t) << 20
+            # at a ridge the foremost point for either face may pass beside it
+            goes_in = (passes(foremost, way, face, height, x0, x1, x2)
+                       or passes(centre, way, face, dot(face, sub(centre, x0)), x0, x1, x2))
+            if not goes_in and height > 0.0 and dot(face, way) < 0.0:
+                gap, _, _, _ = triangle_distance(
+                    geometry, convex, (pose[0], add(pose[1], way)), x0, x1, x2,
+                    scratch_inout.expand_point, scratch_inout.expand_plane,
+                    scratch_inout.expand_face)
+                goes_in = gap < 0.0 and height < -dot(face, way)
+            if goes_in and count < CANDIDATES and not is_listed(
+                    number + FACE, count, scratch_inout.candidate_feature):
+                count = add_face(
+                    foremost, face, max(height, 0.0), number, count, scratch_inout)
+        if count == before:
+            break
+    return count
+
+
+@kernel
+def deflected(motion, count, normal, gap):
+    """Return the motion that contacts leave of one (by projected Gauss-Seidel)."""
+    for _ in range(SWEEPS):
+        for k in range(count):
+            n = load3(normal, k, 0)
+            motion = sub(motion, scale(min(0.0, max(gap[k], 0.0) + dot(motion, n)), n))
+    return motion
+
+
+@kernel
+def outward_normal(geometry, surface, x0, x1, x2, point):
+    """Return a triangle's unit normal, of a surface without an inside that towards the point."""
+    n = unit_normal(x0, x1, x2)
+    if dot(n, sub(point, x0)) < 0.0 and not is_solid(geometry, surface):
+        return scale(-1.0, n)
+    return n
+
+
+@kernel
+def relative_motion(geometry, g, other, point, pose_other, motion):
+    """Return the way of a point of g in the step, as seen from the other geometry [m]."""
+    centre = add(pose_other[1], mul_mv(pose_other[0], load3(geometry.bounds, other, 0)))
+    carried = add(load3(motion, other, 0), cross(load3(motion, other, 3), sub(point, centre)))
+    return sub(load3(motion, g, 0), carried)
+
+
+@kernel
+def is_beside(x, direction, x0, x1, x2):
+    """Return whether a line through x meets a triangle, or its rim within rounding."""
+    n = cross(sub(x1, x0), sub(x2, x0))
+    a = dot(cross(sub(x1, x0), sub(x, x0)), direction)
+    b = dot(cross(sub(x2, x1), sub(x, x1)), direction)
+    c = dot(cross(sub(x0, x2), sub(x, x2)), direction)
+    side = dot(n, direction)
+    slack = -1e-9 * abs(side)
+    if side < 0.0:
+        a, b, c = -a, -b, -c
+    return side != 0.0 and a >= slack and b >= slack and c >= slack
+
+
+@kernel
+def passes(x, motion, n, height, x0, x1, x2):
+    """Return whether a point above a face with the normal n moves through it within the step."""
+    fall = -dot(n, motion)
+    return height > 0.0 and fall > height and is_beside(x, motion, x0, x1, x2)
+
+
+@kernel
+def add_face(foremost, n, height, number, count, scratch_inout):
+    """Append the contact of a shape's foremost point with the plane of a face; give the count."""
+    scratch_inout.candidate_feature[count] = 0
+    store3(scratch_inout.candidate_point, count, 0, sub(foremost, scale(0.5 * height, n)))
+    scratch_inout.candidate_gap[count] = height
+    return label_candidates(count, 1, number + FACE, n, scratch_inout)
+
+
+@kernel
+def label_candidates(count, added, number, n, scratch_inout):
+    """Return new candidates their normal, and their triangle's number in the feature."""
+    for k in range(count, count + added):
+        scratch_inout.candidate_feature[k] += number
+        store3(scratch_inout.candidate_normal, k, 0, n)
+    return count + added
+
+
+@subroutine
+def collide_surfaces(
+    geometry,  # model
+    surface, other, limit,
+    scratch_inout,
+):
+    """Collect contact points with normals from a surface to a mesh; give their number."""
+    pose_s, pose_o = geometry_pose(scratch_inout, surface), geometry_pose(scratch_inout, other)
+    low, high = box_in_frame(geometry, surface, pose_s, pose_o, limit)
+    count, outer = 0, 0
+    while True:
+        s, outer = next_triangle(geometry, other, low, high, outer)
+        if s < 0:
+            return count
+        y0, y1, y2 = corners_in_world(geometry, other, pose_o, s)
+        inner_low, inner_high = triangle_box(y0, y1, y2, pose_s, limit)
+        cursor = 0
+        while True:
+            t, cursor = next_triangle(geometry, surface, inner_low, inner_high, cursor)
+            if t < 0:
+                break
+            x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+            gap, _, _, n = triangles_distance(
+                geometry, y0, y1, y2, x0, x1, x2,
+                scratch_inout.expand_point, scratch_inout.expand_plane,
+                scratch_inout.expand_face)
+            if gap > limit:
+                continue
+            opposite = scale(-1.0, n)
+            if not (has_normal(geometry, surface, t, mul_tv(pose_s[0], n))
+                    and has_normal(geometry, other, s, mul_tv(pose_o[0], opposite))):
+                continue
+            count = make_room(geometry, surface, other, count, scratch_inout)
+            added = triangles_contacts(
+                geometry, y0, y1, y2, x0, x1, x2, n, limit, scratch_inout.polygon,
+                count, scratch_inout.candidate_feature, scratch_inout.candidate_point,
+                scratch_inout.candidate_gap)
+            number = (triangle_number(geometry, surface, t) << 20
+                      | triangle_number(geometry, other, s))
+            count = label_candidates(count, added, number << 20, n, scratch_inout)
+
+
+@kernel
+def make_room(geometry, a, b, count, scratch_inout):
+    """Reduce the candidates where there is no room for the points of another triangle."""
+    if count + MOST_POINTS <= CANDIDATES:
+        return count
+    return keep_candidates(geometry, a, b, count, KEPT_BETWEEN, scratch_inout)
+
+
+@subroutine
+def keep_candidates(geometry, a, b, count, most, scratch_inout):
+    """Reduce the candidates to `most`; the measure is the size of the smaller geometry."""
+    half_a, half_b = load3(geometry.bounds, a, 3), load3(geometry.bounds, b, 3)
+    size = math.sqrt(min(dot(half_a, half_a), dot(half_b, half_b)))
+    return reduce_candidates(
+        size, most, count, scratch_inout.candidate_group, scratch_inout.candidate_feature,
+        scratch_inout.candidate_point, scratch_inout.candidate_normal,
+        scratch_inout.candidate_gap)

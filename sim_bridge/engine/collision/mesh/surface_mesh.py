@@ -1,0 +1,135 @@
+"""A triangle mesh as the kernels take it: welded, with neighbours and a tree of boxes."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class SurfaceMesh(NamedTuple):
+    """One mesh's rows of the pools of `Geometry`, counted from 0."""
+
+    vertex: np.ndarray
+    ring_start: np.ndarray
+    ring: np.ndarray
+    triangle: np.ndarray
+    opposite: np.ndarray
+    tree_box: np.ndarray
+    depth: int
+    is_solid: bool
+
+
+def surface_mesh(vertices: np.ndarray, triangles: np.ndarray) -> SurfaceMesh:
+    """
+    Weld equal vertices, find neighbours, build the tree.
+
+    vertices: (n, 3) [m]. triangles: (m, 3). A closed mesh that is inside out is turned.
+    """
+    vertex, inverse = np.unique(np.asarray(vertices, float) + 0.0, axis=0, return_inverse=True)
+    triangle = _without_folded(np.ravel(inverse)[np.asarray(triangles, np.int64)])
+    is_solid = _is_closed(triangle)
+    if is_solid:
+        corners = vertex[triangle] - vertex.mean(axis=0)
+        volume = np.einsum('ij,ij->', corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
+        is_solid = bool(volume != 0.0)
+        if volume < 0.0:
+            triangle = triangle[:, ::-1]
+
+    order, depth = _tree_order(vertex[triangle])
+    triangle = np.ascontiguousarray(triangle[order])
+    used, flat = np.unique(triangle, return_inverse=True)
+    vertex, triangle = vertex[used], np.reshape(flat, triangle.shape).astype(np.int64)
+    ring_start, ring = _rings(triangle, len(vertex))
+    return SurfaceMesh(vertex, ring_start, ring, triangle, _opposites(triangle),
+                       _tree_boxes(vertex[triangle], depth), depth, is_solid)
+
+
+def _without_folded(triangle: np.ndarray) -> np.ndarray:
+    """
+    Leave out triangles with two equal corners that add nothing to the surface.
+
+    One that is not an edge of a proper triangle stays, as a segment or a point in space.
+    """
+    ends = np.sort(triangle, axis=1)
+    is_folded = (ends[:, 0] == ends[:, 1]) | (ends[:, 1] == ends[:, 2])
+    if not is_folded.any():
+        return triangle
+    proper = ends[~is_folded]
+    present = {(int(t[i]), int(t[j])) for t in proper for i, j in ((0, 1), (1, 2), (0, 2))}
+    present |= {(int(corner), int(corner)) for corner in np.unique(proper)}
+    adds = np.array([(int(t[0]), int(t[2])) not in present for t in ends])
+    return triangle[~is_folded | adds]
+
+
+def _edges(triangle: np.ndarray) -> np.ndarray:
+    """Return the (3 m, 2) directed edges, those of a triangle one after the other."""
+    return np.stack([triangle, np.roll(triangle, -1, axis=1)], axis=2).reshape(-1, 2)
+
+
+def _is_closed(triangle: np.ndarray) -> bool:
+    """Return whether every directed edge is there once, and once the other way."""
+    edges = _edges(triangle)
+    forward, counts = np.unique(edges, axis=0, return_counts=True)
+    backward = np.unique(edges[:, ::-1], axis=0)
+    return bool(np.all(counts == 1) and np.array_equal(forward, backward))
+
+
+def _opposites(triangle: np.ndarray) -> np.ndarray:
+    """Return the far vertex across each edge that exactly two triangles share, else -1."""
+    edges = np.sort(_edges(triangle), axis=1)
+    far = np.roll(triangle, 1, axis=1).ravel()
+    _, edge, counts = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
+    edge = np.ravel(edge)
+    total = np.zeros(len(counts), np.int64)
+    np.add.at(total, edge, far)
+    opposite = np.where(counts[edge] == 2, total[edge] - far, -1)
+    return opposite.reshape(-1, 3).astype(np.int64)
+
+
+def _rings(triangle: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """List each vertex's neighbours along edges."""
+    edges = _edges(triangle)
+    edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    starts = np.searchsorted(edges[:, 0], np.arange(count + 1))
+    return starts.astype(np.int64), np.ascontiguousarray(edges[:, 1]).astype(np.int64)
+
+
+def _tree_order(corners: np.ndarray) -> tuple[np.ndarray, int]:
+    """
+    Order triangles as the leaves of a complete binary tree of medians; give its depth too.
+
+    At depth d the k-th node holds the triangles from k m / 2**d to (k + 1) m / 2**d, rounded down,
+    sorted along the longest side of the box around their centres.
+    """
+    centres = corners.mean(axis=1)
+    count = len(centres)
+    depth = int(np.log2(count))
+    order = np.arange(count)
+    for level in range(depth):
+        starts = _node_starts(count, level)
+        ordered = centres[order]
+        extent = (np.maximum.reduceat(ordered, starts[:-1])
+                  - np.minimum.reduceat(ordered, starts[:-1]))
+        node = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        along = ordered[np.arange(count), np.argmax(extent, axis=1)[node]]
+        order = order[np.lexsort((along, node))]
+    return order, depth
+
+
+def _node_starts(count: int, level: int) -> np.ndarray:
+    return np.arange(2**level + 1) * count >> level
+
+
+def _tree_boxes(corners: np.ndarray, depth: int) -> np.ndarray:
+    """Box the leaves, then their parents; node k has the children 2 k + 1 and 2 k + 2."""
+    starts = _node_starts(len(corners), depth)[:-1]
+    box = np.zeros((2**(depth + 1) - 1, 6))
+    box[2**depth - 1:, :3] = np.minimum.reduceat(corners.min(axis=1), starts)
+    box[2**depth - 1:, 3:] = np.maximum.reduceat(corners.max(axis=1), starts)
+    for level in range(depth - 1, -1, -1):
+        children = box[2**(level + 1) - 1:2**(level + 2) - 1].reshape(-1, 2, 6)
+        box[2**level - 1:2**(level + 1) - 1, :3] = children[:, :, :3].min(axis=1)
+        box[2**level - 1:2**(level + 1) - 1, 3:] = children[:, :, 3:].max(axis=1)
+    return box

@@ -1,0 +1,125 @@
+"""The triangles of meshes and height fields alike: which there are, where, and their normals."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.broad.place import half_extents
+from sim_bridge.engine.collision.mesh.height_field import (
+    field_corners,
+    field_has_normal,
+    near_field_triangle,
+    next_field_triangle,
+)
+from sim_bridge.engine.collision.mesh.mesh import (
+    mesh_corners,
+    mesh_has_normal,
+    near_mesh_triangle,
+    next_mesh_triangle,
+)
+from sim_bridge.engine.collision.narrow.support import margin_of, shape_of, support
+from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, SOLID
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mm, mul_mv, mul_tv, scale, sub
+
+
+@subroutine
+def next_triangle(geometry, g, low, high, cursor):
+    """Find the next triangle of a surface in a box, as `mesh.next_mesh_triangle`."""
+    if geometry.shape[g] == MESH:
+        return next_mesh_triangle(geometry, g, low, high, cursor)
+    return next_field_triangle(geometry, g, low, high, cursor)
+
+
+@subroutine
+def near_triangle(geometry, g, point):
+    """Return some triangle of a surface that is near a point in its frame."""
+    if geometry.shape[g] == MESH:
+        return near_mesh_triangle(geometry, g, point)
+    return near_field_triangle(geometry, g, point)
+
+
+@kernel
+def has_normal(geometry, g, t, n):
+    """Return whether a surface has normal n (own frame) where triangle t is farthest along n."""
+    if geometry.shape[g] == MESH:
+        return mesh_has_normal(geometry, g, t, n)
+    return field_has_normal(geometry, g, t, n)
+
+
+@kernel
+def is_solid(geometry, g):
+    """Return whether a surface has an inside."""
+    return geometry.shape[g] == HEIGHT_FIELD or geometry.flags[g] & SOLID != 0
+
+
+@kernel
+def triangle_number(geometry, g, t):
+    """Return a triangle's number among those of its surface."""
+    return t - geometry.triangle_range[g, 0] if geometry.shape[g] == MESH else t
+
+
+@subroutine
+def corners_in_world(geometry, g, pose, t):
+    """Return the corners of a triangle of a surface."""
+    if geometry.shape[g] == MESH:
+        x0, x1, x2 = mesh_corners(geometry, t)
+    else:
+        x0, x1, x2 = field_corners(geometry, g, t)
+    R, p = pose
+    return add(p, mul_mv(R, x0)), add(p, mul_mv(R, x1)), add(p, mul_mv(R, x2))
+
+
+@kernel
+def unit_normal(x0, x1, x2):
+    """Return a triangle's unit normal; zero if it has none."""
+    n = cross(sub(x1, x0), sub(x2, x0))
+    square = dot(n, n)
+    return scale(1.0 / math.sqrt(square) if square > 0.0 else 0.0, n)
+
+
+@kernel
+def box_in_frame(geometry, g, pose, frame, limit):
+    """Return the corners of a box in another frame around a geometry, larger by `limit`."""
+    R, p = pose
+    axes = transposed(frame[0])
+    centre = mul_mv(axes, sub(add(p, mul_mv(R, load3(geometry.bounds, g, 0))), frame[1]))
+    half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
+                        load3(geometry.bounds, g, 3), mul_mm(axes, R))
+    half = add(half, (limit, limit, limit))
+    return sub(centre, half), add(centre, half)
+
+
+@kernel
+def transposed(m):
+    """Return the transpose of a matrix."""
+    return ((m[0][0], m[1][0], m[2][0]), (m[0][1], m[1][1], m[2][1]), (m[0][2], m[1][2], m[2][2]))
+
+
+@kernel
+def triangle_box(x0, x1, x2, frame, limit):
+    """Return the corners of a box in a frame around a triangle, larger by `limit`."""
+    R, p = frame
+    a, b, c = mul_tv(R, sub(x0, p)), mul_tv(R, sub(x1, p)), mul_tv(R, sub(x2, p))
+    return ((min(a[0], b[0], c[0]) - limit, min(a[1], b[1], c[1]) - limit,
+             min(a[2], b[2], c[2]) - limit),
+            (max(a[0], b[0], c[0]) + limit, max(a[1], b[1], c[1]) + limit,
+             max(a[2], b[2], c[2]) + limit))
+
+
+@kernel
+def is_outer(geometry, a, b):
+    """Return whether of a pair a is taken as the surface, b as what touches it."""
+    if geometry.shape[a] != geometry.shape[b]:
+        return geometry.shape[a] > geometry.shape[b]
+    return (geometry.triangle_range[a, 1] - geometry.triangle_range[a, 0]
+            > geometry.triangle_range[b, 1] - geometry.triangle_range[b, 0])
+
+
+@subroutine
+def farthest_point(geometry, g, pose, d):
+    """Return the point of a convex shape farthest along the unit vector d."""
+    shape = shape_of(geometry, g, pose, (0.0, 0.0, 0.0))
+    core, _ = support(shape, geometry.vertex, geometry.ring_start, geometry.ring,
+                      geometry.vertex_range[g, 0], d)
+    return add(core, scale(margin_of(shape), d))

@@ -1,0 +1,79 @@
+"""The signed distance of two convex shapes: margins off, GJK, EPA, polish, margins on."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.narrow.gjk import APART, FAR, gjk, weigh_points
+from sim_bridge.engine.collision.narrow.penetration import penetrate
+from sim_bridge.engine.collision.narrow.refine_normal import polish
+from sim_bridge.engine.collision.narrow.support import margin_of, separation
+from sim_bridge.engine.data.geometry import CONE, CYLINDER, ELLIPSOID, SPHERE
+from sim_bridge.engine.math.vec3 import add, dot, scale, sub
+
+# round the edges of faces and the sides of cylinders and cones count as flat [rad]
+_SHARP = 1e-2
+
+
+@subroutine
+def measure_shapes(
+    shape_a, shape_b, faces_a, faces_b, vertex, ring_start, ring, face_plane,  # model
+    reach,  # state (read)
+    expand_point, expand_plane, expand_face,  # scratch
+):
+    """
+    Measure two convex shapes; give signed distance, nearest points of a and b, normal from b to a.
+
+    Beyond `reach` the distance is a lower bound only, and the points are arbitrary.
+    """
+    margin_a, margin_b = margin_of(shape_a), margin_of(shape_b)
+    margin = margin_a + margin_b
+    outcome, count, distance, n, extent, hint_a, hint_b = gjk(
+        shape_a, shape_b, vertex, ring_start, ring, reach + margin, expand_point)
+    if outcome == FAR:
+        return distance - margin, shape_a[3], shape_b[3], n
+    if outcome == APART:
+        a = weigh_points(count, expand_point)
+    else:
+        distance, n, a = penetrate(
+            shape_a, shape_b, vertex, ring_start, ring, count, extent, hint_a, hint_b,
+            expand_point, expand_plane, expand_face)
+    n, distance = polish(
+        shape_a, shape_b, vertex, ring_start, ring, face_plane, faces_a, faces_b,
+        hint_a, hint_b, extent, n)
+    a, b = _settle(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n, distance, a)
+    return (distance - margin, sub(a, scale(margin_a, n)), add(b, scale(margin_b, n)), n)
+
+
+@kernel
+def _settle(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n, distance, a):
+    """
+    Move the nearest points of two cores along n until they are `distance` apart.
+
+    `a` is known to fewer digits than n. Where a core touches in one point of a round surface, that
+    point follows from n; else `a` is brought to the height of its core's surface.
+    """
+    _, top_a, top_b, _, _ = separation(
+        shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+    if _is_round(shape_a, scale(-1.0, n)):
+        a = top_a
+    elif _is_round(shape_b, n):
+        a = add(top_b, scale(distance, n))
+    else:
+        a = add(a, scale(dot(n, sub(top_a, a)), n))
+    return a, sub(a, scale(distance, n))
+
+
+@kernel
+def _is_round(shape, m):
+    """Return whether only one point of a core is farthest along m, and along all m nearby."""
+    kind, size, R = shape[0], shape[1], shape[2]
+    if kind != CYLINDER and kind != CONE:
+        return kind == SPHERE or kind == ELLIPSOID
+    along = R[0][2] * m[0] + R[1][2] * m[1] + R[2][2] * m[2]
+    radial = math.sqrt(max(1.0 - along * along, 0.0))
+    if kind == CYLINDER:
+        return abs(along) > _SHARP and radial > _SHARP
+    lead = 2.0 * size[1] * along - size[0] * radial
+    return radial > _SHARP and abs(lead) > _SHARP * (size[0] + 2.0 * size[1])

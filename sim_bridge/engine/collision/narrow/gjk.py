@@ -1,0 +1,195 @@
+"""
+Distance of two convex cores: the algorithm of Gilbert, Johnson and Keerthi (1988).
+
+It walks through the difference of both sets, w = a - b, towards the origin. A simplex of at most
+four of its points lives in rows of (w, a, weight).
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.narrow.support import is_curved, separation
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
+
+# what came out
+APART, FAR, OVERLAP = range(3)
+
+_MAX_STEPS = 100
+# nearer than this share of their extent, cores count as touching: the direction of so short a
+# vector says little, the faces around it more
+_TOUCHING = 1e-9
+# shares of the distance: a curved core's is refined elsewhere from here on, n being good to 1e-4,
+# a polytope's ends by itself
+_CURVED_TOLERANCE = 1e-8
+_FLAT_TOLERANCE = 1e-15
+
+
+@subroutine
+def gjk(
+    shape_a, shape_b, vertex, ring_start, ring,  # model
+    reach,  # state (read)
+    point_out,
+):
+    """
+    Measure the distance of two cores, as far as it is at most `reach`.
+
+    Returns (outcome, number of simplex points, distance, n from b to a, extent, hints). APART: all
+    is known. FAR: n parts them by more than `reach`. OVERLAP: they touch or overlap, the simplex
+    says where. The extent is the length of the longest w.
+    """
+    tolerance = _FLAT_TOLERANCE
+    if is_curved(shape_a[0]) or is_curved(shape_b[0]):
+        tolerance = _CURVED_TOLERANCE
+    v = sub(shape_a[3], shape_b[3])
+    hint_a, hint_b = shape_a[4], shape_b[4]
+    count = 0
+    length = math.sqrt(dot(v, v))
+    if length == 0.0:
+        v, length = (0.0, 0.0, 1.0), 1.0
+    extent = 0.0
+    n = scale(1.0 / length, v)
+    least = math.inf
+    for _ in range(_MAX_STEPS):
+        parted, a, b, hint_a, hint_b = separation(
+            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        if parted > reach:
+            return FAR, count, parted, n, extent, hint_a, hint_b
+        w = sub(a, b)
+        extent = max(extent, math.sqrt(dot(w, w)))
+        if count > 0 and (least - parted <= tolerance * least or _holds(point_out, count, w)):
+            return APART, count, least, n, extent, hint_a, hint_b
+        store3(point_out, count, 0, w)
+        store3(point_out, count, 3, a)
+        count, v = _reduce(count + 1, point_out)
+        length = math.sqrt(dot(v, v))
+        if count == 4 or length <= _TOUCHING * extent:
+            return OVERLAP, count, 0.0, n, extent, hint_a, hint_b
+        if length >= least:
+            return APART, count, least, n, extent, hint_a, hint_b
+        least = length
+        n = scale(1.0 / length, v)
+    return APART, count, least, n, extent, hint_a, hint_b
+
+
+@kernel
+def _holds(point, count, w):
+    """Return whether a point is a corner of the simplex already."""
+    for k in range(count):
+        if point[k, 0] == w[0] and point[k, 1] == w[1] and point[k, 2] == w[2]:
+            return True
+    return False
+
+
+@kernel
+def weigh_points(count, point):
+    """Return the point of a that the simplex weights stand for."""
+    x = (0.0, 0.0, 0.0)
+    for k in range(count):
+        x = add(x, scale(point[k, 6], load3(point, k, 3)))
+    return x
+
+
+@subroutine
+def _reduce(count, point_inout):
+    """
+    Keep the corners of a simplex whose hull holds the point nearest to the origin.
+
+    Returns their number and that point, and writes their weights; four of them enclose the origin.
+    """
+    p0 = load3(point_inout, 0, 0)
+    p1 = load3(point_inout, 1, 0)
+    p2 = load3(point_inout, 2, 0)
+    p3 = load3(point_inout, 3, 0)
+    if count == 1:
+        weights, v = (1.0, 0.0, 0.0, 0.0), p0
+    elif count == 2:
+        (s, t), v = _nearest_on_segment(p0, p1)
+        weights = (s, t, 0.0, 0.0)
+    elif count == 3:
+        (r, s, t), v = nearest_on_triangle(p0, p1, p2)
+        weights = (r, s, t, 0.0)
+    else:
+        weights, v = _nearest_on_tetrahedron(p0, p1, p2, p3)
+    kept = 0
+    for k, weight in enumerate(weights):
+        if k < count and weight > 0.0:
+            if kept < k:
+                store3(point_inout, kept, 0, load3(point_inout, k, 0))
+                store3(point_inout, kept, 3, load3(point_inout, k, 3))
+            point_inout[kept, 6] = weight
+            kept += 1
+    return kept, v
+
+
+@kernel
+def _nearest_on_segment(p, q):
+    """Return weights of both ends, and the point nearest to the origin."""
+    e = sub(q, p)
+    length_2 = dot(e, e)
+    t = -dot(p, e)
+    if t <= 0.0 or length_2 == 0.0:
+        return (1.0, 0.0), p
+    if t >= length_2:
+        return (0.0, 1.0), q
+    t /= length_2
+    return (1.0 - t, t), add(p, scale(t, e))
+
+
+@subroutine
+def nearest_on_triangle(p, q, r):
+    """Return weights of the three corners, and the point nearest to the origin."""
+    n = cross(sub(q, p), sub(r, p))
+    n_2 = dot(n, n)
+    # areas of the triangles that the origin's projection makes with the edges
+    u, v, w = dot(n, cross(q, r)), dot(n, cross(r, p)), dot(n, cross(p, q))
+    total = u + v + w
+    if n_2 > 0.0 and total > 0.0 and u >= 0.0 and v >= 0.0 and w >= 0.0:
+        return ((u / total, v / total, w / total), scale(dot(n, p) / n_2, n))
+    # outside: nearest on an edge that the origin lies beyond
+    is_flat = not (n_2 > 0.0 and total > 0.0)
+    least, weights, nearest = math.inf, (1.0, 0.0, 0.0), p
+    if is_flat or w < 0.0:
+        (s, t), x = _nearest_on_segment(p, q)
+        least, weights, nearest = dot(x, x), (s, t, 0.0), x
+    if is_flat or u < 0.0:
+        (s, t), x = _nearest_on_segment(q, r)
+        if dot(x, x) < least:
+            least, weights, nearest = dot(x, x), (0.0, s, t), x
+    if is_flat or v < 0.0:
+        (s, t), x = _nearest_on_segment(r, p)
+        if dot(x, x) < least:
+            weights, nearest = (t, 0.0, s), x
+    return weights, nearest
+
+
+@kernel
+def _lies_beyond(p, q, r, opposite):
+    """Return whether the origin is not on the inner side of a tetrahedron's face."""
+    n = cross(sub(q, p), sub(r, p))
+    inward = dot(n, sub(opposite, p))
+    return -dot(n, p) * inward < 0.0 or inward == 0.0
+
+
+@subroutine
+def _nearest_on_tetrahedron(p0, p1, p2, p3):
+    """Return weights of the four corners, and the point nearest to the origin."""
+    least = math.inf
+    weights, nearest = (0.25, 0.25, 0.25, 0.25), (0.0, 0.0, 0.0)
+    if _lies_beyond(p0, p1, p2, p3):
+        (r, s, t), x = nearest_on_triangle(p0, p1, p2)
+        least, weights, nearest = dot(x, x), (r, s, t, 0.0), x
+    if _lies_beyond(p0, p1, p3, p2):
+        (r, s, t), x = nearest_on_triangle(p0, p1, p3)
+        if dot(x, x) < least:
+            least, weights, nearest = dot(x, x), (r, s, 0.0, t), x
+    if _lies_beyond(p0, p2, p3, p1):
+        (r, s, t), x = nearest_on_triangle(p0, p2, p3)
+        if dot(x, x) < least:
+            least, weights, nearest = dot(x, x), (r, 0.0, s, t), x
+    if _lies_beyond(p1, p2, p3, p0):
+        (r, s, t), x = nearest_on_triangle(p1, p2, p3)
+        if dot(x, x) < least:
+            weights, nearest = (0.0, r, s, t), x
+    return weights, nearest

@@ -1,0 +1,269 @@
+"""
+How deep two convex cores overlap: the expanding polytope algorithm of van den Bergen (2001).
+
+A polytope inside the difference w = a - b grows where it is nearest to the origin, until it
+touches the surface there. Its corners are rows of (w, a), its faces planes (outward unit normal,
+offset) with three corners and, across the edge from each corner to the next, three neighbours.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.narrow.gjk import nearest_on_triangle
+from sim_bridge.engine.collision.narrow.support import is_curved, separation
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
+
+# columns of a face: corners 0 1 2, neighbours 3 4 5, and of lists that share its rows: faces seen,
+# the new face that begins at a corner, edges of the horizon with the face beyond and the new one
+_SEEN, _FACE_FROM, _EDGE_FROM, _EDGE_TO, _BEYOND, _NEW = 6, 7, 8, 9, 10, 11
+
+# shares of the extent
+_FLAT = 1e-12  # thinner than this the difference has no inside
+_COPLANAR = 1e-13
+_CURVED_TOLERANCE = 1e-7
+_FLAT_TOLERANCE = 1e-14
+
+
+@subroutine
+def penetrate(
+    shape_a, shape_b, vertex, ring_start, ring,  # model
+    count, extent, hint_a, hint_b,  # state (read)
+    point_out, plane_out, face_out,
+):
+    """
+    Measure the depth of two cores from the simplex that `gjk` left.
+
+    Returns (signed distance, n from b to a, nearest point of a). The distance is negative unless
+    the cores only touch.
+    """
+    count, extent, flat_normal = _make_tetrahedron(
+        shape_a, shape_b, vertex, ring_start, ring, count, extent, hint_a, hint_b, point_out)
+    if count < 4:
+        # flat differences have a surface on both sides of their plane
+        here, a, _, _, _ = separation(
+            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, flat_normal)
+        n = scale(-1.0, flat_normal)
+        there, a_there, _, _, _ = separation(
+            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        if here >= there:
+            return here, flat_normal, load3(point_out, 0, 3)
+        return there, n, load3(point_out, 0, 3)
+    tolerance = _FLAT_TOLERANCE
+    if is_curved(shape_a[0]) or is_curved(shape_b[0]):
+        tolerance = _CURVED_TOLERANCE
+    tolerance *= extent
+    _open_tetrahedron(point_out, plane_out, face_out)
+    faces = 4
+    best, best_n, nearest_a = -math.inf, (0.0, 0.0, 1.0), load3(point_out, 0, 3)
+    while True:
+        nearest = 0
+        for f in range(1, faces):
+            if plane_out[f, 3] < plane_out[nearest, 3]:
+                nearest = f
+        offset = plane_out[nearest, 3]
+        n = (-plane_out[nearest, 0], -plane_out[nearest, 1], -plane_out[nearest, 2])
+        parted, a, b, hint_a, hint_b = separation(
+            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        if parted > best:
+            best, best_n = parted, n
+            nearest_a = _point_on_face(nearest, face_out, point_out)
+        # the polytope lies inside: no deeper than `best`, no shallower than `offset`
+        if -best - offset <= tolerance or count == point_out.shape[0]:
+            break
+        store3(point_out, count, 0, sub(a, b))
+        store3(point_out, count, 3, a)
+        count += 1
+        grown = _grow(
+            count - 1, nearest, faces, _COPLANAR * extent, point_out, plane_out, face_out)
+        if grown == 0:
+            break
+        faces = grown
+    return best, best_n, nearest_a
+
+
+@kernel
+def _point_on_face(f, face, point):
+    """Return the point of a that belongs to the face's point nearest to the origin."""
+    i, j, k = face[f, 0], face[f, 1], face[f, 2]
+    (r, s, t), _ = nearest_on_triangle(load3(point, i, 0), load3(point, j, 0), load3(point, k, 0))
+    return add(scale(r, load3(point, i, 3)),
+               add(scale(s, load3(point, j, 3)), scale(t, load3(point, k, 3))))
+
+
+@kernel
+def _least_axis(v):
+    """Return the axis that is farthest from the direction of v."""
+    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
+    if x <= y and x <= z:
+        return 1.0, 0.0, 0.0
+    if y <= z:
+        return 0.0, 1.0, 0.0
+    return 0.0, 0.0, 1.0
+
+
+@kernel
+def perpendicular(v):
+    """Return a unit vector across v, which must not be zero."""
+    u = cross(v, _least_axis(v))
+    return scale(1.0 / math.sqrt(dot(u, u)), u)
+
+
+@subroutine
+def _make_tetrahedron(
+    shape_a, shape_b, vertex, ring_start, ring,  # model
+    count, extent, hint_a, hint_b,  # state (read)
+    point_inout,
+):
+    """
+    Complete a simplex to a tetrahedron that is not flat, as far as the difference has such.
+
+    Returns the number of corners, the extent, and where that is below 4 the normal of plane that
+    holds all of the difference.
+    """
+    # a tetrahedron without volume is a triangle, a triangle without area a segment
+    if count == 4:
+        p, q, r, s = (load3(point_inout, 0, 0), load3(point_inout, 1, 0),
+                      load3(point_inout, 2, 0), load3(point_inout, 3, 0))
+        n = cross(sub(q, p), sub(r, p))
+        if abs(dot(n, sub(s, p))) <= _FLAT * extent * math.sqrt(dot(n, n)):
+            count = 3
+    if count == 3:
+        e = sub(load3(point_inout, 1, 0), load3(point_inout, 0, 0))
+        n = cross(e, sub(load3(point_inout, 2, 0), load3(point_inout, 0, 0)))
+        if math.sqrt(dot(n, n)) <= _FLAT * extent * math.sqrt(dot(e, e)):
+            count = 2
+    if count == 2:
+        e = sub(load3(point_inout, 1, 0), load3(point_inout, 0, 0))
+        if math.sqrt(dot(e, e)) <= _FLAT * extent:
+            count = 1
+    normal = (0.0, 0.0, 1.0)
+    while count < 4:
+        # look to both sides along up to three directions across what is there
+        p = load3(point_inout, 0, 0)
+        u, v = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+        tries = 3
+        normal = (0.0, 0.0, 1.0)
+        if count == 2:
+            normal = perpendicular(sub(load3(point_inout, 1, 0), p))
+            e = sub(load3(point_inout, 1, 0), p)
+            u = cross(scale(1.0 / math.sqrt(dot(e, e)), e), normal)
+            tries = 2
+        elif count == 3:
+            n = cross(sub(load3(point_inout, 1, 0), p), sub(load3(point_inout, 2, 0), p))
+            normal = scale(1.0 / math.sqrt(dot(n, n)), n)
+            tries = 1
+        farthest = _FLAT * extent
+        found = False
+        for attempt in range(2 * tries):
+            direction = normal
+            if attempt // 2 == 1:
+                direction = u
+            elif attempt // 2 == 2:
+                direction = v
+            if attempt % 2 == 1:
+                direction = scale(-1.0, direction)
+            _, a, b, hint_a, hint_b = separation(
+                shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, direction)
+            w = sub(a, b)
+            extent = max(extent, math.sqrt(dot(w, w)))
+            off = abs(dot(direction, sub(w, p)))
+            if off > farthest:
+                farthest, found = off, True
+                store3(point_inout, count, 0, w)
+                store3(point_inout, count, 3, a)
+        if not found:
+            return count, extent, normal
+        count += 1
+    return count, extent, normal
+
+
+@kernel
+def _write_face(f, i, j, k, point, plane_out, face_out):
+    """Write the corners and the plane of a face; one without area is never looked at."""
+    p = load3(point, i, 0)
+    n = cross(sub(load3(point, j, 0), p), sub(load3(point, k, 0), p))
+    length = math.sqrt(dot(n, n))
+    if length > 0.0:
+        n = scale(1.0 / length, n)
+        store3(plane_out, f, 0, n)
+        plane_out[f, 3] = dot(n, p)
+    else:
+        store3(plane_out, f, 0, n)
+        plane_out[f, 3] = math.inf
+    face_out[f, 0], face_out[f, 1], face_out[f, 2] = i, j, k
+
+
+@kernel
+def _open_tetrahedron(point_inout, plane_out, face_out):
+    """Write the four faces of the corners 0 to 3."""
+    p = load3(point_inout, 0, 0)
+    n = cross(sub(load3(point_inout, 1, 0), p), sub(load3(point_inout, 2, 0), p))
+    if dot(n, sub(load3(point_inout, 3, 0), p)) > 0.0:
+        # the corner 3 belongs below 0 1 2
+        for column in range(6):
+            kept = point_inout[1, column]
+            point_inout[1, column] = point_inout[2, column]
+            point_inout[2, column] = kept
+    for f, (i, j, k, x, y, z) in enumerate((
+            (0, 1, 2, 1, 2, 3), (0, 3, 1, 3, 2, 0), (1, 3, 2, 1, 3, 0), (0, 2, 3, 0, 2, 1))):
+        _write_face(f, i, j, k, point_inout, plane_out, face_out)
+        face_out[f, 3], face_out[f, 4], face_out[f, 5] = x, y, z
+
+
+@subroutine
+def _grow(new, seen, faces, coplanar, point, plane_inout, face_inout):
+    """
+    Put a corner on the polytope: replace what it sees, from the face `seen` on, by a cone to it.
+
+    Returns the new number of faces, 0 where there is no room or no clean horizon.
+    """
+    w = load3(point, new, 0)
+    # flood over all neighbours that the corner sees or lies in the plane of
+    face_inout[0, _SEEN] = seen
+    face_inout[seen, 0] = -1 - face_inout[seen, 0]
+    looked, found, edges = 0, 1, 0
+    while looked < found:
+        f = face_inout[looked, _SEEN]
+        looked += 1
+        for side in range(3):
+            g = face_inout[f, 3 + side]
+            if face_inout[g, 0] < 0:
+                continue
+            base = load3(point, face_inout[g, 0], 0)
+            if dot(load3(plane_inout, g, 0), sub(w, base)) >= -coplanar:
+                face_inout[g, 0] = -1 - face_inout[g, 0]
+                face_inout[found, _SEEN] = g
+                found += 1
+            elif edges < face_inout.shape[0]:
+                begin, end = face_inout[f, side], face_inout[f, (side + 1) % 3]
+                face_inout[edges, _EDGE_FROM] = begin if begin >= 0 else -1 - begin
+                face_inout[edges, _EDGE_TO] = end if end >= 0 else -1 - end
+                face_inout[edges, _BEYOND] = g
+                edges += 1
+    total = faces + max(edges - found, 0)
+    if edges < 3 or total > face_inout.shape[0]:
+        return 0
+    for k in range(edges, found):
+        plane_inout[face_inout[k, _SEEN], 3] = math.inf
+    # a new face on each edge of the horizon, in the rows of the old ones and behind
+    for k in range(edges):
+        row = face_inout[k, _SEEN] if k < found else faces + k - found
+        i, j, g = face_inout[k, _EDGE_FROM], face_inout[k, _EDGE_TO], face_inout[k, _BEYOND]
+        _write_face(row, i, j, new, point, plane_inout, face_inout)
+        face_inout[row, 3] = g
+        for side in range(3):
+            if face_inout[g, side] == j:
+                face_inout[g, 3 + side] = row
+        face_inout[k, _NEW] = row
+        face_inout[i, _FACE_FROM] = row
+    # join them around the corner
+    for k in range(edges):
+        row = face_inout[k, _NEW]
+        after = face_inout[face_inout[row, 1], _FACE_FROM]
+        if face_inout[after, 0] != face_inout[row, 1] or face_inout[after, 2] != new:
+            return 0
+        face_inout[row, 4] = after
+        face_inout[after, 5] = row
+    return total

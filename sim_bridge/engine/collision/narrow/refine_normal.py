@@ -1,0 +1,271 @@
+"""
+The last digits of the direction in which two convex cores are nearest.
+
+The signed distance is the greatest separation F(n) over all unit vectors n; n is known to some
+digits. F has kinks where a face or an edge is square to n. Flat faces are tried exactly. Edges,
+and the straight lines on the sides of cylinders and cones, keep n on a circle n . e = c, two of
+them in one point; where F is smooth, alone or along that circle, Newton's method follows. Every
+F(n) is a lower bound of the distance, so that the greatest one found is always right to keep.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.narrow.penetration import perpendicular
+from sim_bridge.engine.collision.narrow.support import is_curved, separation, TRIANGLE
+from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
+
+# n is known at least this well [rad]
+_NEAR = 2e-3
+_FACE_NEAR = 1e-2
+# gains below this share of the extent are rounding: the flatter feature is kept
+_ROUNDING = 1e-14
+_NEWTON_STEPS = 6
+
+
+@subroutine
+def polish(
+    shape_a, shape_b, vertex, ring_start, ring, face_plane, faces_a, faces_b,  # model
+    hint_a, hint_b, extent, n,  # state (read)
+):
+    """Improve n; gives it and the distance of two cores along it."""
+    slack = _ROUNDING * extent
+    distance, _, _, hint_a, hint_b = separation(
+        shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+    for side in range(2):
+        if side == 0:
+            found, f = _near_face(shape_a, face_plane, faces_a, scale(-1.0, n))
+            f = scale(-1.0, f)
+        else:
+            found, f = _near_face(shape_b, face_plane, faces_b, n)
+        if found:
+            parted, _, _, _, _ = separation(
+                shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, f)
+            if parted >= distance - slack:
+                return f, parted
+    if not (is_curved(shape_a[0]) or is_curved(shape_b[0])):
+        return n, distance
+
+    edged_a, e_a, c_a = _near_edge(shape_a, vertex, ring_start, ring, hint_a, scale(-1.0, n))
+    edged_b, e_b, c_b = _near_edge(shape_b, vertex, ring_start, ring, hint_b, n)
+    c_a = -c_a
+    best, best_n = distance, n
+    if edged_a and edged_b:
+        start = _meet(e_a, c_a, e_b, c_b, n)
+        parted, _, _, _, _ = separation(
+            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, start)
+        if parted >= best - slack:
+            best, best_n = parted, start
+    for circle in range(3):
+        is_bound = circle < 2
+        e, c, skip = e_a, c_a, not edged_a
+        if circle == 1:
+            e, c, skip = e_b, c_b, not edged_b
+        elif circle == 2:
+            skip = False
+        if not skip:
+            trial, parted = _climb(
+                shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, is_bound, e, c, n)
+            if parted > best + slack:
+                best, best_n = parted, trial
+    return best_n, best
+
+
+@kernel
+def _near_face(shape, face_plane, faces, m):
+    """Find the outward normal of a flat face that is nearly m."""
+    kind, R = shape[0], shape[2]
+    f = (0.0, 0.0, 0.0)
+    if kind == BOX or kind == CYLINDER or kind == CONE:
+        c = mul_tv(R, m)
+        x, y, z = abs(c[0]), abs(c[1]), abs(c[2])
+        axis = 2
+        if kind == BOX:
+            if x >= y and x >= z:
+                axis = 0
+            elif y >= z:
+                axis = 1
+        along = c[2]
+        f = (R[0][2], R[1][2], R[2][2])
+        if axis == 0:
+            along, f = c[0], (R[0][0], R[1][0], R[2][0])
+        elif axis == 1:
+            along, f = c[1], (R[0][1], R[1][1], R[2][1])
+        if along < 0.0:
+            f = scale(-1.0, f)
+        elif kind == CONE:
+            return False, f
+    elif kind == TRIANGLE:
+        f = cross(sub(R[1], R[0]), sub(R[2], R[0]))
+        length = math.sqrt(dot(f, f))
+        if length == 0.0:
+            return False, f
+        f = scale(1.0 / length, f)
+        if dot(f, m) < 0.0:
+            f = scale(-1.0, f)
+    elif kind == HULL:
+        c = mul_tv(R, m)
+        most, best = -1.0, faces[0]
+        for row in range(faces[0], faces[1]):
+            along = dot(load3(face_plane, row, 0), c)
+            if along > most:
+                most, best = along, row
+        if faces[1] <= faces[0]:
+            return False, f
+        f = mul_mv(R, load3(face_plane, best, 0))
+    else:
+        return False, f
+    off = sub(f, m)
+    return dot(off, off) < _FACE_NEAR * _FACE_NEAR, f
+
+
+@kernel
+def _near_edge(shape, vertex, ring_start, ring, hint, m):
+    """
+    Find a straight edge that is nearly square to m.
+
+    Returns whether there is one, its direction e, and the c = m . e for which all of it is
+    farthest along m: 0 but for the lines on a cone, where e is the cone's axis.
+    """
+    kind, size, R = shape[0], shape[1], shape[2]
+    z = (R[0][2], R[1][2], R[2][2])
+    c = mul_tv(R, m)
+    if kind == CYLINDER or kind == CAPSULE:
+        return abs(c[2]) < _NEAR, z, 0.0
+    if kind == CONE:
+        slope = size[0] / math.sqrt(4.0 * size[1] * size[1] + size[0] * size[0])
+        return abs(c[2] - slope) < _NEAR, z, slope
+    if kind == BOX:
+        x, y, u = abs(c[0]), abs(c[1]), abs(c[2])
+        if x <= y and x <= u:
+            return x < _NEAR, (R[0][0], R[1][0], R[2][0]), 0.0
+        if y <= u:
+            return y < _NEAR, (R[0][1], R[1][1], R[2][1]), 0.0
+        return u < _NEAR, z, 0.0
+    least, e = _NEAR, (0.0, 0.0, 1.0)
+    if kind == TRIANGLE:
+        s0, s1, s2 = dot(R[0], m), dot(R[1], m), dot(R[2], m)
+        # the edge across from the lowest corner
+        if s0 <= s1 and s0 <= s2:
+            e = sub(R[2], R[1])
+        elif s1 <= s2:
+            e = sub(R[0], R[2])
+        else:
+            e = sub(R[1], R[0])
+        length = math.sqrt(dot(e, e))
+        if length == 0.0:
+            return False, e, 0.0
+        e = scale(1.0 / length, e)
+        return abs(dot(e, m)) < _NEAR, e, 0.0
+    found = False
+    if kind == HULL:
+        here = load3(vertex, hint, 0)
+        for k in range(ring_start[hint], ring_start[hint + 1]):
+            there = sub(load3(vertex, ring[k], 0), here)
+            length = math.sqrt(dot(there, there))
+            off = abs(dot(there, c)) / length
+            if off < least:
+                least, found = off, True
+                e = mul_mv(R, scale(1.0 / length, there))
+    return found, e, 0.0
+
+
+@kernel
+def _meet(e, c, f, d, n):
+    """Return unit vector with n . e = c and n . f = d that is nearer to n; e, f unit vectors."""
+    g = cross(e, f)
+    g_2 = dot(g, g)
+    if g_2 == 0.0:
+        return n
+    along = dot(e, f)
+    x = scale(1.0 / g_2, add(scale(c - along * d, e), scale(d - along * c, f)))
+    rest = max(1.0 - dot(x, x), 0.0)
+    s = math.copysign(math.sqrt(rest / g_2), dot(n, g))
+    x = add(x, scale(s, g))
+    return scale(1.0 / math.sqrt(dot(x, x)), x)
+
+
+@subroutine
+def _climb(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, is_bound, e, c, n):
+    """
+    Maximize the separation by Newton's method from n on, bound to n . e = c or free.
+
+    Returns the best n and its separation.
+    """
+    if is_bound:
+        n = _meet_circle(e, c, n)
+    best, best_n = -math.inf, n
+    for _ in range(_NEWTON_STEPS):
+        parted, a, b, hint_a, hint_b = separation(
+            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        if not parted > best:
+            break
+        best, best_n = parted, n
+        w = sub(a, b)
+        m = scale(-1.0, n)
+        if is_bound:
+            # along the circle n = c e + rho u
+            u = sub(n, scale(c, e))
+            rho = math.sqrt(dot(u, u))
+            if rho == 0.0:
+                break
+            u = scale(1.0 / rho, u)
+            t = cross(e, u)
+            bend = rho * (_curve(shape_a, m, t, t) + _curve(shape_b, n, t, t)) + dot(w, u)
+            step = dot(w, t) / bend
+            if not (bend > 0.0 and abs(step) < 0.1):
+                break
+            n = add(scale(c, e), scale(rho, add(scale(math.cos(step), u),
+                                                scale(math.sin(step), t))))
+        else:
+            s = perpendicular(n)
+            t = cross(n, s)
+            h_ss = _curve(shape_a, m, s, s) + _curve(shape_b, n, s, s) + parted
+            h_st = _curve(shape_a, m, s, t) + _curve(shape_b, n, s, t)
+            h_tt = _curve(shape_a, m, t, t) + _curve(shape_b, n, t, t) + parted
+            det = h_ss * h_tt - h_st * h_st
+            g_s, g_t = dot(w, s), dot(w, t)
+            x, y = (h_tt * g_s - h_st * g_t) / det, (h_ss * g_t - h_st * g_s) / det
+            if not (det > 0.0 and h_ss > 0.0 and x * x + y * y < 0.01):
+                break
+            n = add(n, add(scale(x, s), scale(y, t)))
+        n = scale(1.0 / math.sqrt(dot(n, n)), n)
+    return best_n, best
+
+
+@kernel
+def _meet_circle(e, c, n):
+    """Return the unit vector with n . e = c that is nearest to n."""
+    u = sub(n, scale(dot(n, e), e))
+    length = math.sqrt(dot(u, u))
+    if length == 0.0:
+        return n
+    return add(scale(c, e), scale(math.sqrt(max(1.0 - c * c, 0.0)) / length, u))
+
+
+@kernel
+def _curve(shape, m, s, t):
+    """Return s . H t with the second derivative H of a core's support function at m."""
+    kind, size, R = shape[0], shape[1], shape[2]
+    if kind == CYLINDER or kind == CONE:
+        c = mul_tv(R, m)
+        radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
+        is_apex = kind == CONE and 2.0 * size[1] * c[2] > size[0] * radial * (1.0 + 1e-9)
+        if is_apex or radial == 0.0:
+            return 0.0
+        ls, lt = mul_tv(R, s), mul_tv(R, t)
+        return (size[0] / (radial * radial * radial)
+                * (c[0] * ls[1] - c[1] * ls[0]) * (c[0] * lt[1] - c[1] * lt[0]))
+    if kind == ELLIPSOID:
+        c, ls, lt = mul_tv(R, m), mul_tv(R, s), mul_tv(R, t)
+        y = (size[0] * c[0], size[1] * c[1], size[2] * c[2])
+        ys = (size[0] * ls[0], size[1] * ls[1], size[2] * ls[2])
+        yt = (size[0] * lt[0], size[1] * lt[1], size[2] * lt[2])
+        q_2 = dot(y, y)
+        if q_2 == 0.0:
+            return 0.0
+        return (dot(ys, yt) - dot(y, ys) * dot(y, yt) / q_2) / math.sqrt(q_2)
+    return 0.0

@@ -1,0 +1,137 @@
+"""
+Convex shapes as their support functions.
+
+A shape in a kernel is a tuple (kind, size, R, p, first, last): sizes as in `geometry`, the pose of
+its frame, and its rows in the pool of hull vertices. A TRIANGLE keeps its corners relative to p as
+the rows of R. Spheres and capsules are cores (a point, a segment) with a margin, their radius,
+around them: what is true of two cores is true of the shapes once the margins are taken off.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE
+from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, mul_tv, scale, sub
+
+# a shape of the narrow phase only: one face of a mesh or a height field
+TRIANGLE = 10
+
+# shapes of the scratch arrays of the narrow phase
+EXPAND_POINT_SHAPE = (128, 7)
+EXPAND_PLANE_SHAPE = (256, 4)
+EXPAND_FACE_SHAPE = (256, 12)
+POLYGON_SHAPE = (256, 8)
+
+# below this number of vertices, looking at all of them is faster than climbing
+_FEW = 24
+
+
+@kernel
+def shape_of(geometry, g, pose, origin):
+    """Return a geometry's shape tuple, positions counted from `origin`."""
+    return (geometry.shape[g], load3(geometry.size, g, 0), pose[0], sub(pose[1], origin),
+            geometry.vertex_range[g, 0], geometry.vertex_range[g, 1])
+
+
+@kernel
+def triangle_of(t0, t1, t2, origin):
+    """Return a triangle's shape tuple, positions counted from `origin`."""
+    p = scale(1.0 / 3.0, add(add(t0, t1), t2))
+    return (TRIANGLE, (0.0, 0.0, 0.0), (sub(t0, p), sub(t1, p), sub(t2, p)), sub(p, origin), 0, 3)
+
+
+@kernel
+def margin_of(shape):
+    """Return the radius around a shape's core."""
+    if shape[0] == SPHERE or shape[0] == CAPSULE:
+        return shape[1][0]
+    return 0.0
+
+
+@kernel
+def is_curved(kind):
+    """Return whether a core has a curved surface."""
+    return kind == CYLINDER or kind == CONE or kind == ELLIPSOID
+
+
+@subroutine
+def support(shape, vertex, ring_start, ring, hint, d):
+    """
+    Find the point of a core farthest along d; give it and, for hulls, its row.
+
+    `hint` is the row where the search among a hull's vertices begins.
+    """
+    kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
+    if kind == SPHERE:
+        return p, hint
+    if kind == TRIANGLE:
+        s0, s1, s2 = dot(R[0], d), dot(R[1], d), dot(R[2], d)
+        if s0 >= s1 and s0 >= s2:
+            return add(p, R[0]), hint
+        if s1 >= s2:
+            return add(p, R[1]), hint
+        return add(p, R[2]), hint
+    c = mul_tv(R, d)
+    if kind == BOX:
+        x = (math.copysign(size[0], c[0]), math.copysign(size[1], c[1]),
+             math.copysign(size[2], c[2]))
+    elif kind == CAPSULE:
+        x = (0.0, 0.0, math.copysign(size[1], c[2]))
+    elif kind == HULL:
+        hint = _farthest_vertex(shape[4], shape[5], vertex, ring_start, ring, hint, c)
+        x = load3(vertex, hint, 0)
+    elif kind == ELLIPSOID:
+        y = (size[0] * c[0], size[1] * c[1], size[2] * c[2])
+        length = math.sqrt(dot(y, y))
+        s = 1.0 / length if length > 0.0 else 0.0
+        x = (s * size[0] * y[0], s * size[1] * y[1], s * size[2] * y[2])
+    else:
+        radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
+        s = size[0] / radial if radial > 0.0 else 0.0
+        if kind == CYLINDER:
+            x = (s * c[0], s * c[1], math.copysign(size[1], c[2]))
+        elif 2.0 * size[1] * c[2] >= size[0] * radial:
+            x = (0.0, 0.0, size[1])
+        else:
+            x = (s * c[0], s * c[1], -size[1])
+    return add(p, mul_mv(R, x)), hint
+
+
+@kernel
+def _farthest_vertex(first, last, vertex, ring_start, ring, hint, c):
+    """Find the row of a hull's vertex farthest along c: among few at once, else by climbing."""
+    best = hint
+    if last - first <= _FEW:
+        best = first
+        top = dot(load3(vertex, first, 0), c)
+        for row in range(first + 1, last):
+            height = dot(load3(vertex, row, 0), c)
+            if height > top:
+                best, top = row, height
+        return best
+    top = dot(load3(vertex, best, 0), c)
+    climbed = True
+    while climbed:
+        climbed = False
+        at = best
+        for k in range(ring_start[at], ring_start[at + 1]):
+            height = dot(load3(vertex, ring[k], 0), c)
+            if height > top:
+                best, top = ring[k], height
+                climbed = True
+    return best
+
+
+@subroutine
+def separation(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n):
+    """
+    Measure how far the core of a lies beyond the core of b along the unit vector n.
+
+    Give that, the points that bound it, and the hints. The signed distance of two convex shapes is
+    the greatest separation over all n.
+    """
+    a, hint_a = support(shape_a, vertex, ring_start, ring, hint_a, (-n[0], -n[1], -n[2]))
+    b, hint_b = support(shape_b, vertex, ring_start, ring, hint_b, n)
+    return dot(n, sub(a, b)), a, b, hint_a, hint_b

@@ -1,0 +1,249 @@
+"""The axes of joints that close loops: where they are, and what acts along or about them."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.constraints.rows import (
+    axis_of,
+    frame_of,
+    frames_of,
+    row_velocity,
+    store_arms,
+)
+from sim_bridge.engine.data.laws import locked_velocity, loose_effort, next_mode, share_effort
+from sim_bridge.engine.data.loops import (
+    ALONG,
+    EULER,
+    FIRST,
+    HINGE,
+    HOW,
+    ROWS,
+    SECOND,
+    SLACK,
+    SPIN,
+    SPIN_B,
+    X,
+    Y,
+    Z,
+)
+from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPER
+from sim_bridge.engine.data.state import LOCKED
+from sim_bridge.engine.dynamics.active_set import FIRST as FIRST_WRONG
+from sim_bridge.engine.dynamics.active_set import guess_mode, RELEASE
+from sim_bridge.engine.dynamics.articulated import implicit_inertia
+from sim_bridge.engine.dynamics.elements import set_joint_laws
+from sim_bridge.engine.math.vec3 import cross, dot, load3, mul_mv, scale, sub
+
+_LOCKED_GIMBAL = 1e-6  # square of the sine between the outer axes that counts as least
+_STIFF = 1e-12  # slope of an effort, relative to the inertia in a step, that counts as none
+
+
+@subroutine
+def start_axes(root, pose, h, state, loops, work):
+    """
+    Write the axes' laws in the middle of the step, and guess their modes.
+
+    work.twist: the bodies' velocities at its start.
+    """
+    first = loops.size[ROWS]
+    for axis in range(loops.axis_joint.shape[0]):
+        most = loops.limits[axis, EFFORT]
+        state.axis_u[axis] = min(max(state.axis_u[axis], -most), most)
+        R_A, p_A = frame_of(pose, loops, loops.axis_joint[axis], 0)
+        R_B, p_B = frame_of(pose, loops, loops.axis_joint[axis], 1)
+        torque, force = axis_wrench(loops, axis, R_A, R_B)
+        store_arms(root, pose, loops, loops.axis_joint[axis], p_B, torque, force,
+                   first + axis, work.arm)
+        work.v[axis] = row_velocity(loops, loops.axis_joint[axis], first + axis, work.arm,
+                                    work.twist)
+        expected = state.axis_q[axis] + 0.5 * h * work.v[axis]
+        work.q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
+    set_joint_laws(loops.axis_index, loops.passive, loops.limits, loops.motor, loops.stop,
+                   work.q, work.v, state.axis_u, state.axis_control, state.axis_target,
+                   h, work.given, work.law)
+    for axis in range(loops.axis_joint.shape[0]):
+        work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
+
+
+@kernel
+def find_excesses(pose, h, state, loops, work):
+    """
+    Write into work.right the way that axes beyond their rigid stops have to go.
+
+    As the trees' joints do: all of it where the step passed the stop, the stop's share of an
+    excess that was there before. Velocities are left alone. 0 for the other axes.
+    """
+    for axis in range(loops.axis_joint.shape[0]):
+        row = loops.size[ROWS] + axis
+        work.right[row] = 0.0
+        if work.own[row] < 0 or loops.stop[axis, CFM] > 0.0:
+            continue
+        R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
+        expected = work.q[axis] + 0.5 * h * work.v_next[axis]
+        q = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
+        upper, lower = loops.limits[axis, UPPER], loops.limits[axis, LOWER]
+        left = 1.0 - loops.stop[axis, ERP]
+        if q > upper:
+            work.right[row] = min(upper + left * max(state.axis_q[axis] - upper, 0.0) - q, 0.0)
+        elif q < lower:
+            work.right[row] = max(lower + left * min(state.axis_q[axis] - lower, 0.0) - q, 0.0)
+
+
+@kernel
+def axis_wrench(loops, axis, R_A, R_B):
+    """
+    Return torque and the force on the second body of one unit of effort along or about an axis.
+
+    A joint's effort about one of its axes does no work about its other one, also where the two are
+    not orthogonal.
+    """
+    zero = (0.0, 0.0, 0.0)
+    kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
+    if kind == ALONG:
+        return zero, axis_of(R_A, number)
+    if kind == HINGE:
+        return axis_of(R_A, number), zero
+    if kind == FIRST or kind == SECOND:
+        own, other = axis_of(R_A, Z), axis_of(R_B, Z)
+        if kind == SECOND:
+            own, other = other, own
+        c = dot(own, other)
+        return scale(1.0 / (1.0 - c * c), sub(own, scale(c, other))), zero
+    if kind == EULER:
+        return euler_wrench(number, axis_of(R_A, Z), axis_of(R_B, X)), zero
+    vector = load3(loops.axis_vector, axis, 0)
+    return mul_mv(R_B if kind == SPIN_B else R_A, vector), zero
+
+
+@kernel
+def euler_wrench(number, first, last):
+    """
+    Return the torque that does work on one of an angular motor's angles only.
+
+    first, last: the axes about which the first and the last angle turn.
+    """
+    middle = cross(last, first)
+    square = max(dot(middle, middle), _LOCKED_GIMBAL)
+    if number == 0:
+        return scale(1.0 / square, cross(middle, last))
+    if number == 1:
+        return scale(1.0 / math.sqrt(square), middle)
+    return scale(1.0 / square, cross(first, middle))
+
+
+@kernel
+def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
+    """Return an axis' position; of the angles that are the same, the one nearest to `expected`."""
+    kind = loops.axis_kind[axis, 0]
+    if kind == ALONG:
+        return dot(axis_of(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
+    if kind == SPIN or kind == SPIN_B:
+        return expected
+    if kind == HINGE:
+        s, c = dot(axis_of(R_A, Y), axis_of(R_B, X)), dot(axis_of(R_A, X), axis_of(R_B, X))
+    elif kind == EULER:
+        s, c = euler_angle(loops.axis_kind[axis, 1], R_A, R_B)
+    elif kind == FIRST:
+        s, c = dot(axis_of(R_A, Y), axis_of(R_B, Z)), dot(axis_of(R_A, X), axis_of(R_B, Z))
+    else:
+        s, c = -dot(axis_of(R_B, Y), axis_of(R_A, Z)), dot(axis_of(R_B, X), axis_of(R_A, Z))
+    angle = math.atan2(s, c)
+    return angle + 2.0 * math.pi * math.floor((expected - angle) / (2.0 * math.pi) + 0.5)
+
+
+@kernel
+def euler_angle(number, R_A, R_B):
+    """Return sine and cosine, times a common factor, of an angle of an angular motor."""
+    x, z = axis_of(R_B, X), axis_of(R_A, Z)
+    if number == 0:
+        return dot(axis_of(R_A, Y), x), dot(axis_of(R_A, X), x)
+    if number == 1:
+        # from right angles between the outer axes
+        across = cross(x, z)
+        return dot(x, z), math.sqrt(dot(across, across))
+    return dot(axis_of(R_B, Y), z), dot(axis_of(R_B, Z), z)
+
+
+@kernel
+def is_idle(loops, state, work, axis):
+    """Return whether nothing but a rigid stop can act on an axis."""
+    total = abs(state.axis_u[axis]) + abs(work.given[axis])
+    for column in range(5):
+        total += abs(loops.passive[axis, column])
+    return total == 0.0 and state.axis_control[axis] == 0 and loops.stop[axis, 2] == 0.0
+
+
+@kernel
+def set_axis_row(loops, h, axis, square, work):
+    """
+    Decide what an axis demands in its mode: a row of the basis, or an effort that is known.
+
+    square: of its whitened row; 0 where all that it moves is locked, which feels its effort still.
+    Where its effort falls with the velocity it is a row that yields.
+    """
+    row, mode, law = loops.size[ROWS] + axis, work.mode[axis], work.law[axis]
+    work.active[row], work.softness[row], work.impulse[row] = 0, 0.0, 0.0
+    work.inertia[axis] = 1.0 / square if square > 0.0 else 0.0
+    if mode >= LOCKED:
+        work.active[row] = 1
+        work.error[row] = locked_velocity(law, mode)
+        return
+    d = work.inertia[axis]
+    own = d + loops.passive[axis, ARMATURE]
+    slope = implicit_inertia(loops.passive, axis, mode, own, h, law) - d
+    effort = work.given[axis] + loose_effort(law, mode)
+    if slope > _STIFF * d:
+        # effort = F - slope / h (v⁺ - v)
+        work.active[row] = 1
+        work.softness[row] = 1.0 / slope
+        work.error[row] = work.v[axis] + h * effort / slope
+    else:
+        work.impulse[row] = h * effort
+
+
+@subroutine
+def switch_axes(h, loops, work):
+    """Change the axes' modes that are wrong, as `modes.update_modes`; give how many."""
+    changed, slack, how = 0, work.pivot[SLACK], int(work.pivot[HOW])
+    for axis in range(loops.axis_joint.shape[0]):
+        law = work.law[axis]
+        if work.mode[axis] >= LOCKED:
+            work.v_next[axis] = locked_velocity(law, work.mode[axis])
+        work.held[axis] = effort_of_elements(h, loops, work, axis)
+        mode = next_mode(law, work.mode[axis], work.v[axis], work.v_next[axis], work.held[axis],
+                         slack, work.inertia[axis] * (slack / h))
+        if how == RELEASE and mode >= LOCKED:
+            continue
+        if mode != work.mode[axis]:
+            work.mode[axis] = mode
+            changed += 1
+            if how == FIRST_WRONG:
+                break
+    return changed
+
+
+@kernel
+def effort_of_elements(h, loops, work, axis):
+    """Return what friction, motor and stops of a locked axis gave: armature takes its share."""
+    gained = (work.v_next[axis] - work.v[axis]) / h
+    return (work.impulse[loops.size[ROWS] + axis] / h - work.given[axis]
+            + loops.passive[axis, ARMATURE] * gained)
+
+
+@kernel
+def keep_axes(pose, h, loops, work, state):
+    """Write into the state where the axes are, and what acted on them in the step."""
+    for axis in range(loops.axis_joint.shape[0]):
+        R_A, p_A = frame_of(pose, loops, loops.axis_joint[axis], 0)
+        R_B, p_B = frame_of(pose, loops, loops.axis_joint[axis], 1)
+        expected = work.q[axis] + 0.5 * h * work.v_next[axis]
+        state.axis_q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
+        state.axis_mode[axis] = work.mode[axis]
+        total = work.impulse[loops.size[ROWS] + axis] / h
+        shares = share_effort(work.law[axis], work.mode[axis], work.v[axis], work.v_next[axis],
+                              effort_of_elements(h, loops, work, axis))
+        for k in range(3):
+            state.axis_effort[axis, k] = shares[k]
+        state.axis_effort[axis, 3] = total

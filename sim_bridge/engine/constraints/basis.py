@@ -1,0 +1,250 @@
+"""
+The rows as an orthonormal basis of what they lock, and the impulses that follow from it.
+
+In whitened coordinates (`contact.problem`) the rows' Delassus matrix is W Wᵀ. With W = R Q, Q
+orthonormal, their impulses solve R Rᵀ λ = -u by two triangular systems, and whatever else acts on
+the trees is freed of what the rows would not let through by taking from it its part along Q. A row
+that yields has a coordinate of its own, in which it alone is not zero: W Wᵀ + Σ is then again of
+that form.
+
+A planar four-bar whose five-row hinge closes it has three rows too many. Rows that depend on those
+before them, nearly so because descriptions are rounded, have no part in Q. Many impulses then do
+the same; the least are taken, in units that make the rows comparable, so that two hinges of a door
+share its weight.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.constraints.axes import axis_wrench, is_idle, set_axis_row
+from sim_bridge.engine.constraints.rows import frames_of, row_wrench
+from sim_bridge.engine.constraints.whitening import (
+    above,
+    greatest_norm,
+    reach_of,
+    whiten_joint,
+    whiten_mimic,
+    write_row,
+)
+from sim_bridge.engine.contact.rows import whiten
+from sim_bridge.engine.data.loops import (
+    ALONG,
+    DEPENDENT,
+    DOT,
+    FORCES,
+    HARD,
+    LOST,
+    RANK,
+    ROWS,
+    TORQUES,
+)
+from sim_bridge.engine.data.state import LOCKED
+
+# size of what is left of a row, relative to its typical size, below which it depends on others
+_DEPENDENT = 1e-4
+# likewise of a motor's, or it would throw about what it cannot move, near a dead centre
+_POWERLESS = 1e-2
+# what is left of a row once its parts along others are taken from it
+_NOTHING_AT_FIRST, _NOTHING, _SOMETHING = range(3)
+_AGAIN = 0.1  # share of a row below which what is left of it is made orthogonal once more
+
+
+@subroutine
+def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, state, work):
+    """Whiten the first so many rows, of the axes those that are needed; make them orthonormal."""
+    nv, hard = work.whitening.shape[0], loops.size[HARD]
+    whiten(kind, model.v_index, hinge, articulated, work.whitening)
+    work.counts[:] = 0
+    joint, end, low, high, forces, torques, force_0, torque_0 = -1, 0, 0, 0, 0.0, 0.0, 0.0, 0.0
+    zero = (0.0, 0.0, 0.0)
+    R_A = R_B = (zero, zero, zero)
+    p_A = p_B = zero
+    for row in range(work.active.shape[0]):
+        number = row - loops.size[ROWS]
+        work.own[row], work.reach[row], work.scale[row] = -1, 0, 0.0
+        if row >= count:
+            continue
+        if number >= 0:
+            work.active[row], work.impulse[row], work.softness[row] = 0, 0.0, 0.0
+            if work.mode[number] < LOCKED and is_idle(loops, state, work, number):
+                continue
+        own = loops.axis_joint[number] if number >= 0 else loops.joint[row]
+        if own != joint and own >= 0:
+            joint = own
+            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
+            end, force_0, torque_0 = whiten_joint(
+                model, kind, pose, axis, hinge, articulated, loops, work, joint, R_A, p_B)
+            low, high = reach_of(work.support, end, nv)
+            forces = above(force_0, greatest_norm(work.whitened, end, FORCES))
+            torques = above(torque_0, greatest_norm(work.whitened, end, TORQUES))
+        first, last = low, high
+        if number >= 0:
+            torque, force = axis_wrench(loops, number, R_A, R_B)
+            write_row(R_A, torque, force, end, work)
+            is_along = loops.axis_kind[number, 0] == ALONG
+            size = above(force_0 if is_along else torque_0, norm(work.vector, low, high))
+            set_axis_row(loops, h, number, size * size, work)
+        elif own < 0:
+            whiten_mimic(model, kind, axis, hinge, articulated, loops.axes[row, 0],
+                         work.whitening, work.column, work.vector)
+            first, last = 0, nv
+            size = norm(work.vector, 0, nv)
+            work.active[row] = 1
+        else:
+            torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
+            write_row(R_A, torque, force, end, work)
+            size = torques if loops.kind[row] == DOT else forces
+            work.active[row] = 1
+        if work.active[row] != 0:
+            if row >= hard and work.softness[row] > 0.0:
+                own_size = math.sqrt(work.softness[row])
+                work.vector[nv + row - hard] = own_size
+                last = nv + row - hard + 1
+                if size == 0.0:
+                    # all that it pulls at is locked, and it alone yields
+                    size = own_size
+            work.scale[row] = 1.0 / size if size > 0.0 else 0.0
+            least = _DEPENDENT if number < 0 else _POWERLESS
+            left = make_orthonormal(row, least, first, last, work)
+            work.counts[LOST] += left != _SOMETHING
+            work.counts[DEPENDENT] += left == _NOTHING
+        for at in range(work.vector.shape[0]):
+            work.vector[at] = 0.0
+    if work.counts[DEPENDENT] > 0:
+        factor_gram(count, work)
+
+
+@kernel
+def product(a, b, first, end):
+    """Return the scalar product of two stretches, by sums that do not wait for each other."""
+    # of slices the compiler knows that no index is negative
+    a, b = a[first:end], b[first:end]
+    s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
+    fours = a.shape[0] // 4 * 4
+    for k in range(0, fours, 4):
+        s0 += a[k] * b[k]
+        s1 += a[k + 1] * b[k + 1]
+        s2 += a[k + 2] * b[k + 2]
+        s3 += a[k + 3] * b[k + 3]
+    for k in range(fours, a.shape[0]):
+        s0 += a[k] * b[k]
+    return (s0 + s1) + (s2 + s3)
+
+
+@kernel
+def add_part(amount, a, first, end, b_inout):
+    """Add so much of a stretch to another one."""
+    a, b = a[first:end], b_inout[first:end]
+    for k in range(a.shape[0]):
+        b[k] += amount * a[k]
+
+
+@kernel
+def norm(vector, first, end):
+    """Return the Euclidean norm of a stretch."""
+    return math.sqrt(product(vector, vector, first, end))
+
+
+@subroutine
+def make_orthonormal(row, least, first, end, work):
+    """
+    Take from work.vector, scaled, its parts along the basis; tell what is left, which joins it.
+
+    Less than `least` is nothing; so is a row at first that nothing of the trees yields to, such as
+    one across the plane of a planar loop. first, end: outside of these coordinates it is 0.
+    """
+    vector, basis, factor, rank = work.vector, work.basis, work.factor, work.counts[RANK]
+    row_in = vector[first:end]
+    for at in range(row_in.shape[0]):
+        row_in[at] *= work.scale[row]
+    left = norm(vector, first, end)
+    if left <= least:
+        return _NOTHING_AT_FIRST
+    for other in range(rank):
+        factor[row, other] = 0.0
+    work.reach[row] = rank
+    for _ in range(2):
+        before = left
+        for other in range(rank):
+            low, high = max(work.span[other, 0], first), min(work.span[other, 1], end)
+            work.part[other] = product(basis[other], vector, low, high) if low < high else 0.0
+        for other in range(rank):
+            part = work.part[other]
+            if part == 0.0:
+                continue
+            low, high = work.span[other, 0], work.span[other, 1]
+            add_part(-part, basis[other], low, high, vector)
+            factor[row, other] += part
+            first, end = min(first, low), max(end, high)
+        left = norm(vector, first, end)
+        if left > _AGAIN * before or left <= least:
+            break
+    if left <= least:
+        return _NOTHING
+    basis[rank, work.span[rank, 0] : work.span[rank, 1]] = 0.0
+    add_part(1.0 / left, vector, first, end, basis[rank])
+    work.span[rank, 0], work.span[rank, 1] = first, end
+    factor[row, rank] = left
+    work.own[row], work.reach[row], work.chosen[rank] = rank, rank + 1, row
+    work.counts[RANK] = rank + 1
+    return _SOMETHING
+
+
+@subroutine
+def factor_gram(count, work):
+    """Factor Rᵀ R, R of so many rows, into L Lᵀ."""
+    factor, gram, rank = work.factor, work.gram, work.counts[RANK]
+    for i in range(rank):
+        for j in range(i + 1):
+            gram[i, j] = 0.0
+    for row in range(count):
+        for i in range(work.reach[row]):
+            for j in range(i + 1):
+                gram[i, j] += factor[row, i] * factor[row, j]
+    for i in range(rank):
+        for j in range(i):
+            total = gram[i, j] - product(gram[i], gram[j], 0, j)
+            gram[i, j] = total / gram[j, j] if gram[j, j] > 0.0 else 0.0
+        total = gram[i, i] - product(gram[i], gram[i], 0, i)
+        gram[i, i] = math.sqrt(total) if total > 0.0 else 0.0
+
+
+@subroutine
+def find_impulses(count, is_fair, right, work, impulse_out):
+    """
+    Find impulses of the first so many rows that change their velocities by `right`.
+
+    is_fair: the least of them, where rows depend on others; else those of independent rows alone.
+    """
+    factor, part, rank = work.factor, work.part, work.counts[RANK]
+    for k in range(rank):
+        row = work.chosen[k]
+        total = work.scale[row] * right[row] - product(factor[row], part, 0, k)
+        part[k] = total / factor[row, k]
+    for row in range(count):
+        impulse_out[row] = 0.0
+    if is_fair and work.counts[DEPENDENT] > 0:
+        solve_gram(rank, work.gram, part)
+        for row in range(count):
+            impulse_out[row] = work.scale[row] * product(factor[row], part, 0, work.reach[row])
+        return
+    for k in range(rank - 1, -1, -1):
+        row = work.chosen[k]
+        impulse = part[k] / factor[row, k]
+        for i in range(k):
+            part[i] -= factor[row, i] * impulse
+        impulse_out[row] = work.scale[row] * impulse
+
+
+@kernel
+def solve_gram(count, gram, x_inout):
+    """Solve L Lᵀ x = b; 0 where L is, but for rounding."""
+    for i in range(count):
+        total = x_inout[i] - product(gram[i], x_inout, 0, i)
+        x_inout[i] = total / gram[i, i] if gram[i, i] > 0.0 else 0.0
+    for k in range(count - 1, -1, -1):
+        x_inout[k] = x_inout[k] / gram[k, k] if gram[k, k] > 0.0 else 0.0
+        for i in range(k):
+            x_inout[i] -= gram[k, i] * x_inout[k]

@@ -1,0 +1,123 @@
+"""
+Loops that nothing can yield to, since what would have to move is locked.
+
+A row that depends on others once joints are locked has no part in the basis; where the motion of
+the rest violates it, something locked has to give way: friction, or a motor of bounded strength.
+Which is the first to do so follows from the forces that would act on locked joints alone, as for
+contacts (`contact.blocked`): those of the row, less those that the rows before it do instead.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.constraints.rows import add_mimic_effort, joint_of, rate_of
+from sim_bridge.engine.contact.blocked import push_joints
+from sim_bridge.engine.data.loops import ALL, HARD, LOST, RANK, ROWS, STUCK
+from sim_bridge.engine.dynamics.active_set import find_weakest, release
+from sim_bridge.engine.dynamics.twists import find_twists
+from sim_bridge.engine.math.vec3 import load3
+
+# violation, relative to the speeds in it, that rows have which are nearly but not quite dependent
+_TOLERANCE = 1e-3
+_SLOW = 1e-9  # and one that is none anyway [m/s, rad/s]
+
+
+@subroutine
+def release_blocked(model, ws, loops, state, h, work):
+    """
+    Release the locked joint or axis that keeps a loop from closing and yields first; give 1.
+
+    0 where none does, or where none can: motors without limits may contradict each other.
+    """
+    if work.counts[LOST] == 0 or not find_blocking_forces(model, ws, loops, h, work):
+        return 0
+    push_down(model, ws, loops, work)
+    joint, push = find_weakest(
+        work.blocked, state.v, ws.law, ws.v_next, ws.constraint, ws.mode)
+    axis, axis_push = find_weakest(
+        work.blocked_axis, work.v, work.law, work.v_next, work.held, work.mode)
+    if axis >= 0 and axis_push < push:
+        release(axis, work.blocked_axis, work.v, work.law, work.v_next, work.mode)
+    elif joint >= 0:
+        release(joint, work.blocked, state.v, ws.law, ws.v_next, ws.mode)
+    else:
+        work.pivot[STUCK] = 1.0
+        return 0
+    return 1
+
+
+@kernel
+def find_blocking_forces(model, ws, loops, h, work):
+    """
+    Write into work.change which forces violated rows would have that move nothing; tell if any.
+
+    Those of such a row alone, in units that make rows comparable, less a combination of those of
+    independent rows that moves the same.
+    """
+    factor, part, change = work.factor, work.part, work.change
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, work.twist)
+    change[:] = 0.0
+    part[:] = 0.0
+    any_violated = False
+    for row in range(loops.size[ALL]):
+        if work.own[row] >= 0 or work.active[row] == 0:
+            continue
+        wanted = -0.5 * h * work.drift[row] if row < loops.size[HARD] else work.error[row]
+        missing = wanted - rate_of(model, loops, row, work, ws.v_next)
+        if abs(missing) <= _SLOW + _TOLERANCE * (abs(wanted) + speed_in(loops, row, work)):
+            continue
+        any_violated = True
+        if work.scale[row] == 0.0:
+            change[row] = missing
+            continue
+        scaled = work.scale[row] * missing
+        change[row] = work.scale[row] * scaled
+        for other in range(work.reach[row]):
+            part[other] += scaled * factor[row, other]
+    if any_violated:
+        for own in range(work.counts[RANK] - 1, -1, -1):
+            row = work.chosen[own]
+            amount = part[own] / factor[row, own]
+            change[row] -= work.scale[row] * amount
+            for other in range(own):
+                part[other] -= amount * factor[row, other]
+    return any_violated
+
+
+@kernel
+def speed_in(loops, row, work):
+    """Return the speeds that a row compares."""
+    joint, total = joint_of(loops, row), 0.0
+    if joint < 0:
+        return total
+    for side in range(2):
+        body, rate = loops.body[joint, side], 0.0
+        if body >= 0:
+            for k in range(6):
+                rate += work.arm[row, 6 * side + k] * work.twist[body, k]
+        total += abs(rate)
+    return total
+
+
+@kernel
+def push_down(model, ws, loops, work):
+    """Sum what the forces in work.change push joints and axes with."""
+    work.blocked[:] = 0.0
+    for axis in range(work.blocked_axis.shape[0]):
+        # what acts on an axis has to give such a force, instead of being pushed by it
+        work.blocked_axis[axis] = -work.change[loops.size[ROWS] + axis]
+    for row in range(loops.size[ALL]):
+        amount, joint = work.change[row], joint_of(loops, row)
+        if amount == 0.0:
+            continue
+        if joint < 0:
+            add_mimic_effort(model, loops, row, amount, work.blocked)
+            continue
+        for side in range(2):
+            body = loops.body[joint, side]
+            if body >= 0:
+                for k in range(6):
+                    work.wrench[body, k] = amount * work.arm[row, 6 * side + k]
+                push_joints(model.parent, ws.kind, model.v_index, ws.axis, body,
+                            load3(work.wrench, body, 0), load3(work.wrench, body, 3),
+                            work.blocked)

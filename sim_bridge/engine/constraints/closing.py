@@ -1,0 +1,217 @@
+"""Loops that are open: positions brought back to where rigid rows hold, and velocities."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.constraints.axes import axis_wrench, find_excesses
+from sim_bridge.engine.constraints.basis import find_impulses
+from sim_bridge.engine.constraints.respond import act, build_loops
+from sim_bridge.engine.constraints.rows import (
+    find_arms,
+    find_errors,
+    frames_of,
+    joint_of,
+    rate_of,
+    row_wrench,
+)
+from sim_bridge.engine.data.loops import ALL, HARD, ROWS, STUCK
+from sim_bridge.engine.data.world_table import (
+    open_loop_work,
+    open_loops,
+    open_model,
+    open_options,
+    open_response,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.dynamics.articulated import factorize
+from sim_bridge.engine.dynamics.evaluate import place
+from sim_bridge.engine.dynamics.integrator import drift
+from sim_bridge.engine.dynamics.twists import find_twists
+
+_ROUNDS = 4  # at most, of bringing positions back
+_HALVINGS = 4
+_FARTHEST = 0.01  # change of a coordinate in such a round [rad, m]
+_CLOSED = 1e-13  # error that counts as none [m, 1]
+_NEARLY = 1e-10  # and that one round brings close to it
+_OPEN = 1e-6  # and that is reported
+_WIDE_OPEN = 1e-3  # likewise of rows that depend on others, as descriptions are rounded
+_ASSEMBLY_ROUNDS = 200
+_ASSEMBLED = 1e-12  # error that counts as none when a mechanism is put together [m, 1]
+_LONGEST = 0.2  # change of a coordinate in a round [rad, m]
+
+
+@subroutine
+def follow_shift(table):
+    """Take from response.v_drift, the velocities that part bodies, what the rows do not allow."""
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    work, response = open_loop_work(table), open_response(table)
+    rows = loops.size[ALL]
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, response.ddq, work.twist)
+    for row in range(rows):
+        work.right[row] = -rate_of(model, loops, row, work, response.ddq)
+    find_impulses(rows, False, work.right, work, work.change)
+    act(model, ws, loops, rows, 1.0, work.change, work)
+    for joint in range(work.ddq.shape[0]):
+        response.v_drift[joint] += open_options(table).time_step * work.ddq[joint]
+    return 0
+
+
+@subroutine
+def close(table):
+    """
+    Bring the positions at the end of the step back to where the rigid rows' errors vanish.
+
+    By Newton steps with the inertias and rows of the middle of the step: a projection that moves
+    positions and leaves velocities alone (Gear, Gupta and Leimkuhler 1985). Where rows are nearly
+    dependent those are not near enough, and are built anew; and a small error asks for a long way:
+    no step goes farther than _FARTHEST, and none is taken that makes the errors greater. Returns 1
+    if the loops stay open: those of rows that contradict others do.
+    """
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
+    rows, is_exact = loops.size[ALL], False
+    note_yielded(ws, loops, 1.0 / h, work)
+    worst, total = look(model, ws, h, state, loops, work)
+    for _ in range(_ROUNDS):
+        if worst <= _CLOSED:
+            break
+        if is_exact:
+            build_anew(table)
+        find_impulses(rows, False, work.right, work, work.change)
+        act(model, ws, loops, rows, 1.0, work.change, work)
+        greatest = 0.0
+        for joint in range(work.ddq.shape[0]):
+            greatest = max(greatest, abs(work.ddq[joint]))
+        if worst <= _NEARLY and greatest <= _FARTHEST:
+            # what is left is less by the step's share of the motion
+            drift(ws.kind, model.q_index, model.v_index, ws.q, work.ddq, 1.0, ws.q)
+            break
+        share = min(1.0, _FARTHEST / greatest) if greatest > 0.0 else 0.0
+        before = total
+        for at in range(ws.q.shape[0]):
+            work.q_before[at] = ws.q[at]
+        for _ in range(_HALVINGS):
+            drift(ws.kind, model.q_index, model.v_index, work.q_before, work.ddq, share, ws.q)
+            worst, total = look(model, ws, h, state, loops, work)
+            if total < before:
+                break
+            share *= 0.25
+        if not total < before:
+            for at in range(ws.q.shape[0]):
+                ws.q[at] = work.q_before[at]
+            worst, total = look(model, ws, h, state, loops, work)
+            if is_exact:
+                break
+            is_exact = True
+    most = _OPEN if work.pivot[STUCK] != 0.0 else _WIDE_OPEN
+    for row in range(loops.size[HARD]):
+        if abs(work.error[row]) > most:
+            worst = max(worst, abs(work.error[row]))
+    return 1 if worst > _OPEN else 0
+
+
+@subroutine
+def look(model, ws, h, state, loops, work):
+    """
+    Place the bodies at ws.q and write into work.right the way that each row has to go.
+
+    For rigid rows to no error, for axes back to their rigid stops. Returns the greatest [m, 1] of
+    the independent rows, and the sum of their squares, scaled.
+    """
+    place(model, ws.q, ws)
+    find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
+    for row in range(loops.size[ROWS]):
+        work.right[row] = -work.error[row] if row < loops.size[HARD] else 0.0
+    find_excesses(ws.pose, h, state, loops, work)
+    worst, total = 0.0, 0.0
+    for row in range(loops.size[ALL]):
+        if work.own[row] >= 0:
+            worst = max(worst, abs(work.right[row]))
+            scaled = work.scale[row] * work.right[row]
+            total += scaled * scaled
+    return worst, total
+
+
+@subroutine
+def build_anew(table):
+    """Build the rigid rows, with the inertias, where the bodies were placed."""
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    factorize(model.parent, ws.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid,
+              0.0, ws.law, ws.articulated, ws.hinge)
+    find_arms(model.root, ws.pose, loops, open_loop_work(table).arm)
+    build_loops(table, loops.size[HARD])
+
+
+@subroutine
+def assemble(table):
+    """
+    Move the configuration ws.q to one that closes all loops, as little as masses will have it.
+
+    Joints that are locked in ws.mode stay. Returns the Newton steps it took, -1 if it did not
+    close. Rows that depend on others are not waited for.
+    """
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    work, rows = open_loop_work(table), open_loops(table).size[HARD]
+    for done in range(_ASSEMBLY_ROUNDS):
+        place(model, ws.q, ws)
+        find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
+        build_anew(table)
+        worst = 0.0
+        for row in range(rows):
+            work.right[row] = -work.error[row]
+            if work.own[row] >= 0:
+                worst = max(worst, abs(work.error[row]))
+        if worst <= _ASSEMBLED:
+            return done
+        find_impulses(rows, False, work.right, work, work.change)
+        act(model, ws, loops, rows, 1.0, work.change, work)
+        greatest = 0.0
+        for joint in range(work.ddq.shape[0]):
+            greatest = max(greatest, abs(work.ddq[joint]))
+        share = min(1.0, _LONGEST / greatest) if greatest > 0.0 else 0.0
+        drift(ws.kind, model.q_index, model.v_index, ws.q, work.ddq, share, ws.q)
+    return -1
+
+
+@subroutine
+def begin(table):
+    """
+    Take from the state's velocities what the rigid rows do not allow, as an impact would.
+
+    Steps drift with the velocities they begin with: these must fit joints that are new.
+    """
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    state, work, rows = open_state(table), open_loop_work(table), open_loops(table).size[HARD]
+    place(model, state.q, ws)
+    ws.mode[:] = 0
+    build_anew(table)
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, work.twist)
+    for row in range(rows):
+        work.right[row] = -rate_of(model, loops, row, work, state.v)
+    find_impulses(rows, True, work.right, work, work.change)
+    act(model, ws, loops, rows, 1.0, work.change, work)
+    for joint in range(state.v.shape[0]):
+        state.v[joint] += work.ddq[joint]
+    return 0
+
+
+@kernel
+def note_yielded(ws, loops, rate, work):
+    """
+    Write down the mean wrenches of rows that yield and of axes, before bodies are placed anew.
+
+    On the second body about B's origin, for each joint.
+    """
+    work.yielded[:, :] = 0.0
+    for row in range(loops.size[HARD], loops.size[ALL]):
+        joint = joint_of(loops, row)
+        R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
+        if row < loops.size[ROWS]:
+            torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
+        else:
+            torque, force = axis_wrench(loops, row - loops.size[ROWS], R_A, R_B)
+        amount = rate * work.impulse[row]
+        for k in range(3):
+            work.yielded[joint, k] += amount * torque[k]
+            work.yielded[joint, 3 + k] += amount * force[k]

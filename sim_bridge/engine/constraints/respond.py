@@ -1,0 +1,64 @@
+"""What the rows of loops, built and with impulses, do to the trees."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.constraints.basis import build_basis
+from sim_bridge.engine.constraints.rows import add_mimic_effort, joint_of
+from sim_bridge.engine.data.state import LOCKED
+from sim_bridge.engine.data.world_table import (
+    open_loop_work,
+    open_loops,
+    open_model,
+    open_options,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.dynamics.articulated import solve
+
+
+@subroutine
+def build_loops(table, count):
+    """Build so many rows, whenever the trees were factorized; work.arm is that of the poses."""
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    build_basis(model, ws.kind, ws.pose, ws.axis, ws.hinge, ws.articulated, loops, count,
+                open_options(table).time_step, open_state(table), open_loop_work(table))
+    return 0
+
+
+@subroutine
+def act(model, ws, loops, count, rate, impulse, work):
+    """Compute what impulses of the first so many rows, times `rate`, do to the trees."""
+    work.wrench[:, :] = 0.0
+    work.rhs[:] = 0.0
+    for row in range(count):
+        amount = rate * impulse[row]
+        joint = joint_of(loops, row)
+        if joint < 0:
+            add_mimic_effort(model, loops, row, amount, work.rhs)
+            continue
+        for side in range(2):
+            body = loops.body[joint, side]
+            if body >= 0:
+                for k in range(6):
+                    work.wrench[body, k] += amount * work.arm[row, 6 * side + k]
+    for body in range(work.wrench.shape[0]):
+        for k in range(6):
+            work.force[body, k] = -work.wrench[body, k]
+    respond_to_rows(model, ws, work)
+
+
+@kernel
+def respond_to_rows(model, ws, work):
+    """Compute accelerations, and efforts of locked joints, that work.force and work.rhs give."""
+    nv = work.rhs.shape[0]
+    for joint in range(nv):
+        work.effort[joint] = work.rhs[joint]
+        if ws.mode[joint] >= LOCKED:
+            # a locked joint takes the row's effort itself
+            work.rhs[joint] = 0.0
+    solve(model.parent, ws.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, work.rhs,
+          work.force, ws.acceleration, work.ddq, work.constraint)
+    for joint in range(nv):
+        if ws.mode[joint] >= LOCKED:
+            work.constraint[joint] -= work.effort[joint]

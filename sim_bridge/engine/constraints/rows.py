@@ -1,0 +1,236 @@
+"""What the rows say in one configuration: their errors, their wrenches, how they accelerate."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data.loops import DISTANCE, DOT, MIMIC, ROWS, SLIDE
+from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    dot,
+    load3,
+    load_m,
+    load_v,
+    mul_mm,
+    mul_mv,
+    scale,
+    store3,
+    sub,
+)
+
+_SHORTEST = 1e-12  # distance below which its direction is taken to be A's x axis [m]
+
+
+@kernel
+def frame_of(pose, loops, joint, side):
+    """Return frame A (side 0) or B (1) of a joint in the world: rotation, origin [m]."""
+    R = load_m(loops.frame, joint, 12 * side)
+    p = load3(loops.frame, joint, 12 * side + 9)
+    body = loops.body[joint, side]
+    if body < 0:
+        return R, p
+    R_WB = load_m(pose, body, 0)
+    return mul_mm(R_WB, R), add(load3(pose, body, 9), mul_mv(R_WB, p))
+
+
+@kernel
+def frames_of(pose, loops, joint):
+    """Return frames A and B of a joint in the world: two rotations and origins."""
+    R_A, p_A = frame_of(pose, loops, joint, 0)
+    R_B, p_B = frame_of(pose, loops, joint, 1)
+    return R_A, p_A, R_B, p_B
+
+
+@kernel
+def axis_of(R, number):
+    """Return a column of a rotation."""
+    if number == 0:
+        return R[0][0], R[1][0], R[2][0]
+    if number == 1:
+        return R[0][1], R[1][1], R[2][1]
+    return R[0][2], R[1][2], R[2][2]
+
+
+@kernel
+def way(p_A, p_B, R_A):
+    """Return the unit vector from A to B, and their distance [m]."""
+    s = sub(p_B, p_A)
+    length = math.sqrt(dot(s, s))
+    if length < _SHORTEST:
+        return axis_of(R_A, 0), length
+    return scale(1.0 / length, s), length
+
+
+@subroutine
+def find_errors(mimic, mimic_law, q_of_v, q, pose, loops, error_out):
+    """Compute the rows' errors [m, 1]; q: the configuration of the poses."""
+    # rows of a joint follow each other
+    joint = -1
+    zero = (0.0, 0.0, 0.0)
+    R_A = R_B = (zero, zero, zero)
+    p_A = p_B = zero
+    for row in range(loops.size[ROWS]):
+        kind, i, j = loops.kind[row], loops.axes[row, 0], loops.axes[row, 1]
+        if kind == MIMIC:
+            following, followed = q[q_of_v[mimic[i, 0]]], q[q_of_v[mimic[i, 1]]]
+            error_out[row] = following - mimic_law[i, 0] * followed - mimic_law[i, 1]
+            continue
+        if loops.joint[row] != joint:
+            joint = loops.joint[row]
+            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
+        if kind == SLIDE:
+            value = dot(axis_of(R_A, i), sub(p_B, p_A))
+        elif kind == DOT:
+            value = dot(axis_of(R_A, i), axis_of(R_B, j))
+        else:
+            value = way(p_A, p_B, R_A)[1]
+        error_out[row] = value - loops.reference[row]
+
+
+@subroutine
+def find_arms(root, pose, loops, arm_out):
+    """
+    Compute each row's wrench on both bodies, which is also the gradient of its error.
+
+    Forces act along a line through B's origin on both bodies, so that they and their torques
+    cancel: momentum is kept to the last bit but those of the solution.
+    """
+    joint = -1
+    zero = (0.0, 0.0, 0.0)
+    R_A = R_B = (zero, zero, zero)
+    p_A = p_B = zero
+    for row in range(loops.size[ROWS]):
+        if loops.kind[row] == MIMIC:
+            continue
+        if loops.joint[row] != joint:
+            joint = loops.joint[row]
+            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
+        torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
+        store_arms(root, pose, loops, joint, p_B, torque, force, row, arm_out)
+
+
+@kernel
+def store_arms(root, pose, loops, joint, p_B, torque, force, row, arm_out):
+    """Write a torque about B's origin and a force as wrenches on both bodies, about their O."""
+    for side in range(2):
+        body = loops.body[joint, side]
+        sign = 2.0 * side - 1.0
+        n = torque
+        if body >= 0:
+            n = add(n, cross(sub(p_B, load3(pose, root[body], 9)), force))
+        store3(arm_out, row, 6 * side, scale(sign, n))
+        store3(arm_out, row, 6 * side + 3, scale(sign, force))
+
+
+@kernel
+def row_wrench(loops, row, R_A, p_A, R_B, p_B):
+    """Return the torque about B's origin and the force of a row on the second body."""
+    zero = (0.0, 0.0, 0.0)
+    kind, i, j = loops.kind[row], loops.axes[row, 0], loops.axes[row, 1]
+    if kind == SLIDE:
+        return zero, axis_of(R_A, i)
+    if kind == DOT:
+        # d/dt (u · w) = (ω_B - ω_A) · (w x u)
+        return cross(axis_of(R_B, j), axis_of(R_A, i)), zero
+    return zero, way(p_A, p_B, R_A)[0]
+
+
+@kernel
+def row_velocity(loops, joint, row, arm, twist):
+    """Return the rate of what a row of a joint keeps, or of accelerations what they add to it."""
+    total = 0.0
+    for side in range(2):
+        body = loops.body[joint, side]
+        if body >= 0:
+            for k in range(6):
+                total += arm[row, 6 * side + k] * twist[body, k]
+    return total
+
+
+@kernel
+def rate_of(model, loops, row, work, v):
+    """Return rate of a row's error; work.twist holds the bodies' velocities that belong to v."""
+    if joint_of(loops, row) < 0:
+        mimic = loops.axes[row, 0]
+        following, followed = model.mimic[mimic, 0], model.mimic[mimic, 1]
+        return v[following] - model.mimic_law[mimic, 0] * v[followed]
+    return row_velocity(loops, joint_of(loops, row), row, work.arm, work.twist)
+
+
+@kernel
+def add_mimic_effort(model, loops, row, amount, effort_inout):
+    """Add what so much of a mimic joint's row is to the efforts of its two joints."""
+    mimic = loops.axes[row, 0]
+    effort_inout[model.mimic[mimic, 0]] += amount
+    effort_inout[model.mimic[mimic, 1]] -= amount * model.mimic_law[mimic, 0]
+
+
+@kernel
+def joint_of(loops, row):
+    """Return the joint of a row, or of an axis' row; -1 for a mimic joint's."""
+    rows = loops.size[ROWS]
+    return loops.joint[row] if row < rows else loops.axis_joint[row - rows]
+
+
+@subroutine
+def find_drifts(root, kind, v_index, gravity, pose, velocity, drift, loops, of_origin, drift_out):
+    """
+    Compute the second derivatives of the errors at zero accelerations of the coordinates.
+
+    velocity, drift: as Workspace. of_origin: the coordinates of a free body accelerate its origin,
+    instead of the point of space that it is at.
+    """
+    joint = -1
+    zero = (0.0, 0.0, 0.0)
+    R_A = R_B = (zero, zero, zero)
+    p_A = w_A = v_A = dw_A = dv_A = p_B = w_B = v_B = dw_B = dv_B = zero
+    for row in range(loops.size[ROWS]):
+        drift_out[row] = 0.0
+        if loops.kind[row] == MIMIC:
+            continue
+        if loops.joint[row] != joint:
+            joint = loops.joint[row]
+            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
+            w_A, v_A, dw_A, dv_A = motion_at(
+                root, kind, v_index, gravity, pose, velocity, drift, of_origin,
+                loops.body[joint, 0], p_A)
+            w_B, v_B, dw_B, dv_B = motion_at(
+                root, kind, v_index, gravity, pose, velocity, drift, of_origin,
+                loops.body[joint, 1], p_B)
+        v, dv = sub(v_B, v_A), sub(dv_B, dv_A)
+        if loops.kind[row] == SLIDE:
+            axis, s = axis_of(R_A, loops.axes[row, 0]), sub(p_B, p_A)
+            turn = cross(w_A, axis)
+            turning = add(cross(dw_A, axis), cross(w_A, turn))
+            drift_out[row] = dot(turning, s) + 2.0 * dot(turn, v) + dot(axis, dv)
+        elif loops.kind[row] == DOT:
+            u, w = axis_of(R_A, loops.axes[row, 0]), axis_of(R_B, loops.axes[row, 1])
+            turn = add(cross(cross(w_B, w), u), cross(w, cross(w_A, u)))
+            drift_out[row] = dot(sub(dw_B, dw_A), cross(w, u)) + dot(sub(w_B, w_A), turn)
+        elif loops.kind[row] == DISTANCE:
+            axis, length = way(p_A, p_B, R_A)
+            along = dot(axis, v)
+            across = dot(v, v) - along * along
+            drift_out[row] = dot(axis, dv) + across / max(length, _SHORTEST)
+
+
+@kernel
+def motion_at(root, kind, v_index, gravity, pose, velocity, drift, of_origin, body, point):
+    """
+    Return angular and linear velocity of a body's point, and their rates, less gravity.
+
+    The rates are those at zero accelerations of the coordinates.
+    """
+    zero = (0.0, 0.0, 0.0)
+    if body < 0 or kind[body] == GROUND:
+        return zero, zero, zero, scale(-1.0, load_v(gravity, 0))
+    p_O = sub(point, load3(pose, root[body], 9))
+    w, dw = load3(velocity, body, 0), load3(drift, body, 0)
+    v = add(load3(velocity, body, 3), cross(w, p_O))
+    dv = load3(drift, body, 3)
+    if of_origin and kind[root[body]] >= FREE and kind[root[body]] != KINEMATIC:
+        dv = sub(dv, cross(load3(velocity, root[body], 0), load3(velocity, root[body], 3)))
+    return w, v, dw, add(add(dv, cross(dw, p_O)), cross(w, v))

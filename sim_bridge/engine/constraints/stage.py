@@ -1,0 +1,221 @@
+"""What joints that close loops do in a step and at an instant, compiled on its own."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.compiler.stage import Stage
+from sim_bridge.engine.constraints.axes import keep_axes, start_axes, switch_axes
+from sim_bridge.engine.constraints.basis import find_impulses
+from sim_bridge.engine.constraints.blocked import release_blocked
+from sim_bridge.engine.constraints.closing import assemble, begin, close, follow_shift
+from sim_bridge.engine.constraints.phases import (
+    ASSEMBLE,
+    BEGIN,
+    BUILD,
+    BUILD_PRESENT,
+    CLOSE,
+    FOLLOW_SHIFT,
+    OBEY,
+    OBEY_MORE,
+    OBEY_PRESENT,
+    PREPARE,
+    SWITCH,
+)
+from sim_bridge.engine.constraints.respond import act, build_loops
+from sim_bridge.engine.constraints.rows import (
+    find_arms,
+    find_drifts,
+    find_errors,
+    frame_of,
+    rate_of,
+)
+from sim_bridge.engine.data.loops import ALL, CHANGED, HARD, ROWS, STUCK
+from sim_bridge.engine.data.world_table import (
+    open_loop_work,
+    open_loops,
+    open_model,
+    open_options,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.dynamics.evaluate import add_response
+from sim_bridge.engine.dynamics.twists import find_twists
+from sim_bridge.engine.math.vec3 import add, cross, load3, sub
+
+
+def loops(table, phase):
+    """Go through one phase of a step's loops, or of an observation's."""
+    if phase == PREPARE:
+        return prepare_loops(table)
+    if phase == BUILD:
+        return build_loops(table, open_loops(table).size[ALL])
+    if phase == SWITCH:
+        return switch(table)
+    if phase == BUILD_PRESENT:
+        find_arms(open_model(table).root, open_workspace(table).pose, open_loops(table),
+                  open_loop_work(table).arm)
+        return build_loops(table, open_loops(table).size[HARD])
+    if phase == OBEY or phase == OBEY_MORE:
+        return obey(table, phase == OBEY)
+    if phase == OBEY_PRESENT:
+        return obey_present(table)
+    if phase == FOLLOW_SHIFT:
+        return follow_shift(table)
+    if phase == CLOSE:
+        return close(table)
+    if phase == ASSEMBLE:
+        return assemble(table)
+    if phase == BEGIN:
+        return begin(table)
+    return keep_loops(table)
+
+
+@subroutine
+def switch(table):
+    """Change modes that are wrong; give how many. One that blocks a loop only if no other is."""
+    loops, work, h = open_loops(table), open_loop_work(table), open_options(table).time_step
+    changed = switch_axes(h, loops, work)
+    work.pivot[STUCK] = 0.0
+    if changed == 0 and work.pivot[CHANGED] == 0.0:
+        changed = release_blocked(
+            open_model(table), open_workspace(table), loops, open_state(table), h, work)
+    return changed
+
+
+@subroutine
+def prepare_loops(table):
+    """Find out where and how fast things are, once in a step."""
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
+    find_arms(model.root, ws.pose, loops, work.arm)
+    if loops.size[ALL] > loops.size[HARD]:
+        find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
+        find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, work.twist)
+        for row in range(loops.size[HARD], loops.size[ROWS]):
+            # as ODE: the error at the start of the step
+            start = work.error[row] - 0.5 * h * rate_of(model, loops, row, work, state.v)
+            work.error[row] = -loops.erp[row] / h * start
+            work.softness[row] = loops.cfm[row] / h
+        start_axes(model.root, ws.pose, h, state, loops, work)
+    return 0
+
+
+@subroutine
+def obey(table, is_first):
+    """
+    Add to ws.ddq and ws.constraint what the rows demand of the velocities at the step's end.
+
+    is_first: no impulses were found yet in this evaluation. The rows are those of the middle of
+    the step; half a step's drift of theirs makes them those of its end.
+    """
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    work, state, h = open_loop_work(table), open_state(table), open_options(table).time_step
+    if is_first:
+        find_drifts(model.root, ws.kind, model.v_index, model.gravity, ws.pose, ws.velocity,
+                    ws.drift, loops, True, work.drift)
+        push_axes(model, ws, h, loops, work)
+    for joint in range(ws.ddq.shape[0]):
+        ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, work.twist)
+    hard, rows = loops.size[HARD], loops.size[ALL]
+    for row in range(rows):
+        wanted = -0.5 * h * work.drift[row] if row < hard else work.error[row]
+        velocity = rate_of(model, loops, row, work, ws.v_next)
+        work.right[row] = wanted - velocity - work.softness[row] * work.impulse[row]
+    find_impulses(rows, True, work.right, work, work.change)
+    for row in range(rows):
+        work.impulse[row] += work.change[row]
+    act(model, ws, loops, rows, 1.0 / h, work.change, work)
+    add_response(work, ws)
+    if loops.size[ALL] > loops.size[ROWS]:
+        for joint in range(ws.ddq.shape[0]):
+            ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
+        find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, work.twist)
+        for axis in range(loops.axis_joint.shape[0]):
+            work.v_next[axis] = rate_of(model, loops, loops.size[ROWS] + axis, work, ws.v_next)
+    return 0
+
+
+@kernel
+def push_axes(model, ws, h, loops, work):
+    """Begin an evaluation: no impulses but those of the axes' known efforts, which act."""
+    any_push = False
+    for row in range(loops.size[ALL]):
+        if row < loops.size[ROWS] or work.active[row] != 0:
+            work.impulse[row] = 0.0
+        any_push = any_push or work.impulse[row] != 0.0
+    if any_push:
+        act(model, ws, loops, loops.size[ALL], 1.0 / h, work.impulse, work)
+        add_response(work, ws)
+
+
+@subroutine
+def obey_present(table):
+    """
+    Add to ws.ddq and ws.constraint what keeps the rigid rows' errors from accelerating.
+
+    ws.ddq: a free joint's as spatial accelerations. work.impulse: the rows' forces. work.wrench:
+    what they do to each body, about its tree's O.
+    """
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    work = open_loop_work(table)
+    rows = loops.size[HARD]
+    find_drifts(model.root, ws.kind, model.v_index, model.gravity, ws.pose, ws.velocity,
+                ws.drift, loops, False, work.drift)
+    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.ddq, work.twist)
+    for row in range(rows):
+        work.right[row] = -work.drift[row] - rate_of(model, loops, row, work, ws.ddq)
+    find_impulses(rows, True, work.right, work, work.impulse)
+    act(model, ws, loops, rows, 1.0, work.impulse, work)
+    add_response(work, ws)
+    return 0
+
+
+@subroutine
+def keep_loops(table):
+    """Keep in the state where the axes are, and what they and the yielding rows did."""
+    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    state, work = open_state(table), open_loop_work(table)
+    if loops.size[ALL] == loops.size[HARD]:
+        return 0
+    keep_awake(model.root, loops, state)
+    # the bodies are where `close` looked last, less than _NEARLY from where they are
+    keep_axes(ws.pose, open_options(table).time_step, loops, work, state)
+    carry_yielded(ws.pose, loops, work)
+    for joint in range(state.loop_wrench.shape[0]):
+        for k in range(6):
+            state.loop_wrench[joint, k] = work.yielded[joint, k]
+    for body in range(state.yield_wrench.shape[0]):
+        for k in range(6):
+            state.yield_wrench[body, k] = work.yielded_on[body, k]
+    return 0
+
+
+@kernel
+def keep_awake(root, loops, state):
+    """Let what a motor drives not fall asleep."""
+    for axis in range(loops.axis_joint.shape[0]):
+        if state.axis_control[axis] != 0 or state.axis_u[axis] != 0.0:
+            for side in range(2):
+                body = loops.body[loops.axis_joint[axis], side]
+                if body >= 0:
+                    state.idle[root[body]] = 0
+
+
+@kernel
+def carry_yielded(pose, loops, work):
+    """Write what joints' mean wrenches do to each body where it is now, about its origin."""
+    work.yielded_on[:, :] = 0.0
+    for joint in range(loops.body.shape[0]):
+        p_B = frame_of(pose, loops, joint, 1)[1]
+        torque, force = load3(work.yielded, joint, 0), load3(work.yielded, joint, 3)
+        for side in range(2):
+            body, sign = loops.body[joint, side], 2.0 * side - 1.0
+            if body >= 0:
+                n = add(torque, cross(sub(p_B, load3(pose, body, 9)), force))
+                for k in range(3):
+                    work.yielded_on[body, k] += sign * n[k]
+                    work.yielded_on[body, 3 + k] += sign * force[k]
+
+
+LOOPS = Stage(loops)

@@ -1,0 +1,164 @@
+"""
+Sharing loads fairly among redundant contacts.
+
+A box on four corners can stand on any of them, and its corners can push against each other with
+any friction: many impulses give the same motion. Of these the smallest are the ones to show:
+their projection on the rows' range, λ = W y with Wᵀ W y = Wᵀ λ, found by conjugate gradients (as
+many iterations as the bodies have freedom). Only contacts well within their cones take part, and
+they go as far towards it as their cones allow.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.gauss_seidel import push_rows
+from sim_bridge.engine.data.contact_problem import FIRST, NN, NORMAL, SECOND
+from sim_bridge.engine.data.surfaces import CONE
+
+_ITERATIONS = 60
+_ENOUGH = 1e-28  # square of the relative residual at which the conjugate gradients end
+_GOOD = 1e-24  # and of that at which their result is taken
+_STICKS = 1.0 - 1e-9  # share of the cone within which a contact does not slide
+
+
+@subroutine
+def share_fairly(laws, islands, rows, solution, direct, island):
+    """Replace an island's impulses by the smallest that do the same, where there are several."""
+    size, redundancy = list_coordinates(laws, islands, rows, solution, direct.coordinate, island)
+    if redundancy <= 0:
+        return
+    y, r, p, product = direct.search[0], direct.search[1], direct.search[2], direct.search[3]
+    for k in range(size):
+        at = direct.coordinate[k]
+        y[at], r[at] = 0.0, 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if takes_part(laws, rows, solution, contact):
+            impulse = solution.impulse[contact]
+            push_rows(rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
+                      impulse[0], impulse[1], impulse[2], r)
+    square = 0.0
+    for k in range(size):
+        at = direct.coordinate[k]
+        p[at] = r[at]
+        square += r[at] * r[at]
+    start = square
+    for _ in range(_ITERATIONS):
+        if square <= _ENOUGH * start:
+            break
+        for k in range(size):
+            product[direct.coordinate[k]] = 0.0
+        multiply(laws, islands, rows, solution, island, p, product)
+        curvature = 0.0
+        for k in range(size):
+            at = direct.coordinate[k]
+            curvature += p[at] * product[at]
+        if not curvature > 0.0:
+            break
+        length, before = square / curvature, square
+        square = 0.0
+        for k in range(size):
+            at = direct.coordinate[k]
+            y[at] += length * p[at]
+            r[at] -= length * product[at]
+            square += r[at] * r[at]
+        for k in range(size):
+            at = direct.coordinate[k]
+            p[at] = r[at] + square / before * p[at]
+    if square <= _GOOD * start:
+        move_towards(laws, islands, rows, solution, island, y)
+
+
+@kernel
+def list_coordinates(laws, islands, rows, solution, coordinate_out, island):
+    """List the coordinates of the rows that take part; give their number, and rows beyond it."""
+    size, count = 0, 0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if takes_part(laws, rows, solution, contact):
+            count += laws.rows[contact]
+            for entry in range(rows.first[contact], rows.first[contact + 1]):
+                at = rows.support[entry]
+                if rows.place[at] < 0:
+                    rows.place[at] = size
+                    coordinate_out[size] = at
+                    size += 1
+    for k in range(size):
+        rows.place[coordinate_out[k]] = -1
+    return size, count - size
+
+
+@kernel
+def takes_part(laws, rows, solution, contact):
+    """Return whether a contact presses without sliding, on rows that do not yield."""
+    impulse, softness = solution.impulse[contact], laws.softness[contact]
+    if rows.block[contact, NN] == 0.0 or laws.rows[contact] == 0 or impulse[NORMAL] <= 0.0:
+        return False
+    if laws.rows[contact] == 1:
+        return softness[NORMAL] == 0.0
+    if laws.rows[contact] > 3 or laws.model[contact] != CONE:
+        return False
+    t, s = impulse[FIRST], impulse[SECOND]
+    bound = _STICKS * laws.radius[contact, 0] * impulse[NORMAL]
+    return (softness[0] == 0.0 and softness[1] == 0.0 and softness[2] == 0.0
+            and t * t + s * s < bound * bound)
+
+
+@kernel
+def row_products(laws, rows, contact, x):
+    """Return the products of a contact's linear rows with x."""
+    n, t, s = 0.0, 0.0, 0.0
+    for entry in range(rows.first[contact], rows.first[contact + 1]):
+        value = x[rows.support[entry]]
+        n += rows.linear[0, entry] * value
+        t += rows.linear[1, entry] * value
+        s += rows.linear[2, entry] * value
+    return (n, t, s) if laws.rows[contact] > 1 else (n, 0.0, 0.0)
+
+
+@kernel
+def multiply(laws, islands, rows, solution, island, x, product_inout):
+    """Add Wᵀ W x over the contacts that take part."""
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if takes_part(laws, rows, solution, contact):
+            n, t, s = row_products(laws, rows, contact, x)
+            push_rows(rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
+                      n, t, s, product_inout)
+
+
+@kernel
+def move_towards(laws, islands, rows, solution, island, y):
+    """Move the impulses to W y, or so far towards it as every contact stays in its cone."""
+    share = 1.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if takes_part(laws, rows, solution, contact):
+            n, t, s = row_products(laws, rows, contact, y)
+            share = min(share, reach(solution.impulse[contact], n, t, s,
+                                     _STICKS * laws.radius[contact, 0]))
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if takes_part(laws, rows, solution, contact):
+            n, t, s = row_products(laws, rows, contact, y)
+            impulse = solution.impulse[contact]
+            impulse[0] += share * (n - impulse[0])
+            if laws.rows[contact] > 1:
+                impulse[1] += share * (t - impulse[1])
+                impulse[2] += share * (s - impulse[2])
+
+
+@kernel
+def reach(impulse, n, t, s, mu):
+    """Return how far, from 0 to 1, an impulse can go towards another in its cone, by halving."""
+    share = 1.0
+    for _ in range(6):
+        x = impulse[0] + share * (n - impulse[0])
+        y = impulse[1] + share * (t - impulse[1])
+        z = impulse[2] + share * (s - impulse[2])
+        if x > 0.0 and math.sqrt(y * y + z * z) <= mu * x:
+            return share
+        share *= 0.5
+    return 0.0

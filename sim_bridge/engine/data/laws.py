@@ -1,0 +1,280 @@
+"""
+The laws of one-axis joints: which effort friction, motor and stops give at which velocity.
+
+v⁺ is the velocity at the end of the step. Each element's effort falls, or stays, as v⁺ grows:
+
+    friction      -F sign(v⁺), anything from -F to F at 0
+    hard motor    `most` below its target velocity, `least` above it, anything between at it
+    servo         kp (target - q) + kd (target velocity - v⁺), clamped to `least` and `most`
+    rigid stop    0, but any effort inwards at the velocity that v⁺ must not pass
+    elastic stop  a spring and a damper beyond the stop, that only push
+
+So does their sum, which is linear by pieces. A joint is *loose* on one of the pieces, named by the
+side of each element that it is on, or *locked* at one of the velocities where the sum jumps.
+`State.mode` says which: a loose one's is friction side + 3 motor side + 9 stop side. Friction
+and motor push against their side; a servo is on side 0 where it is not clamped, an elastic stop
+where it does not touch. Elements that a joint lacks are on side 0.
+
+`elements` and `present` write the laws of a step, and of an instant, into rows of `Workspace.law`.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.state import (
+    AT_LOWER,
+    AT_TARGET,
+    AT_UPPER,
+    FRICTION_SIDE,
+    HELD,
+    LOCKED,
+    LOOSE,
+    MOTOR_SIDE,
+    STOP_SIDE,
+    STUCK,
+)
+
+# columns of Workspace.law
+(
+    HIGH, LOW,  # velocities that rigid stops allow, infinite where there is none
+    COULOMB,  # greatest friction
+    MOTOR,  # NO_MOTOR, HARD or SERVO
+    MOST, LEAST,  # greatest and least effort of the motor
+    TARGET,  # velocity that a hard motor keeps
+    SERVO_BASE, SERVO_LAG, SERVO_SPRING, SERVO_DAMPING,  # see `elements.set_motor`
+    SERVO_EFFORT,  # a servo's, unclamped, where the step does not change the velocity
+    SERVO_SLOPE,  # what its effort loses per velocity gained
+    STOP,  # elastic stop beyond which the joint is: 1 the upper, -1 the lower, 0 none
+    STOP_EFFORT,  # its unclamped effort where the step does not change the velocity
+    STOP_SLOPE,  # what its effort loses per velocity gained
+) = range(16)
+LAW_SIZE = 16
+
+NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
+
+_INFINITY = float('inf')
+
+
+@kernel
+def side_of(mode, element):
+    """Return the side that a loose joint is on of FRICTION_SIDE, MOTOR_SIDE or STOP_SIDE."""
+    return (mode + 13) // element % 3 - 1
+
+
+@kernel
+def clear_law(law_out):
+    """Let a joint's row say that no element acts on it."""
+    for column in range(LAW_SIZE):
+        law_out[column] = 0.0
+    law_out[HIGH], law_out[LOW] = _INFINITY, -_INFINITY
+
+
+@kernel
+def locked_velocity(law, mode):
+    """Return the velocity at the end of the step of a joint that is locked."""
+    if mode == AT_UPPER:
+        return law[HIGH]
+    if mode == AT_LOWER:
+        return law[LOW]
+    if mode == AT_TARGET:
+        return law[TARGET]
+    return 0.0
+
+
+@kernel
+def loose_effort(law, mode):
+    """Return effort of a loose joint's elements where the step does not change the velocity."""
+    effort = law[COULOMB] * -side_of(mode, FRICTION_SIDE)
+    motor_side = side_of(mode, MOTOR_SIDE)
+    if motor_side == 0:
+        effort += law[SERVO_EFFORT]
+    else:
+        effort += law[MOST] if motor_side < 0 else law[LEAST]
+    if side_of(mode, STOP_SIDE) != 0:
+        effort += law[STOP_EFFORT]
+    return effort
+
+
+@kernel
+def friction_range(law, v_next):
+    """Return the least and the greatest friction at a velocity."""
+    forth, back = 0.0 - law[COULOMB], law[COULOMB]
+    return (forth if v_next >= 0.0 else back), (back if v_next <= 0.0 else forth)
+
+
+@kernel
+def motor_range(law, v, v_next):
+    """Return the least and the greatest effort of the motor at a velocity; v: before the step."""
+    if law[MOTOR] == HARD:
+        return (law[LEAST] if v_next >= law[TARGET] else law[MOST],
+                law[MOST] if v_next <= law[TARGET] else law[LEAST])
+    effort = servo_effort(law, v, v_next)
+    effort = min(max(effort, law[LEAST]), law[MOST])
+    return effort, effort
+
+
+@kernel
+def motor_strength(law, v, v_next):
+    """Return how great efforts of the motor are, for rounding; a servo may have no limits."""
+    if law[MOTOR] == SERVO:
+        return abs(motor_range(law, v, v_next)[0])
+    return law[MOST] - law[LEAST]
+
+
+@kernel
+def servo_effort(law, v, v_next):
+    """Return a servo's effort before it is clamped, 0 without one."""
+    return law[SERVO_EFFORT] - law[SERVO_SLOPE] * (v_next - v)
+
+
+@kernel
+def spring_effort(law, v, v_next):
+    """Return an elastic stop's effort, 0 without one."""
+    effort = law[STOP_EFFORT] - law[STOP_SLOPE] * (v_next - v)
+    return effort if law[STOP] * effort < 0.0 else 0.0
+
+
+@kernel
+def stop_range(law, v, v_next):
+    """Return the least and the greatest effort of the stops at a velocity; v: before the step."""
+    effort = spring_effort(law, v, v_next)
+    return (-_INFINITY if v_next >= law[HIGH] else effort,
+            _INFINITY if v_next <= law[LOW] else effort)
+
+
+@kernel
+def effort_range(law, v, v_next):
+    """Return least and the greatest effort of all elements at a velocity; v: before the step."""
+    friction_least, friction_most = friction_range(law, v_next)
+    motor_least, motor_most = motor_range(law, v, v_next)
+    stop_least, stop_most = stop_range(law, v, v_next)
+    return friction_least + motor_least + stop_least, friction_most + motor_most + stop_most
+
+
+@kernel
+def piece_beside(law, v, v_next, direction):
+    """Return the loose mode just above (direction 1) or below (-1) a velocity."""
+    mode = LOOSE
+    if law[COULOMB] > 0.0:
+        mode += FRICTION_SIDE * side(v_next, direction)
+    if law[MOTOR] == HARD:
+        mode += MOTOR_SIDE * side(v_next - law[TARGET], direction)
+    elif law[MOTOR] == SERVO:
+        effort = servo_effort(law, v, v_next)
+        if effort > law[MOST]:
+            mode -= MOTOR_SIDE
+        elif effort < law[LEAST]:
+            mode += MOTOR_SIDE
+    if spring_effort(law, v, v_next) != 0.0:
+        mode += STOP_SIDE * int(law[STOP])
+    return mode
+
+
+@kernel
+def side(difference, otherwise):
+    """Return the sign of a difference, `otherwise` where it is 0."""
+    if difference == 0.0:
+        return otherwise
+    return 1 if difference > 0.0 else -1
+
+
+@kernel
+def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
+    """
+    Return the mode a joint should have.
+
+    A loose joint's is decided by its velocity v_next, a locked one's by the effort that keeps it
+    at v_next. v: before the step.
+    """
+    if mode == HELD or mode == AT_TARGET and law[MOST] == _INFINITY:
+        return mode
+    if mode < LOCKED:
+        return next_piece(law, mode, v, v_next, v_slack)
+    if v_next > law[HIGH]:
+        return AT_UPPER
+    if v_next < law[LOW]:
+        return AT_LOWER
+    least, most = effort_range(law, v, v_next)
+    slack = effort_slack + 1e-12 * (law[COULOMB] + motor_strength(law, v, v_next) + abs(effort))
+    if effort > most + slack:
+        return piece_beside(law, v, v_next, -1)
+    if effort < least - slack:
+        return piece_beside(law, v, v_next, 1)
+    return mode
+
+
+@kernel
+def next_piece(law, mode, v, v_next, slack):
+    """
+    Return the mode of a loose joint that left its piece, across the end where it did.
+
+    Of all the elements' ends that the velocity has passed, the piece's own is farthest from it.
+    """
+    friction_side = side_of(mode, FRICTION_SIDE)
+    motor_side, stop_side = side_of(mode, MOTOR_SIDE), side_of(mode, STOP_SIDE)
+    passed, result = slack, mode
+    if v_next - law[HIGH] > passed:
+        passed, result = v_next - law[HIGH], AT_UPPER
+    if law[LOW] - v_next > passed:
+        passed, result = law[LOW] - v_next, AT_LOWER
+    if -friction_side * v_next > passed:
+        passed, result = -friction_side * v_next, STUCK
+    if law[MOTOR] == HARD:
+        beyond = -motor_side * (v_next - law[TARGET])
+        if beyond > passed:
+            passed, result = beyond, AT_TARGET
+    elif law[MOTOR] == SERVO:
+        effort = servo_effort(law, v, v_next)
+        if motor_side == 0:
+            to = -1 if effort > law[MOST] else 1
+            beyond = max(effort - law[MOST], law[LEAST] - effort)
+        else:
+            to = -motor_side
+            beyond = law[MOST] - effort if motor_side < 0 else effort - law[LEAST]
+        if beyond > passed * law[SERVO_SLOPE]:
+            passed, result = beyond / law[SERVO_SLOPE], mode + MOTOR_SIDE * to
+    if law[STOP] != 0.0:
+        # positive where it would pull
+        pull = law[STOP] * (law[STOP_EFFORT] - law[STOP_SLOPE] * (v_next - v))
+        if stop_side == 0:
+            pull = -pull
+        if pull > passed * law[STOP_SLOPE]:
+            result = mode + STOP_SIDE * (int(law[STOP]) if stop_side == 0 else -stop_side)
+    return result
+
+
+@kernel
+def share_effort(law, mode, v, v_next, effort):
+    """
+    Return what friction, the motor, and stop or hold each gave in a step.
+
+    effort: of them all on a locked joint. Where several could have given it, friction gives what
+    it can, then the stop; the motor gives what is left.
+    """
+    if mode == HELD:
+        return 0.0, 0.0, effort
+    if mode < LOCKED:
+        motor_side = side_of(mode, MOTOR_SIDE)
+        motor = servo_effort(law, v, v_next)
+        if motor_side != 0:
+            motor = law[MOST] if motor_side < 0 else law[LEAST]
+        stop = spring_effort(law, v, v_next) if side_of(mode, STOP_SIDE) != 0 else 0.0
+        return law[COULOMB] * -side_of(mode, FRICTION_SIDE), motor, stop
+    motor_least, motor_most = motor_range(law, v, v_next)
+    motor = min(max(0.0, motor_least), motor_most)
+    stop = spring_effort(law, v, v_next)
+    least, most = friction_range(law, v_next)
+    friction = min(max(effort - motor - stop, least), most)
+    rest = effort - motor - stop - friction
+    if rest < 0.0 and v_next >= law[HIGH] or rest > 0.0 and v_next <= law[LOW]:
+        return friction, motor, stop + rest
+    more = min(max(motor + rest, motor_least), motor_most) - motor
+    motor, rest = motor + more, rest - more
+    # what rounding leaves
+    if mode == STUCK:
+        friction += rest
+    elif mode == AT_TARGET:
+        motor += rest
+    else:
+        stop += rest
+    return friction, motor, stop

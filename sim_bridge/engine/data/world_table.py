@@ -1,0 +1,47 @@
+"""
+All arrays of one world as one kernel argument.
+
+The Python object that made the table of them keeps the arrays alive; see `compiler.table`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from sim_bridge.compiler.table import openers_of, tabulate
+from sim_bridge.engine.data.collision_scratch import CollisionScratch
+from sim_bridge.engine.data.contact_points import Contacts
+from sim_bridge.engine.data.contact_problem import Direct, Islands, Laws, Response, Rows, Solution
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.loops import Loops, LoopWork
+from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.state import State
+from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.data.workspace import Workspace
+
+PARTS = (
+    Model, Options, State, Workspace, Geometry, Surfaces, CollisionScratch, Contacts,
+    Laws, Islands, Rows, Solution, Response, Direct, Loops, LoopWork)
+
+(
+    open_model, open_options, open_state, open_workspace, open_geometry, open_surfaces,
+    open_collision, open_contacts, open_laws, open_islands, open_rows, open_solution,
+    open_response, open_direct, open_loops, open_loop_work,
+) = openers_of(PARTS)
+
+
+class Handle:
+    """The addresses of a world's arrays, and the arrays themselves so that they live as long."""
+
+    def __init__(self, *parts: NamedTuple):
+        """
+        Tabulate one of each of PARTS, in their order; the arrays are used in place.
+
+        Raises TypeError for another part, or an array of another kind than its field's annotation
+        says.
+        """
+        kinds = tuple(type(part) for part in parts)
+        if kinds != PARTS:
+            raise TypeError(f'a handle is made of {PARTS}, not of {kinds}')
+        self.parts = parts
+        self.table = tabulate(parts)

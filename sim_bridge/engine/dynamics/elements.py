@@ -1,0 +1,176 @@
+"""
+What acts on a one-axis joint in a step, written as its law: see `laws`.
+
+A motor is hard, where it keeps a velocity, its own (BY_VELOCITY) or that which brings the joint to
+a position (BY_POSITION), or a servo with the gains of a spring and a damper (BY_SERVO). The
+command u acts beside it; together they keep to the effort limit.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.laws import (
+    clear_law,
+    COULOMB,
+    HARD,
+    HIGH,
+    LEAST,
+    LOW,
+    MOST,
+    MOTOR,
+    SERVO,
+    SERVO_BASE,
+    SERVO_DAMPING,
+    SERVO_EFFORT,
+    SERVO_LAG,
+    SERVO_SPRING,
+    STOP,
+    STOP_EFFORT,
+    STOP_SLOPE,
+    TARGET,
+)
+from sim_bridge.engine.data.model import (
+    BOUNCE,
+    CFM,
+    DAMPING,
+    EFFORT,
+    ERP,
+    FRICTION,
+    GAIN_D,
+    GAIN_P,
+    LOWER,
+    MAX_EFFORT,
+    REFERENCE,
+    STIFFNESS,
+    UPPER,
+    VELOCITY,
+)
+from sim_bridge.engine.data.state import BY_EFFORT, BY_POSITION, BY_SERVO
+
+# velocity above which a joint bounces off its stop
+BOUNCE_VELOCITY = 1e-3  # rad/s or m/s
+
+_ROUNDING = 1e-15  # relative error of a position that counts as none
+_INFINITY = float('inf')
+
+
+@kernel
+def set_joint_laws(
+    q_of_v, passive, limits, motor, stop,  # model
+    q, v, u, control, target,  # state (read)
+    h, given_out, law_out,
+):
+    """Write the laws that hold at the end of the step; q after half a step's drift."""
+    for joint in range(q_of_v.shape[0]):
+        at, law = q_of_v[joint], law_out[joint]
+        clear_law(law)
+        x = position_of(q_of_v, q, joint)
+        given_out[joint] = explicit_effort(passive, joint, u[joint], x, v[joint])
+        if at < 0:
+            continue
+        law[COULOMB] = passive[joint, FRICTION]
+        set_stops(limits[joint], stop[joint], q[at], v[joint], h, law)
+        if control[joint] != BY_EFFORT and motor[joint, MAX_EFFORT] > 0.0:
+            set_motor(limits[joint], motor[joint], q[at], v[joint], u[joint], control[joint],
+                      target[joint], h, law)
+
+
+@kernel
+def position_of(q_of_v, q, joint):
+    """Return the position of a one-axis joint; 0 for coordinates that have none of their own."""
+    at = q_of_v[joint]
+    return q[at] if at >= 0 else 0.0
+
+
+@kernel
+def explicit_effort(passive, joint, u, q, v):
+    """Return the effort on a joint at the start of the step: command, damper and spring."""
+    stretch = q - passive[joint, REFERENCE]
+    return u - passive[joint, DAMPING] * v - passive[joint, STIFFNESS] * stretch
+
+
+@kernel
+def set_stops(limits, stop, q, v, h, law_out):
+    """
+    Write what the stops do.
+
+    Rigid: the velocity that just reaches a stop. What would bounce may first come all the way to
+    the stop with the velocity that it has. Elastic: the spring and damper of its ERP and CFM,
+    implicit in where the joint is at the end of the step.
+    """
+    above, below = q - limits[UPPER], limits[LOWER] - q
+    if stop[CFM] > 0.0:
+        if above > 0.0 or below > 0.0:
+            moved = 0.5 * h * v
+            law_out[STOP] = 1.0 if above > 0.0 else -1.0
+            law_out[STOP_SLOPE] = (1.0 - 0.5 * stop[ERP]) / stop[CFM]
+            law_out[STOP_EFFORT] = spring_and_damper(
+                stop, above + moved if above > 0.0 else moved - below, v, h)
+        return
+    law_out[HIGH] = max(limits[UPPER] - q, 0.0) * (2.0 / h)
+    law_out[LOW] = min(limits[LOWER] - q, 0.0) * (2.0 / h)
+    if stop[BOUNCE] > 0.0:
+        if v > BOUNCE_VELOCITY:
+            law_out[HIGH] = max(-stop[BOUNCE] * v, law_out[LOW]) if above >= 0.0 else _INFINITY
+        elif v < -BOUNCE_VELOCITY:
+            law_out[LOW] = min(-stop[BOUNCE] * v, law_out[HIGH]) if below >= 0.0 else -_INFINITY
+
+
+@kernel
+def elastic_effort(stop, above, below, v, h):
+    """Return the effort of an elastic stop; above, below: how far the joint is beyond either."""
+    if above > 0.0:
+        return min(spring_and_damper(stop, above, v, h), 0.0)
+    return max(spring_and_damper(stop, -below, v, h), 0.0) if below > 0.0 else 0.0
+
+
+@kernel
+def spring_and_damper(stop, excess, v, h):
+    """Return the effort that ODE's ERP and CFM stand for, also where it pulls."""
+    return -(stop[ERP] / h * excess + (1.0 - stop[ERP]) * v) / stop[CFM]
+
+
+@kernel
+def set_motor(limits, motor, q, v, u, control, target, h, law_out):
+    """
+    Write what the motor does that is on; with the command u it keeps to the effort limit.
+
+    A servo's spring acts in the middle of the position's change, which keeps a spring's energy: it
+    would ring for good where the step is too long for its oscillation. There, by the weight of
+    `articulated.servo_stiffness`, it acts where the joint would be had it moved a whole step from
+    q at the new velocity less the target's.
+    """
+    most = min(motor[MAX_EFFORT], limits[EFFORT] - u)
+    least = max(-motor[MAX_EFFORT], -limits[EFFORT] - u)
+    law_out[MOST], law_out[LEAST] = most, least
+    if control == BY_SERVO:
+        law_out[MOTOR] = SERVO
+        behind = target[1] - v
+        law_out[SERVO_BASE] = motor[GAIN_P] * (target[0] - q) + motor[GAIN_D] * behind
+        law_out[SERVO_EFFORT] = law_out[SERVO_BASE]
+        law_out[SERVO_LAG] = h * motor[GAIN_P] * behind
+        law_out[SERVO_SPRING] = 0.25 * h * motor[GAIN_P]
+        law_out[SERVO_DAMPING] = motor[GAIN_D]
+    else:
+        law_out[MOTOR] = HARD
+        v_target = wanted_velocity(limits, q, control, target, h)
+        if most == _INFINITY:
+            # it cannot press against a stop
+            v_target = min(max(v_target, law_out[LOW]), law_out[HIGH])
+        law_out[TARGET] = v_target
+
+
+@kernel
+def wanted_velocity(limits, q, control, target, h):
+    """
+    Return the velocity that a hard motor keeps; q after half a step's drift.
+
+    By position, that which the joint would reach its target with within a step: it arrives in two
+    steps and stays, since the other half of the first one's way is drifted in the second.
+    """
+    if control != BY_POSITION:
+        return target[1]
+    missing = target[0] - q - 0.5 * h * target[1]
+    if abs(missing) <= _ROUNDING * (abs(target[0]) + abs(q)):
+        missing = 0.0
+    return min(max(target[1] + missing / h, -limits[VELOCITY]), limits[VELOCITY])

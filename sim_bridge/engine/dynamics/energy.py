@@ -1,0 +1,63 @@
+"""Energy and momentum of bodies whose poses and velocities a workspace holds."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.arrays import FloatMatrix
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.data.inertia import mul_rigid
+from sim_bridge.engine.data.model import ARMATURE, REFERENCE, STIFFNESS
+from sim_bridge.engine.data.world_table import open_model, open_state, open_workspace
+from sim_bridge.engine.dynamics.elements import position_of
+from sim_bridge.engine.dynamics.medium import LIFTED, point_from_origin
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, store3
+
+
+@entry
+def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: int):
+    """
+    Return the (kinetic, potential) energy [J] of some bodies and joints.
+
+    Those are the bodies first_body <= i < last_body and the joints of the velocity coordinates
+    first_v <= i < last_v. Kinetic with the rotors' (armature) share; potential of gravity, zero at
+    the world's origin, and of joint springs. What gravity does not act on has none.
+    """
+    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    kinetic, potential = 0.0, 0.0
+    for body in range(first_body, last_body):
+        w, v = load3(ws.velocity, body, 0), load3(ws.velocity, body, 3)
+        n, f = mul_rigid(ws.rigid, body, w, v)
+        kinetic += 0.5 * (dot(w, n) + dot(v, f))
+        # first moment about the world's origin
+        o = load3(ws.pose, model.root[body], 9)
+        m = ws.rigid[body, 0]
+        for k in range(3):
+            potential -= model.gravity[k] * (ws.rigid[body, 1 + k] + m * o[k])
+    for row in range(model.medium.shape[0]):
+        body = model.medium_body[row]
+        if first_body <= body < last_body:
+            p_O = point_from_origin(model.root, ws.pose, body, model.medium[row])
+            p = add(load3(ws.pose, model.root[body], 9), p_O)
+            potential += model.medium[row, LIFTED] * dot(load_v(model.gravity, 0), p)
+    for joint in range(first_v, last_v):
+        kinetic += 0.5 * model.passive[joint, ARMATURE] * state.v[joint] * state.v[joint]
+        stretch = position_of(model.q_of_v, state.q, joint) - model.passive[joint, REFERENCE]
+        potential += 0.5 * model.passive[joint, STIFFNESS] * stretch * stretch
+    return kinetic, potential
+
+
+@entry
+def momentum(table: Table, first_body: int, last_body: int, total_out: FloatMatrix):
+    """
+    Sum the momentum of the bodies first_body <= i < last_body.
+
+    total_out: (1, 6) linear [kg m/s], then angular about the world's origin [kg m²/s], world axes.
+    """
+    model, ws = open_model(table), open_workspace(table)
+    linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    for body in range(first_body, last_body):
+        n, f = mul_rigid(ws.rigid, body, load3(ws.velocity, body, 0), load3(ws.velocity, body, 3))
+        linear = add(linear, f)
+        angular = add(angular, add(n, cross(load3(ws.pose, model.root[body], 9), f)))
+    store3(total_out, 0, 0, linear)
+    store3(total_out, 0, 3, angular)

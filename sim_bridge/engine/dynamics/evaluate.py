@@ -1,0 +1,95 @@
+"""
+One evaluation of the dynamics, as steps, observations and Runge-Kutta stages share it.
+
+Place the bodies, factorize the trees, and find the accelerations: each fills the workspace for the
+next.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.model import FREE, KINEMATIC
+from sim_bridge.engine.dynamics.articulated import eliminate, solve, start_trees
+from sim_bridge.engine.dynamics.kinematics import move_bodies, place_bodies
+from sim_bridge.engine.dynamics.medium import add_medium, oppose
+from sim_bridge.engine.dynamics.mimic import apply_rows, compute_responses
+from sim_bridge.engine.dynamics.twists import find_twists
+
+
+@kernel
+def place(model, q, ws):
+    """Compute poses, axes and rigid inertias at a configuration."""
+    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
+                 q,
+                 ws.pose, ws.axis, ws.rigid)
+
+
+@kernel
+def factorize_trees(model, ws, h):
+    """Eliminate the trees under ws.mode; their implicit terms are those of a step of h seconds."""
+    start_trees(ws.kind, ws.rigid, ws.articulated)
+    if model.medium.shape[0] > 0:
+        add_medium(model.root, model.medium_body, model.medium,
+                   ws.pose, h,
+                   ws.articulated)
+    eliminate(model.parent, ws.kind, model.v_index, model.passive,
+              ws.mode, ws.axis, h,
+              ws.law, ws.articulated, ws.hinge)
+    if ws.response.shape[0] > 0:
+        compute_responses(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
+                          ws.articulated, ws.hinge, ws.axis, ws.mode,
+                          ws.rhs, ws.force, ws.acceleration,
+                          ws.response, ws.delassus)
+
+
+@kernel
+def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
+    """
+    Compute the joints' accelerations under ws.rhs and the wrenches, moving at v.
+
+    ddq_out: a free joint's as spatial accelerations, see `to_origin_acceleration`. v_start: the
+    velocities at the start of a step of 1 / rate seconds, from which mimic joints must reach their
+    law, and from which the medium slows links down; those of now for a rate of 0.
+    """
+    move_bodies(model.parent, model.root, ws.kind, model.v_index, model.gravity,
+                v, wrench, ws.pose, ws.axis, ws.rigid,
+                ws.velocity, ws.drift, ws.force)
+    if model.medium.shape[0] > 0:
+        find_twists(model.parent, ws.kind, model.v_index,
+                    ws.axis, v_start,
+                    ws.twist)
+        oppose(model.root, ws.kind, model.gravity, model.medium_body, model.medium,
+               ws.pose, ws.velocity, ws.drift, ws.twist, 1.0 / rate if rate > 0.0 else 0.0,
+               ws.force)
+    solve(model.parent, ws.kind, model.v_index,
+          ws.articulated, ws.hinge, ws.axis, ws.rhs,
+          ws.force, ws.acceleration, ddq_out, ws.constraint)
+    obey_mimic(model, v_start, rate, ws, ddq_out)
+
+
+@kernel
+def obey_mimic(model, v_start, rate, ws, ddq_inout):
+    """Make mimic joints follow, by the efforts that this takes, unless loops see to it."""
+    if ws.response.shape[0] > 0:
+        apply_rows(model.mimic, model.mimic_law, v_start, ws.response, rate,
+                   ws.delassus, ddq_inout, ws.constraint)
+
+
+@kernel
+def to_origin_acceleration(kind, v_index, v, ddq_inout):
+    """Turn a free joint's spatial acceleration into that of its body's origin: add w x v."""
+    for body in range(kind.shape[0]):
+        if kind[body] >= FREE and kind[body] != KINEMATIC:
+            at = v_index[body]
+            w0, w1, w2 = v[at + 3], v[at + 4], v[at + 5]
+            ddq_inout[at] += w1 * v[at + 2] - w2 * v[at + 1]
+            ddq_inout[at + 1] += w2 * v[at] - w0 * v[at + 2]
+            ddq_inout[at + 2] += w0 * v[at + 1] - w1 * v[at]
+
+
+@kernel
+def add_response(response, ws):
+    """Add what contacts or loops do to the accelerations and to the efforts of locked joints."""
+    for joint in range(ws.ddq.shape[0]):
+        ws.ddq[joint] += response.ddq[joint]
+        ws.constraint[joint] += response.constraint[joint]

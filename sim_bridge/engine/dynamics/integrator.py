@@ -1,0 +1,65 @@
+"""
+Positions from velocities, and the middle of a step.
+
+A step drifts half its length with the old velocity, changes the velocity there, and drifts on with
+the new one. That is second order and reversible, exact under constant forces (no ballistic drift),
+and needs one evaluation of the dynamics.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.model import BALL, BALL_STAGE, CFM, ERP, FREE, LOWER, UPPER, WELD
+from sim_bridge.engine.math.rotation import quat_advance
+from sim_bridge.engine.math.vec3 import load_v
+
+
+@kernel
+def drift(
+    kind, q_index, v_index,  # model
+    q, v,  # state (read)
+    h, q_out,
+):
+    """Move every position at its velocity for h seconds; q_out may be q."""
+    for body in range(kind.shape[0]):
+        joint, at, at_v = kind[body], q_index[body], v_index[body]
+        if joint <= WELD or joint == BALL_STAGE:
+            continue
+        if joint == BALL:
+            turn_quaternion(q, at, load_v(v, at_v - 2), h, q_out)
+            continue
+        q_out[at] = q[at] + h * v[at_v]
+        if joint >= FREE:
+            q_out[at + 1] = q[at + 1] + h * v[at_v + 1]
+            q_out[at + 2] = q[at + 2] + h * v[at_v + 2]
+            turn_quaternion(q, at + 3, load_v(v, at_v + 3), h, q_out)
+
+
+@kernel
+def turn_quaternion(q, at, w, h, q_out):
+    """Turn the quaternion at a coordinate, at w in the frame that it is relative to."""
+    quat = quat_advance((q[at], q[at + 1], q[at + 2], q[at + 3]), w, h)
+    q_out[at], q_out[at + 1], q_out[at + 2], q_out[at + 3] = quat
+
+
+@kernel
+def keep_within_stops(
+    q_of_v, limits, stop,  # model
+    q_start,  # state (read)
+    q_inout,
+):
+    """
+    Put joints that drifted past a rigid stop onto it, to the last bit.
+
+    One that began the step beyond its stop comes back by the stop's share of its excess, without
+    gaining velocity.
+    """
+    for joint in range(q_of_v.shape[0]):
+        at = q_of_v[joint]
+        if at < 0 or stop[joint, CFM] > 0.0:
+            continue
+        upper, lower, erp = limits[joint, UPPER], limits[joint, LOWER], stop[joint, ERP]
+        if q_inout[at] > upper:
+            q_inout[at] = min(q_inout[at], upper + (1.0 - erp) * max(q_start[at] - upper, 0.0))
+        if q_inout[at] < lower:
+            q_inout[at] = max(q_inout[at], lower + (1.0 - erp) * min(q_start[at] - lower, 0.0))

@@ -1,0 +1,154 @@
+"""
+What the medium around links does: it adds mass to them, slows them down, may bear their weight.
+
+After AGX's effective mass and velocity damping. A link of mass m and inertia I about its centre of
+mass c is pushed at c by
+
+    -A a - D v        A = m C       D = m d        a, v: acceleration and velocity of c
+    -B α - E w        B = √C I √C   E = √d I √d    α, w: angular ones
+
+with coefficients C and rates d of its own for each of its axes. In a step v and w are those of its
+end, in the directions of its middle: M (1 + C + h d) stands on the left-hand side, and no d is too
+large. The medium's own gyroscopic forces are left out, as AGX does.
+
+A link that gravity does not act on is pushed by its weight, upwards.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data.model import FREE, KINEMATIC
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    load3,
+    load_m,
+    load_v,
+    mul_mv,
+    mul_tv,
+    scale,
+    store3,
+    sub,
+)
+
+# columns of Model.medium: the centre of mass [m], the upper triangles (xx xy xz yy yz zz) of A, B,
+# D and E, all in the body's frame; mass that gravity does not act on [kg]; greatest rate d [1/s]
+POINT = 0
+ADDED = 3
+DRAG = 15
+LIFTED = 27
+FASTEST = 28
+MEDIUM_SIZE = 29
+
+
+@subroutine
+def add_medium(
+    root, medium_body, medium,  # model
+    pose, h,  # state (read)
+    articulated_inout,
+):
+    """Add A + h D and B + h E to the bodies' own inertias, before the trees are eliminated."""
+    for row in range(medium_body.shape[0]):
+        body = medium_body[row]
+        own = articulated_inout[body]
+        R, c = load_m(pose, body, 0), point_from_origin(root, pose, body, medium[row])
+        for column in range(6):
+            w, v = unit(column), unit(column - 3)
+            n, f = push_for(medium[row], ADDED, R, c, w, v)
+            n_drag, f_drag = push_for(medium[row], DRAG, R, c, w, v)
+            n, f = add(n, scale(h, n_drag)), add(f, scale(h, f_drag))
+            entries = (n[0], n[1], n[2], f[0], f[1], f[2])
+            for line in range(column, 6):
+                own[line * (line + 1) // 2 + column] += entries[line]
+
+
+@subroutine
+def oppose(
+    root, kind, gravity, medium_body, medium,  # model
+    pose, velocity, drift, twist, h,  # state (read)
+    force_inout,
+):
+    """
+    Add what the medium takes to the forces that keep every joint acceleration at zero.
+
+    twist: the bodies' velocities to begin from, at the start of a step of h seconds or, where h is
+    0, now.
+    """
+    for row in range(medium_body.shape[0]):
+        body = medium_body[row]
+        R, c = load_m(pose, body, 0), point_from_origin(root, pose, body, medium[row])
+        w, v = load3(twist, body, 0), load3(twist, body, 3)
+        base = root[body]
+        if kind[base] >= FREE and kind[base] != KINEMATIC:
+            # its origin accelerates by w x v more than the spatial acceleration tells
+            turn = cross(load3(velocity, base, 0), load3(velocity, base, 3))
+            v = add(v, scale(h, turn))
+        n, f = opposition(gravity, medium[row], R, c, w, v, velocity, drift, body)
+        store3(force_inout, body, 0, add(load3(force_inout, body, 0), n))
+        store3(force_inout, body, 3, add(load3(force_inout, body, 3), f))
+
+
+@subroutine
+def oppose_reactions(
+    parent, root, gravity, medium_body, medium,  # model
+    pose, velocity, acceleration,  # state (read)
+    force_inout,
+):
+    """Add what the medium takes to the forces through the joints, parent on child, about O."""
+    for row in range(medium_body.shape[0]):
+        body = medium_body[row]
+        R, c = load_m(pose, body, 0), point_from_origin(root, pose, body, medium[row])
+        w, v = load3(velocity, body, 0), load3(velocity, body, 3)
+        n, f = opposition(gravity, medium[row], R, c, w, v, velocity, acceleration, body)
+        while body >= 0:
+            store3(force_inout, body, 0, add(load3(force_inout, body, 0), n))
+            store3(force_inout, body, 3, add(load3(force_inout, body, 3), f))
+            body = parent[body]
+
+
+@kernel
+def opposition(gravity, medium, R, c, w, v, velocity, acceleration, body):
+    """
+    Return torque about O and force that it takes to move a link against the medium.
+
+    w, v: the velocity that drags. acceleration: spatial ones, less gravity.
+    """
+    g, turning = load_v(gravity, 0), load3(velocity, body, 0)
+    # of the centre of mass itself: add its w x v, and gravity, which the bodies' lack
+    moving = add(load3(velocity, body, 3), cross(turning, c))
+    dv = add(add(load3(acceleration, body, 3), g), cross(turning, moving))
+    n, f = push_for(medium, ADDED, R, c, load3(acceleration, body, 0), dv)
+    n_drag, f_drag = push_for(medium, DRAG, R, c, w, v)
+    weight = scale(medium[LIFTED], g)
+    f = add(add(f, f_drag), weight)
+    return add(add(n, n_drag), cross(c, weight)), f
+
+
+@kernel
+def push_for(medium, at, R, c, w, v):
+    """Return (torque about O, force) of two inertias in the columns from `at` on, moving so."""
+    f = _mul_rotated(medium, at, R, add(v, cross(w, c)))
+    return add(_mul_rotated(medium, at + 6, R, w), cross(c, f)), f
+
+
+@kernel
+def _mul_rotated(medium, at, R, x):
+    """Return R S Rᵀ x for the symmetric S in six columns."""
+    y = mul_tv(R, x)
+    return mul_mv(R, (
+        medium[at] * y[0] + medium[at + 1] * y[1] + medium[at + 2] * y[2],
+        medium[at + 1] * y[0] + medium[at + 3] * y[1] + medium[at + 4] * y[2],
+        medium[at + 2] * y[0] + medium[at + 4] * y[1] + medium[at + 5] * y[2]))
+
+
+@kernel
+def point_from_origin(root, pose, body, medium):
+    """Return where a link's centre of mass is, from its tree's O [m], world axes."""
+    p_OB = sub(load3(pose, body, 9), load3(pose, root[body], 9))
+    return add(p_OB, mul_mv(load_m(pose, body, 0), load_v(medium, POINT)))
+
+
+@kernel
+def unit(axis):
+    """Return the vector of length 1 along an axis from 0 to 2, else the zero vector."""
+    return 1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0

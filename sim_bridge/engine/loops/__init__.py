@@ -1,1 +1,0 @@
-"""Joints that close loops: what the trees do not have, as rows that are solved exactly."""

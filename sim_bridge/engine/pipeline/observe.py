@@ -1,0 +1,236 @@
+"""
+What the present state means: poses, motions and joint reactions at this very instant.
+
+`step` works in the middle of each step; what is read between steps is computed here, from scratch,
+for the state as it is: the forward dynamics at (q, v, u), so that every quantity with one stamp
+belongs to one instant. What stops, friction and holds do to joints is in `present`; contacts push
+with the mean force they had in the last step.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.arrays import FloatMatrix, IntVector
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.constraints.phases import BUILD_PRESENT, OBEY_PRESENT
+from sim_bridge.engine.data.inertia import mul_rigid
+from sim_bridge.engine.data.model import FREE
+from sim_bridge.engine.data.world_table import (
+    open_loop_work,
+    open_model,
+    open_options,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.dynamics.articulated import has_axis
+from sim_bridge.engine.dynamics.evaluate import (
+    accelerate,
+    factorize_trees,
+    place,
+    to_origin_acceleration,
+)
+from sim_bridge.engine.dynamics.medium import oppose_reactions
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    load3,
+    load_m,
+    load_v,
+    mul_mm,
+    mul_mv,
+    mul_tv,
+    scale,
+    store3,
+    store_m,
+    sub,
+)
+from sim_bridge.engine.pipeline.present import (
+    set_present_efforts,
+    set_present_laws,
+    update_present_modes,
+)
+
+# columns of the sites' array
+SITE_ROTATION = 0
+SITE_POSITION = 9
+SITE_W = 12
+SITE_V = 15
+SITE_DW = 18
+SITE_DV = 21
+SITE_TORQUE = 24
+SITE_FORCE = 27
+SITE_SIZE = 30
+
+_MAX_PIVOTS = 100
+
+
+@entry
+def observe(
+    table: Table, site_body: IntVector, site_frame: FloatMatrix, site_out: FloatMatrix
+):
+    """
+    Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
+
+    Nothing of the state changes, and nothing is done where q, v, u and the pushes are as they were
+    at the last call; then False is returned. For other changes, and after steps, the workspace's
+    `wrench` is to be filled with nan first. Afterwards, of the workspace, `pose`, `velocity` and
+    `ddq` are the present ones, `acceleration` holds the spatial accelerations less gravity and
+    `force` the reaction of each body's joint, parent on child; about each tree's O.
+
+    A site is a frame fixed to a body. site_body: (ns,) the body. site_frame: (ns, 12) rotation by
+    rows, then origin [m], in the body's frame. site_out: (ns, 30) rotation by rows and origin in
+    the world; angular and linear velocity, angular and linear acceleration of the site in world
+    axes; torque about the site and force through the body's joint, child on parent, in the site's
+    axes.
+    """
+    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    changed = copy_changed(state.q, ws.q)
+    changed = copy_changed(state.v, ws.v) or changed
+    for body in range(state.wrench.shape[0]):
+        for k in range(6):
+            total = (state.wrench[body, k] + state.contact_wrench[body, k]
+                     + state.yield_wrench[body, k])
+            if total != ws.wrench[body, k]:
+                ws.wrench[body, k] = total
+                changed = True
+    changed = copy_changed(state.u, ws.u) or changed
+    if not changed:
+        return False
+    place(model, ws.q, ws)
+    find_accelerations(model, open_options(table), state, ws, table)
+    accelerate_bodies(model.parent, model.kind, model.v_index,
+                      ws.axis, ws.drift, ws.ddq,
+                      ws.acceleration)
+    accumulate_reactions(model.parent, model.root,
+                         ws.wrench, open_loop_work(table).wrench,
+                         ws.pose, ws.rigid, ws.velocity, ws.acceleration,
+                         ws.force)
+    if model.medium.shape[0] > 0:
+        oppose_reactions(model.parent, model.root, model.gravity, model.medium_body, model.medium,
+                         ws.pose, ws.velocity, ws.acceleration,
+                         ws.force)
+    to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
+    observe_sites(model.root, model.gravity,
+                  ws.pose, ws.velocity, ws.acceleration, ws.force, site_body, site_frame,
+                  site_out)
+    return True
+
+
+@kernel
+def copy_changed(source, into_out):
+    """Copy a vector; tell whether it differed."""
+    changed = False
+    for k in range(source.shape[0]):
+        if source[k] != into_out[k]:
+            into_out[k] = source[k]
+            changed = True
+    return changed
+
+
+@kernel
+def find_accelerations(model, options, state, ws, table):
+    """Solve for the accelerations and for the joint modes that go with them."""
+    set_present_laws(model, state,
+                     ws.q, ws.v, ws.u,
+                     options.time_step, ws.given, ws.law, ws.mode)
+    for pivots in range(_MAX_PIVOTS):
+        factorize_trees(model, ws, 0.0)
+        if options.loops != 0:
+            call_stage(options.loops, table, BUILD_PRESENT)
+        set_present_efforts(ws.given, ws.law, ws.mode,
+                            ws.rhs)
+        accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, ws.ddq)
+        if options.loops != 0:
+            call_stage(options.loops, table, OBEY_PRESENT)
+        changed = update_present_modes(model.kind, model.v_index,
+                                       ws.hinge, ws.given, ws.law, ws.ddq, ws.constraint,
+                                       2 * pivots > _MAX_PIVOTS, ws.mode)
+        if changed == 0:
+            break
+
+
+@kernel
+def accelerate_bodies(
+    parent, kind, v_index,  # model
+    axis, drift, ddq,  # state (read)
+    acceleration_out,
+):
+    """Compute the bodies' spatial accelerations, less gravity, from the joints' accelerations."""
+    for body in range(parent.shape[0]):
+        at, above = v_index[body], parent[body]
+        dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        if kind[body] >= FREE:
+            dv, dw = load_v(ddq, at), load_v(ddq, at + 3)
+        else:
+            if above >= 0:
+                dw, dv = load3(acceleration_out, above, 0), load3(acceleration_out, above, 3)
+            if has_axis(kind[body]):
+                dw = add(dw, scale(ddq[at], load3(axis, body, 0)))
+                dv = add(dv, scale(ddq[at], load3(axis, body, 3)))
+        store3(acceleration_out, body, 0, dw)
+        store3(acceleration_out, body, 3, dv)
+    for body in range(parent.shape[0]):
+        for k in range(6):
+            acceleration_out[body, k] += drift[body, k]
+
+
+@kernel
+def accumulate_reactions(
+    parent, root,  # model
+    wrench, spatial_wrench, pose, rigid, velocity, acceleration,  # state (read)
+    force_out,
+):
+    """
+    Compute the force through each body's joint, parent on child, about O.
+
+    Newton's and Euler's equations for all that the joint carries. spatial_wrench: (nb, 6) what
+    else acts on the bodies, about O.
+    """
+    for body in range(parent.shape[0]):
+        w, v = load3(velocity, body, 0), load3(velocity, body, 3)
+        momentum_n, momentum_f = mul_rigid(rigid, body, w, v)
+        n, f = mul_rigid(rigid, body, load3(acceleration, body, 0), load3(acceleration, body, 3))
+        outer_f = load3(wrench, body, 3)
+        p_OB = sub(load3(pose, body, 9), load3(pose, root[body], 9))
+        n = add(n, add(cross(w, momentum_n), cross(v, momentum_f)))
+        n = sub(n, add(load3(wrench, body, 0), cross(p_OB, outer_f)))
+        f = sub(add(f, cross(w, momentum_f)), outer_f)
+        store3(force_out, body, 0, sub(n, load3(spatial_wrench, body, 0)))
+        store3(force_out, body, 3, sub(f, load3(spatial_wrench, body, 3)))
+    for body in range(parent.shape[0] - 1, -1, -1):
+        if parent[body] >= 0:
+            for k in range(6):
+                force_out[parent[body], k] += force_out[body, k]
+
+
+@kernel
+def observe_sites(
+    root, gravity,  # model
+    pose, velocity, acceleration, force, site_body, site_frame,  # state (read)
+    site_out,
+):
+    """Carry the bodies' motion and their joints' reactions over to the sites."""
+    for site in range(site_body.shape[0]):
+        body = site_body[site]
+        R_WB = load_m(pose, body, 0)
+        R_WS = mul_mm(R_WB, load_m(site_frame, site, 0))
+        p_WS = add(load3(pose, body, 9), mul_mv(R_WB, load3(site_frame, site, 9)))
+        p_OS = sub(p_WS, load3(pose, root[body], 9))
+        w = load3(velocity, body, 0)
+        v = add(load3(velocity, body, 3), cross(w, p_OS))
+        dw = load3(acceleration, body, 0)
+        # of the point, not the spatial one: add w x v; and gravity, which the bodies' lack
+        dv = add(add(load3(acceleration, body, 3), cross(dw, p_OS)), cross(w, v))
+        dv = add(dv, load_v(gravity, 0))
+        f = load3(force, body, 3)
+        n = sub(load3(force, body, 0), cross(p_OS, f))
+        store_m(site_out, site, SITE_ROTATION, R_WS)
+        store3(site_out, site, SITE_POSITION, p_WS)
+        store3(site_out, site, SITE_W, w)
+        store3(site_out, site, SITE_V, v)
+        store3(site_out, site, SITE_DW, dw)
+        store3(site_out, site, SITE_DV, dv)
+        store3(site_out, site, SITE_TORQUE, mul_tv(R_WS, scale(-1.0, n)))
+        store3(site_out, site, SITE_FORCE, mul_tv(R_WS, scale(-1.0, f)))

@@ -1,0 +1,170 @@
+"""
+Steps of fifth order, for motion without events.
+
+The explicit method of Dormand and Prince (1980), without its error estimate: six evaluations of
+the forward dynamics per step. It knows no stops, friction or holds; where one of them comes into
+play, or a motor, a loop, or drag that is too stiff for it, the step is not taken, and the caller
+takes one of `step` instead.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.arrays import FloatMatrix
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, FRICTION, LOWER, UPPER, WELD
+from sim_bridge.engine.data.state import BY_EFFORT, LOOSE
+from sim_bridge.engine.data.world_table import open_model, open_options, open_state, open_workspace
+from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
+from sim_bridge.engine.dynamics.elements import explicit_effort, position_of
+from sim_bridge.engine.dynamics.evaluate import (
+    accelerate,
+    factorize_trees,
+    place,
+    to_origin_acceleration,
+)
+from sim_bridge.engine.dynamics.medium import FASTEST
+from sim_bridge.engine.dynamics.mimic import follow
+from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
+from sim_bridge.engine.pipeline.step import is_finite, limit_efforts
+
+STAGES = 6
+STIFF = 1.0  # share of its velocity that drag takes from a link in a step; 3.3 would blow up
+
+TABLEAU = (
+    (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    (1 / 5, 0.0, 0.0, 0.0, 0.0, 0.0),
+    (3 / 40, 9 / 40, 0.0, 0.0, 0.0, 0.0),
+    (44 / 45, -56 / 15, 32 / 9, 0.0, 0.0, 0.0),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0.0, 0.0),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0.0),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+"""(7, 6) the weights of the earlier slopes in each stage, and in the step itself."""
+
+
+@entry
+def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
+    """
+    Advance the world behind a handle's table by up to n steps, until something is not smooth.
+
+    Returns how many steps were taken; the state is that after them.
+    """
+    model, options = open_model(table), open_options(table)
+    state, ws = open_state(table), open_workspace(table)
+    h = options.time_step
+    if options.loops != 0:
+        return 0
+    for row in range(model.medium.shape[0]):
+        if h * model.medium[row, FASTEST] > STIFF:
+            return 0
+    for joint in range(ws.mode.shape[0]):
+        ws.mode[joint] = LOOSE
+        if (state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0
+                or state.control[joint] != BY_EFFORT):
+            return 0
+    for row in range(model.mimic.shape[0]):
+        following, followed = model.mimic[row, 0], model.mimic[row, 1]
+        apart = state.v[following] - model.mimic_law[row, 0] * state.v[followed]
+        if abs(apart) > VELOCITY_SLACK * (1.0 + abs(state.v[following])):
+            return 0
+    limit_efforts(model.limits, state.u)
+    for done in range(n):
+        if options.detect != 0:
+            place(model, state.q, ws)
+            if call_stage(options.detect, table, 0) != 0:
+                return done
+        for stage in range(STAGES):
+            combine(state.q, ws.q_slopes, tableau, stage, h, ws.q)
+            combine(state.v, ws.v_slopes, tableau, stage, h, ws.v)
+            if not is_within_stops(model.q_of_v, model.limits, ws.q):
+                return done
+            normalize_quaternions(model.kind, model.q_index, ws.q)
+            find_slopes(model, state, ws, ws.q_slopes[stage], ws.v_slopes[stage])
+        combine(state.q, ws.q_slopes, tableau, STAGES, h, ws.q)
+        combine(state.v, ws.v_slopes, tableau, STAGES, h, ws.v)
+        if not is_within_stops(model.q_of_v, model.limits, ws.q) or not is_finite(ws.v):
+            return done
+        normalize_quaternions(model.kind, model.q_index, ws.q)
+        follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
+        for at in range(state.q.shape[0]):
+            state.q[at] = ws.q[at]
+        for joint in range(state.v.shape[0]):
+            state.acceleration[joint] = (ws.v[joint] - state.v[joint]) / h
+            state.v[joint] = ws.v[joint]
+            state.v_left[joint] = ws.v[joint]
+            state.mode[joint] = LOOSE
+            state.force[joint] = state.friction[joint] = state.motor[joint] = 0.0
+        forget_contacts(state)
+    return n
+
+
+@kernel
+def forget_contacts(state):
+    """Let the state know that nothing touched."""
+    state.contact_size[0] = 0
+    state.contact_wrench[:, :] = 0.0
+
+
+@kernel
+def combine(start, slopes, tableau, stage, h, value_out):
+    """Write start + h times the weighted sum of the earlier slopes."""
+    for k in range(start.shape[0]):
+        total = 0.0
+        for earlier in range(min(stage, STAGES)):
+            total += tableau[stage, earlier] * slopes[earlier, k]
+        value_out[k] = start[k] + h * total
+
+
+@kernel
+def is_within_stops(q_of_v, limits, q):
+    """Return whether no joint is at or beyond a stop."""
+    for joint in range(q_of_v.shape[0]):
+        at = q_of_v[joint]
+        if at >= 0 and not limits[joint, LOWER] < q[at] < limits[joint, UPPER]:
+            return False
+    return True
+
+
+@kernel
+def normalize_quaternions(kind, q_index, q_inout):
+    """Bring the quaternions of ball and free joints to unit length."""
+    for body in range(kind.shape[0]):
+        if kind[body] >= BALL:
+            at = q_index[body] if kind[body] == BALL else q_index[body] + 3
+            q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3] = quat_normalize(
+                (q_inout[at], q_inout[at + 1], q_inout[at + 2], q_inout[at + 3]))
+
+
+@kernel
+def find_slopes(model, state, ws, q_slope_out, v_slope_out):
+    """Evaluate the rates of change at ws.q and ws.v, under the state's efforts."""
+    place(model, ws.q, ws)
+    factorize_trees(model, ws, 0.0)
+    for joint in range(ws.rhs.shape[0]):
+        x = position_of(model.q_of_v, ws.q, joint)
+        ws.rhs[joint] = explicit_effort(model.passive, joint, state.u[joint], x, ws.v[joint])
+    accelerate(model, ws.v, state.wrench, ws.v, 0.0, ws, v_slope_out)
+    to_origin_acceleration(model.kind, model.v_index, ws.v, v_slope_out)
+
+    for body in range(model.kind.shape[0]):
+        at, at_v = model.q_index[body], model.v_index[body]
+        if model.kind[body] <= WELD or model.kind[body] == BALL_STAGE:
+            continue
+        if model.kind[body] == BALL:
+            _find_turn(ws.q, ws.v, at, at_v - 2, q_slope_out)
+            continue
+        q_slope_out[at] = ws.v[at_v]
+        if model.kind[body] >= FREE:
+            q_slope_out[at + 1], q_slope_out[at + 2] = ws.v[at_v + 1], ws.v[at_v + 2]
+            _find_turn(ws.q, ws.v, at + 3, at_v + 3, q_slope_out)
+
+
+@kernel
+def _find_turn(q, v, at, at_v, q_slope_out):
+    """Give the rate of change of a quaternion: dq/dt = (w, 0) q / 2."""
+    rate = (0.5 * v[at_v], 0.5 * v[at_v + 1], 0.5 * v[at_v + 2], 0.0)
+    slope = quat_mul(rate, (q[at], q[at + 1], q[at + 2], q[at + 3]))
+    q_slope_out[at], q_slope_out[at + 1], q_slope_out[at + 2], q_slope_out[at + 3] = slope

@@ -1,0 +1,329 @@
+"""One step of simulated time."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.stage import call_stage
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.constraints.phases import BUILD as LOOPS_BUILD
+from sim_bridge.engine.constraints.phases import CLOSE, FOLLOW_SHIFT, OBEY, OBEY_MORE, SWITCH
+from sim_bridge.engine.constraints.phases import KEEP as LOOPS_KEEP
+from sim_bridge.engine.constraints.phases import PREPARE as LOOPS_PREPARE
+from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
+from sim_bridge.engine.contact.stage import BUILD, KEEP, PART, PREPARE, SOLVE
+from sim_bridge.engine.data.laws import share_effort, side_of
+from sim_bridge.engine.data.loops import CHANGED, HOW, SLACK
+from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
+from sim_bridge.engine.data.state import FRICTION_SIDE, LOCKED
+from sim_bridge.engine.data.world_table import (
+    open_geometry,
+    open_loop_work,
+    open_loops,
+    open_model,
+    open_options,
+    open_response,
+    open_state,
+    open_workspace,
+)
+from sim_bridge.engine.dynamics.active_set import (
+    ALL,
+    FIRST,
+    RELEASE,
+    release_weakest,
+    set_right_hand_side,
+    settle_locked,
+    start_modes,
+    update_modes,
+    VELOCITY_SLACK,
+)
+from sim_bridge.engine.dynamics.elements import set_joint_laws
+from sim_bridge.engine.dynamics.evaluate import (
+    accelerate,
+    add_response,
+    factorize_trees,
+    obey_mimic,
+    place,
+    to_origin_acceleration,
+)
+from sim_bridge.engine.dynamics.free_body import advance_free_body
+from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
+from sim_bridge.engine.dynamics.mimic import follow
+from sim_bridge.engine.math.vec3 import add, load3, load_v
+
+# what `step` returns first
+DONE = 0
+NOT_FINITE = 1
+NOT_CONVERGED = 2
+NO_ROOM = 3  # more contacts than there is room for
+
+# change of the velocities in the middle of the step for which nothing is evaluated again
+MIDDLE_SLACK = 1e-13  # m/s or rad/s
+
+_RELEASES = 20  # at most, after the last pivot
+
+
+@entry
+def step(table: Table, n: int):
+    """
+    Advance the world behind a handle's table by n steps of options.time_step.
+
+    Returns (status, steps completed, most pivots in one step). With NOT_FINITE and NO_ROOM the
+    state is that before the failing step; with NOT_CONVERGED, in at least one step, some joint's
+    stop, friction or motor was left on a wrong piece of its law, or a loop stayed open.
+    """
+    model, options = open_model(table), open_options(table)
+    state, ws = open_state(table), open_workspace(table)
+    h = options.time_step
+    status, most_pivots = DONE, 0
+    if not (is_finite(state.q) and is_finite(state.u)):
+        return NOT_FINITE, 0, 0
+    for done in range(n):
+        limit_efforts(model.limits, state.u)
+        drift(model.kind, model.q_index, model.v_index, state.q, state.v, 0.5 * h, ws.q)
+        follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
+        place(model, ws.q, ws)
+        if options.sleep_steps > 0 and options.detect != 0:
+            wake_written(model.root, model.kind, model.q_index, model.v_index,
+                         state.q, state.v, state.u, state.wrench, state.rest,
+                         state.contact_size[0], state.contact_geometry,
+                         open_geometry(table).body, open_geometry(table).flags, state.idle)
+            wake_tied(model.root, model.kind, open_loops(table).body, state.idle)
+            set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
+        touching = find_contacts(options, table)
+        if touching < 0:
+            return NO_ROOM, done, most_pivots
+        set_joint_laws(model.q_of_v, model.passive, model.limits, model.motor, model.stop,
+                       ws.q, state.v, state.u, state.control, state.target,
+                       h, ws.given, ws.law)
+        if options.loops != 0:
+            call_stage(options.loops, table, LOOPS_PREPARE)
+        start_modes(model.q_of_v,
+                    state.v, state.hold, state.mode, ws.law,
+                    ws.mode)
+        pivots = choose_velocities(model, options, state, ws, table, touching)
+        is_open = advance_positions(model, options, state, ws, table, touching)
+        if not (is_finite(ws.v_next) and is_finite(ws.q)):
+            return NOT_FINITE, done, most_pivots
+        if is_open or pivots > options.max_pivots:
+            status = NOT_CONVERGED
+        most_pivots = max(most_pivots, pivots)
+        commit(model, options, state, ws)
+        if options.loops != 0:
+            call_stage(options.loops, table, LOOPS_KEEP)
+        if options.detect != 0:
+            call_stage(options.contact, table, KEEP)
+    return status, n, most_pivots
+
+
+@kernel
+def find_contacts(options, table):
+    """Find the contacts in the middle of the step; give their number, -1 if they have no room."""
+    if options.detect == 0:
+        return 0
+    found = call_stage(options.detect, table, 0)
+    if found > 0:
+        call_stage(options.contact, table, PREPARE)
+    return found
+
+
+@kernel
+def limit_efforts(limits, u_inout):
+    """Clamp the commanded efforts to the joints' limits."""
+    for joint in range(u_inout.shape[0]):
+        u_inout[joint] = min(max(u_inout[joint], -limits[joint, EFFORT]), limits[joint, EFFORT])
+
+
+@kernel
+def choose_velocities(model, options, state, ws, table, touching):
+    """
+    Find the velocities and joint modes at the end of the step; give the pivots it took.
+
+    Should the pivots go on, more and more of a wrong sign is put up with; in their second half
+    only one joint at a time is changed. After the last, joints are only released: one that is
+    locked at a stop that it has not reached would be thrown there.
+    """
+    pivots, slack, how = 0, VELOCITY_SLACK, ALL
+    while True:
+        factorize_trees(model, ws, options.time_step)
+        if options.loops != 0:
+            call_stage(options.loops, table, LOOPS_BUILD)
+        if touching > 0:
+            call_stage(options.contact, table, BUILD)
+        advance_velocities(model, options, state, ws, table, touching)
+        settle_locked(ws.mode, ws.given, ws.law,
+                      ws.v_next, ws.constraint)
+        if pivots > options.max_pivots:
+            how = RELEASE
+        elif 2 * pivots > options.max_pivots:
+            how = FIRST
+        changed = update_modes(ws.kind, model.v_index,
+                               state.v, ws.hinge, ws.law, ws.v_next, ws.constraint,
+                               options.time_step, slack, how, ws.mode)
+        if options.loops != 0 and (changed == 0 or how != FIRST):
+            pivot = open_loop_work(table).pivot
+            pivot[SLACK], pivot[HOW], pivot[CHANGED] = slack, how, changed
+            changed += call_stage(options.loops, table, SWITCH)
+        if changed == 0 and touching > 0:
+            changed = release_weakest(open_response(table).blocked,
+                                      state.v, ws.law, ws.v_next, ws.constraint,
+                                      ws.mode)
+        if changed == 0 or pivots > options.max_pivots + _RELEASES:
+            return pivots
+        pivots += 1
+        if pivots % 10 == 0:
+            slack *= 10.0
+
+
+@kernel
+def advance_velocities(model, options, state, ws, table, touching):
+    """
+    Compute the velocities at the end of the step for the present joint modes.
+
+    The velocity-dependent forces belong to the middle of the step: the first pass extrapolates
+    there from the last step's acceleration, each further pass takes the mean of the old velocity
+    and the one just found.
+    """
+    h = options.time_step
+    for joint in range(ws.v.shape[0]):
+        ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
+    set_right_hand_side(model.q_of_v,
+                        state.v, ws.mode, ws.given, ws.law,
+                        h, ws.rhs)
+    passes = options.velocity_passes
+    if touching == 0 and options.loops == 0 and is_loose(ws.kind):
+        passes = 1
+    for turn in range(passes):
+        accelerate(model, ws.v, state.wrench, state.v, 1.0 / h, ws, ws.ddq)
+        to_origin_acceleration(ws.kind, model.v_index, ws.v, ws.ddq)
+        rest_sleepers(options, ws)
+        if options.loops != 0:
+            call_stage(options.loops, table, OBEY)
+            rest_sleepers(options, ws)
+        if touching > 0:
+            if turn == 0 or h * greatest_difference(ws.ddq, ws.ddq_smooth) > MIDDLE_SLACK:
+                for joint in range(ws.v.shape[0]):
+                    ws.ddq_smooth[joint] = ws.ddq[joint]
+                    ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
+                call_stage(options.contact, table, SOLVE)
+            add_response(open_response(table), ws)
+            if options.loops != 0:
+                call_stage(options.loops, table, OBEY_MORE)
+            else:
+                obey_mimic(model, state.v, 1.0 / h, ws, ws.ddq)
+            rest_sleepers(options, ws)
+        for joint in range(ws.v.shape[0]):
+            ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
+        change = 0.0
+        for joint in range(ws.v.shape[0]):
+            middle = 0.5 * (state.v[joint] + ws.v_next[joint])
+            change = max(change, abs(middle - ws.v[joint]))
+            ws.v[joint] = middle
+        if change < MIDDLE_SLACK:
+            break
+
+
+@kernel
+def is_loose(kind):
+    """Return whether all that moves are single free bodies, which `advance_free_body` advances."""
+    for body in range(kind.shape[0]):
+        if kind[body] != FREE_SINGLE and kind[body] != GROUND:
+            return False
+    return True
+
+
+@kernel
+def greatest_difference(a, b):
+    """Return the greatest difference of two vectors' entries."""
+    greatest = 0.0
+    for at in range(a.shape[0]):
+        greatest = max(greatest, abs(a[at] - b[at]))
+    return greatest
+
+
+@kernel
+def rest_sleepers(options, ws):
+    """Let what sleeps not accelerate."""
+    if options.sleep_steps > 0:
+        for joint in range(ws.ddq.shape[0]):
+            if ws.still[joint] != 0:
+                ws.ddq[joint] = 0.0
+
+
+@kernel
+def advance_positions(model, options, state, ws, table, touching):
+    """
+    Drift on from the middle of the step with the new velocities, into ws.q and ws.v_next.
+
+    Tells whether a loop stays open.
+    """
+    h, is_open = options.time_step, False
+    if touching > 0 and call_stage(options.contact, table, PART) > 0:
+        if options.loops != 0:
+            call_stage(options.loops, table, FOLLOW_SHIFT)
+        drift(model.kind, model.q_index, model.v_index, ws.q, open_response(table).v_drift,
+              0.5 * h, ws.q)
+    else:
+        drift(model.kind, model.q_index, model.v_index, ws.q, ws.v_next, 0.5 * h, ws.q)
+    keep_within_stops(model.q_of_v, model.limits, model.stop,
+                      state.q,
+                      ws.q)
+    follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
+    if options.loops != 0:
+        is_open = call_stage(options.loops, table, CLOSE) > 0
+    pushed, tied = open_response(table).pushed, open_loop_work(table).tied
+    for body in range(model.kind.shape[0]):
+        is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
+        if ws.kind[body] == FREE_SINGLE and is_free:
+            at = model.v_index[body]
+            force = add(load_v(state.u, at), load3(state.wrench, body, 3))
+            torque = add(load_v(state.u, at + 3), load3(state.wrench, body, 0))
+            advance_free_body(model.inertia, model.weight, body, model.gravity,
+                              model.q_index[body], at,
+                              state.q, state.v, torque, force,
+                              h, ws.q, ws.v_next)
+    return is_open
+
+
+@kernel
+def is_finite(values):
+    """Return whether no value is infinite or not a number."""
+    total = 0.0
+    for k in range(values.shape[0]):
+        total += values[k]
+    return math.isfinite(total)
+
+
+@kernel
+def commit(model, options, state, ws):
+    """Make the new velocities, positions and joint modes the state."""
+    for joint in range(state.v.shape[0]):
+        if options.sleep_steps > 0 and ws.still[joint] != 0:
+            continue
+        mode = ws.mode[joint]
+        if mode < LOCKED and side_of(mode, FRICTION_SIDE) * ws.v_next[joint] < 0.0:
+            # by rounding alone, or `update_modes` would have had it stick
+            ws.v_next[joint] = 0.0
+        friction, motor, stop = share_effort(ws.law[joint], mode, state.v[joint], ws.v_next[joint],
+                                             ws.constraint[joint])
+        state.friction[joint], state.motor[joint] = friction, motor
+        state.force[joint] = friction + stop
+        state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / options.time_step
+        state.v[joint] = ws.v_next[joint]
+        state.v_left[joint] = ws.v_next[joint]
+        state.mode[joint] = mode
+    if options.sleep_steps > 0:
+        keep_positions(model.kind, model.q_index, ws.kind, state.q, ws.q)
+    for at in range(state.q.shape[0]):
+        state.q[at] = ws.q[at]
+
+
+@kernel
+def keep_positions(kind, q_index, present_kind, q, q_out):
+    """Leave sleepers where they are, to the last bit."""
+    for body in range(kind.shape[0]):
+        if present_kind[body] != kind[body]:
+            for at in range(q_index[body], q_index[body] + coordinates_of(kind[body])[0]):
+                q_out[at] = q[at]

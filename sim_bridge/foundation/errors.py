@@ -1,0 +1,138 @@
+"""
+Every error `sim_bridge` raises on purpose.
+
+Each class builds its own message from the facts, so that all of them name the thing, the value,
+the place and what would have been accepted. Catch `SimBridgeError` to catch them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import difflib
+import reprlib
+
+# Values and names come from files and messages, and may be of any size. Nobody reads on beyond
+# this; and a million numbers in a line of the log, once a second, fill a disk.
+_LONGEST_TEXT = 300
+_MOST_ITEMS = 40
+_MOST_NAMES_COMPARED = 1000
+
+_brief = reprlib.Repr()
+_brief.maxlevel = 8
+_brief.maxlist = _brief.maxtuple = _brief.maxdict = _brief.maxarray = _MOST_ITEMS
+_brief.maxstring = _brief.maxother = _brief.maxlong = _LONGEST_TEXT
+
+
+def brief(value: object) -> str:
+    """Show a value as `repr` does; of what is very long, its beginning and its end or size."""
+    return _brief.repr(value)
+
+
+def close_match(name: object, known: Iterable[str]) -> str:
+    """Return the known name that was probably meant; '' if there is none, or it takes too long."""
+    text, candidates = str(name), list(known)
+    if len(text) > _LONGEST_TEXT or len(candidates) > _MOST_NAMES_COMPARED:
+        return ''
+    return next(iter(difflib.get_close_matches(text, candidates, n=1)), '')
+
+
+class SimBridgeError(Exception):
+    """Base of all errors of this package."""
+
+
+class UnknownNameError(SimBridgeError, KeyError):
+    """A name that does not exist was asked for."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], place: str = ''):
+        """
+        Build the message.
+
+        kind: what was looked for, in the singular: 'joint', 'link', 'sensor' …
+        name: the name as it was given.
+        known: the names that would have been accepted.
+        place: where it was looked for, such as "robot 'arm'".
+        """
+        self.kind, self.name, self.known = kind, name, list(known)
+        where = f' in {place}' if place else ''
+        close = close_match(name, self.known)
+        hint = f' Did you mean {close!r}?' if close else ''
+        if not self.known:
+            listing = f'There is no {kind} at all{where}.'
+        elif len(self.known) <= 40:
+            listing = f'Known: {", ".join(self.known)}.'
+        else:
+            listing = f'Known, the first 40 of {len(self.known)}: {", ".join(self.known[:40])}.'
+        super().__init__(f'unknown {kind} {brief(name)}{where}.{hint} {listing}')
+
+    def __str__(self) -> str:
+        """Return the message itself; KeyError would show its repr."""
+        return str(self.args[0])
+
+
+class MalformedMessageError(SimBridgeError):
+    """Bytes that came on a topic are no message of its type."""
+
+    def __init__(self, kind: str, size: int, reason: str):
+        """
+        Build the message.
+
+        kind: the type that was expected. size: how many bytes came. reason: what is wrong.
+        """
+        super().__init__(f'{size} bytes that are no {kind}: {reason}')
+
+
+class InvalidValueError(SimBridgeError, ValueError):
+    """A value is of the wrong type, size or range, or is not finite."""
+
+    def __init__(self, what: str, value: object, expected: str, place: str = ''):
+        """
+        Build the message.
+
+        what: the name of the quantity, as the user wrote it.
+        value: the value given.
+        expected: what would have been accepted, with its unit.
+        place: where the value was given, such as "robot 'arm', joint 'elbow'".
+        """
+        self.what, self.value, self.expected = what, value, expected
+        where = f' ({place})' if place else ''
+        super().__init__(f'{what} = {brief(value)}{where}: expected {expected}')
+
+
+class StateError(SimBridgeError, RuntimeError):
+    """An operation does not fit the present state of the world."""
+
+
+class SimulationError(SimBridgeError, RuntimeError):
+    """A step could not be completed; the state before it is kept."""
+
+
+class RecordingError(SimBridgeError, RuntimeError):
+    """A bag cannot be made, or not be written any more."""
+
+    def __init__(self, bag: object, reason: str, messages: int | None = None):
+        """
+        Build the message.
+
+        bag: the folder. reason: what is wrong. messages: how many are safely in the bag; None if
+        it was never made, or the disk keeps that to itself.
+        """
+        self.bag, self.reason, self.messages = bag, reason, messages
+        kept = '' if messages is None else f'; the bag is readable and holds {messages} messages'
+        super().__init__(f'recording {str(bag)!r}: {reason}{kept}')
+
+
+class ReplayError(SimBridgeError, RuntimeError):
+    """A bag cannot be replayed: it holds no recording of a simulator, or was made differently."""
+
+
+class MissingRosError(SimBridgeError, ImportError):
+    """ROS 2 is asked for where there is none."""
+
+    def __init__(self, what: str):
+        """Build the message; `what` is the command that needs ROS 2."""
+        super().__init__(
+            f'{what} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS 2 '
+            'installation; or install the wheels on Linux x86_64, by '
+            "`pip install 'sim_bridge[ros]'`; or use `make run` in the source folder, which "
+            'installs them into .venv'
+        )

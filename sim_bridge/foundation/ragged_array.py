@@ -1,0 +1,40 @@
+"""Rows of numbers of different lengths, many of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class NumberRows(Sequence[np.ndarray]):
+    """
+    Rows of numbers, which lie anywhere in one array.
+
+    values: (m,) floats. starts, counts: (k,) where in it each row begins, and how many numbers it
+    has.
+    """
+
+    values: np.ndarray
+    starts: np.ndarray
+    counts: np.ndarray
+
+    @classmethod
+    def of(cls, rows: Sequence[bytes]) -> NumberRows:
+        """Return what buffers of floats hold, such as `array.array('d')`."""
+        values = np.frombuffer(bytearray(b'').join(rows), float)
+        counts = np.fromiter(map(len, rows), np.int64, len(rows))
+        return cls(values, np.cumsum(counts) - counts, counts)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    def __getitem__(self, number: int) -> np.ndarray:
+        start = self.starts[number]
+        return self.values[start : start + self.counts[number]]
+
+    def table(self, which: np.ndarray, width: int) -> np.ndarray:
+        """Return rows of one width, one below other; which: (k,) whether a row is among them."""
+        return self.values[self.starts[which].reshape(-1, 1) + np.arange(width)]

@@ -1,0 +1,93 @@
+"""Rotations as URDF and SDF write them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def matrix_from_rpy(rpy: Sequence[float]) -> np.ndarray:
+    """Return the (3, 3) rotation Rz(yaw) Ry(pitch) Rx(roll) of angles in rad."""
+    roll, pitch, yaw = rpy
+    cr, sr = math.cos(roll), math.sin(roll)
+    cp, sp = math.cos(pitch), math.sin(pitch)
+    cy, sy = math.cos(yaw), math.sin(yaw)
+    return np.array(
+        [
+            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+            [-sp, cp * sr, cp * cr],
+        ]
+    )
+
+
+def matrix_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
+    """Return the (3, 3) rotation of a quaternion x y z w of any length but zero."""
+    x, y, z, w = np.asarray(xyzw, dtype=float) / math.hypot(*xyzw)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
+    """
+    Return the unit quaternion x y z w, w >= 0, of a (3, 3) rotation (Shepperd 1978).
+
+    It is nan where the rotation is not finite.
+    """
+    # plain floats: an IMU comes here with every sample, and numpy is slow with single numbers
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = np.asarray(rotation, dtype=float).ravel().tolist()
+    # four times the squares of x, y, z and w
+    squares = (1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz, 1.0 + xx + yy + zz)
+    if not math.isfinite(sum(squares)):
+        return np.full(4, np.nan)
+    largest = max(squares)
+    k = squares.index(largest)
+    if k == 0:
+        row = (largest, yx + xy, xz + zx, zy - yz)
+    elif k == 1:
+        row = (yx + xy, largest, zy + yz, xz - zx)
+    elif k == 2:
+        row = (xz + zx, zy + yz, largest, yx - xy)
+    else:
+        row = (zy - yz, xz - zx, yx - xy, largest)
+    scale = math.copysign(0.5 / math.sqrt(largest), row[3] or 1.0)
+    return np.array(row) * scale
+
+
+def quaternions_from_matrices(rotations: np.ndarray) -> np.ndarray:
+    """Return (n, 4) unit quaternions x y z w, w >= 0, of (n, 3, 3) rotations, as the one above."""
+    R = np.asarray(rotations, dtype=float)
+    diagonal = np.diagonal(R, axis1=1, axis2=2)
+    trace = diagonal.sum(axis=1, keepdims=True)
+    # rows of four times the products of x, y, z and w with each of them
+    products = np.empty((len(R), 4, 4))
+    products[:, :3, :3] = R + R.transpose(0, 2, 1)
+    products[:, [0, 1, 2], [0, 1, 2]] = 1.0 + 2.0 * diagonal - trace
+    vector = np.stack(
+        [R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]], axis=1)
+    products[:, 3, :3] = products[:, :3, 3] = vector
+    products[:, 3, 3] = 1.0 + trace[:, 0]
+    squares = np.diagonal(products, axis1=1, axis2=2)
+    largest = np.argmax(squares, axis=1)
+    rows = products[np.arange(len(R)), largest]
+    signs = np.where(rows[:, 3:] < 0.0, -0.5, 0.5)
+    return signs * rows / np.sqrt(squares.max(axis=1, keepdims=True))
+
+
+def rotation_vector(rotation: np.ndarray) -> np.ndarray:
+    """Return axis times angle [rad] of a (3, 3) rotation, the angle at most pi."""
+    x, y, z, w = quaternion_from_matrix(rotation).tolist()
+    sine = math.sqrt(x * x + y * y + z * z)
+    # near 0 the angle is twice the sine of its half, to within rounding
+    factor = 2.0 * math.atan2(sine, w) / sine if sine > 1e-9 else 2.0
+    return factor * np.array([x, y, z])

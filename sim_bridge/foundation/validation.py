@@ -1,0 +1,98 @@
+"""Numbers that users hand over, checked before anything is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+
+# numpy's kinds of integers, unsigned integers and floats; text and truth are no numbers
+_REAL = 'iuf'
+
+
+def real_array(what: str, value: object, expected: str, place: str) -> np.ndarray:
+    """
+    Return a value as an array of floats of its own shape, which need not be finite.
+
+    what, expected, place: for the message of the InvalidValueError that anything else raises.
+    """
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError):
+        array = None
+    if array is None or array.dtype.kind not in _REAL:
+        raise InvalidValueError(what, value, expected, place)
+    return array.astype(float)
+
+
+def finite_vector(
+    what: str, value: object, size: int, place: str, expected: str = ''
+) -> np.ndarray:
+    """
+    Return a value as (size,) finite floats; a single one may come without an array around it.
+
+    what, place, expected: for the message of the InvalidValueError that anything else raises.
+    """
+    expected = expected or f'{size} finite numbers'
+    array = real_array(what, value, expected, place)
+    if size == 1 and array.ndim == 0:
+        array = array.reshape(1)
+    if array.shape != (size,) or not np.isfinite(array).all():
+        raise InvalidValueError(what, value, expected, place)
+    return array
+
+
+def positive_vector(
+    what: str, value: object, size: int, place: str = '', expected: str = ''
+) -> np.ndarray:
+    """Return a value as (size,) finite floats above zero; else raise InvalidValueError."""
+    expected = expected or f'{size} positive numbers'
+    array = finite_vector(what, value, size, place, expected)
+    if not (array > 0.0).all():
+        raise InvalidValueError(what, value, expected, place)
+    return array
+
+
+def positive_number(what: str, value: object, expected: str, place: str = '') -> float:
+    """Return a value as a finite float above zero; else raise InvalidValueError."""
+    return float(positive_vector(what, value, 1, place, expected)[0])
+
+
+def truth(what: str, value: object, place: str = '', expected: str = 'True or False') -> bool:
+    """Return True or False; raise InvalidValueError for all that Python only takes for them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidValueError(what, value, expected, place)
+    return bool(value)
+
+
+def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
+    """Return True, False or None; raise InvalidValueError for anything else."""
+    return None if value is None else truth(what, value, place, 'True, False or None')
+
+
+def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> np.ndarray:
+    """Return a quaternion x y z w normalised; raise InvalidValueError where it is none."""
+    expected = 'a quaternion x y z w of non-zero length'
+    quaternion = finite_vector(what, value, 4, place, expected)
+    norm = float(np.linalg.norm(quaternion))
+    if norm < 1e-6:
+        raise InvalidValueError(what, tuple(quaternion.tolist()), expected, place)
+    return quaternion / norm
+
+
+def name_set(what: str, value: object, place: str) -> frozenset[str]:
+    """Return names as a set; raise InvalidValueError for anything but texts that are not empty."""
+    is_several = isinstance(value, Iterable) and not isinstance(value, str)
+    names = tuple(value) if is_several else ()
+    if not is_several or not all(isinstance(name, str) and name for name in names):
+        raise InvalidValueError(what, value, 'a set of names', place)
+    return frozenset(names)
+
+
+def whole_number(what: str, value: object) -> int:
+    """Return an integer of at least 0; raises InvalidValueError for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise InvalidValueError(what, value, 'an integer of at least 0')
+    return int(value)

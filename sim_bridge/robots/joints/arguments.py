@@ -1,0 +1,156 @@
+"""What `World.add_joint` and `add_angular_motor` are told, checked, as a `JointSpec`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sim_bridge.description.model import JointDynamics
+from sim_bridge.engine.data.loops import EULER_AXES, SPIN, SPIN_B
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_vector, positive_number, truth
+from sim_bridge.robots.joints.spec import JointSpec, spec_at, TYPES, WITH_AXIS, WITH_AXIS2
+from sim_bridge.robots.link import Link
+
+Links = tuple[Link | None, Link | None]
+
+_PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
+_RIGHT_ANGLE = 1e-6  # cosine of the angle between axes that count as orthogonal
+_SHORTEST = 1e-9  # distance that counts as none [m]
+
+
+def described_spec(
+    kind: object,
+    links: Links,
+    anchor: object,
+    axis: object,
+    axis2: object,
+    *,
+    anchor2: object,
+    erp: object,
+    cfm: object,
+    suspension: object,
+) -> JointSpec:
+    """Return a joint as `World.add_joint` describes it, without a name."""
+    place = 'add_joint'
+    if not isinstance(kind, str) or kind not in TYPES:
+        raise InvalidValueError('kind', kind, ' or '.join(map(repr, TYPES)), place)
+    expected = '3 finite numbers [m]'
+    if anchor is None:
+        anchor = (links[1] or links[0]).p
+    point = finite_vector('anchor', anchor, 3, place, expected)
+    point2 = point if anchor2 is None else finite_vector('anchor2', anchor2, 3, place, expected)
+    first, second = np.array([0.0, 0.0, 1.0]), None
+    if kind in WITH_AXIS:
+        first = _direction('axis', axis, place)
+    if kind in WITH_AXIS2:
+        second = _direction('axis2', axis2, place)
+        if np.linalg.norm(np.cross(first, second)) < _PARALLEL:
+            raise InvalidValueError('axis2', axis2, 'one that is not along axis', place)
+    elif axis2 is not None:
+        raise InvalidValueError(
+            'axis2', axis2, f'none, but for {" and ".join(map(repr, WITH_AXIS2))}', place)
+    distance = float(np.linalg.norm(point2 - point))
+    if kind == 'distance' and distance < _SHORTEST:
+        raise InvalidValueError(
+            'anchor2', anchor2, 'a point away from the anchor [m], whose distance is kept', place)
+    spec = spec_at('', kind, links, (point, point2), first, second)
+    # a gap is for rows to close
+    spec = replace(spec, distance=distance, gapes=kind != 'distance' and distance > 0.0)
+    return _with_compliance(spec, erp, cfm, suspension, place)
+
+
+def motor_spec(
+    name: str,
+    links: Links,
+    axes: Sequence[Sequence[float]],
+    fixed_on: Sequence[str] | None,
+    euler: bool,
+) -> JointSpec:
+    """Return an angular motor as `World.add_angular_motor` describes it."""
+    place = 'add_angular_motor'
+    euler = truth('euler', euler, place)
+    is_list = isinstance(axes, (Sequence, np.ndarray)) and not isinstance(axes, str)
+    if not is_list or (len(axes) != 2 if euler else not 1 <= len(axes) <= 3):
+        raise InvalidValueError('axes', axes, 'two for Euler angles, else one to three', place)
+    directions = [_direction('axes', axis, place) for axis in axes]
+    if euler and abs(directions[0] @ directions[1]) > _RIGHT_ANGLE:
+        raise InvalidValueError('axes', axes, 'two at right angles', place)
+    sides = _sides(fixed_on, len(directions), euler, place)
+    anchor = (links[1] or links[0]).p
+    spec = spec_at(name, 'angular_motor', links, (anchor, anchor), directions[0],
+                   directions[1] if euler else None)
+    if euler:
+        # the last axis is x of both frames where the angles are 0
+        return replace(spec, axes=EULER_AXES, axis2=None)
+    kinds = tuple((SPIN if side == 'first' else SPIN_B, 0) for side in sides)
+    frames = [spec.first if side == 'first' else spec.second for side in sides]
+    vectors = [frame.pose[0].T @ direction
+               for frame, direction in zip(frames, directions, strict=True)]
+    return replace(spec, axes=kinds, vectors=np.array(vectors))
+
+
+def checked_share(what: str, value: object, place: str) -> float:
+    """Return a number from 0 to 1; else raise InvalidValueError."""
+    share = finite_vector(what, value, 1, place, 'a share from 0 to 1')[0]
+    if not 0.0 <= share <= 1.0:
+        raise InvalidValueError(what, value, 'a share from 0 to 1', place)
+    return float(share)
+
+
+def checked_cfm(value: object, place: str) -> float:
+    """Return a constraint force mixing of at least 0; else raise InvalidValueError."""
+    expected = 'a finite number of at least 0 [m/(N s), rad/(N m s)]'
+    cfm = finite_vector('cfm', value, 1, place, expected)[0]
+    if cfm < 0.0:
+        raise InvalidValueError('cfm', value, expected, place)
+    return float(cfm)
+
+
+def _with_compliance(
+    spec: JointSpec, erp: object, cfm: object, suspension: object, place: str
+) -> JointSpec:
+    """Add how a joint yields."""
+    if erp is not None:
+        spec = replace(spec, erp=checked_share('erp', erp, place))
+    if cfm is not None:
+        spec = replace(spec, cfm=checked_cfm(cfm, place))
+    if suspension is None:
+        return spec
+    if spec.type != 'hinge2':
+        raise InvalidValueError('suspension', suspension, "none, but for a 'hinge2'", place)
+    stiffness, damping = finite_vector(
+        'suspension', suspension, 2, place, 'stiffness and damping [N/m, N s/m]').tolist()
+    positive_number('stiffness', stiffness, 'a positive number [N/m]', place)
+    if damping < 0.0:
+        raise InvalidValueError('damping', damping, 'a number of at least 0 [N s/m]', place)
+    dynamics = JointDynamics(stiffness=stiffness, damping=damping)
+    return replace(spec, suspension=dynamics)
+
+
+def _direction(what: str, value: object, place: str) -> np.ndarray:
+    """Return a vector of length 1."""
+    expected = '3 finite numbers that are not all 0'
+    vector = finite_vector(what, value, 3, place, expected)
+    greatest = np.abs(vector).max()
+    if greatest == 0.0:
+        raise InvalidValueError(what, value, expected, place)
+    # whose squares neither overflow nor vanish
+    vector /= greatest
+    return vector / np.linalg.norm(vector)
+
+
+def _sides(fixed_on: object, count: int, euler: bool, place: str) -> list[str]:
+    """Return the link that each of an angular motor's axes stays on, 'first' or 'second'."""
+    if fixed_on is None:
+        return ['first'] * count
+    if euler:
+        raise InvalidValueError(
+            'fixed_on', fixed_on, 'None for Euler angles, whose axes have their links', place)
+    is_list = isinstance(fixed_on, Sequence) and not isinstance(fixed_on, str)
+    if not is_list or len(fixed_on) != count or not all(
+            isinstance(side, str) and side in ('first', 'second') for side in fixed_on):
+        raise InvalidValueError('fixed_on', fixed_on, "'first' or 'second' for each axis", place)
+    return list(fixed_on)

@@ -1,0 +1,74 @@
+"""What passes through a joint, as both of its links feel it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from sim_bridge.robots.joints.any_joint import AnyJoint
+
+PARTS = {
+    'all': None, 'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
+FRAMES = ('world', 'joint')
+POINTS = ('center_of_mass', 'joint')
+
+
+class Feedback(NamedTuple):
+    """
+    Force [N] and torque [N m] of a joint on its links, after ODE's dJointFeedback; (3,) each.
+
+    f1, t1 act on the first link (a tree joint's parent), f2, t2 on the second (its child). On the
+    world where there is no link.
+    """
+
+    f1: np.ndarray
+    t1: np.ndarray
+    f2: np.ndarray
+    t2: np.ndarray
+
+
+def feedback_of(joint: AnyJoint, frame: str, about: str, part: str) -> Feedback:
+    """
+    Return what a joint does to both links.
+
+    frame: of the result, FRAMES, the joint's being that of the first link. about: what torques are
+    about, POINTS: each link's centre of mass, or the second anchor. part: of PARTS. Raises
+    InvalidValueError for other words.
+    """
+    choices = ('frame', frame, FRAMES), ('about', about, POINTS), ('part', part, PARTS)
+    for what, value, known in choices:
+        if value not in tuple(known):
+            raise InvalidValueError(what, value, ' or '.join(map(repr, known)), joint.place)
+    force, torque = joint.reaction if part == 'all' else share_of_axes(joint, part)
+    rotation, anchor, result = joint.rotation, joint.anchor2, []
+    for link, sign in ((joint.link1, -1.0), (joint.link2, 1.0)):
+        arm = np.zeros(3)
+        if about == 'center_of_mass' and link is not None:
+            arm = anchor - link.wc
+        f = sign * force
+        t = sign * torque + np.cross(arm, f)
+        result += [rotation.T @ f, rotation.T @ t] if frame == 'joint' else [f, t]
+    return Feedback(*result)
+
+
+def share_of_axes(joint: AnyJoint, part: str) -> tuple[np.ndarray, np.ndarray]:
+    """
+    Return force and torque on second link of a PART of what acts along and about a joint's axes.
+
+    About its second anchor, world axes. The wrench that does each axis' work along it, and no
+    other; axes that lie on each other do not matter. User axes of angular motors add up as they
+    are.
+    """
+    force, torque = np.zeros(3), np.zeros(3)
+    for linear, total in ((True, force), (False, torque)):
+        of_kind = [axis for axis in joint.axes if axis.is_linear == linear]
+        if of_kind:
+            directions = np.array([axis.direction for axis in of_kind]).T
+            efforts = np.array([getattr(axis, PARTS[part]) for axis in of_kind])
+            duals = directions if joint.has_user_axes else np.linalg.pinv(directions).T
+            total += duals @ efforts
+    return force, torque

@@ -1,0 +1,168 @@
+"""What a joint between two links of a world is to be, before it is a tree's or a constraint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from sim_bridge.description.model import (
+    ConstraintDescription,
+    JointDescription,
+    JointDynamics,
+    JointType,
+    Mount,
+    Pose,
+)
+from sim_bridge.description.stages import axis_frame
+from sim_bridge.robots.joints.frame import JointFrame
+from sim_bridge.robots.link import Link
+
+# how trees have each type; those that are not here are constraints always
+TREE_TYPES = {
+    'ball': JointType.BALL, 'hinge': JointType.REVOLUTE, 'slider': JointType.PRISMATIC,
+    'universal': JointType.UNIVERSAL, 'hinge2': JointType.HINGE2, 'fixed': JointType.FIXED,
+    'piston': JointType.PISTON, 'planar': JointType.PLANAR}
+TYPES = (*TREE_TYPES, 'distance')
+WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar')
+WITH_AXIS2 = ('universal', 'hinge2')
+# those whose coordinates are the same seen from either link, with the axis turned round
+SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
+
+
+@dataclass(frozen=True, eq=False)
+class JointSpec:
+    """
+    A joint between a first and a second link, or the world.
+
+    first, second: the joint's frame on both, which coincide where its coordinates are 0; the axis
+    is z. axis2: (3,) a second axis in that frame, fixed on the second link; in the plane of x and
+    z. distance: of the origins [m]. erp, cfm: None where it is rigid. suspension: of a hinge-2.
+    gapes: the links are apart where the joint is, so far. axes, vectors: of an angular motor, as
+    the engine's LoopJoint has them.
+    """
+
+    name: str
+    type: str
+    first: JointFrame
+    second: JointFrame
+    axis2: np.ndarray | None = None
+    distance: float = 0.0
+    erp: float | None = None
+    cfm: float | None = None
+    suspension: JointDynamics | None = None
+    gapes: bool = False
+    axes: tuple[tuple[int, int], ...] | None = None
+    vectors: np.ndarray | None = None
+
+    @property
+    def yields(self) -> bool:
+        """Whether it is to have ERP and CFM."""
+        return self.cfm is not None and self.cfm > 0.0
+
+    @property
+    def constraint_frames(self) -> tuple[JointFrame, JointFrame]:
+        """Frames A and B of the rows: z of B is the second axis, if there is one."""
+        if self.axis2 is None:
+            return self.first, self.second
+        z = self.axis2
+        x = np.array([0.0, 0.0, 1.0]) - z[2] * z
+        x /= np.linalg.norm(x)
+        turn = np.array([x, np.cross(z, x), z]).T
+        return self.first, self.second._replace(rotation=self.second.rotation @ turn)
+
+    def mount(self, by_second: bool) -> Mount:
+        """Return joint that a robot's base hangs on; by_second: with its second link's frame."""
+        carrier, own = self.first, self.second
+        axis = np.array([0.0, 0.0, 1.0])
+        if not by_second:
+            carrier, own, axis = own, carrier, -axis
+        # the root link's frame, wherever on its body the joint's link is
+        root, place = own.link.robot.root_link.placement, own.link.placement
+        to_joint = _inverse(place.rotation @ own.rotation,
+                            place.position + place.rotation @ own.position)
+        child = Pose(to_joint.position + to_joint.rotation @ root.position,
+                     to_joint.rotation @ root.rotation)
+        origin = Pose(carrier.position, carrier.rotation)
+        if carrier.link is not None:
+            place = carrier.link.placement
+            origin = Pose(place.position + place.rotation @ carrier.position,
+                          place.rotation @ carrier.rotation)
+        joint = JointDescription(
+            name=self.name, type=TREE_TYPES[self.type], parent='', child='', origin=origin,
+            axis=axis, axis2=self.axis2, suspension=self.suspension)
+        return Mount(joint, child)
+
+
+def spec_at(
+    name: str,
+    kind: str,
+    links: tuple[Link | None, Link | None],
+    anchors: tuple[np.ndarray, np.ndarray],
+    axis: np.ndarray,
+    axis2: np.ndarray | None = None,
+) -> JointSpec:
+    """
+    Return a joint whose coordinates are 0 at the present poses of its links.
+
+    anchors: (3,) where it is on either link [m]. axis, axis2: (3,) unit vectors. All in the world.
+    """
+    rotation = axis_frame(axis)
+    if axis2 is not None:
+        x = axis2 - (axis2 @ axis) * axis
+        x /= np.linalg.norm(x)
+        rotation = np.array([x, np.cross(axis, x), axis]).T
+        axis2 = rotation.T @ axis2
+    frames = []
+    for link, anchor in zip(links, anchors, strict=True):
+        if link is None:
+            frames.append(JointFrame(None, rotation, anchor))
+        else:
+            R = link.R
+            own = _orthonormal(R.T @ rotation)
+            frames.append(JointFrame(link, own, R.T @ (anchor - link.p)))
+    return JointSpec(name, kind, frames[0], frames[1], axis2)
+
+
+def spec_of(constraint: ConstraintDescription, links: dict[str, Link]) -> JointSpec:
+    """
+    Return a joint as a description says; links: by name.
+
+    What it leaves open, where the second anchor is and how the links are turned where the
+    coordinates are 0, is taken from their present poses.
+    """
+    one, other = links[constraint.link1], links.get(constraint.link2)
+    anchor = one.p + one.R @ constraint.position1
+    axis = np.array([0.0, 0.0, 1.0]) if constraint.axis is None else one.R @ constraint.axis
+    R_other, p_other = (np.eye(3), np.zeros(3)) if other is None else (other.R, other.p)
+    turned = np.eye(3)
+    if constraint.rotation is not None:
+        # how the second link, and its axis, would have to be turned for coordinates of 0
+        turned = one.R @ constraint.rotation @ R_other.T
+    axis2 = None if constraint.axis2 is None else turned @ R_other @ constraint.axis2
+    spec = spec_at(constraint.name, constraint.type.value, (one, other), (anchor, anchor), axis,
+                   axis2)
+    position2, rotation2 = constraint.position2, spec.second.rotation
+    if position2 is None:
+        position2 = R_other.T @ (anchor - p_other)
+    if constraint.rotation is not None:
+        rotation2 = constraint.rotation.T @ spec.first.rotation
+    distance = constraint.distance
+    if distance is None:
+        distance = float(np.linalg.norm(p_other + R_other @ position2 - anchor))
+    suspension = None
+    if constraint.type.value == 'hinge2' and constraint.dynamics.stiffness > 0.0:
+        suspension = constraint.dynamics
+    return replace(
+        spec, second=JointFrame(other, rotation2, np.array(position2)), distance=distance,
+        erp=constraint.erp, cfm=constraint.cfm, suspension=suspension)
+
+
+def _orthonormal(rotation: np.ndarray) -> np.ndarray:
+    """Take rounding off a rotation, which from link to link of a long chain would multiply."""
+    left, _, right = np.linalg.svd(rotation)
+    return left @ right
+
+
+def _inverse(rotation: np.ndarray, position: np.ndarray) -> Pose:
+    return Pose(-rotation.T @ position, rotation.T)

@@ -1,0 +1,440 @@
+"""
+Commands, from messages of any quality to the axes of joints, and the crawlers, of a robot.
+
+They are taken in on the executor's thread or the physics thread, and applied on the latter; a
+message is applied whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+import contextlib
+import math
+import threading
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
+from sim_bridge.robots.joints import motor
+from sim_bridge.ros.command.inputs import Arrival, ControlChange, Following, Request
+from sim_bridge.ros.command.repeats import Repeats
+from sim_bridge.ros.command.statistics import CommandCounts, CommandTiming
+from sim_bridge.ros.command.table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
+from sim_bridge.ros.publish.axes import named_axes, running_crawlers
+
+if TYPE_CHECKING:
+    from sim_bridge.robots.joints.axis import Axis
+    from sim_bridge.robots.robot import Robot
+    from sim_bridge.ros.wire.joint_state_reader import JointStateReader
+
+
+class SavedCommands(NamedTuple):
+    """
+    Where a robot stands with its commands.
+
+    age_ns: for how long the latest has been in force [ns]; None before the first. following: of
+    what commands joints by itself.
+    """
+
+    age_ns: int | None
+    is_timed_out: bool
+    following: Any
+
+
+class RobotCommands:
+    """
+    Checks commands and gives what is new to a robot at the start of each control step.
+
+    `accept_named`, `accept_ordered` and `accept_fitting` are called by one thread at a time, and
+    `set_control` on the executor's; `apply` and `restart` on the physics thread. What can be
+    commanded are axes (see `axes.named_axes`), each as its control has it, and crawlers, whose
+    velocity is their speed. Efforts and velocities keep to the limits.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        ordered_joints: Sequence[str],
+        *,
+        timeout_ns: int = 0,
+        timeout_policy: str = 'hold',
+        hold_until_first: bool = True,
+        parameter_prefix: str = '',
+        period_ns: int = 0,
+    ) -> None:
+        """
+        Prepare for a robot, and hold it if so told.
+
+        robot: its axes, with their limits and controls, and its crawlers are read here, once.
+        ordered_joints: the axes of `accept_ordered`, in order; raises UnknownNameError.
+        timeout_ns: simulated time [ns] without a command after which it has timed out; 0: never.
+        timeout_policy: 'zero', 'hold' or 'last'.
+        hold_until_first: whether the robot is held until the first command.
+        parameter_prefix: before an axis' name in those of parameters, for messages.
+        period_ns: simulated time [ns] between two commands that is expected; 0: none is.
+        """
+        self.counts = CommandCounts()
+        self.timing = CommandTiming(self.counts, period_ns, period_ns or timeout_ns)
+        self._robot = robot
+        self.axes = named_axes(robot)
+        """What has a control, by name."""
+        self._crawlers = running_crawlers(robot)
+        self._table = CommandTable(
+            robot.name, self.axes, [crawler.name for crawler in self._crawlers], parameter_prefix)
+        self._order = self._table.rows_of(ordered_joints)
+        # the robot takes the commands of these at once; others are handed to each axis
+        self._joint_count = len(robot.joint_names)
+        self._others = list(enumerate(self.axes.values()))[self._joint_count :]
+        self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
+        self._hold_until_first = hold_until_first
+
+        # guards what can be commanded and all below, while a command is checked or handed over
+        self._lock = threading.Lock()
+        # nan where there is nothing new
+        self._pending = np.full((len(QUANTITIES), len(self._table.names)), np.nan)
+        self._repeats = Repeats(self._table, self._pending)
+        self._fresh: set[int] = set()
+        self._changes: dict[str, tuple[str, float, float]] = {}
+        self._arrived: list[Arrival] = []
+        self._requests: list[Request] = []
+
+        self.following: Following | None = None
+        """Commands joints by itself where nothing else does."""
+        self.on_apply: Callable[[list[Arrival]], None] | None = None
+        """Gets what was taken in since the step before, in order; on the physics thread."""
+        self._applied_at_ns: int | None = None
+        self._is_timed_out = False
+        self.restart()
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Names of the joints of `accept_ordered`, in order."""
+        return [self._table.names[row] for row in self._order]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all axes and crawlers that can be commanded."""
+        return self._table.names
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether no command has been applied since the start."""
+        return self._applied_at_ns is None
+
+    @property
+    def is_timed_out(self) -> bool:
+        """Whether the latest command is older than allowed."""
+        return self._is_timed_out
+
+    def age_ns(self, time_ns: int) -> int | None:
+        """Return for how long [ns] the latest command has been in force; None before the first."""
+        applied_at = self._applied_at_ns
+        return None if applied_at is None else time_ns - applied_at
+
+    def accept_named(
+        self,
+        names: Sequence[str],
+        position: Sequence[float] = (),
+        velocity: Sequence[float] = (),
+        effort: Sequence[float] = (),
+        stamp_ns: int = 0,
+        source: Arrival | None = None,
+    ) -> None:
+        """
+        Take what some axes and crawlers are to do; the others go on as they did.
+
+        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: each empty, or with a
+        value for each name; or, as ros2_control's topic-based hardware sends it, for each of those
+        named whose control is named like the list (position goes for servo, too). A position
+        without a velocity is one to rest at. stamp_ns: the simulated time it is stamped with [ns];
+        0 for none. source: what to record of it.
+
+        Raises UnknownNameError or InvalidValueError, or StateError for what a joint does not take,
+        having counted and changed nothing else.
+        """
+        with self._taking():
+            rows = self._table.known_rows_of(names)
+            self._accept(
+                [(q, rows, v) for q, v in enumerate((position, velocity, effort))],
+                stamp_ns, source)
+
+    def accept_repeat(self, data: bytes, source: Arrival | None = None) -> bool:
+        """
+        Take a serialized joint state if it is like the one that was learnt, and tell whether.
+
+        As `accept_named` otherwise; what is not within limits is not taken here.
+        """
+        with self._lock:
+            stamp_ns, quantities = self._repeats.take(data)
+            if stamp_ns >= 0:
+                self._fresh |= quantities
+                self._count(stamp_ns, source)
+        return stamp_ns >= 0
+
+    def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
+        """Learn a serialized joint state that was taken, for those that are like it."""
+        with self._lock:
+            self._repeats.learn(data, reader, names)
+
+    def accept_ordered(self, efforts: Sequence[float], source: Arrival | None = None) -> None:
+        """Take the efforts of all ordered joints; as `accept_named` otherwise."""
+        with self._taking():
+            if len(efforts) != len(self._order):
+                raise InvalidValueError(
+                    'efforts', list(efforts),
+                    f'{len(self._order)} values, one effort for each of '
+                    f'{", ".join(self.joint_names)}')
+            self._accept([(EFFORT, self._order, efforts)], source=source)
+
+    def accept_fitting(
+        self, parts: Sequence[tuple[int, Sequence[str], np.ndarray]], stamp_ns: int = 0,
+        source: Arrival | None = None,
+    ) -> None:
+        """
+        Take of what is commanded that which the controls of joints go for; ignore the rest.
+
+        parts: quantity, names and (n,) their values. As `accept_named` otherwise; where nothing
+        goes it raises StateError, too.
+        """
+        with self._taking():
+            fitting, refused = [], None
+            for quantity, names, values in parts:
+                rows = self._table.rows_of(names)
+                takes = self._table.takes[quantity][rows]
+                fitting.append((quantity, rows[takes], values[takes]))
+                if refused is None and not takes.all():
+                    refused = int(rows[np.argmin(takes)]), quantity
+            if refused is not None and not any(len(rows) for _, rows, _ in fitting):
+                raise StateError(self._table.refusal(*refused))
+            self._accept(fitting, stamp_ns, source)
+
+    def set_control(self, axis: str, control: str, kp: float, kd: float) -> None:
+        """
+        Let an axis be driven in another way from the next control step on, without a jerk.
+
+        control: as `Motor.control`; kp, kd: gains of 'servo' [N m/rad or N/m, and times s].
+        """
+        with self._lock:
+            row = self._table.note_control(axis, control)
+            if row is not None:
+                self._pending[:EFFORT, row] = np.nan
+            self._changes[axis] = control, kp, kd
+            if self.on_apply is not None:
+                self._arrived.append(ControlChange(axis, control, kp, kd))
+
+    def submit(self, request: Request, source: Arrival) -> None:
+        """
+        Have something done at the beginning of the next control step, after what came before it.
+
+        source: what to record of it.
+        """
+        with self._lock:
+            self._requests.append(request)
+            if self.on_apply is not None:
+                self._arrived.append(source)
+
+    def apply(self, time_ns: int) -> None:
+        """
+        Write to the robot what is new, or what becomes of a command that has timed out.
+
+        time_ns: simulated time [ns].
+        """
+        commands: dict[int, np.ndarray] = {}
+        if self._fresh or self._changes or self._requests:
+            with self._lock:
+                changes, self._changes = self._changes, {}
+                arrived, self._arrived = self._arrived, []
+                requests, self._requests = self._requests, []
+                for quantity in self._fresh:
+                    commands[quantity] = self._pending[quantity].copy()
+                    self._pending[quantity] = np.nan
+                self._fresh.clear()
+            if self.on_apply is not None:
+                self.on_apply(arrived)
+            self._change_controls(changes)
+            for request in requests:
+                request()
+        if commands:
+            self._give_way(commands)
+            self._write(commands)
+            self.timing.applied(time_ns, None if self._is_timed_out else self._applied_at_ns)
+            if self._applied_at_ns is None or self._is_timed_out:
+                self._robot.hold = False
+            self._applied_at_ns, self._is_timed_out = time_ns, False
+        elif (
+            self._timeout_ns
+            and self._applied_at_ns is not None
+            and not self._is_timed_out
+            and time_ns - self._applied_at_ns >= self._timeout_ns
+        ):
+            self._time_out()
+        if self.following is not None and self.following.is_active and self._robot.hold:
+            self._robot.hold = False
+
+    def hand_over(self) -> None:
+        """Give what was taken in to `on_apply` already now, while no step is taken."""
+        if self.on_apply is not None and self._arrived:
+            with self._lock:
+                arrived, self._arrived = self._arrived, []
+            self.on_apply(arrived)
+
+    def shift(self, by_ns: int) -> None:
+        """Go on as before while the simulated time jumps by so much [ns]."""
+        if self._applied_at_ns is not None:
+            self._applied_at_ns += by_ns
+        if self.following is not None:
+            self.following.shift(by_ns)
+        if by_ns < 0:
+            # stamps of before tell no age any more
+            self.timing.restart()
+
+    def save(self, time_ns: int) -> SavedCommands:
+        """Return what `restore` goes back to; time_ns: simulated time [ns]."""
+        following = None if self.following is None else self.following.save(time_ns)
+        return SavedCommands(self.age_ns(time_ns), self._is_timed_out, following)
+
+    def restore(self, saved: SavedCommands, time_ns: int) -> None:
+        """
+        Go on as when `save` was called, with the robot as it was then; forget what is new.
+
+        time_ns: simulated time [ns], which need not be that of then.
+        """
+        self._forget_new()
+        with self._lock:
+            self._changes.clear()
+            self._arrived.clear()
+            self._table.note_controls(self.axes)
+        if self.following is not None:
+            self.following.restore(saved.following, time_ns)
+        self._applied_at_ns = None if saved.age_ns is None else time_ns - saved.age_ns
+        self._is_timed_out = saved.is_timed_out
+
+    def restart(self, words: str = 'the simulation was reset') -> None:
+        """Forget all commands and wait for the first; words: why, for who is told of it."""
+        self._forget_new()
+        if self.following is not None:
+            self.following.restart(words)
+        self._drop_commands()
+        self._robot.hold = self._hold_until_first
+        self._applied_at_ns = None
+        self._is_timed_out = False
+
+    def _forget_new(self) -> None:
+        with self._lock:
+            self._pending[:] = np.nan
+            self._fresh.clear()
+            # changes of controls outlive a reset
+            self._arrived = [each for each in self._arrived if isinstance(each, ControlChange)]
+            requests, self._requests = self._requests, []
+        # whoever asked for something learns how it ended
+        for request in requests:
+            request()
+        self.timing.restart()
+
+    def _write(self, commands: Mapping[int, np.ndarray]) -> None:
+        """Hand new values by quantity to axes and crawlers; nan: none."""
+        count = self._joint_count
+        given = {QUANTITIES[quantity]: values[:count] for quantity, values in commands.items()}
+        self._robot.set_commands(**given)
+        for row, axis in self._others:
+            for quantity, values in commands.items():
+                if not math.isnan(values[row]):
+                    _command(axis, quantity, values[row])
+        if self._crawlers and VELOCITY in commands:
+            speeds = commands[VELOCITY][len(self.axes) :]
+            for crawler, speed in zip(self._crawlers, speeds, strict=True):
+                if not math.isnan(speed):
+                    crawler.speed = speed
+
+    def _time_out(self) -> None:
+        self._is_timed_out = True
+        self.counts.timeouts += 1
+        if self._timeout_policy == 'last':
+            return
+        # a later command may name some joints only: the others must not go on as they did
+        self._drop_commands()
+        is_held = self._timeout_policy == 'hold'
+        if self._is_following:
+            # what follows a trajectory goes on, and is told where in this same control step
+            if is_held:
+                self.following.take_rest()
+        else:
+            self._robot.hold = is_held
+
+    @property
+    def _is_following(self) -> bool:
+        return self.following is not None and self.following.is_active
+
+    def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
+        """Let what follows a trajectory leave the joints that are commanded."""
+        if self.following is not None and not self.following.is_aside:
+            given = np.zeros((len(QUANTITIES), self._joint_count), bool)
+            for quantity, values in commands.items():
+                given[quantity] = ~np.isnan(values[: self._joint_count])
+            self.following.give_way(given[POSITION] | given[VELOCITY], given[EFFORT])
+
+    def _drop_commands(self) -> None:
+        self._robot.drop_commands()
+        for _, axis in self._others:
+            axis.drop_command()
+        for crawler in self._crawlers:
+            crawler.speed = 0.0
+
+    def _change_controls(self, changes: Mapping[str, tuple[str, float, float]]) -> None:
+        for name, (control, kp, kd) in changes.items():
+            axis = self.axes[name]
+            if (kp, kd) != (axis.kp, axis.kd):
+                axis.kp, axis.kd = kp, kd
+            if control != axis.control:
+                axis.control = control
+        if changes and self.following is not None:
+            self.following.refresh(changes)
+
+    @contextlib.contextmanager
+    def _taking(self) -> Iterator[None]:
+        """Take in a command while no control changes; count it where it is refused."""
+        with self._lock:
+            try:
+                yield
+            except SimBridgeError:
+                self.counts.rejected += 1
+                raise
+
+    def _accept(
+        self, parts: Sequence[tuple[int, np.ndarray, Sequence[float]]], stamp_ns: int = 0,
+        source: Arrival | None = None,
+    ) -> None:
+        checked = [
+            (quantity, *self._table.checked(quantity, rows, values))
+            for quantity, rows, values in parts if len(values)]
+        if not checked:
+            raise InvalidValueError(
+                'command', 'no values', 'positions, velocities or efforts, one for each name')
+        is_clamped = False
+        for quantity, at, values, is_beyond in checked:
+            self._pending[quantity, at] = values
+            self._fresh.add(quantity)
+            if quantity == POSITION:
+                # velocities, if there are any, come next
+                self._pending[VELOCITY, at] = 0.0
+                self._fresh.add(VELOCITY)
+            is_clamped = is_clamped or is_beyond
+        self.counts.clamped += is_clamped
+        self._count(stamp_ns, source)
+
+    def _count(self, stamp_ns: int, source: Arrival | None) -> None:
+        if self.on_apply is not None and source is not None:
+            self._arrived.append(source)
+        self.timing.arrived(stamp_ns)
+        self.counts.accepted += 1
+
+
+def _command(axis: Axis, quantity: int, value: float) -> None:
+    """Set an effort or a target, which has been checked."""
+    if quantity == EFFORT:
+        axis.u = value
+    else:
+        column = motor.POSITION if quantity == POSITION else motor.VELOCITY
+        axis.state_rows('target')[0, column] = value
+        axis.wake()

@@ -1,0 +1,162 @@
+"""The parameter block `trajectory_controllers`: who takes trajectories, for which joints, how."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+import math
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.ros.params.parameter_table import checked, parameter
+from sim_bridge.trajectory.follower import Gains
+from sim_bridge.trajectory.tolerances import POSITION, Tolerances, VELOCITY
+
+DEFAULT_CONTROLLER = 'joint_trajectory_controller'
+
+_BLOCK = 'trajectory_controllers'
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The parameters of one controller: those of ros2_control's that make sense here."""
+
+    joints: tuple[str, ...] = parameter((), 'Joints it takes trajectories for; [] for all')
+    constraints: dict = parameter({}, 'Tolerances')
+    gains: dict = parameter({}, 'Gains of joints driven by effort, or by velocity')
+    action_monitor_rate: float = parameter(20.0, 'Rate of feedback', unit='Hz', low=0.1)
+    allow_partial_joints_goal: bool = parameter(True, 'Take trajectories of some joints')
+    allow_nonzero_velocity_at_trajectory_end: bool = parameter(False, 'Take such trajectories')
+
+
+@dataclass(frozen=True)
+class _Constraints:
+    """Tolerances of all joints."""
+
+    goal_time: float = parameter(0.0, 'Time to reach the goal', unit='s', low=0.0)
+    stopped_velocity_tolerance: float = parameter(
+        0.01, 'Velocity at the goal', unit='rad/s or m/s', low=0.0)
+
+
+@dataclass(frozen=True)
+class _JointConstraints:
+    """Tolerances of one joint."""
+
+    trajectory: float = parameter(0.0, 'Along the way', unit='rad or m', low=0.0)
+    goal: float = parameter(0.0, 'At the end', unit='rad or m', low=0.0)
+
+
+@dataclass(frozen=True)
+class _JointGains:
+    """Gains of one joint."""
+
+    p: float = parameter(0.0, 'Of the error of position')
+    i: float = parameter(0.0, 'Of its integral')
+    d: float = parameter(0.0, 'Of the error of velocity')
+    i_clamp: float = parameter(0.0, 'Most that the integral gives; 0: anything', low=0.0)
+    ff_velocity_scale: float = parameter(0.0, 'Of the velocity wanted')
+
+
+@dataclass(frozen=True)
+class TrajectoryController:
+    """
+    Who takes trajectories for joints of a robot, under a name of its own.
+
+    joints: names. tolerances: of those joints, in order. gains: by joint. monitor_rate: of
+    feedback [Hz]. allows_part: whether a trajectory may name some of the joints only.
+    allows_moving_end: whether it may end with a velocity.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    tolerances: Tolerances
+    gains: Mapping[str, Gains] = field(default_factory=dict)
+    monitor_rate: float = 20.0
+    allows_part: bool = True
+    allows_moving_end: bool = False
+
+
+def controllers_of(
+    block: Mapping[str, Any], joints: Sequence[str], all_joints: Sequence[str]
+) -> list[TrajectoryController]:
+    """
+    Return the controllers that a robot has.
+
+    block: the parameter. joints: those of the robot that a trajectory may be for. all_joints: of
+    all robots: one without the joints of a controller does not have that controller. Raises
+    InvalidValueError or UnknownNameError, naming the parameter.
+    """
+    found = []
+    owners: dict[str, str] = {}
+    for name, values in (block or {DEFAULT_CONTROLLER: {}}).items():
+        controller = _controller(name, values, joints, all_joints)
+        if controller is None:
+            continue
+        for joint in controller.joints:
+            if joint in owners:
+                raise InvalidValueError(
+                    f"parameter '{_BLOCK}.{name}.joints'", list(controller.joints),
+                    f'joints of its own; {joint!r} is one of {owners[joint]!r}')
+            owners[joint] = name
+        found.append(controller)
+    return found
+
+
+def _controller(
+    name: str, values: Any, joints: Sequence[str], all_joints: Sequence[str]
+) -> TrajectoryController | None:
+    """Return a controller; None where the robot does not have its joints."""
+    place = f'{_BLOCK}.{name}'
+    if not isinstance(values, Mapping):
+        raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
+    table = _read(_Table, values, place)
+    own = table.joints or tuple(joints)
+    constraints, of_joints = _parted(table.constraints, _Constraints, f'{place}.constraints')
+    for joint in [*table.joints, *of_joints, *table.gains]:
+        if joint not in all_joints:
+            raise UnknownNameError('joint', joint, all_joints, f"parameter '{place}'")
+    if not set(own) <= set(joints) or not own:
+        return None
+    path, goal = np.zeros((3, len(own))), np.zeros((3, len(own)))
+    goal[VELOCITY] = constraints.stopped_velocity_tolerance
+    for joint, given in of_joints.items():
+        if joint in own:
+            each = _read(_JointConstraints, given, f'{place}.constraints.{joint}')
+            path[POSITION, own.index(joint)] = each.trajectory
+            goal[POSITION, own.index(joint)] = each.goal
+    return TrajectoryController(
+        name, own, Tolerances(path, goal, constraints.goal_time),
+        {joint: _gains(given, f'{place}.gains.{joint}')
+         for joint, given in table.gains.items() if joint in own},
+        table.action_monitor_rate, table.allow_partial_joints_goal,
+        table.allow_nonzero_velocity_at_trajectory_end)
+
+
+def _gains(values: Any, place: str) -> Gains:
+    table = _read(_JointGains, values, place)
+    return Gains(
+        table.p, table.i, table.d, table.i_clamp or math.inf,
+        table.ff_velocity_scale if 'ff_velocity_scale' in values else None)
+
+
+def _parted(values: Mapping[str, Any], table: type, place: str) -> tuple[Any, dict[str, Any]]:
+    """Part what is said of all joints from the blocks of joints."""
+    blocks = {name: value for name, value in values.items() if isinstance(value, Mapping)}
+    rest = {name: value for name, value in values.items() if name not in blocks}
+    return _read(table, rest, place), blocks
+
+
+def _read(table: type, values: Any, place: str) -> Any:
+    """Check a block; its parameters are named in full where they are wrong."""
+    if not isinstance(values, Mapping):
+        raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
+    try:
+        return checked(table, values)
+    except InvalidValueError as err:
+        name = err.what.split("'")[1]
+        raise InvalidValueError(f"parameter '{place}.{name}'", err.value, err.expected) from err
+    except UnknownNameError as err:
+        raise UnknownNameError('parameter', f'{place}.{err.name}', [
+            f'{place}.{name}' for name in err.known]) from err

@@ -1,0 +1,141 @@
+"""
+The other side of ros2_control's topic-based hardware.
+
+A URDF whose `<ros2_control>` names such a plugin says all there is to know: the topics, and what
+each joint is commanded by. The robot then takes the plugin's commands and publishes its states
+where the plugin looks for them, with nothing to configure. Where those are not joint_commands and
+joint_states they take the place of the latter, which are the joint_state_broadcaster's then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+import xml.etree.ElementTree as ElementTree
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.command.table import QUANTITIES
+from sim_bridge.ros.session.loading import commandable_joints
+
+if TYPE_CHECKING:
+    from sim_bridge.robots.robot import Robot
+    from sim_bridge.ros.wire.joint_state_reader import JointValues
+
+PLUGINS = (
+    'joint_state_topic_hardware_interface/JointStateTopicSystem',
+    'topic_based_ros2_control/TopicBasedSystem',
+)
+# what the plugins take where the URDF does not say it
+_COMMANDS, _STATES = '/robot_joint_commands', '/robot_joint_states'
+
+
+@dataclass(frozen=True)
+class TopicBasedHardware:
+    """
+    What a plugin sends and reads.
+
+    commands_topic, states_topic: names; '' for those that robots have anyway. interfaces: the
+    quantities that each joint is commanded by, in the order of the plugin's messages.
+    commandable: names of joints that follow no other.
+    """
+
+    commands_topic: str
+    states_topic: str
+    interfaces: Mapping[str, tuple[str, ...]]
+    commandable: frozenset[str]
+
+    def is_from(self, command: JointValues) -> bool:
+        """
+        Return whether a message may be the plugin's, and needs to be taken apart.
+
+        It always names the same joints. Where it has an effort for each of them, none of which
+        follows another, there is nothing that it would not mean.
+        """
+        is_plain = not len(command.position) and not len(command.velocity) and (
+            self._commands_all)
+        return not is_plain and command.names == list(self.interfaces)
+
+    @cached_property
+    def _commands_all(self) -> bool:
+        return self.commandable >= self.interfaces.keys()
+
+    def parts(self, command: JointValues) -> list[tuple[int, list[str], np.ndarray]]:
+        """
+        Return quantity, names and values of what a message of the plugin commands.
+
+        It names all joints, but sends a value for those that have such an interface only. What
+        it says of joints that follow another is left out. Raises InvalidValueError.
+        """
+        parts = []
+        for quantity, name in enumerate(QUANTITIES):
+            values = getattr(command, name)
+            if not len(values):
+                continue
+            names = command.names
+            if len(values) != len(names):
+                names = [joint for joint in names if name in self.interfaces.get(joint, ())]
+            if len(values) != len(names):
+                raise InvalidValueError(
+                    f'number of {name} values', len(values),
+                    f'{len(command.names)}, one for each name, or {len(names)}, one for each '
+                    f'joint with a command interface {name!r} in the ros2_control of the robot')
+            keeps = np.array([joint in self.commandable for joint in names], bool)
+            kept = [joint for joint in names if joint in self.commandable]
+            parts.append((quantity, kept, values[keeps]))
+        return parts
+
+
+def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware | None:
+    """
+    Return the topic-based hardware that a robot's description has, and let it drive the joints.
+
+    That is by position where a joint can be commanded so, else by velocity; else it takes efforts.
+    None where there is none. prefix: of relative topics. Raises InvalidValueError where there are
+    several with different topics.
+    """
+    xml = robot.description.xml if robot.description is not None else ''
+    if not any(plugin in xml for plugin in PLUGINS):
+        return None
+    systems = [
+        system for system in ElementTree.fromstring(xml).findall('ros2_control')
+        if (system.findtext('hardware/plugin') or '').strip() in PLUGINS]
+    if not systems:
+        return None
+    names = [
+        (_parameter(each, 'joint_commands_topic', _COMMANDS),
+         _parameter(each, 'joint_states_topic', _STATES)) for each in systems]
+    if len(set(names)) > 1:
+        raise InvalidValueError(
+            f'topics of the ros2_control systems of robot {robot.name!r}', sorted(set(names)),
+            'the same joint_commands_topic and joint_states_topic for all')
+    interfaces = {
+        joint.get('name', ''): tuple(
+            each.get('name', '') for each in joint.findall('command_interface'))
+        for system in systems for joint in system.findall('joint')}
+    commandable = frozenset(commandable_joints(robot))
+    for joint, own in interfaces.items():
+        control = next((each for each in ('position', 'velocity') if each in own), 'effort')
+        if joint in commandable:
+            robot.joint(joint).control = control
+    commands, states = names[0]
+    return TopicBasedHardware(
+        _resolved(commands, prefix, 'joint_commands'), _resolved(states, prefix, 'joint_states'),
+        interfaces, commandable)
+
+
+def _resolved(name: str, prefix: str, usual: str) -> str:
+    """Return the name of a topic, '' where it is the usual one."""
+    if name in (usual, f'/{usual}', f'/{prefix}{usual}'):
+        return ''
+    return name if name.startswith('/') else prefix + name
+
+
+def _parameter(system: ElementTree.Element, name: str, default: str) -> str:
+    for parameter in system.findall('hardware/param'):
+        if parameter.get('name') == name:
+            return (parameter.text or '').strip() or default
+    return default

@@ -1,0 +1,177 @@
+"""
+Steps in lockstep with who commands them.
+
+A control step is taken once every command source has answered the joint states that it starts
+from, with a command that bears their stamp. What the sources do then depends on nothing but what
+they were told: closed loops over topics become bit-reproducible, at any speed and under any load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+import threading
+import time
+
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+
+# between the topic and the header.frame_id of a source; no topic's name has one
+_SEPARATOR = ':'
+
+# wall time without an answer after which a state is published again [s]
+_ASK_AGAIN_S = 0.5
+
+
+@dataclass
+class LockstepCounts:
+    """
+    What became of answers so far.
+
+    answered: taken. late: ones to a state that was answered, or given up, before; not taken.
+    timeouts: steps taken without an answer of every source.
+    """
+
+    answered: int = 0
+    late: int = 0
+    timeouts: int = 0
+
+
+class Lockstep:
+    """
+    Waits for the answers of command sources, and applies them in the order of the sources.
+
+    `offer` is called on the executor's thread, all else on the physics thread.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        topics: Collection[str],
+        *,
+        timeout_s: float = 0.0,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """
+        Wait for nothing yet.
+
+        sources: each a topic, or a topic, a colon and the header.frame_id of its messages.
+        topics: those that could be meant. timeout_s: wall time [s] after which a step is taken
+        without the answers that lack; 0: never. now: gives the wall time [s].
+
+        Raises UnknownNameError for another topic, InvalidValueError for a source named twice.
+        """
+        self.counts = LockstepCounts()
+        self.on_answer: Callable[[], None] = lambda: None
+        """Called when every source has answered; on the executor's thread."""
+        self._timeout_s, self._now = timeout_s, now
+        self._asked_at = self._waiting_since = 0.0
+        self._latest = 0
+        self._sources = [_source_of(text, topics) for text in sources]
+        for source in self._sources:
+            if self._sources.count(source) > 1:
+                raise InvalidValueError('parameter lockstep', list(sources), 'each source once')
+        self._lock = threading.Lock()
+        # guarded by the lock; of each source the stamp that it is to answer, and its command
+        self._asked: dict[tuple[str, str], int] = {}
+        self._answers: dict[tuple[str, str], Callable[[], None]] = {}
+
+    @property
+    def sources(self) -> list[str]:
+        """The names of all sources."""
+        return [_name_of(source) for source in self._sources]
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of the sources that are waited for."""
+        with self._lock:
+            return [_name_of(source) for source in self._sources
+                    if source in self._asked and source not in self._answers]
+
+    @property
+    def waited_s(self) -> float:
+        """For how long they have been waited for [s]."""
+        return self._now() - self._waiting_since
+
+    @property
+    def should_ask(self) -> bool:
+        """Whether nobody was asked yet, or some so long ago that they may not have been there."""
+        if not self._latest:
+            return True
+        # a state that nobody is to answer comes at the same steps whatever time they take
+        return self._now() - self._asked_at > _ASK_AGAIN_S and bool(self.missing)
+
+    def ask(self, topic: str, time_ns: int) -> None:
+        """Expect an answer to a state of this stamp [ns] from all sources on a command topic."""
+        with self._lock:
+            for source in self._sources:
+                if source[0] == topic:
+                    self._asked[source] = time_ns
+        self._asked_at = self._now()
+        if time_ns != self._latest:
+            self._waiting_since, self._latest = self._asked_at, time_ns
+
+    def offer(
+        self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
+    ) -> None:
+        """
+        Take a command, which `release` will call, if it answers what a source was asked.
+
+        Raises UnknownNameError for a source that is not listed and InvalidValueError for a stamp
+        that no state had yet. Late commands are counted and dropped.
+        """
+        source = topic, frame_id
+        if source not in self._sources:
+            source = topic, ''
+        if source not in self._sources:
+            raise UnknownNameError(
+                'source', _name_of((topic, frame_id)), self.sources, 'parameter lockstep')
+        with self._lock:
+            is_answer = time_ns == self._asked.get(source) and source not in self._answers
+            if is_answer:
+                self._answers[source] = command
+            is_complete = len(self._answers) == len(self._asked)
+        if is_answer:
+            self.counts.answered += 1
+            if is_complete:
+                self.on_answer()
+        elif 0 < time_ns <= self._latest:
+            self.counts.late += 1
+        else:
+            raise InvalidValueError(
+                'header.stamp', time_ns,
+                'the stamp [ns] of the joint_states that it answers, in lockstep; the latest had '
+                f'{self._latest}', topic)
+
+    def is_open(self) -> bool:
+        """Return whether the next step can be taken: all have answered, or have had their time."""
+        with self._lock:
+            if len(self._answers) == len(self._asked):
+                return True
+        return 0.0 < self._timeout_s <= self.waited_s
+
+    def release(self) -> None:
+        """Apply the answers, in the order of the sources, and expect none any more."""
+        with self._lock:
+            answers, self._answers = self._answers, {}
+            self.counts.timeouts += len(answers) < len(self._asked)
+            self._asked = {}
+        for source in self._sources:
+            if source in answers:
+                answers[source]()
+
+    def restart(self) -> None:
+        """Forget what was asked and answered."""
+        with self._lock:
+            self._answers, self._asked = {}, {}
+        self._latest = 0
+
+
+def _source_of(text: str, topics: Collection[str]) -> tuple[str, str]:
+    topic, _, frame_id = text.partition(_SEPARATOR)
+    if topic not in topics:
+        raise UnknownNameError('command topic', topic, topics, 'parameter lockstep')
+    return topic, frame_id
+
+
+def _name_of(source: tuple[str, str]) -> str:
+    return _SEPARATOR.join(source) if source[1] else source[0]

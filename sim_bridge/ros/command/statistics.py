@@ -1,0 +1,83 @@
+"""What becomes of commands, and how old what they are made of is."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass
+class CommandCounts:
+    """
+    What became of the commands so far.
+
+    accepted, rejected: messages. clamped: accepted ones that asked for more than an effort limit.
+    late: those whose stamp was older than allowed. missed: times at which one was expected and
+    none came. timeouts: how often commands ceased.
+    """
+
+    accepted: int = 0
+    clamped: int = 0
+    rejected: int = 0
+    late: int = 0
+    missed: int = 0
+    timeouts: int = 0
+
+
+class CommandTiming:
+    """
+    Follows the stamps of commands, and the times between them, in simulated time.
+
+    A command that answers a state bears that state's stamp; its age when it takes effect is what
+    the whole loop takes, through both middlewares and the controller.
+    """
+
+    WINDOW = 1024
+
+    def __init__(self, counts: CommandCounts, period_ns: int, limit_ns: int) -> None:
+        """
+        Begin.
+
+        counts: where late and missed commands are counted. period_ns: time between two commands
+        that is expected; 0: none is, and none is missed. limit_ns: age from which a command is
+        late; 0: none is.
+        """
+        self._counts, self._period_ns, self._limit_ns = counts, period_ns, limit_ns
+        self._stamps: deque[int] = deque(maxlen=self.WINDOW)
+        self._ages_ns: deque[int] = deque(maxlen=self.WINDOW)
+
+    def arrived(self, stamp_ns: int) -> None:
+        """Take note of a command with this stamp [ns], 0 for none."""
+        if stamp_ns:
+            self._stamps.append(stamp_ns)
+
+    def applied(self, time_ns: int, before_ns: int | None) -> None:
+        """
+        Take note that what arrived takes effect; on the physics thread.
+
+        time_ns: now [ns]. before_ns: when the command before did; None for the first.
+        """
+        while self._stamps:
+            age = time_ns - self._stamps.popleft()
+            self._ages_ns.append(age)
+            if self._limit_ns and age > self._limit_ns:
+                self._counts.late += 1
+        if self._period_ns and before_ns is not None:
+            self._counts.missed += max(0, (time_ns - before_ns - 1) // self._period_ns)
+
+    def restart(self) -> None:
+        """Forget what has come, after a reset."""
+        self._stamps.clear()
+        self._ages_ns.clear()
+
+    def ages(self) -> dict[str, float]:
+        """Return percentiles of the age of the stamps lately [s]; nothing if there were none."""
+        # a list at once: the other thread goes on
+        ages = np.array(list(self._ages_ns)) * 1e-9
+        if not len(ages):
+            return {}
+        return {
+            name: float(np.percentile(ages, percent))
+            for name, percent in (('p50', 50.0), ('p99', 99.0), ('max', 100.0))}

@@ -1,0 +1,168 @@
+"""What of a robot can be commanded, and whether a command makes sense."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+
+if TYPE_CHECKING:
+    from sim_bridge.robots.joints.axis import Axis
+
+# what is commanded, in the order of the rows of pending commands
+POSITION, VELOCITY, EFFORT = range(3)
+QUANTITIES = ('position', 'velocity', 'effort')
+_SEVERAL = ('positions', 'velocities', 'efforts')
+_UNITS = ('rad or m', 'rad/s or m/s', 'N m or N')
+
+# by the control of an axis: the quantity that it is named after, and all those that it takes
+CRAWLER = 'crawler'
+_MAIN = {
+    'effort': EFFORT, 'velocity': VELOCITY, 'position': POSITION, 'servo': POSITION,
+    CRAWLER: VELOCITY}
+_TAKEN = {
+    'effort': (EFFORT,),
+    'velocity': (VELOCITY, EFFORT),
+    'position': (POSITION, VELOCITY, EFFORT),
+    'servo': (POSITION, VELOCITY, EFFORT),
+    CRAWLER: (VELOCITY,),
+}
+
+
+class CommandTable:
+    """A row for each axis, then for each crawler: what it takes, and up to which limits."""
+
+    def __init__(
+        self, robot_name: str, axes: Mapping[str, Axis], crawlers: Sequence[str],
+        parameter_prefix: str,
+    ) -> None:
+        """
+        Read the limits and controls of the axes.
+
+        robot_name, parameter_prefix: of the robot, and before the names of axes in those of
+        parameters, for messages.
+        """
+        self._robot_name, self._parameter_prefix = robot_name, parameter_prefix
+        self._axis_count = len(axes)
+        self.names = [*axes, *crawlers]
+        """By row."""
+        self._rows = {name: row for row, name in enumerate(self.names)}
+        shape = len(QUANTITIES), len(self.names)
+        # finite, so that what is infinite is beyond any limit
+        self._limits = np.full(shape, sys.float_info.max)
+        self._controls = [CRAWLER] * len(self.names)
+        self._main = np.full(len(self.names), _MAIN[CRAWLER])
+        self.takes = np.zeros(shape, bool)
+        """(3, n) which quantities each row takes."""
+        self.takes[_TAKEN[CRAWLER], :] = True
+        for row, axis in enumerate(axes.values()):
+            self._limits[EFFORT, row] = min(axis.effort_limit, sys.float_info.max)
+            self._limits[VELOCITY, row] = min(axis.velocity_limit, sys.float_info.max)
+        self.changes = 0
+        """How often what is taken has changed."""
+        self.note_controls(axes)
+        self._latest_names: list[str] = []
+        self._latest_rows = np.zeros(0, dtype=int)
+        # of the latest rows, for quantities that all of them take
+        self._latest_limits: dict[int, np.ndarray] = {}
+
+    def note_controls(self, axes: Mapping[str, Axis]) -> None:
+        """Take note of the controls that all axes have now."""
+        for name, axis in axes.items():
+            self.note_control(name, axis.control)
+
+    def note_control(self, name: str, control: str) -> int | None:
+        """Take note of an axis' control; give its row if that is another one than before."""
+        row = self._rows[name]
+        if control == self._controls[row]:
+            return None
+        self.changes += 1
+        self._controls[row] = control
+        self._main[row] = _MAIN[control]
+        self.takes[:, row] = False
+        self.takes[_TAKEN[control], row] = True
+        self._latest_limits = {}
+        return row
+
+    def known_rows_of(self, names: Sequence[str]) -> np.ndarray:
+        """Return the rows of names, which seldom change from one message to the next."""
+        if names != self._latest_names or not names:
+            if not names:
+                raise InvalidValueError('names', list(names), 'at least one joint name')
+            self._latest_rows, self._latest_limits = self.rows_of(names), {}
+            self._latest_names = list(names)
+        return self._latest_rows
+
+    def known_limits(
+        self, names: Sequence[str], quantities: Sequence[int]
+    ) -> tuple[np.ndarray, list[np.ndarray]] | None:
+        """Return rows and limits of names like the latest that all take quantities; else None."""
+        known = self._latest_limits
+        if names != self._latest_names or not all(each in known for each in quantities):
+            return None
+        return self._latest_rows, [known[each] for each in quantities]
+
+    def rows_of(self, names: Sequence[str]) -> np.ndarray:
+        """Return rows of names. Raises UnknownNameError, InvalidValueError for repeated ones."""
+        place = f'robot {self._robot_name!r}'
+        for name in names:
+            if name not in self._rows:
+                kind = 'joint or crawler' if len(self.names) > self._axis_count else 'joint'
+                raise UnknownNameError(kind, name, self._rows, place)
+        if len(set(names)) != len(names):
+            raise InvalidValueError('names', list(names), 'each joint once', place)
+        return np.array([self._rows[name] for name in names], dtype=int)
+
+    def checked(
+        self, quantity: int, rows: np.ndarray, given: Sequence[float]
+    ) -> tuple[np.ndarray, np.ndarray, bool]:
+        """
+        Return the rows that values are for, the values, and whether they had to be clamped.
+
+        Raises InvalidValueError for values that make no sense, StateError for what a joint does
+        not take.
+        """
+        values = np.asarray(given, dtype=float)
+        # the usual case: what came before, to joints that take it, within their limits, which NaN
+        # and infinity are not
+        known = self._latest_limits
+        if rows is self._latest_rows and len(values) == len(rows):
+            limits = known.get(quantity)
+            if limits is not None and (np.abs(values) <= limits).all():
+                return rows, values, False
+        if len(values) != len(rows):
+            own = rows[self._main[rows] == quantity]
+            if len(values) != len(own):
+                raise InvalidValueError(
+                    _SEVERAL[quantity], values.tolist(),
+                    f'{len(rows)} value{"s" * (len(rows) != 1)}, one {QUANTITIES[quantity]} for '
+                    'each name')
+            rows = own
+        takes = self.takes[quantity][rows]
+        if not takes.all():
+            raise StateError(self.refusal(int(rows[np.argmin(takes)]), quantity))
+        limits = self._limits[quantity][rows]
+        if rows is self._latest_rows:
+            known[quantity] = limits
+        if (np.abs(values) <= limits).all():
+            return rows, values, False
+        if not np.isfinite(values).all():
+            raise InvalidValueError(
+                _SEVERAL[quantity], values.tolist(), f'finite values [{_UNITS[quantity]}]')
+        return rows, np.clip(values, -limits, limits), True
+
+    def refusal(self, row: int, quantity: int) -> str:
+        """Return why an axis or crawler does not take a quantity, and what would help."""
+        name = self.names[row]
+        place = f'{QUANTITIES[quantity]} of robot {self._robot_name!r}'
+        if row >= self._axis_count:
+            return f'{place}, crawler {name!r}: it takes a velocity, its speed [m/s], alone'
+        fitting = [c for c in _TAKEN if c != CRAWLER and quantity in _TAKEN[c]]
+        return (
+            f'{place}, joint {name!r}: its control is {self._controls[row]!r}, which does not '
+            f'take it. Set parameter control.{self._parameter_prefix}{name} to '
+            f'{" or ".join(fitting)}')

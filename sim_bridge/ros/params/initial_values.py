@@ -1,0 +1,69 @@
+"""
+Where ros2_control says that joints begin.
+
+gz_ros2_control and its like take it from `<param name="initial_value">` in the position's state
+interface, and so does this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import math
+from typing import TYPE_CHECKING
+import xml.etree.ElementTree as ElementTree
+
+from sim_bridge.compilation.compile import compile_robot
+from sim_bridge.engine.data.model import LOWER, UPPER
+from sim_bridge.foundation.errors import InvalidValueError
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import RobotDescription
+
+
+def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]]:
+    """Return the position limits [rad or m] of the one-axis joints, in their order."""
+    blueprint = compile_robot(description)
+    names, first = blueprint.joint_names, blueprint.first_v
+    limits = blueprint.model.limits[first : first + len(names), [LOWER, UPPER]]
+    return dict(zip(names, map(tuple, limits.tolist()), strict=True))
+
+
+def initial_values(description: RobotDescription) -> dict[str, float]:
+    """
+    Return the start positions [rad or m] that a robot's `<ros2_control>` has for one-axis joints.
+
+    Those of joints that follow another are left out. Raises InvalidValueError, naming the joint,
+    for a value that is no number or beyond the joint's limits.
+    """
+    limits = start_limits(description)
+    values = {}
+    for name, text in _declared(description.xml):
+        # what is declared for other joints is ros2_control's business
+        if name not in limits or description.joints[name].mimic is not None:
+            continue
+        lower, upper = limits[name]
+        value = _number(text)
+        if not lower <= value <= upper:
+            expected = f'a number from {lower:g} to {upper:g}, its limits [rad or m]'
+            raise InvalidValueError(
+                'initial_value', text, expected, f'ros2_control, joint {name!r}')
+        values[name] = value
+    return values
+
+
+def _declared(xml: str) -> Iterator[tuple[str, str]]:
+    """Yield joint and text of every initial_value of a position."""
+    if 'initial_value' not in xml:
+        return
+    for joint in ElementTree.fromstring(xml).findall('ros2_control/joint'):
+        for parameter in joint.findall("state_interface[@name='position']/param"):
+            if parameter.get('name') == 'initial_value':
+                yield joint.get('name', ''), (parameter.text or '').strip()
+
+
+def _number(text: str) -> float:
+    """Read a number; nan, which is within no limits, where it is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

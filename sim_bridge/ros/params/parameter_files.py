@@ -1,0 +1,73 @@
+"""Parameters of a node that is none: from files and words as ROS 2 takes them, without a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+import re
+from typing import Any
+
+import yaml
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.shapes.files import read_file
+
+_EXPECTED = 'a YAML file of parameters: nodes, in each a block ros__parameters'
+
+
+def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
+    """
+    Return what a parameter file has for a node, nested names joined by dots.
+
+    node: full name, such as '/left/sim_bridge'. In the file's names `*` stands for one word and
+    `**` for any number of them; later blocks go before earlier ones. Raises InvalidValueError.
+    """
+    try:
+        content = yaml.safe_load(read_file(path).decode())
+    except (OSError, RecursionError, UnicodeDecodeError, yaml.YAMLError) as err:
+        reason = str(getattr(err, 'strerror', None) or err).splitlines()[0]
+        raise InvalidValueError('parameter file', str(path), f'{_EXPECTED} ({reason})') from err
+    if not isinstance(content or {}, Mapping):
+        raise InvalidValueError('parameter file', str(path), _EXPECTED)
+    found: dict[str, Any] = {}
+    for name, block in _blocks(content or {}, ''):
+        if _matches(name, node):
+            if not isinstance(block or {}, Mapping):
+                raise InvalidValueError('parameter file', str(path), _EXPECTED)
+            found.update(_flattened(block or {}, ''))
+    return found
+
+
+def parameter_in(word: str) -> tuple[str, Any]:
+    """Return name and value of 'name:=value', the value as YAML. Raises InvalidValueError."""
+    name, separator, text = word.partition(':=')
+    try:
+        if name and separator:
+            return name, yaml.safe_load(text)
+    except yaml.YAMLError:
+        pass
+    raise InvalidValueError('parameter', word, 'NAME:=VALUE, the value as in YAML')
+
+
+def _blocks(tree: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
+    """Yield all blocks ros__parameters, each with the name of its node."""
+    for key, value in tree.items():
+        if key == 'ros__parameters':
+            yield path, value
+        elif isinstance(value, Mapping):
+            yield from _blocks(value, f'{path}/{str(key).strip("/")}')
+
+
+def _matches(pattern: str, node: str) -> bool:
+    expression = ''.join(
+        {'/**': '(/[^/]+)*', '/*': '/[^/]+'}.get(part, re.escape(part))
+        for part in re.findall(r'/[^/]*', pattern))
+    return re.fullmatch(expression, node) is not None
+
+
+def _flattened(tree: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _flattened(value, f'{prefix}{name}.')
+        else:
+            yield f'{prefix}{name}', value

@@ -1,0 +1,365 @@
+"""
+Node parameters from one validated source.
+
+That is a frozen dataclass whose fields say all there is to know. A field made by `parameter`
+carries default, description, unit and accepted values. From it come
+the ROS declaration with its descriptor, the check of every value given at start or set later, and
+the commented YAML file. Integers are taken where floats are meant (`rate: 1000`), which ROS itself
+refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+import dataclasses
+import math
+import textwrap
+from typing import Any, TYPE_CHECKING, TypeVar
+
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
+from rclpy.parameter import Parameter
+
+from sim_bridge.foundation.errors import brief, close_match, InvalidValueError, UnknownNameError
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+Table = TypeVar('Table')
+
+# declared by rclpy itself on every node, or on behalf of a publisher
+_FOREIGN = ('use_sim_time', 'start_type_description_service')
+_FOREIGN_PREFIXES = ('qos_overrides.',)
+
+# ROS has no open interval and no unbounded range
+_LARGEST = {'int': 2**63 - 1, 'float': 1.7976931348623157e308}
+
+_COMMENT = {'initial_indent': '    # ', 'subsequent_indent': '    # ', 'break_on_hyphens': False}
+
+_KINDS = {
+    'bool': 'true or false',
+    'int': 'a whole number',
+    'float': 'a finite number',
+    'str': 'a text',
+    'tuple[float, ...]': 'a list of finite numbers',
+    'tuple[str, ...]': 'a list of texts',
+    'dict': 'a block of named values',
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Specification:
+    """
+    What one parameter means and accepts.
+
+    kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number of a list;
+    with `above`, low is not accepted itself. sizes: accepted lengths of a list, () for any.
+    choices: accepted texts, () for any.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    description: str
+    unit: str = ''
+    low: float | None = None
+    high: float | None = None
+    above: bool = False
+    sizes: tuple[int, ...] = ()
+    choices: tuple[str, ...] = ()
+    read_only: bool = True
+
+    @property
+    def accepted(self) -> str:
+        """Say in words what is accepted, such as 'a finite number, 0 to 1000 [Hz]'."""
+        words = _KINDS[self.kind]
+        if self.sizes:
+            words = words.replace('list of', f'list of {" or ".join(map(str, self.sizes))}')
+        if self.choices:
+            words = f'one of {", ".join(map(repr, self.choices))}'
+        if self.low is not None:
+            words += f', above {self.low}' if self.above else f', at least {self.low}'
+        if self.high is not None:
+            words += f' and at most {self.high}'
+        return f'{words} [{self.unit}]' if self.unit else words
+
+    @property
+    def descriptor(self) -> ParameterDescriptor:
+        """Describe this parameter to ROS."""
+        descriptor = ParameterDescriptor(
+            name=self.name,
+            description=self.description + (f' [{self.unit}]' if self.unit else ''),
+            additional_constraints=f'expected {self.accepted}',
+            read_only=self.read_only,
+        )
+        if self.low is not None and self.kind in _LARGEST:
+            high = _LARGEST[self.kind] if self.high is None else self.high
+            if self.kind == 'int':
+                descriptor.integer_range = [
+                    IntegerRange(from_value=int(self.low), to_value=int(high))
+                ]
+            else:
+                bounds = FloatingPointRange(from_value=float(self.low), to_value=float(high))
+                descriptor.floating_point_range = [bounds]
+        return descriptor
+
+    def check(self, value: Any) -> Any:
+        """
+        Return the value in the type of this parameter.
+
+        Raises InvalidValueError if it is not accepted.
+        """
+        converted = self._convert(value)
+        numbers = converted if isinstance(converted, tuple) else (converted,)
+        is_accepted = (
+            converted is not None
+            and (not self.sizes or len(converted) in self.sizes)
+            and (not self.choices or converted in self.choices)
+            and (self.low is None or all(self._is_within(number) for number in numbers))
+        )
+        if not is_accepted:
+            raise InvalidValueError(f'parameter {self.name!r}', value, self.accepted)
+        return converted
+
+    def _is_within(self, number: float) -> bool:
+        is_above = number > self.low if self.above else number >= self.low
+        return is_above and (self.high is None or number <= self.high)
+
+    def _convert(self, value: Any) -> Any:
+        """Convert to the type of this parameter, losing nothing; None if that cannot be."""
+        if self.kind == 'bool':
+            return value if isinstance(value, bool) else None
+        if self.kind == 'int':
+            return value if isinstance(value, int) and not isinstance(value, bool) else None
+        if self.kind == 'float':
+            return _finite(value)
+        if self.kind == 'str':
+            return value if isinstance(value, str) else None
+        if self.kind == 'dict':
+            return dict(value) if isinstance(value, Mapping) else None
+        if value is None:  # what ROS makes of an empty list in a YAML file
+            return ()
+        if isinstance(value, (str, bytes, Mapping)):
+            return None
+        try:
+            values = tuple(value)
+        except TypeError:
+            return None
+        if self.kind == 'tuple[str, ...]':
+            # [''] stands for no text at all: ROS cannot tell the type of an empty list
+            return (
+                tuple(v for v in values if v != '')
+                if all(isinstance(v, str) for v in values)
+                else None
+            )
+        numbers = tuple(_finite(v) for v in values)
+        return None if None in numbers else numbers
+
+    def to_ros(self, value: Any) -> Any:
+        """Return the value as rclpy wants it, of a type it cannot mistake."""
+        if self.kind == 'tuple[str, ...]':
+            return list(value) or ['']
+        if self.kind == 'tuple[float, ...]':
+            return list(value)
+        return value
+
+
+def _finite(value: Any) -> float | None:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) else None
+
+
+def parameter(default: Any, description: str, **details: Any) -> Any:
+    """
+    Make a dataclass field that is a node parameter.
+
+    details: further fields of `Specification`. Parameters are read-only unless `read_only=False`.
+    """
+    metadata = {'description': description, **details}
+    if isinstance(default, dict):
+        return dataclasses.field(default_factory=dict, metadata=metadata)
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def specifications(table: type) -> dict[str, Specification]:
+    """Return every parameter of a table by name, in its order."""
+    return {
+        field.name: Specification(
+            name=field.name,
+            kind=field.type,
+            default={} if field.default is dataclasses.MISSING else field.default,
+            **field.metadata,
+        )
+        for field in dataclasses.fields(table)
+    }
+
+
+def checked(table: type[Table], values: Mapping[str, Any]) -> Table:
+    """
+    Build a table from values by name; what is not given has its default.
+
+    Raises InvalidValueError for a value that is not accepted, UnknownNameError for a name not in
+    the table.
+    """
+    known = specifications(table)
+    for name in values:
+        if name not in known:
+            raise UnknownNameError('parameter', name, known)
+    return table(**{name: known[name].check(value) for name, value in values.items()})
+
+
+def declare(
+    node: Node, table: type[Table], on_change: Callable[[Table], None] | None = None
+) -> Table:
+    """
+    Declare every parameter of the table on the node and return the values it was started with.
+
+    Of blocks that are not read-only the members are left to be declared by who knows their names.
+
+    Names given to the node that nobody declares are warned of, once each. When parameters that are
+    not read-only are set later, `on_change` gets the new table; it may still refuse it by raising
+    InvalidValueError. Raises InvalidValueError.
+    """
+    known = specifications(table)
+    # rclpy has no public way to list what the node was given; all of it is here since ROS 2
+    # Dashing
+    given = {
+        name: parameter.value
+        for name, parameter in node._parameter_overrides.items()
+        if name not in _FOREIGN and not name.startswith(_FOREIGN_PREFIXES)
+    }
+    values, blocks = _sorted_out(table, given, node.get_logger().warning)
+
+    for name, spec in known.items():
+        if name in blocks and not spec.read_only:
+            continue
+        if name in blocks:
+            for member, value in blocks[name].items():
+                descriptor = ParameterDescriptor(
+                    description=spec.description, read_only=True, dynamic_typing=True
+                )
+                node.declare_parameter(member, value, descriptor, ignore_override=True)
+        else:
+            value, descriptor = spec.to_ros(getattr(values, name)), spec.descriptor
+            # rclpy takes an empty list for one of bytes; and of what may be set at run time it
+            # would refuse other types itself, naming neither parameter nor value
+            descriptor.dynamic_typing = value == [] or not spec.read_only
+            node.declare_parameter(name, value, descriptor, ignore_override=True)
+    _Watcher(node, values, known, on_change)
+    return values
+
+
+def from_flat(
+    table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
+) -> Table:
+    """
+    Build a table from parameters as a node has them: members of blocks as 'block.name'.
+
+    warn: takes a text about each name that is not known. Raises InvalidValueError.
+    """
+    return _sorted_out(table, given, warn)[0]
+
+
+def _sorted_out(
+    table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
+) -> tuple[Table, dict[str, dict[str, Any]]]:
+    """Return the table, and by block the given parameters that are members of it."""
+    known = specifications(table)
+    blocks = {name: {} for name, spec in known.items() if spec.kind == 'dict'}
+    own = {}
+    for name, value in given.items():
+        block = name.split('.')[0]
+        if block in blocks and name != block:
+            blocks[block][name] = value
+        elif name in known:
+            own[name] = value
+        else:
+            close = close_match(name, known)
+            hint = f' Did you mean {close!r}?' if close else ''
+            warn(f'unknown parameter {brief(name)} is ignored.{hint}')
+    nested = {block: _nested(members, block) for block, members in blocks.items()}
+    return checked(table, {**own, **nested}), blocks
+
+
+def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
+    """Turn {'block.a.b': 1} into {'a': {'b': 1}}."""
+    tree: dict[str, Any] = {}
+    for name, value in values.items():
+        *path, leaf = name.split('.')[1:]
+        branch = tree
+        for key in path:
+            branch = branch.setdefault(key, {})
+            if not isinstance(branch, dict):
+                raise InvalidValueError(
+                    f'parameter {name!r}', value, f'{key!r} to be a block', block
+                )
+        branch[leaf] = value
+    return tree
+
+
+class _Watcher:
+    """Checks parameters that are set while the node runs, and passes them on."""
+
+    def __init__(self, node, values, known, on_change) -> None:
+        self._values, self._known, self._on_change = values, known, on_change
+        if hasattr(node, 'add_pre_set_parameters_callback'):  # not in Humble
+            node.add_pre_set_parameters_callback(self._accept_integers)
+        node.add_on_set_parameters_callback(self._apply)
+
+    def _accept_integers(self, parameters: list[Parameter]) -> list[Parameter]:
+        return [
+            Parameter(p.name, Parameter.Type.DOUBLE, float(p.value))
+            if p.type_ == Parameter.Type.INTEGER
+            and p.name in self._known
+            and self._known[p.name].kind == 'float'
+            else p
+            for p in parameters
+        ]
+
+    def _apply(self, parameters: list[Parameter]) -> SetParametersResult:
+        try:
+            changed = {
+                p.name: self._known[p.name].check(p.value)
+                for p in parameters
+                if p.name in self._known
+            }
+            values = dataclasses.replace(self._values, **changed)
+            if changed and self._on_change is not None:
+                self._on_change(values)
+        except InvalidValueError as err:
+            return SetParametersResult(successful=False, reason=str(err))
+        self._values = values
+        return SetParametersResult(successful=True)
+
+
+def to_yaml(tables: Mapping[str, type]) -> str:
+    """
+    Write the commented parameter file of several nodes, every value at its default.
+
+    tables: by node name. The file holds in whatever namespace the nodes are.
+    """
+    return (
+        '\n'.join(line for node, table in tables.items() for line in _yaml_lines(node, table))
+        + '\n'
+    )
+
+
+def _yaml_lines(node: str, table: type) -> Iterator[str]:
+    yield f'/**/{node}:'
+    yield '  ros__parameters:'
+    for name, spec in specifications(table).items():
+        yield from textwrap.wrap(spec.description, 99, **_COMMENT)
+        changeable = '' if spec.read_only else '; may be set at run time'
+        yield from textwrap.wrap(f'({spec.accepted}{changeable})', 99, **_COMMENT)
+        yield f'    # {name}:' if spec.kind == 'dict' else f'    {name}: {_yaml_value(spec)}'
+
+
+def _yaml_value(spec: Specification) -> str:
+    value = spec.to_ros(spec.default)
+    if isinstance(value, bool):
+        return str(value).lower()
+    return repr(value)

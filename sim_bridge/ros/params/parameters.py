@@ -1,0 +1,358 @@
+"""The parameters of the `sim_bridge` node: the one place where they are defined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+import math
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.parameter_table import parameter
+from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
+
+NANOSECONDS = 1_000_000_000
+
+# parameter `base` -> fixed_base of World.load_urdf
+FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
+
+# parameter `self_collision` -> that of World.load_urdf
+SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
+
+
+@dataclass(frozen=True)
+class SimulatorParameters:
+    """Everything the `sim_bridge` node can be told, in SI units."""
+
+    # what is simulated
+    world: str = parameter(
+        '',
+        'Scene file (YAML) to simulate: ground, objects, materials and robots, each with a '
+        'namespace of its own; see README.md. Empty for none',
+    )
+    robot: str = parameter(
+        '',
+        'Robot to simulate: one of the urdf folder by its name, or any URDF or xacro file. '
+        f"Empty for {DEFAULT_ROBOT!r}, or with a `world` for none beside the world's own",
+    )
+    robot_description: str = parameter(
+        '', 'URDF text to simulate instead of `robot`, as robot_state_publisher takes it'
+    )
+    robot_name: str = parameter('', "Name of the robot; empty for the description's own")
+    package_paths: tuple[str, ...] = parameter(
+        (), 'Folders searched for package:// before the ament index'
+    )
+    xacro_args: tuple[str, ...] = parameter((), "Arguments of a xacro file, each 'name:=value'")
+    base: str = parameter(
+        'auto',
+        "Root link: 'fixed', 'free', or 'auto' (fixed if the URDF roots it in a link named world)",
+        choices=tuple(FIXED_BASE),
+    )
+    position: tuple[float, ...] = parameter(
+        (),
+        'Start position of the root link, in world axes. Empty for the origin; a robot with a '
+        'free base is raised or lowered there so that it just touches the ground',
+        unit='m',
+        sizes=(0, 3),
+    )
+    orientation: tuple[float, ...] = parameter(
+        (0.0, 0.0, 0.0, 1.0), 'Start orientation of the root link, quaternion x y z w', sizes=(4,)
+    )
+    joints: tuple[str, ...] = parameter(
+        (),
+        "Joints of effort_controller/commands and initial_positions, in order; [''] for all that "
+        'mimic no other, in URDF order',
+    )
+    initial_positions: tuple[float, ...] = parameter(
+        (),
+        'Start position of each of `joints`; empty for the initial_value in ros2_control, else 0, '
+        'or the limit nearest to it',
+        unit='rad or m',
+    )
+    extra_joints: str = parameter(
+        '',
+        'Joints that close loops beyond those of the description: a YAML file; see '
+        'docs/closed_loops.md. Empty for none',
+    )
+    sensors: dict = parameter(
+        {},
+        'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu, link or '
+        'joint, pose, update_rate, noise, ...}; see sim_bridge/description/yaml/sensors.py',
+    )
+
+    # what touches what
+    ground: bool = parameter(
+        True,
+        'Ground at height 0 under a robot with a free base; a `world` brings its own',
+    )
+    friction: float = parameter(
+        1.0, "Coefficient of friction of the material 'default', of which is what names none",
+        low=0.0,
+    )
+    restitution: float = parameter(
+        0.0, "Share of the approach velocity that the material 'default' gives back",
+        low=0.0, high=1.0,
+    )
+    collisions: str = parameter(
+        'hull',
+        "What collision meshes touch with: their convex 'hull', their triangles ('mesh'); or "
+        "'none': nothing of the robot touches anything",
+        choices=('hull', 'mesh', 'none'),
+    )
+    missing_meshes: str = parameter(
+        'error',
+        "What collision meshes that are not found are: an 'error', or a 'warning' and untouchable",
+        choices=('error', 'warning'),
+    )
+    self_collision: str = parameter(
+        'auto',
+        'Whether links of the robot touch each other, those apart that a joint connects or that '
+        "overlap at the start: 'auto' does as the description's selfCollide says, if it does",
+        choices=tuple(SELF_COLLISION),
+    )
+    solver: str = parameter(
+        'direct',
+        "How contacts are solved: 'direct', exactly; 'iterative', by sweeps, for piles of "
+        "hundreds of objects; 'split', normal forces exactly and friction by sweeps",
+        choices=('direct', 'iterative', 'split'),
+    )
+    sleep: bool = parameter(
+        False, 'Let what has come to rest sleep until something stirs it'
+    )
+
+    # physics
+    rate: float = parameter(
+        1000.0,
+        'Control steps per simulated second: commands in, states out',
+        unit='Hz',
+        low=1.0,
+        high=20000.0,
+    )
+    substeps: int = parameter(1, 'Physics steps in a control step', low=1, high=1000)
+    gravity: tuple[float, ...] = parameter(
+        (0.0, 0.0, -9.81),
+        'Gravity, in world axes, where a `world` does not say it',
+        unit='m/s^2',
+        sizes=(3,),
+    )
+    integrator: str = parameter(
+        'midpoint',
+        'How time is advanced: of second order with one evaluation of the dynamics, or of fifth '
+        'with six where nothing slides, sticks or stops',
+        choices=('midpoint', 'rk5'),
+    )
+    seed: int = parameter(0, 'Seed of all sensor noise', low=0)
+
+    # time
+    real_time_factor: float = parameter(
+        1.0,
+        'Simulated seconds per second; 0 for as fast as possible',
+        low=0.0,
+        high=1000.0,
+        read_only=False,
+    )
+    paused: bool = parameter(False, 'Start paused; ~/pause changes it')
+    step_count: int = parameter(
+        1, 'Control steps that ~/step takes while paused', low=1, high=1_000_000, read_only=False
+    )
+    reset_clock: bool = parameter(
+        False,
+        'Resets also set /clock back to 0, and snapshots to their time, which tf2 and most '
+        'controllers do not survive. Otherwise /clock goes on, while all else begins again',
+        read_only=False,
+    )
+    snapshot: str = parameter(
+        'default', 'Name of the snapshot that ~/save_snapshot and ~/restore_snapshot are about',
+        read_only=False,
+    )
+    realtime_priority: int = parameter(
+        50,
+        'SCHED_FIFO priority of the physics thread, where the system permits it and '
+        'real_time_factor leaves it time to sleep; 0 for ordinary scheduling',
+        low=0,
+        high=99,
+    )
+
+    # commands
+    control: dict = parameter(
+        {},
+        "How axes of joints are driven, by name: 'effort' (the default), 'velocity', 'position', "
+        "or 'servo', with gains; as in control.elbow: servo. In a `world` the namespace of the "
+        'robot comes first: control.left.elbow',
+        read_only=False,
+    )
+    gains: dict = parameter(
+        {},
+        "Gains of 'servo', by name of the joint, as in gains.elbow: {p: 100.0, d: 10.0} [N m/rad "
+        'or N/m; N m s/rad or N s/m]',
+        read_only=False,
+    )
+    lockstep: tuple[str, ...] = parameter(
+        (),
+        "Command sources without whose answer no control step is taken: 'joint_commands', or "
+        "'joint_commands:name' for messages with that header.frame_id. They must bear the stamp "
+        "of the joint_states that they answer; see docs/lockstep.md. [''] for none",
+    )
+    lockstep_timeout: float = parameter(
+        0.0,
+        'Wall time after which a control step is taken without the answers that lack, which is '
+        'counted on /diagnostics; 0 for never',
+        unit='s', low=0.0,
+    )
+    hold_until_first_command: bool = parameter(
+        True, 'Lock all joints until the first command, at start and after ~/reset'
+    )
+    command_timeout: float = parameter(
+        0.5,
+        'Simulated time without a command after which it has timed out; 0 for never',
+        unit='s',
+        low=0.0,
+    )
+    command_timeout_policy: str = parameter(
+        'hold',
+        "What becomes of a robot without commands: 'zero', no effort, while motors keep their "
+        "joints where they are; 'hold', all its joints lock there; 'last', the last command goes "
+        'on',
+        choices=('zero', 'hold', 'last'),
+    )
+
+    track_separation_multiplier: float = parameter(
+        1.0,
+        'By how much more the tracks of a vehicle differ in speed, where cmd_vel turns it, than '
+        'wheels in their places would: long tracks scrub sideways in a curve',
+        low=0.0,
+        above=True,
+    )
+    command_rate: float = parameter(
+        0.0,
+        'Rate at which commands are expected, in simulated time: on /diagnostics they are missed '
+        'where none comes, and late where stamped longer ago. 0: as they come; late is what is '
+        'stamped longer ago than command_timeout',
+        unit='Hz',
+        low=0.0,
+    )
+    trajectory_controllers: dict = parameter(
+        {},
+        "Who takes trajectories, by name, with parameters of ros2_control's "
+        'joint_trajectory_controller: {arm_controller: {joints: [...], constraints: {...}, ...}}; '
+        'see docs/trajectories.md. None for one joint_trajectory_controller of all `joints`',
+    )
+
+    # topics
+    joint_state_rate: float = parameter(
+        0.0,
+        'Rate of joint_states, and of multi_dof_joint_states, in simulated time; 0 for every '
+        'control step',
+        unit='Hz',
+        low=0.0,
+    )
+    clock_rate: float = parameter(
+        200.0, 'Rate of /clock in simulated time; 0 for every control step', unit='Hz', low=0.0
+    )
+    contact_rate: float = parameter(
+        0.0, 'Rate of contacts in simulated time; 0 for every control step', unit='Hz', low=0.0
+    )
+    object_state_rate: float = parameter(
+        100.0,
+        'Rate of object_states in simulated time; 0 for every control step',
+        unit='Hz',
+        low=0.0,
+    )
+    odom_rate: float = parameter(
+        0.0,
+        'Rate of odom, of robots with a free base, in simulated time; 0 for every control step',
+        unit='Hz',
+        low=0.0,
+    )
+    odom_frame: str = parameter(
+        'odom', 'Frame that odom and /tf tell the base of a robot in; it coincides with world'
+    )
+    frame_prefix: str = parameter(
+        '',
+        'Comes before the names of all frames of robots, as in robot_state_publisher; robots of a '
+        '`world` have their namespace and a slash after it',
+    )
+    publish_tf: bool = parameter(
+        False,
+        'Publish odom -> base of free robots, and where objects and fixed robots are in world, on '
+        '/tf and /tf_static; needs tf2_msgs, which comes with ROS 2 but not as a wheel',
+    )
+    publish_link_tf: bool = parameter(
+        False,
+        'With publish_tf, publish all links of robots, too: no robot_state_publisher is needed '
+        'then, nor wanted',
+    )
+    publish_world_tf: bool = parameter(
+        True,
+        'With publish_tf, publish world -> odom on /tf_static; switch off where something else, '
+        'such as a localizer, gives odom its parent',
+    )
+    tf_rate: float = parameter(
+        100.0, 'Rate of /tf in simulated time; 0 for every control step', unit='Hz', low=0.0
+    )
+    marker_rate: float = parameter(
+        30.0,
+        'Rate of the markers for RViz, of contacts and objects, in simulated time; 0 for none',
+        unit='Hz',
+        low=0.0,
+    )
+    marker_force_scale: float = parameter(
+        0.005, 'Length of the arrows that show contact forces', unit='m/N', low=0.0
+    )
+    publish_truth: bool = parameter(
+        False, 'Publish a noise-free twin of every sensor topic under <topic>/truth'
+    )
+    publish_robot_description: bool = parameter(
+        True, 'Publish the URDF on robot_description; switch off where robot_state_publisher does'
+    )
+    diagnostics_rate: float = parameter(
+        1.0, 'Rate of /diagnostics in real time; 0 for none', unit='Hz', low=0.0, high=100.0
+    )
+
+    # recording
+    record: str = parameter(
+        '',
+        'Folder of a bag (rosbag2, MCAP) to record all topics and commands to; where it exists, '
+        'NAME_2 and so on beside it. Empty for none; see docs/recording.md',
+    )
+    record_topics: tuple[str, ...] = parameter(
+        (),
+        "Topics to record, as regular expressions of which one must match; [''] for all",
+    )
+    record_hash_period: float = parameter(
+        1.0,
+        'Simulated time between two state hashes in the bag, by which `sim_bridge replay` proves '
+        'itself; each takes about 0.2 ms',
+        unit='s',
+        low=0.001,
+    )
+
+    def __post_init__(self) -> None:
+        """Check what concerns several values, or more of one than its type and range."""
+        norm = math.hypot(*self.orientation)
+        if abs(norm - 1.0) > 1e-3:
+            expected = f'a unit quaternion x y z w; the norm of this one is {norm:.6g}'
+            raise InvalidValueError("parameter 'orientation'", self.orientation, expected)
+        for argument in self.xacro_args:
+            if ':=' not in argument:
+                raise InvalidValueError(
+                    "parameter 'xacro_args'", argument, "texts of the form 'name:=value'"
+                )
+
+    @property
+    def time_step_ns(self) -> int:
+        """Time of one physics step [ns]."""
+        return round(NANOSECONDS / (self.rate * self.substeps))
+
+    @property
+    def tick_ns(self) -> int:
+        """Simulated time of one control step [ns]."""
+        return self.time_step_ns * self.substeps
+
+    @property
+    def own_robot(self) -> str:
+        """The robot beside those of `world`: its description, name or file; '' for none."""
+        return self.robot_description or self.robot or ('' if self.world else DEFAULT_ROBOT)
+
+    @property
+    def fixed_base(self) -> bool | None:
+        """The base as `World.load_urdf` wants it."""
+        return FIXED_BASE[self.base]

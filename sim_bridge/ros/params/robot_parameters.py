@@ -1,0 +1,45 @@
+"""Parameters of the nodes that go with a robot: a file beside its description."""
+
+from __future__ import annotations
+
+from pathlib import Path
+import re
+
+from sim_bridge.description import find_robot
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+
+DEFAULT_ROBOT = 'arm'
+
+CONTROLLERS = ('pd', 'computed_torque', 'velocity')
+DEFAULT_CONTROLLER = 'pd'
+
+_SUFFIX = '.params.yaml'
+
+
+def parameter_file_beside(robot: str) -> Path | None:
+    """
+    Return `quadruped.params.yaml` that lies beside `quadruped.urdf`; None where there is none.
+
+    robot: name of a shipped robot, or a URDF or xacro file. There is nothing beside what does not
+    exist; the node will say what is wrong with the name.
+    """
+    try:
+        description = find_robot(robot)
+    except (UnknownNameError, InvalidValueError):
+        return None
+    file = description.with_name(description.name.split('.')[0] + _SUFFIX)
+    return file if file.is_file() else None
+
+
+def controller_for(robot: str) -> str:
+    """
+    Return which of CONTROLLERS moves a robot unless the user says so: that of the file beside it.
+
+    It is the one that has parameters there; without any the DEFAULT_CONTROLLER.
+    """
+    file = parameter_file_beside(robot)
+    text = '' if file is None else file.read_text(encoding='utf-8', errors='replace')
+    for name in CONTROLLERS:
+        if re.search(rf'^\S*\b{name}_controller:', text, re.MULTILINE):
+            return name
+    return DEFAULT_CONTROLLER

@@ -1,0 +1,116 @@
+"""Services that the physics thread answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TYPE_CHECKING
+
+from sim_bridge.foundation.errors import SimBridgeError
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+    from sim_bridge.ros.process.pacer import Pacer
+
+Answer = Callable[[Any], None]
+
+# gets a request, a response to fill, and what answers with it, now or later
+Handler = Callable[[Any, Any, Answer], None]
+
+# fills a response with why a request was refused
+Refusal = Callable[[Any, SimBridgeError], None]
+
+
+class DeferredServices:
+    """
+    Creates services whose requests are carried out between two ticks, and answered from there.
+
+    So no callback ever waits for physics. Whatever becomes of the simulation, every request is
+    answered, and once.
+    """
+
+    def __init__(self, node: Node, pacer: Pacer, before: Callable[[], None]) -> None:
+        """
+        Prepare.
+
+        before: called for every request, on the executor's thread.
+        """
+        self._node, self._pacer, self._before = node, pacer, before
+        self._unanswered: set[_Request] = set()
+        self.on_close: list[Callable[[SimBridgeError], None]] = []
+        """Called by `close` with its error: by what else is answered later than it is asked."""
+
+    def submit(self, function: Callable[[], None]) -> None:
+        """Have a function called on the physics thread; on the executor's."""
+        self._before()
+        self._pacer.submit(function)
+
+    def create(self, kind: type, name: str, handler: Handler, refuse: Refusal) -> None:
+        """
+        Create a service that is answered later, by another thread.
+
+        Executors call a service's callback and then, with what it returned, its `send_response`.
+        Awaiting in the callback would be the usual way, but the EventsExecutor of Jazzy cannot.
+        """
+        service = self._node.create_service(kind, name, lambda request, response: request)
+        send = service.send_response
+
+        def respond_later(request: Any, header: Any) -> None:
+            self.take(kind, request, handler, refuse, lambda response: send(response, header))
+
+        service.send_response = respond_later
+
+    def take(
+        self, kind: type, request: Any, handler: Handler, refuse: Refusal, answer: Answer
+    ) -> None:
+        """Have a request for a type of service carried out, and answered in any case."""
+        taken = _Request(kind, request, handler, refuse, answer, self._unanswered)
+        self._unanswered.add(taken)
+        self.submit(taken.carry_out)
+
+    def close(self, error: SimBridgeError) -> None:
+        """
+        Refuse what is not answered yet.
+
+        That may be waiting for the physics thread, for steps or for a robot to be read. On the
+        executor's thread, or after it has spun, when the physics thread has ended.
+        """
+        for request in list(self._unanswered):
+            request.refuse(error)
+        for tell in self.on_close:
+            tell(error)
+
+
+class _Request:
+    """
+    A request, which is answered once: by its handler, or with why it is refused.
+
+    Only the physics thread answers, and once that has ended who closes the services. `unanswered`
+    has it until then.
+    """
+
+    def __init__(
+        self, kind: type, request: Any, handler: Handler, refuse: Refusal, answer: Answer,
+        unanswered: set[_Request],
+    ) -> None:
+        self._kind, self._request, self._handler = kind, request, handler
+        self._refuse, self._send, self._unanswered = refuse, answer, unanswered
+
+    def carry_out(self) -> None:
+        try:
+            self._handler(self._request, self._kind.Response(), self._answer)
+        except SimBridgeError as err:
+            self.refuse(err)
+        except Exception as err:
+            self.refuse(SimBridgeError(f'{type(err).__name__}: {err}'))
+            raise
+
+    def refuse(self, error: SimBridgeError) -> None:
+        response = self._kind.Response()
+        self._refuse(response, error)
+        self._answer(response)
+
+    def _answer(self, response: Any) -> None:
+        if self in self._unanswered:
+            self._unanswered.remove(self)
+            self._send(response)

@@ -1,0 +1,97 @@
+"""A part of a node that comes and goes: its publishers, subscriptions, services and timers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+import contextlib
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+    from sim_bridge.ros.process.polling import PollingNode
+
+# how each kind is listed by a node, and destroyed, and called in qos_overrides
+_KINDS = (
+    ('subscriptions', 'destroy_subscription', 'subscription'),
+    ('polled_subscriptions', 'destroy_subscription', 'subscription'),
+    ('services', 'destroy_service', None),
+    ('timers', 'destroy_timer', None),
+    ('clients', 'destroy_client', None),
+    ('publishers', 'destroy_publisher', 'publisher'),
+)
+
+
+class NodePart:
+    """
+    Whatever a node got while `collecting`, to be destroyed together.
+
+    A part of the node that comes and goes need not keep a list of what it made, nor whoever adds
+    a topic to it later.
+    """
+
+    def __init__(self, node: PollingNode) -> None:
+        """Begin without any."""
+        self._node = node
+        self._found: dict[str, list[Any]] = {listing: [] for listing, *_ in _KINDS}
+        self._actions: list[Any] = []
+
+    @contextlib.contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Take in what is created meanwhile, on the executor's thread or before it spins."""
+        before = {listing: list(getattr(self._node, listing)) for listing in self._found}
+        waitables = list(self._node.waitables)
+        try:
+            yield
+        finally:
+            for listing, known in before.items():
+                self._found[listing] += [
+                    entity for entity in getattr(self._node, listing)
+                    if not any(entity is one for one in known)]
+            # those of publishers and subscriptions go with these
+            self._actions += [
+                waitable for waitable in self._node.waitables
+                if hasattr(waitable, 'action_type') and waitable not in waitables]
+
+    def destroy(self) -> None:
+        """Destroy all of them, on the executor's thread or after it has spun."""
+        for action in self._actions:
+            action.destroy()
+        self._actions.clear()
+        for listing, destroy, role in _KINDS:
+            found, self._found[listing] = self._found[listing], []
+            # some may have been destroyed before, by who made them
+            for entity in list(getattr(self._node, listing)):
+                if any(entity is one for one in found):
+                    _silence(entity)
+                    if role is not None:
+                        undeclare_overrides(self._node, entity.topic_name, role)
+                    getattr(self._node, destroy)(entity)
+
+
+def _silence(entity: Any) -> None:
+    """
+    Let come to nothing what the executor was told of an entity and has not come to yet.
+
+    A timer's callback may want what is destroyed with it, and a service that is destroyed cannot
+    respond.
+    """
+    for name in ('callback', 'send_response'):
+        if hasattr(entity, name):
+            setattr(entity, name, lambda *arguments: None)
+
+
+def undeclare_overrides(node: Node, topic: str, role: str) -> None:
+    """
+    Undeclare the qos_overrides parameters of a topic that the node has no more.
+
+    topic: its full name. role: 'publisher' or 'subscription'. rclpy never does, and takes what
+    was declared for whoever comes under that name later. What the user gave stays given: it is no
+    matter of declarations.
+    """
+    block = f'qos_overrides.{topic}.{role}'
+    for policy in node.get_parameters_by_prefix(block):
+        name = f'{block}.{policy}'
+        # a parameter that is read-only cannot be undeclared, and rclpy makes these so
+        node.describe_parameter(name).read_only = False
+        node.undeclare_parameter(name)

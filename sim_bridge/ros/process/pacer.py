@@ -1,0 +1,315 @@
+"""
+The physics thread: one function at absolute deadlines, and between two calls what others ask for.
+
+The thread owns what it ticks. Nobody else touches that, nobody waits for a lock, and a callback
+that wants something done with it hands over a function (`Pacer.submit`) and goes on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+import functools
+import threading
+import time
+from typing import Protocol
+
+from sim_bridge.ros.process.statistics import TickStatistics
+
+# The longest sleep in one piece: so often the thread attends to what comes, however slow the pace,
+# or looks whether a tick can be taken.
+_LONGEST_SLEEP_NS = 10_000_000
+_LONGEST_WAIT_S = _LONGEST_SLEEP_NS * 1e-9
+
+# How often `idle` is called while there is nothing to tick.
+_IDLE_PERIOD_NS = 100_000_000
+
+# How long the thread may tick without a rest before it counts as one that cannot keep the pace.
+_LONGEST_RUSH_NS = 100_000_000
+
+
+class Clock(Protocol):
+    """A steady clock to sleep by."""
+
+    def now_ns(self) -> int:
+        """Return the time [ns]."""
+
+    def sleep_until(self, time_ns: int) -> None:
+        """Return at this time [ns], or later."""
+
+    def wait(self, event: threading.Event, timeout_s: float) -> None:
+        """Return when the event is set, or after this long [s]."""
+
+
+class SteadyClock:
+    """The system's monotonic clock."""
+
+    now_ns = staticmethod(time.monotonic_ns)
+
+    def sleep_until(self, time_ns: int) -> None:
+        """Return at this time [ns], or later."""
+        left = time_ns - time.monotonic_ns()
+        if left > 0:
+            time.sleep(left * 1e-9)
+
+    def wait(self, event: threading.Event, timeout_s: float) -> None:
+        """Return when the event is set, or after this long [s]."""
+        event.wait(timeout_s)
+
+
+class Pacer:
+    """
+    Calls `tick` periodically on a thread of its own.
+
+    Deadlines are absolute: a late tick does not delay those after it. A tick that is late by whole
+    periods has missed as many deadlines; they are counted and dropped, never made up for in a
+    burst, and simulated time falls behind.
+    """
+
+    def __init__(
+        self,
+        tick: Callable[[], None],
+        tick_ns: int,
+        *,
+        real_time_factor: float = 1.0,
+        paused: bool = False,
+        attend: Callable[[], None] = lambda: None,
+        idle: Callable[[], None] = lambda: None,
+        is_ready: Callable[[], bool] = lambda: True,
+        on_start: Callable[[], None] = lambda: None,
+        on_rush: Callable[[], None] = lambda: None,
+        on_error: Callable[[Exception], None] = lambda error: None,
+        clock: Clock | None = None,
+    ) -> None:
+        """
+        Prepare the thread; `start` starts it.
+
+        tick: what to call; if it raises, the pacer pauses and reports it, and can be resumed.
+        tick_ns: simulated time of one tick [ns].
+        real_time_factor: simulated seconds per second; 0 for as fast as possible.
+        paused: whether to start paused.
+        attend: called while no tick is taken, every 10 ms and before requests are served.
+        idle: called about ten times a second while paused.
+        is_ready: whether a tick can be taken; asked again after `wake`, and every 10 ms.
+        on_start: called on the thread before anything else.
+        on_rush: called on the thread whenever `is_rushing` has changed.
+        on_error: called on the thread with what `tick` raised.
+        clock: the clock to sleep by; the system's unless given.
+        """
+        self.statistics = TickStatistics(tick_ns)
+        self._tick, self._attend, self._idle = tick, attend, idle
+        self._on_start, self._on_error = on_start, on_error
+        self._is_ready, self._on_rush = is_ready, on_rush
+        self._clock = SteadyClock() if clock is None else clock
+        self._tick_ns = tick_ns
+        self._period_ns = 0
+        self._deadline_ns = 0
+        self._rested_ns = 0
+        self._idled_ns = 0
+        self._is_rushing = False
+        self._is_paused = paused
+        self._error: Exception | None = None
+        self._is_stopping = False
+        self._requests: deque[Callable[[], None]] = deque()
+        self._owed: deque[_OwedTicks] = deque()
+        self._wake = threading.Event()
+        self._thread = threading.Thread(target=self.run, name='physics', daemon=True)
+        self.real_time_factor = real_time_factor
+
+    @property
+    def real_time_factor(self) -> float:
+        """Simulated seconds per second that are aimed at; 0 for as fast as possible."""
+        return self._real_time_factor
+
+    @real_time_factor.setter
+    def real_time_factor(self, factor: float) -> None:
+        self._real_time_factor = factor
+        self._period_ns = round(self._tick_ns / factor) if factor else 0
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether ticks are taken only when `step` asks for them."""
+        return self._is_paused
+
+    @property
+    def is_rushing(self) -> bool:
+        """Whether it has ticked without any rest for so long that it cannot keep the pace."""
+        return self._is_rushing
+
+    @property
+    def error(self) -> Exception | None:
+        """What the last tick raised, until the pacer is resumed or stepped."""
+        return self._error
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the tick it is in, and wait for that."""
+        self._is_stopping = True
+        self._wake.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def submit(self, request: Callable[[], None]) -> None:
+        """
+        Have a function called on the physics thread between two ticks, soon, from any thread.
+
+        What it raises is reported like an error of the tick.
+        """
+        self._requests.append(request)
+        self._wake.set()
+
+    def wake(self) -> None:
+        """Have `is_ready` asked again soon, from any thread."""
+        self._wake.set()
+
+    def pause(self) -> None:
+        """Stop ticking. On the physics thread only; from elsewhere `submit(pacer.pause)`."""
+        self._is_paused = True
+
+    def resume(self) -> None:
+        """Tick again. On the physics thread only, as `pause`."""
+        self._is_paused = False
+        self._error = None
+        self._deadline_ns = self._clock.now_ns()
+
+    def step(
+        self,
+        ticks: int,
+        on_done: Callable[[Exception | None], None],
+        on_tick: Callable[[int], bool] = lambda remaining: True,
+    ) -> None:
+        """
+        Take this many ticks, one or more, while paused, at the usual pace.
+
+        Then `on_done` is called with None, or as soon as a tick raises something with that, which
+        ends all stepping. on_tick: called after each with how many remain; may end it by False. On
+        the physics thread only, as `pause`.
+        """
+        self._error = None
+        if not self._owed:
+            self._deadline_ns = self._clock.now_ns()
+        self._owed.append(_OwedTicks(ticks, on_done, on_tick))
+
+    def drop_steps(self, error: Exception) -> None:
+        """Take none of the ticks that `step` has asked for; tell who did. As `pause`."""
+        owed, self._owed = self._owed, deque()
+        for waiting in owed:
+            self._guarded(functools.partial(waiting.on_done, error))
+
+    def run(self) -> None:
+        """Tick until `stop`; this is what the thread does."""
+        self._on_start()
+        self._deadline_ns = self._rested_ns = self._clock.now_ns()
+        while not self._is_stopping:
+            if self._requests:
+                self._serve_requests()
+            if self._is_paused and not self._owed:
+                self._stand_by()
+            elif not self._is_ready():
+                self._await_readiness()
+            elif self._is_due():
+                self._tick_now()
+            else:
+                self._guarded(self._attend)
+
+    def _stand_by(self) -> None:
+        """Wait a little for requests."""
+        now = self._clock.now_ns()
+        if now - self._idled_ns >= _IDLE_PERIOD_NS:
+            self._idled_ns = now
+            self._idle()
+        self._guarded(self._attend)
+        self._wait()
+
+    def _await_readiness(self) -> None:
+        """Sleep till `wake`; what this takes beyond the deadline is nobody's lateness."""
+        self._wait()
+        self._deadline_ns = max(self._deadline_ns, self._clock.now_ns())
+
+    def _wait(self) -> None:
+        self._rest()
+        self._clock.wait(self._wake, _LONGEST_WAIT_S)
+        self._wake.clear()
+
+    def _serve_requests(self) -> None:
+        # who sent a command, and then asked for a reset, wants them in this order
+        self._guarded(self._attend)
+        while self._requests:
+            self._guarded(self._requests.popleft())
+
+    def _is_due(self) -> bool:
+        """Sleep towards the deadline; tell whether it has come."""
+        now = self._clock.now_ns()
+        # the period may have become shorter meanwhile
+        self._deadline_ns = min(self._deadline_ns, now + self._period_ns)
+        if now < self._deadline_ns:
+            until = min(self._deadline_ns, now + _LONGEST_SLEEP_NS)
+            self._rest()
+            self._clock.sleep_until(until)
+            return until == self._deadline_ns
+        if not self._is_rushing and now - self._rested_ns > _LONGEST_RUSH_NS:
+            self._set_rushing(True)
+        return True
+
+    def _rest(self) -> None:
+        """Take note that the thread is about to leave the processor to others."""
+        self._rested_ns = self._clock.now_ns()
+        if self._is_rushing:
+            self._set_rushing(False)
+
+    def _set_rushing(self, is_rushing: bool) -> None:
+        self._is_rushing = is_rushing
+        self._guarded(self._on_rush)
+
+    def _tick_now(self) -> None:
+        period = self._period_ns
+        started = self._clock.now_ns()
+        lateness = started - self._deadline_ns if period else 0
+        if not self._guarded(self._tick):
+            return
+        self.statistics.record(lateness, self._clock.now_ns() - started)
+        if period:
+            missed = lateness // period
+            self.statistics.missed += missed
+            self._deadline_ns += (1 + missed) * period
+        else:
+            self._deadline_ns = started
+        if self._owed:
+            self._guarded(self._count_down)
+
+    def _count_down(self) -> None:
+        owed = self._owed[0]
+        owed.remaining -= 1
+        if not owed.on_tick(owed.remaining) or not owed.remaining:
+            self._owed.popleft()
+            owed.on_done(None)
+
+    def _guarded(self, function: Callable[[], None]) -> bool:
+        """Call a function and tell whether it went well; if it raises, pause and report that."""
+        try:
+            function()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
+            self._fail(error)
+            return False
+        return True
+
+    def _fail(self, error: Exception) -> None:
+        self._is_paused = True
+        self._error = error
+        self._on_error(error)
+        self.drop_steps(error)
+
+
+class _OwedTicks:
+    """A `step` that is not done yet."""
+
+    def __init__(
+        self,
+        remaining: int,
+        on_done: Callable[[Exception | None], None],
+        on_tick: Callable[[int], bool],
+    ) -> None:
+        self.remaining, self.on_done, self.on_tick = remaining, on_done, on_tick

@@ -1,0 +1,113 @@
+"""
+Subscriptions whose messages are taken when it suits, not when they come.
+
+What an executor does for a message, to wake up, to take the interpreter from whoever has it and to
+give it back, takes longer than to read a command. So the physics thread takes commands itself,
+right before the step that they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import time
+from typing import Any, Protocol, TYPE_CHECKING
+
+from rclpy.node import Node
+
+from sim_bridge.ros.wire import topics
+
+if TYPE_CHECKING:
+    from rclpy.qos import QoSProfile
+    from rclpy.subscription import Subscription
+
+
+class Poll(Protocol):
+    """Returns what has come on a topic to a callback."""
+
+    def __call__(self, until_ns: int) -> None:
+        """Take a few messages, and more until a time.monotonic_ns()."""
+
+    def has_senders(self) -> bool:
+        """Tell whether anybody publishes on the topic, as far as is known."""
+
+
+# So many are taken however late it is. With one, what comes as often as it is looked for would
+# pile up whenever it is looked for less often, and be old when it acts; with eight, a flood takes
+# four steps of ten.
+_AT_ONCE = 3
+
+
+class PollingMixin:
+    """
+    Lets a node have subscriptions that no executor looks at.
+
+    Executors look at what `subscriptions` gives, which is all the others.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Make the node."""
+        self._polled: list[Subscription] = []
+        super().__init__(*args, **options)
+
+    @property
+    def subscriptions(self) -> Iterator[Subscription]:
+        """Those that an executor is to serve."""
+        return (each for each in super().subscriptions if each not in self._polled)
+
+    @property
+    def polled_subscriptions(self) -> Iterator[Subscription]:
+        """The others."""
+        return iter(self._polled)
+
+    def create_poll(
+        self, message_type: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile
+    ) -> Poll:
+        """
+        Subscribe; give the function that calls back with each serialized message that has come.
+
+        qos: which the user may override; as many messages as are kept are taken at a time. On the
+        executor's thread or before it spins; the function may be called on any other one.
+        """
+        least, qos = qos.depth, topics.for_one_topic(qos)
+        subscription = self.create_subscription(
+            message_type, topic, callback, qos, raw=True,
+            qos_overriding_options=topics.overridable())
+        # the executor, which is told to look what is new, comes to that after this
+        self._polled.append(subscription)
+        # of a depth of 0 it is the middleware that knows how many are kept
+        return _Poll(subscription, message_type, callback, max(least, qos.depth))
+
+    def destroy_subscription(self, subscription: Subscription) -> bool:
+        """Destroy one of either kind."""
+        if subscription in self._polled:
+            self._polled.remove(subscription)
+        return super().destroy_subscription(subscription)
+
+
+class _Poll:
+    """Of one subscription, at most so many messages at a time."""
+
+    def __init__(
+        self, subscription: Subscription, message_type: type, callback: Callable[[bytes], None],
+        most: int,
+    ) -> None:
+        self._take, self._count = (
+            subscription.handle.take_message, subscription.handle.get_publisher_count)
+        self._message_type, self._callback, self._most = message_type, callback, most
+
+    def has_senders(self) -> bool:
+        return self._count() > 0
+
+    def __call__(self, until_ns: int) -> None:
+        take, message_type = self._take, self._message_type
+        for number in range(self._most):
+            if number >= _AT_ONCE and time.monotonic_ns() > until_ns:
+                return
+            taken = take(message_type, True)
+            if taken is None:
+                return
+            self._callback(taken[0])
+
+
+class PollingNode(PollingMixin, Node):
+    """A node that can poll."""

@@ -1,0 +1,160 @@
+"""Running one node as a process: signals, executor, exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+import contextlib
+import os
+import signal
+import sys
+from typing import Protocol
+
+import rclpy
+from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.node import Node
+from rclpy.signals import SignalHandlerOptions
+
+from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.ros.process import realtime
+from sim_bridge.ros.process.bounded_exit import exit_within
+from sim_bridge.ros.process.discovery import discovery_defaults
+from sim_bridge.ros.process.lifeline import hold_lifeline
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+EXIT_REFUSED = 2
+
+# how soon a signal is noticed while nothing happens on the graph
+_SPIN_S = 0.1
+
+# how long the middleware may take to leave the graph
+_LEAVE_LIMIT_S = 3.0
+
+
+class Program(Protocol):
+    """What runs in the process: something that works on a node, of a type that it names."""
+
+    node_type: type[Node] = Node
+
+    def __init__(self, node: Node) -> None:
+        """Set up; raises a SimBridgeError if a description or parameter is no good."""
+
+    def close(self) -> None:
+        """End threads and whatever else uses the node."""
+
+
+def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | None = None) -> int:
+    """
+    Run a program on a node of this name until a signal ends it; return the exit code.
+
+    It is discovered on this machine alone, unless the environment says anything else.
+
+    A SimBridgeError while it is set up becomes one message on standard error and exit code 2.
+    """
+    realtime.begin_process()
+    with _Signals() as signals:
+        node = running = None
+        code = EXIT_FAILED
+        try:
+            hold_lifeline()
+            os.environ.update(discovery_defaults(os.environ))
+            node = _make_node(getattr(program, 'node_type', Node), name, args)
+            running = program(node)
+            with _executor() as executor:
+                executor.add_node(node)
+                signals.only_set_flag()
+                while not signals.stop_requested and rclpy.ok():
+                    executor.spin_once(timeout_sec=_SPIN_S)
+            code = EXIT_OK
+        except (SimBridgeError, _GraphError) as err:
+            print(f'{_program()}: {err}', file=sys.stderr)
+            code = EXIT_REFUSED
+        except (KeyboardInterrupt, ExternalShutdownException):
+            code = EXIT_OK
+        finally:
+            signals.only_set_flag()
+            if running is not None:
+                running.close()
+            if node is not None:
+                with exit_within(_LEAVE_LIMIT_S, code):
+                    node.destroy_node()
+                    rclpy.try_shutdown()
+            else:
+                rclpy.try_shutdown()
+    return code
+
+
+class _GraphError(Exception):
+    """ROS did not let a node be made: bad arguments, parameter files or names."""
+
+
+def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
+    try:
+        # rclpy's own handlers would shut the context down under the feet of the physics thread
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        with realtime.undisturbed():
+            return kind(name)
+    except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError
+        raise _GraphError(str(err)) from err
+
+
+class _Signals:
+    """
+    SIGINT, SIGTERM and SIGHUP, as often as they come.
+
+    At first they raise KeyboardInterrupt, which ends whatever is being loaded or compiled. Later
+    they only set a flag, so that a second one cannot tear the clean-up apart. A node may get
+    several: from the terminal, from `ros2 launch` and from a supervisor.
+    """
+
+    def __init__(self) -> None:
+        self.stop_requested = False
+        self._raises = True
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> _Signals:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            # what nohup starts outlives its terminal
+            if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+                self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for number, handler in self._before.items():
+            # what ends because of a signal must not fall over the next one on its way out
+            signal.signal(number, signal.SIG_IGN if self.stop_requested else handler)
+
+    def only_set_flag(self) -> None:
+        """From now on, do not raise."""
+        self._raises = False
+
+    def _handle(self, number: int, frame: object) -> None:
+        self.stop_requested = True
+        if self._raises:
+            raise KeyboardInterrupt
+
+
+@contextlib.contextmanager
+def _executor() -> Iterator[Executor]:
+    """
+    Provide the best executor there is.
+
+    The EventsExecutor needs a third of the time of the others for each message. It is driven by
+    `spin_once` because its `spin` hangs in some builds.
+    """
+    try:
+        from rclpy.executors import EventsExecutor
+    except ImportError:
+        try:
+            from rclpy.experimental.events_executor import EventsExecutor
+        except ImportError:
+            EventsExecutor = SingleThreadedExecutor
+    executor = EventsExecutor()
+    try:
+        yield executor
+    finally:
+        executor.shutdown()
+
+
+def _program() -> str:
+    return sys.argv[0].rsplit('/', 1)[-1] or 'sim_bridge'

@@ -1,0 +1,245 @@
+"""/diagnostics: how time is kept, what becomes of commands, how the solver fares."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import asdict
+import time
+from typing import TYPE_CHECKING
+
+from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.clock import Clock, ClockType
+
+from sim_bridge.ros.command.statistics import CommandCounts
+from sim_bridge.ros.command.trajectories import REFUSED, STARTED
+from sim_bridge.trajectory.tolerances import (
+    CANCELED,
+    GOAL_VIOLATED,
+    PATH_VIOLATED,
+    REACHED,
+    REPLACED,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from rclpy.node import Node
+
+    from sim_bridge.ros.process.pacer import Pacer
+    from sim_bridge.ros.session.robot_interface import RobotInterface
+    from sim_bridge.ros.session.simulator import Simulator
+
+# share of missed deadlines, and of the aimed real-time factor not reached, that is worth a warning
+_MISSED_WARNING = 1e-3
+_SLOW_WARNING = 0.02
+
+# wait for an answer in lockstep that is worth a warning [s]
+_LONG_WAIT_S = 1.0
+
+# by how much commands may be stamped ahead of the simulated time, since some are for the future
+_AHEAD_WARNING = 10.0
+
+
+class Diagnostics:
+    """Publishes one status each for pacing and solver, and one for the commands of every robot."""
+
+    def __init__(self, node: Node, pacer: Pacer, simulator: Simulator, rate_hz: float) -> None:
+        """
+        Begin to publish.
+
+        rate_hz: in real time [Hz]; 0 for not at all.
+        """
+        self._pacer, self._simulator = pacer, simulator
+        self._timeouts = 0
+        self._name = node.get_fully_qualified_name().lstrip('/')
+        self._counted: dict[str, CommandCounts] = {}
+        self._ended: dict[str, Counter[str]] = {}
+        self._pacer.statistics.report(time.monotonic_ns())
+        if rate_hz:
+            self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+            # this node is the source of ROS time, and must not depend on it
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            node.create_timer(1.0 / rate_hz, self._publish, clock=steady)
+
+    def statuses(self) -> list[DiagnosticStatus]:
+        """Sum up what happened since the last call."""
+        return [
+            self._pacing(),
+            *(self._commands(interface) for interface in self._simulator.interfaces),
+            *(self._trajectories(interface) for interface in self._simulator.interfaces),
+            self._solver(),
+            *self._lockstep(),
+            *self._recording(),
+        ]
+
+    def _publish(self) -> None:
+        message = DiagnosticArray(status=self.statuses())
+        sec, nanosec = divmod(self._simulator.time_ns, 1_000_000_000)
+        message.header.stamp = Time(sec=sec, nanosec=nanosec)
+        self._publisher.publish(message)
+
+    def _pacing(self) -> DiagnosticStatus:
+        pacer, report = self._pacer, self._pacer.statistics.report(time.monotonic_ns())
+        aim = pacer.real_time_factor
+        deadlines = report.ticks + report.missed
+        if pacer.error is not None:
+            level, summary = DiagnosticStatus.ERROR, f'paused by an error: {pacer.error}'
+        elif pacer.is_paused:
+            level, summary = DiagnosticStatus.OK, 'paused'
+        elif aim and report.missed > _MISSED_WARNING * deadlines:
+            level = DiagnosticStatus.WARN
+            summary = f'{report.missed} of {deadlines} deadlines missed'
+        elif aim and report.elapsed and report.real_time_factor < (1.0 - _SLOW_WARNING) * aim:
+            level = DiagnosticStatus.WARN
+            summary = f'real time factor {report.real_time_factor:.3f} instead of {aim:g}'
+        else:
+            level, summary = DiagnosticStatus.OK, 'running'
+        values = {
+            'rate [Hz]': f'{report.rate:.1f}',
+            'real time factor': f'{report.real_time_factor:.4f}',
+            'real time factor aimed at': f'{aim:g}' if aim else 'as fast as possible',
+            'missed deadlines': str(report.missed),
+            'missed deadlines since start': str(pacer.statistics.missed),
+            'ticks since start': str(pacer.statistics.ticks),
+            'simulated time [s]': f'{self._simulator.time_ns * 1e-9:.9g}',
+        }
+        for quantity, percentiles in (
+            ('lateness', report.lateness),
+            ('duration', report.duration),
+        ):
+            for name, seconds in percentiles.items():
+                values[f'tick {quantity} {name} [ms]'] = f'{seconds * 1e3:.3f}'
+        return self._status('pacing', level, summary, values)
+
+    def _commands(self, interface: RobotInterface) -> DiagnosticStatus:
+        robot, commands = interface.robot, interface.commands
+        counts = CommandCounts(**asdict(commands.counts))
+        before = self._counted.get(robot.name, CommandCounts())
+        self._counted[robot.name] = counts
+        # of a robot that was spawned anew the counts began anew
+        rejected, clamped, late, missed = (
+            getattr(counts, name) - min(getattr(before, name), getattr(counts, name))
+            for name in ('rejected', 'clamped', 'late', 'missed'))
+        ages = commands.timing.ages()
+        ahead = -ages.get('p50', 0.0)
+        if rejected:
+            level, summary = DiagnosticStatus.WARN, f'{rejected} commands rejected'
+        elif ahead > _AHEAD_WARNING:
+            level = DiagnosticStatus.WARN
+            summary = (
+                f'commands are stamped {ahead:.6g} s ahead of the simulated time: set '
+                'use_sim_time where they come from')
+        elif late or missed:
+            level, summary = DiagnosticStatus.WARN, f'{late} commands late, {missed} missed'
+        elif commands.is_timed_out:
+            level, summary = DiagnosticStatus.WARN, 'no command any more'
+        elif commands.is_waiting and interface.trajectories.is_active:
+            level, summary = DiagnosticStatus.OK, 'following trajectories'
+        elif commands.is_waiting:
+            level, summary = DiagnosticStatus.OK, 'waiting for the first command'
+        else:
+            level, summary = DiagnosticStatus.OK, 'commanded'
+            if clamped:
+                summary += f', {clamped} commands beyond limits, clamped'
+        age = commands.age_ns(self._simulator.time_ns)
+        values = {
+            'command age [ms]': 'none yet' if age is None else f'{age * 1e-6:.3f}',
+            **{f'age of stamps {name} [ms]': f'{age * 1e3:.3f}' for name, age in ages.items()},
+            'joints held': str(bool(robot.hold)),
+            **{f'{name} since start': str(count) for name, count in asdict(counts).items()},
+        }
+        return self._status(f'commands of {robot.name}', level, summary, values)
+
+    def _trajectories(self, interface: RobotInterface) -> DiagnosticStatus:
+        """Return what became of trajectories."""
+        trajectories = interface.trajectories
+        counts = Counter(trajectories.counts)
+        failed = sum(
+            (counts - self._ended.get(interface.robot.name, Counter()))[outcome]
+            for outcome in (PATH_VIOLATED, GOAL_VIOLATED, REFUSED))
+        self._ended[interface.robot.name] = counts
+        following = trajectories.following
+        if failed:
+            level, summary = DiagnosticStatus.WARN, f'{failed} trajectories not followed'
+        else:
+            state = 'holding' if trajectories.is_active else 'idle'
+            level, summary = DiagnosticStatus.OK, 'following' if following else state
+        values = {
+            'followed now': str(following),
+            **{f'{name} since start': str(counts[name])
+               for name in (STARTED, REACHED, REPLACED, CANCELED, PATH_VIOLATED, GOAL_VIOLATED)}}
+        return self._status(f'trajectories of {interface.robot.name}', level, summary, values)
+
+    def _solver(self) -> DiagnosticStatus:
+        statistics = self._simulator.solver_statistics
+        lately = statistics.take()
+        if lately.unconverged:
+            level = DiagnosticStatus.WARN
+            summary = (
+                f'{lately.unconverged} control steps not solved to the tolerance of the solver '
+                f'(contact residual up to {lately.residual:.2g} m/s)')
+        else:
+            level, summary = DiagnosticStatus.OK, 'converged'
+        values = {
+            'most pivots in a step': str(lately.pivots),
+            'most contacts in a step': str(lately.contacts),
+            'most islands in a step': str(lately.islands),
+            'most sweeps in a step': str(lately.sweeps),
+            'most newton steps in a step': str(lately.newton_steps),
+            'natural map residual [m/s]': f'{lately.residual:.3g}',
+            'complementarity [J]': f'{lately.complementarity:.3g}',
+            'deepest penetration [m]': f'{lately.penetration:.3g}',
+            'control steps not converged since start': str(statistics.unconverged),
+        }
+        return self._status('solver', level, summary, values)
+
+    def _lockstep(self) -> Iterator[DiagnosticStatus]:
+        """Yield who is waited for, if anybody ever is."""
+        lockstep = self._simulator.lockstep
+        if lockstep is None:
+            return
+        missing, waited = lockstep.missing, lockstep.waited_s
+        timeouts = lockstep.counts.timeouts - self._timeouts
+        self._timeouts += timeouts
+        if timeouts:
+            level = DiagnosticStatus.WARN
+            summary = f'{timeouts} steps taken without all answers'
+        elif missing and waited > _LONG_WAIT_S and not self._pacer.is_paused:
+            level = DiagnosticStatus.WARN
+            summary = f'waiting for {", ".join(missing)} for {waited:.1f} s'
+        else:
+            level, summary = DiagnosticStatus.OK, 'in step'
+        yield self._status('lockstep', level, summary, {
+            'sources': ', '.join(lockstep.sources),
+            'waiting for': ', '.join(missing) or 'none',
+            **{f'{name} since start': str(count)
+               for name, count in asdict(lockstep.counts).items()},
+        })
+
+    def _recording(self) -> Iterator[DiagnosticStatus]:
+        """Tell of the bag, if one was asked for."""
+        if self._simulator.recording is None:
+            return
+        recorder = self._simulator.recording.recorder
+        if recorder.error is not None:
+            level, summary = DiagnosticStatus.ERROR, str(recorder.error)
+        else:
+            level, summary = DiagnosticStatus.OK, 'recording'
+        yield self._status('recording', level, summary, {
+            'bag': str(recorder.folder),
+            'messages written': str(recorder.message_count),
+            'bytes written': str(recorder.byte_count),
+            'bytes waiting': str(recorder.queued_bytes),
+        })
+
+    def _status(
+        self, name: str, level: bytes, summary: str, values: Mapping[str, str]
+    ) -> DiagnosticStatus:
+        return DiagnosticStatus(
+            name=f'{self._name}: {name}',
+            level=level,
+            message=summary,
+            hardware_id='sim_bridge',
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
+        )

@@ -1,0 +1,72 @@
+"""The kernel that brings the messages of a robot up to date."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.arrays import IntMatrix, IntVector
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.memory import floats_at, ints_at
+
+# columns of messages: time between two of them [ns]; instead of it, the address of the step that
+# a sample was taken in, else 0; the address of the stamp
+PERIOD, STEP_AT, STAMP_AT = range(3)
+MESSAGE_SIZE = 3
+
+# columns of copies: which message, addresses of where to and where from, and of what is added to
+# that, else 0; how many numbers
+MESSAGE, TARGET, SOURCE, ADDED, COUNT = range(5)
+COPY_SIZE = 5
+
+MOST_MESSAGES = 62
+"""Bits of a result."""
+
+_SECOND = 1_000_000_000
+
+
+@entry
+def fill(
+    message: IntMatrix, copy: IntMatrix, latest_inout: IntVector, time_ns: int, step: int,
+    time_step_ns: int
+):
+    """
+    Fill the messages that are due, and stamp them; return a bit for each.
+
+    message: (n, 3), copy: (m, 5) see the columns. latest_inout: (n,) the number of the period, or
+    the step of the sample, that was published last: others are due. time_ns, step: those of now.
+    time_step_ns: between two steps.
+    """
+    due = 0
+    for k in range(message.shape[0]):
+        taken_ns, mark = time_ns, 0
+        if message[k, STEP_AT] != 0:
+            mark = ints_at(message[k, STEP_AT], 1)[0]
+            # with several steps between two calls a sample may be older than now
+            taken_ns = time_ns - (step - mark) * time_step_ns
+        else:
+            mark = time_ns // message[k, PERIOD]
+        if mark != latest_inout[k]:
+            latest_inout[k] = mark
+            due = due | 1 << k
+            ints_at(message[k, STAMP_AT], 1)[0] = packed(taken_ns)
+    for k in range(copy.shape[0]):
+        if due >> copy[k, MESSAGE] & 1 != 0:
+            carry(copy[k, TARGET], copy[k, SOURCE], copy[k, ADDED], copy[k, COUNT])
+    return due
+
+
+@kernel
+def packed(time_ns):
+    """Return the word of a builtin_interfaces/Time, which machines keep low bytes first."""
+    return time_ns // _SECOND | time_ns % _SECOND << 32
+
+
+@kernel
+def carry(target, source, added, count):
+    """Copy numbers from an address to another, adding those of a third."""
+    numbers, given = floats_at(target, count), floats_at(source, count)
+    if added == 0:
+        numbers[:] = given
+        return
+    others = floats_at(added, count)
+    for k in range(count):
+        numbers[k] = given[k] + others[k]

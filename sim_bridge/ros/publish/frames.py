@@ -1,0 +1,175 @@
+"""
+/tf and /tf_static: where objects, the robots' bases and, if so told, all their links are.
+
+Every frame has one parent. A robot's base hangs on its odom frame, as REP 105 has it, and that on
+the world; the frames of links hang on their parents' as robot_state_publisher has them, so that
+either it or this node may publish them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import TransformStamped
+import numpy as np
+
+from sim_bridge.description.model import JointType
+from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import quaternion_from_matrix, quaternions_from_matrices
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.publish.publishers import Stream
+    from sim_bridge.ros.publish.topic_pool import TopicPool
+
+_IDENTITY = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
+
+
+class FramesMessage:
+    """A tf2_msgs/TFMessage of frames, each in its parent's."""
+
+    def __init__(self, messages: ModuleType, frames: Iterable[tuple[str, str]]) -> None:
+        """
+        Begin with all of them at their parents' origin.
+
+        messages: the module tf2_msgs.msg. frames: names of parents and of the frames themselves.
+        """
+        self._frames = []
+        for parent, name in frames:
+            frame = TransformStamped(child_frame_id=name)
+            frame.header.frame_id = parent
+            self._frames.append(frame)
+        self._message = messages.TFMessage(transforms=self._frames)
+
+    def fill(self, poses: np.ndarray) -> None:
+        """Take (n, 7) positions [m] and quaternions x y z w."""
+        for frame, pose in zip(self._frames, poses.tolist(), strict=True):
+            p, q = frame.transform.translation, frame.transform.rotation
+            p.x, p.y, p.z, q.x, q.y, q.z, q.w = pose
+
+    def stamped(self, stamp: bytes) -> object:
+        """Return the message as it is now, with this stamp (see `messages.pack_stamp`)."""
+        time = unpack_stamp(stamp)
+        for frame in self._frames:
+            frame.header.stamp = time
+        return self._message
+
+
+class Frames:
+    """Publishes /tf, and what never moves on /tf_static."""
+
+    def __init__(
+        self, pool: TopicPool, world: sb.World, parameters: SimulatorParameters,
+        prefixes: Mapping[str, str],
+    ) -> None:
+        """
+        Create the topics, or take over those that the pool has.
+
+        prefixes: of the frames of each robot, by its name; what has none is an object. Raises
+        InvalidValueError where tf2_msgs is not installed.
+        """
+        messages = topics.optional_messages('tf2_msgs')
+        if messages is None:
+            raise InvalidValueError(
+                "parameter 'publish_tf'", True,
+                'false, since tf2_msgs is not installed: it comes with ROS 2, but not as a wheel')
+        self._world, self._prefixes = world, prefixes
+        self._odom = parameters.odom_frame
+        moving, fixed = [], []
+        for robot in world.robots.values():
+            (fixed if robot.fixed_base else moving).append(robot)
+        links = [
+            LinkFrames(world.robots[name], prefix)
+            for name, prefix in prefixes.items() if parameters.publish_link_tf]
+        self._publish_static(pool, messages, moving, fixed, links, parameters.publish_world_tf)
+        rows = np.array([robot.offsets.q for robot in moving], int).reshape(-1, 1) + np.arange(7)
+        names = [(self._parent(robot), self._base(robot)) for robot in moving]
+        names += [pair for each in links for pair in each.moving]
+        message = FramesMessage(messages, names)
+
+        def fill() -> None:
+            message.fill(np.concatenate([
+                world.state.q[rows], *(each.poses(each.moving) for each in links)]))
+
+        self.streams: list[Stream] = []
+        if names:
+            self.streams.append(pool.stream(
+                '/tf', messages.TFMessage, message, fill,
+                rate_hz=parameters.tf_rate or parameters.rate))
+
+    def _publish_static(
+        self, pool: TopicPool, messages: ModuleType, moving: Sequence[sb.Robot],
+        fixed: Sequence[sb.Robot], links: Sequence[LinkFrames], has_odom: bool,
+    ) -> None:
+        odoms = [self._parent(robot) for robot in moving if robot.name in self._prefixes]
+        frames = [(WORLD_FRAME, odom) for odom in odoms if has_odom]
+        poses = [_IDENTITY] * len(frames)
+        for robot in fixed:
+            frames.append((WORLD_FRAME, self._base(robot)))
+            poses.append(_root_pose(robot))
+        for each in links:
+            frames += each.fixed
+            poses.append(each.poses(each.fixed))
+        # a root link called world is the world
+        kept = [k for k, (parent, name) in enumerate(frames) if parent != name]
+        message = FramesMessage(messages, [frames[k] for k in kept])
+        message.fill(np.concatenate([*poses, np.zeros((0, 7))])[kept])
+        pool.latch('/tf_static', messages.TFMessage, message.stamped(pack_stamp(0)))
+
+    def _base(self, robot: sb.Robot) -> str:
+        return self._prefixes.get(robot.name, '') + robot.description.root
+
+    def _parent(self, robot: sb.Robot) -> str:
+        """Return the frame that what moves freely is told in: a robot's has its own."""
+        if robot.name in self._prefixes:
+            return odom_frame(self._prefixes[robot.name], self._odom)
+        return WORLD_FRAME
+
+
+class LinkFrames:
+    """
+    The frames of a robot's links.
+
+    moving, fixed: parent and name of those that move against their parent, and of the others.
+    """
+
+    def __init__(self, robot: sb.Robot, prefix: str) -> None:
+        """Take a robot whose frames have this prefix."""
+        self._robot = robot
+        self._numbers = {prefix + link.name: k for k, link in enumerate(robot.links)}
+        self.moving: list[tuple[str, str]] = []
+        self.fixed: list[tuple[str, str]] = []
+        for joint in robot.description.joints.values():
+            pairs = self.fixed if joint.type is JointType.FIXED else self.moving
+            pairs.append((prefix + joint.parent, prefix + joint.child))
+
+    def poses(self, frames: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Return (n, 7) positions [m] and quaternions x y z w of frames in their parents'."""
+        if not frames:
+            return np.zeros((0, 7))
+        robot = self._robot
+        sites = np.array([robot.site(link) for link in robot.links])
+        p = sites[:, SITE_POSITION : SITE_POSITION + 3]
+        R = sites[:, SITE_ROTATION : SITE_ROTATION + 9].reshape(-1, 3, 3)
+        parents, children = (
+            [self._numbers[name] for name in names] for names in zip(*frames, strict=True))
+        into_parent = R[parents].transpose(0, 2, 1)
+        offsets = into_parent @ (p[children] - p[parents])[:, :, None]
+        return np.concatenate(
+            [offsets[:, :, 0], quaternions_from_matrices(into_parent @ R[children])], axis=1)
+
+
+def odom_frame(prefix: str, name: str) -> str:
+    """Return the name of a robot's odom frame; that of the world has no prefix."""
+    return name if name == WORLD_FRAME else prefix + name
+
+
+def _root_pose(robot: sb.Robot) -> np.ndarray:
+    link = robot.root_link
+    return np.concatenate([link.p, quaternion_from_matrix(link.R)]).reshape(1, 7)

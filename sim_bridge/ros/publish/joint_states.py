@@ -1,0 +1,112 @@
+"""Where a robot's joints are, as messages: axis by axis, or as poses of what has none or many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sensor_msgs.msg import JointState, MultiDOFJointState
+
+from sim_bridge.description.model import JointType
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.ros.publish.axes import AxisStates
+from sim_bridge.ros.publish.publishers import Copy, Rate, Stream
+from sim_bridge.ros.wire.messages import JointStateMessage, PoseStateMessage
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    import sim_bridge as sb
+    from sim_bridge.ros.publish.sinks import Sink
+
+_MULTI_DOF = (JointType.PLANAR, JointType.BALL, JointType.FLOATING)
+
+
+class JointStates:
+    """
+    Publishes joint_states, and multi_dof_joint_states of robots that have such joints.
+
+    joint_states has position, velocity and effort of all axes and crawlers; effort is what drives
+    an axis: what is commanded, and what its motor gave in the last step. multi_dof_joint_states
+    has pose and twist of the child link of each planar, ball and floating joint, in the world.
+    """
+
+    def __init__(
+        self, sink: Sink, prefix: str, robot: sb.Robot, rate_hz: float, topic: str = ''
+    ) -> None:
+        """
+        Create the topics.
+
+        prefix: of their names. rate_hz: in simulated time [Hz]. topic: instead of joint_states.
+        """
+        self.rate = Rate(rate_hz)
+        """At which it is to be published."""
+        self._axes = axes = AxisStates(robot)
+        self.has_crawlers = axes.has_crawlers
+        """Whether it has to know how the time goes on."""
+        self._time_ns = 0
+        message = JointStateMessage(axes.names)
+
+        def fill() -> None:
+            axes.write_others(message.position, message.velocity, message.effort)
+
+        def copies() -> list[Copy]:
+            q, dq, u, motor = axes.sources()
+            count = len(q)
+            return [
+                Copy(message.position[:count], q), Copy(message.velocity[:count], dq),
+                Copy(message.effort[:count], u, motor)]
+
+        topic = topic or f'{prefix}joint_states'
+        self.streams = [Stream(
+            sink, topic, JointState, message, fill if axes.has_others else None, copies=copies,
+            rate_hz=rate_hz)]
+        multi_dof = [joint for joint in robot.joints if joint.type in _MULTI_DOF]
+        if multi_dof:
+            self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
+        self.restart(0)
+
+    def locate(self) -> None:
+        """Take note that robots have come or gone."""
+        self._axes.locate()
+
+    def advance(self, time_ns: int) -> None:
+        """Take note of the simulated time [ns]."""
+        self._axes.advance((time_ns - self._time_ns) * 1e-9)
+        self._time_ns = time_ns
+
+    def publish(self, stamp: bytes) -> None:
+        """Publish the present state; stamp: the time, packed."""
+        for stream in self.streams:
+            stream.publish(stamp)
+
+    def restart(self, time_ns: int) -> None:
+        """Begin anew at this simulated time [ns], now that the world has been reset."""
+        self._axes.restart()
+        self.resume(time_ns)
+
+    def resume(self, time_ns: int) -> None:
+        """Go on from another time [ns]."""
+        self._time_ns = time_ns
+
+    def save(self) -> np.ndarray:
+        """Return how far crawlers have run, for `restore`."""
+        return self._axes.save()
+
+    def restore(self, saved: np.ndarray) -> None:
+        """Go back to what `save` gave."""
+        self._axes.restore(saved)
+
+
+def _multi_dof_stream(
+    sink: Sink, prefix: str, joints: list[sb.Joint], rate_hz: float
+) -> Stream:
+    links = [joint.child_link for joint in joints]
+    message = PoseStateMessage([joint.name for joint in joints])
+
+    def fill() -> None:
+        for row, link in enumerate(links):
+            message.poses[row] = [*link.p, *quaternion_from_matrix(link.R)]
+            message.twists[row] = [*link.v, *link.w]
+
+    return Stream(sink, f'{prefix}multi_dof_joint_states', MultiDOFJointState, message, fill,
+                  rate_hz=rate_hz)

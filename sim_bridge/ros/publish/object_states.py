@@ -1,0 +1,49 @@
+"""Where the things of the world are: the objects, and the robots' bases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from sensor_msgs.msg import MultiDOFJointState
+
+from sim_bridge.ros.wire.messages import PoseStateMessage
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.ros.publish.publishers import Stream
+    from sim_bridge.ros.publish.topic_pool import TopicPool
+
+
+class ObjectStates:
+    """
+    Publishes object_states.
+
+    It has poses and twists of all objects that move and of all robots with a free base: one
+    sensor_msgs/MultiDOFJointState, by name.
+    """
+
+    def __init__(self, pool: TopicPool, world: sb.World, rate_hz: float) -> None:
+        """
+        Create the topic, or take it over where the pool has it.
+
+        rate_hz: how often it is published [Hz].
+        """
+        self._moving = [robot for robot in world.robots.values() if not robot.fixed_base]
+        self._positions = _rows([robot.offsets.q for robot in self._moving], 7)
+        self._velocities = _rows([robot.offsets.v for robot in self._moving], 6)
+        message = PoseStateMessage([robot.name for robot in self._moving])
+
+        def fill() -> None:
+            message.poses[:] = world.state.q[self._positions]
+            message.twists[:] = world.state.v[self._velocities]
+
+        self.streams: list[Stream] = []
+        if self._moving:
+            self.streams.append(pool.stream(
+                'object_states', MultiDOFJointState, message, fill, rate_hz=rate_hz))
+
+
+def _rows(starts: list[int], size: int) -> np.ndarray:
+    """Return (n, size) consecutive numbers from each start."""
+    return np.array(starts, dtype=int).reshape(-1, 1) + np.arange(size)

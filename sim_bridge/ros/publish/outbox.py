@@ -1,0 +1,112 @@
+"""What is published of a robot after a control step: one call says what is due, and fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.compiler.memory import address_of
+from sim_bridge.ros.publish.filling import COPY_SIZE, fill, MESSAGE_SIZE, MOST_MESSAGES
+
+if TYPE_CHECKING:
+    from sim_bridge.compiler.calls import Call
+    from sim_bridge.ros.publish.publishers import Rate, Stream
+    from sim_bridge.sensors.devices import Device
+
+# from the end of the words of arguments
+_TIME, _STEP = -3, -2
+
+
+class Timed(NamedTuple):
+    """A stream, and when it is due: at a rate, or whenever a device has taken a sample."""
+
+    stream: Stream
+    rate: Rate | None
+    device: Device | None = None
+
+
+class _Plan(NamedTuple):
+    """
+    What is done as long as the same streams are wanted.
+
+    words: of the call; end: of its arguments. arrays: that it reads by their addresses. senders:
+    of the wanted streams, by their bits. chosen: the senders for results that have come before.
+    """
+
+    run: Call
+    words: Any
+    end: int
+    arrays: list[np.ndarray]
+    senders: list[tuple[int, Callable[[], None]]]
+    chosen: dict[int, list[Callable[[], None]]]
+
+
+class Outbox:
+    """Streams whose messages are filled together; those wanted are sent in their order."""
+
+    def __init__(self, timed: Sequence[Timed], time_step_ns: int) -> None:
+        """Begin with nothing sent. timed: MOST_MESSAGES at most; time_step_ns: of physics [ns]."""
+        self._timed, self._time_step_ns = timed, time_step_ns
+        self._messages = np.array([_message_row(each) for each in timed], np.int64)
+        self._messages = self._messages.reshape(-1, MESSAGE_SIZE)
+        self._latest = np.zeros(len(timed), np.int64)
+        self.relocate()
+
+    def publish(self, time_ns: int, step: int) -> None:
+        """Publish what is due at this time [ns], after this physics step."""
+        if self._is_stale:
+            self.relocate()
+        plan = self._plan
+        words, end = plan.words, plan.end
+        words[end + _TIME], words[end + _STEP] = time_ns, step
+        due = plan.run()
+        senders = plan.chosen.get(due)
+        if senders is None:
+            senders = plan.chosen[due] = [send for bit, send in plan.senders if due & bit]
+        for send in senders:
+            send()
+
+    def refresh(self) -> None:
+        """Take account of who is wanted, from the next message on; from any thread."""
+        if self._wanted != [stream.is_wanted for stream, *_ in self._timed]:
+            self._is_stale = True
+
+    def relocate(self) -> None:
+        """Take account of where what is filled in comes from now, too; physics thread."""
+        self._is_stale = False
+        self._wanted = [stream.is_wanted for stream, *_ in self._timed]
+        rows, arrays, senders = [], [], []
+        for number, (stream, *_) in enumerate(self._timed):
+            if self._wanted[number]:
+                senders.append((1 << number, stream.send_filled))
+                for target, source, added in stream.copies():
+                    arrays += [target, source, added]
+                    rows.append([
+                        number, address_of(target), address_of(source),
+                        0 if added is None else address_of(added), len(target)])
+        copies = np.array(rows, np.int64).reshape(-1, COPY_SIZE)
+        run = fill.prepare(
+            self._messages, copies, self._latest, 0, 0, self._time_step_ns, is_short=True)
+        self._plan = _Plan(run, run.words, run.argument_words, arrays, senders, {})
+
+    def restart(self, time_ns: int) -> None:
+        """Go on from this time [ns], and from the samples that there are."""
+        for number, (_, rate, device) in enumerate(self._timed):
+            self._latest[number] = (
+                rate.period_of(time_ns) if device is None else device.sample_step)
+
+
+def outboxes(timed: Sequence[Timed], time_step_ns: int) -> list[Outbox]:
+    """Make as many as it takes."""
+    return [Outbox(timed[first : first + MOST_MESSAGES], time_step_ns)
+            for first in range(0, len(timed), MOST_MESSAGES)]
+
+
+def _message_row(timed: Timed) -> list[int]:
+    stream, rate, device = timed
+    stamp_at = address_of(stream.message.stamp_word)
+    if device is None:
+        return [rate.period_ns, 0, stamp_at]
+    return [0, address_of(device.memory.step), stamp_at]

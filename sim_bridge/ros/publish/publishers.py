@@ -1,0 +1,291 @@
+"""What is published of a robot and of the clock: one `Stream` per topic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
+
+from geometry_msgs.msg import WrenchStamped
+import numpy as np
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import Imu
+
+import sim_bridge as sb
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.messages import (
+    ClockMessage,
+    diagonal_covariance,
+    ImuMessage,
+    PreparedMessage,
+    WrenchMessage,
+)
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.publish.sinks import Sink
+    from sim_bridge.sensors.devices import Device
+
+
+class Rate:
+    """Tells which steps are due at a rate of their own; in integers, so that nothing drifts."""
+
+    def __init__(self, rate_hz: float) -> None:
+        """
+        Begin.
+
+        rate_hz: in simulated time [Hz]; 0, or a rate above that of the steps, for every step.
+        """
+        self.period_ns = round(1e9 / rate_hz) if rate_hz else 1
+        """Time between two that are due [ns]."""
+        self._latest = 0
+
+    def is_due(self, time_ns: int) -> bool:
+        """Return whether a period has begun at this time [ns] or since time asked for before."""
+        period = time_ns // self.period_ns
+        is_due = period != self._latest
+        self._latest = period
+        return is_due
+
+    def restart(self, time_ns: int) -> None:
+        """Go on from this time [ns], which may be earlier."""
+        self._latest = self.period_of(time_ns)
+
+    def period_of(self, time_ns: int) -> int:
+        """Return the number of the period that a time [ns] is in."""
+        return time_ns // self.period_ns
+
+
+class Copy(NamedTuple):
+    """
+    Numbers of a message, and the array that they are copied from at any time.
+
+    added: what is added to that; None for nothing.
+    """
+
+    target: np.ndarray
+    source: np.ndarray
+    added: np.ndarray | None = None
+
+
+class Stampable(Protocol):
+    """A message that is kept and brought up to date, and goes out with a stamp."""
+
+    def stamped(self, stamp: bytes) -> Any:
+        """Return it as it is now with this stamp, serialized or as a message object."""
+
+
+class Stream:
+    """
+    One topic.
+
+    The message is filled only while it reaches anybody. Asking the middleware costs as much as
+    filling, so it is asked now and then (`refresh`) and not for every message.
+    """
+
+    def __init__(
+        self,
+        sink: Sink,
+        topic: str,
+        message_type: type,
+        message: Stampable,
+        fill: Callable[[], None] | None = None,
+        *,
+        copies: Callable[[], Sequence[Copy]] = tuple,
+        rate_hz: float,
+    ) -> None:
+        """
+        Open the topic.
+
+        message: what is published. fill: brings it up to date. copies: gives what is only copied,
+        which an `Outbox` does for many streams at once. rate_hz: how often [Hz], which decides how
+        much is kept for those who are slow to take it.
+        """
+        self._outlet = sink.open(topic, message_type, topics.stream_qos(rate_hz))
+        self.message_type = message_type
+        self.message, self._fill, self.copies = message, fill, copies
+        self.is_wanted = False
+        self.refresh()
+
+    def supply(self, message: Stampable, fill: Callable[[], None] | None) -> None:
+        """Publish another message of the same type from now on."""
+        self.message, self._fill = message, fill
+
+    @property
+    def topic(self) -> str:
+        """Name of the topic with its namespace."""
+        return self._outlet.topic
+
+    def refresh(self) -> None:
+        """Look whether messages reach anybody."""
+        self.is_wanted = self._outlet.is_wanted()
+
+    def send(self, message: Any) -> None:
+        """Publish another message between those of the readings."""
+        self._outlet.publish(message)
+
+    def publish(self, stamp: bytes) -> None:
+        """Publish the present readings with this stamp (see `messages.pack_stamp`)."""
+        if self.is_wanted:
+            for target, source, added in self.copies():
+                target[:] = source if added is None else source + added
+            if self._fill is not None:
+                self._fill()
+            self._outlet.publish(self.message.stamped(stamp))
+
+    def send_filled(self) -> None:
+        """Publish a `PreparedMessage` in which copies and stamp are up to date."""
+        if self._fill is not None:
+            self._fill()
+        self._outlet.publish(self.message.content())
+
+
+class SensorStreams(NamedTuple):
+    """All streams of one device, which send whenever it has taken a sample."""
+
+    device: Device
+    streams: tuple[Stream, ...]
+
+
+def clock_stream(sink: Sink, rate_hz: float) -> Stream:
+    """Make the stream of /clock."""
+    return Stream(sink, '/clock', Clock, ClockMessage(), rate_hz=rate_hz)
+
+
+def sensor_streams(
+    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, truth: bool
+) -> list[SensorStreams]:
+    """
+    Make the streams of all sensors of a robot.
+
+    prefix: of topics. frame_prefix: of the frames that messages name. truth: publish the
+    noise-free twin of every sensor, not only of those whose description asks for it. Raises
+    InvalidValueError if two sensors would publish on one topic.
+    """
+    imus = robot.devices(sb.ImuSensor)
+    inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
+    channels = [
+        (device, [_wrench_channel(device, frame_prefix)])
+        for device in robot.devices(sb.ForceSensor)]
+    channels += [
+        (imu, [
+            _imu_channel(imu, frame_prefix),
+            _gyro_channel(imu.gyro, frame_prefix),
+            _accel_channel(imu.accelerometer, frame_prefix),
+        ])
+        for imu in imus
+    ]
+    for kind, channel in (
+        (sb.RateGyroSensor, _gyro_channel),
+        (sb.AccelerationSensor, _accel_channel),
+    ):
+        alone = [device for device in robot.devices(kind) if id(device) not in inside_imus]
+        channels += [(device, [channel(device, frame_prefix)]) for device in alone]
+    found = [_streams(sink, prefix, device, of_device, truth) for device, of_device in channels]
+    _check_distinct(found)
+    return found
+
+
+@dataclass(frozen=True)
+class _Channel:
+    """
+    One quantity of a device on one topic.
+
+    suffix: the topic's last name. make: builds the message, and what is copied into it, of the
+    noisy readings or, if told so, of their truth.
+    """
+
+    suffix: str
+    message_type: type
+    make: Callable[[bool], tuple[PreparedMessage, Sequence[Copy]]]
+
+
+def _streams(
+    sink: Sink, prefix: str, device: Device, channels: list[_Channel], truth: bool
+) -> SensorStreams:
+    streams = []
+    for index, channel in enumerate(channels):
+        # a topic of the description's replaces that of the sensor's main quantity, which comes
+        # first
+        given = device.description.topic if index == 0 else ''
+        topic = given or f'{topics.topic_name(device.name)}/{channel.suffix}'
+        topic = topic if topic.startswith('/') else prefix + topic
+        twins = [False, True] if truth or device.description.truth else [False]
+        for is_truth in twins:
+            streams.append(_copied(
+                sink, f'{topic}/truth' if is_truth else topic, channel.message_type,
+                *channel.make(is_truth), device.update_rate))
+    return SensorStreams(device, tuple(streams))
+
+
+def _copied(
+    sink: Sink, topic: str, message_type: type, message: PreparedMessage, copies: Sequence[Copy],
+    rate_hz: float,
+) -> Stream:
+    return Stream(
+        sink, topic, message_type, message, copies=lambda: copies, rate_hz=rate_hz)
+
+
+def _check_distinct(found: list[SensorStreams]) -> None:
+    owners: dict[str, str] = {}
+    for sensor in found:
+        name = sensor.device.name
+        for stream in sensor.streams:
+            if stream.topic in owners:
+                expected = f'a topic of its own; sensor {owners[stream.topic]!r} publishes there'
+                raise InvalidValueError(f'topic of sensor {name!r}', stream.topic, expected)
+            owners[stream.topic] = name
+
+
+def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
+    def make(is_truth):
+        message = WrenchMessage(prefix + device.frame_id)
+        reading = device.truth if is_truth else device
+        return message, [Copy(message.force, reading.f), Copy(message.torque, reading.tau)]
+
+    return _Channel('wrench', WrenchStamped, make)
+
+
+def _imu_channel(imu: sb.ImuSensor, prefix: str) -> _Channel:
+    has_orientation = imu.description.enable_orientation
+
+    def make(is_truth):
+        message = ImuMessage(
+            prefix + imu.frame_id,
+            np.zeros(9) if has_orientation else None,
+            _covariance(imu, 'angular_velocity', is_truth),
+            _covariance(imu, 'linear_acceleration', is_truth),
+        )
+        w = (imu.gyro.truth if is_truth else imu.gyro).w
+        dv = (imu.accelerometer.truth if is_truth else imu.accelerometer).dv
+        copies = [Copy(message.angular_velocity, w), Copy(message.linear_acceleration, dv)]
+        if has_orientation:
+            copies.append(Copy(message.orientation, imu['orientation']))
+        return message, copies
+
+    return _Channel('imu', Imu, make)
+
+
+def _gyro_channel(gyro: sb.RateGyroSensor, prefix: str) -> _Channel:
+    def make(is_truth):
+        covariance = _covariance(gyro, 'angular_velocity', is_truth)
+        message = ImuMessage(prefix + gyro.frame_id, None, covariance, None)
+        return message, [Copy(message.angular_velocity, (gyro.truth if is_truth else gyro).w)]
+
+    return _Channel('gyro', Imu, make)
+
+
+def _accel_channel(accelerometer: sb.AccelerationSensor, prefix: str) -> _Channel:
+    def make(is_truth):
+        covariance = _covariance(accelerometer, 'linear_acceleration', is_truth)
+        message = ImuMessage(prefix + accelerometer.frame_id, None, None, covariance)
+        dv = (accelerometer.truth if is_truth else accelerometer).dv
+        return message, [Copy(message.linear_acceleration, dv)]
+
+    return _Channel('accel', Imu, make)
+
+
+def _covariance(device: Device, quantity: str, is_truth: bool) -> np.ndarray:
+    """Return the covariance of a quantity's white noise; ROS reads zeros as unknown."""
+    deviations = np.zeros(3) if is_truth else device.standard_deviations(quantity)
+    return diagonal_covariance(deviations)

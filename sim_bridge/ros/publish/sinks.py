@@ -1,0 +1,180 @@
+"""
+Where messages go.
+
+What belongs to a step is decided elsewhere (`publishers`, `world_interface`); a sink takes it: the
+ROS graph (`GraphSink`), a bag (`bag.bag_sink`), or both (`Tee`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TYPE_CHECKING
+
+from rclpy.exceptions import InvalidTopicNameException
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.process.entity_scope import undeclare_overrides
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.cdr import serialize_cleanly
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+    from rclpy.qos import QoSProfile
+
+    from sim_bridge.ros.bag.bag_sink import BagSink
+
+
+class Outlet(Protocol):
+    """Takes the messages of one topic; `topic` is its full name."""
+
+    topic: str
+
+    def is_wanted(self) -> bool:
+        """Tell whether a message would reach anybody."""
+
+    def publish(self, message: Any) -> None:
+        """Take a message: serialized, or an object that does not change hands."""
+
+    def close(self) -> None:
+        """Take nothing more; what was taken stays where it is."""
+
+
+class Sink(Protocol):
+    """Makes outlets."""
+
+    def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
+        """Give the outlet of a topic; a name without a leading slash is relative."""
+
+    def begin(self, time_ns: int) -> None:
+        """Take note that what comes next is published at this simulated time [ns]."""
+
+    def pause(self) -> None:
+        """Take note that what comes next, until `begin`, only repeats what was published."""
+
+
+class GraphSink:
+    """The ROS graph: every outlet is a publisher of a node."""
+
+    def __init__(self, node: Node, real_time_factor: float = 1.0) -> None:
+        """Publish as this node; real_time_factor: how fast the simulation is to be."""
+        self._node, self._real_time_factor = node, real_time_factor
+
+    def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
+        """
+        Create a publisher, whose qualities the user may override unless it is latched.
+
+        Raises InvalidValueError for a name that the middleware does not allow.
+        """
+        overridable = None
+        if not topics.is_latched(qos):
+            qos = topics.at_pace(qos, self._real_time_factor)
+            overridable = topics.overridable()
+        try:
+            return _Publisher(self._node, self._node.create_publisher(
+                message_type, topic, qos, qos_overriding_options=overridable))
+        except InvalidTopicNameException as err:
+            raise InvalidValueError(
+                'name of topic', topic,
+                f'at most 247 characters, namespace included ({str(err).splitlines()[0]})'
+            ) from None
+
+    def begin(self, time_ns: int) -> None:
+        """Do nothing: the graph takes messages when they come."""
+
+    def pause(self) -> None:
+        """Do nothing: those who have just come want to hear it again."""
+
+
+class _Publisher:
+    """An outlet to the graph."""
+
+    def __init__(self, node: Node, publisher: Any) -> None:
+        self.topic: str = publisher.topic_name
+        # rclpy's way there, which looks at every message anew, takes as long as the middleware's
+        self._publish_bytes = publisher.handle.publish_raw
+        self._count = publisher.get_subscription_count
+        self._node, self._publisher = node, publisher
+
+    def is_wanted(self) -> bool:
+        return self._count() > 0
+
+    def publish(self, message: Any) -> None:
+        if isinstance(message, bytes):
+            self._publish_bytes(message)
+        else:
+            self._publisher.publish(message)
+
+    def close(self) -> None:
+        undeclare_overrides(self._node, self.topic, 'publisher')
+        self._node.destroy_publisher(self._publisher)
+
+
+class ClosingSink:
+    """A sink whose outlets are closed together."""
+
+    def __init__(self, sink: Sink) -> None:
+        """Open outlets of another sink."""
+        self._sink = sink
+        self._outlets: list[Outlet] = []
+
+    def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
+        """Return an outlet of the other."""
+        outlet = self._sink.open(topic, message_type, qos)
+        self._outlets.append(outlet)
+        return outlet
+
+    def begin(self, time_ns: int) -> None:
+        """Tell the other."""
+        self._sink.begin(time_ns)
+
+    def pause(self) -> None:
+        """Tell the other."""
+        self._sink.pause()
+
+    def close(self) -> None:
+        """Close all outlets."""
+        for outlet in self._outlets:
+            outlet.close()
+        self._outlets.clear()
+
+
+class Tee:
+    """The graph and a bag, which gets the same bytes under the same full names."""
+
+    def __init__(self, graph: Sink, bag: BagSink) -> None:
+        """Send to both."""
+        self._graph, self._bag = graph, bag
+
+    def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
+        """Open the topic in both."""
+        first = self._graph.open(topic, message_type, qos)
+        return _Both(first, self._bag.open(topic, message_type, qos, first.topic))
+
+    def begin(self, time_ns: int) -> None:
+        """Tell both."""
+        self._graph.begin(time_ns)
+        self._bag.begin(time_ns)
+
+    def pause(self) -> None:
+        """Tell both."""
+        self._graph.pause()
+        self._bag.pause()
+
+
+class _Both:
+    """An outlet to two others."""
+
+    def __init__(self, first: Outlet, second: Outlet) -> None:
+        self.topic = first.topic
+        self._first, self._second = first, second
+
+    def is_wanted(self) -> bool:
+        return self._second.is_wanted() or self._first.is_wanted()
+
+    def publish(self, message: Any) -> None:
+        data = message if isinstance(message, bytes) else serialize_cleanly(message)
+        self._first.publish(data)
+        self._second.publish(data)
+
+    def close(self) -> None:
+        self._first.close()
+        self._second.close()

@@ -1,0 +1,58 @@
+"""Topics that stay while what is published on them is made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TYPE_CHECKING
+
+from sim_bridge.ros.publish.publishers import Stampable, Stream
+from sim_bridge.ros.wire import topics
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.publish.sinks import Outlet, Sink
+
+
+class TopicPool:
+    """
+    Outlets by topic, opened when they are first asked for.
+
+    Subscribers keep their match when robots come and go, though messages then have other sizes.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        """Begin without any."""
+        self._sink = sink
+        self._streams: dict[str, Stream] = {}
+        self._latched: dict[str, Outlet] = {}
+
+    def stream(
+        self,
+        topic: str,
+        message_type: type,
+        message: Stampable,
+        fill: Callable[[], None] | None = None,
+        *,
+        rate_hz: float,
+    ) -> Stream:
+        """Return the stream of a topic, with this message from now on; as Stream."""
+        stream = self._streams.get(topic)
+        if stream is None:
+            stream = Stream(self._sink, topic, message_type, message, fill, rate_hz=rate_hz)
+            self._streams[topic] = stream
+        else:
+            stream.supply(message, fill)
+        return stream
+
+    def streams_of(self, message_type: type) -> list[Stream]:
+        """List the streams of a type of message."""
+        return [stream for stream in self._streams.values() if stream.message_type is message_type]
+
+    def has_latched(self, topic: str) -> bool:
+        """Return whether anything was latched on a topic."""
+        return topic in self._latched
+
+    def latch(self, topic: str, message_type: type, message: Any) -> None:
+        """Publish a message that those get, too, who subscribe later."""
+        if topic not in self._latched:
+            self._latched[topic] = self._sink.open(topic, message_type, topics.LATCHED_QOS)
+        self._latched[topic].publish(message)

@@ -1,0 +1,142 @@
+"""The world as a whole on the graph: contacts, objects, and what RViz draws of both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from sensor_msgs.msg import PointCloud2
+from std_msgs.msg import String
+from visualization_msgs.msg import Marker, MarkerArray
+
+from sim_bridge.ros.publish.frames import Frames
+from sim_bridge.ros.publish.object_states import ObjectStates
+from sim_bridge.ros.publish.publishers import Rate, Stream
+from sim_bridge.ros.publish.topic_pool import TopicPool
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.contact_messages import ContactCloud, GazeboContacts, geometry_table
+from sim_bridge.ros.wire.markers import ContactMarkers, ShapeMarkers
+from sim_bridge.ros.wire.messages import pack_stamp
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.publish.sinks import Sink
+
+
+class WorldInterface:
+    """Publishes what belongs to no robot alone, each kind at a rate of its own."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        world: sb.World,
+        parameters: SimulatorParameters,
+        prefixes: Mapping[str, str],
+    ) -> None:
+        """
+        Create all topics; prefixes: as `populate`.
+
+        Raises InvalidValueError where /tf is asked for and its message is not installed.
+        """
+        self._world, self._parameters, self._pool = world, parameters, TopicPool(sink)
+        self._rates = [
+            Rate(rate) for rate in (
+                parameters.contact_rate, parameters.object_state_rate, parameters.tf_rate,
+                parameters.marker_rate)]
+        self.populate(prefixes)
+
+    def populate(self, prefixes: Mapping[str, str]) -> None:
+        """
+        Take account of who is in the world now.
+
+        prefixes: of the frames of each robot, by its name; what has none is an object.
+        """
+        world, parameters = self._world, self._parameters
+        for stream in self._pool.streams_of(MarkerArray):
+            # RViz goes on showing what nobody takes away
+            stream.send(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
+        objects = ObjectStates(
+            self._pool, world, parameters.object_state_rate or parameters.rate)
+        frames: list[Stream] = []
+        if parameters.publish_tf:
+            frames = Frames(self._pool, world, parameters, prefixes).streams
+        markers: list[Stream] = []
+        if parameters.marker_rate:
+            bodies = [robot for robot in world.robots.values() if robot.name not in prefixes]
+            markers = self._marker_streams(
+                bodies, parameters.marker_force_scale, parameters.marker_rate)
+        contacts = self._contact_streams(parameters.contact_rate or parameters.rate)
+        kinds = contacts, objects.streams, frames, markers
+        self._groups = list(zip(self._rates, kinds, strict=True))
+
+    @property
+    def topics(self) -> list[str]:
+        """Names of all topics that readings are published on."""
+        return [stream.topic for _, streams in self._groups for stream in streams]
+
+    def refresh(self) -> None:
+        """Look which topics somebody subscribes to."""
+        for _, streams in self._groups:
+            for stream in streams:
+                stream.refresh()
+
+    def publish(self, time_ns: int, stamp: bytes) -> None:
+        """Publish what is due at this simulated time [ns], which `stamp` holds packed."""
+        for rate, streams in self._groups:
+            if streams and rate.is_due(time_ns):
+                for stream in streams:
+                    if stream.is_wanted:
+                        stream.publish(stamp)
+
+    def publish_state(self, stamp: bytes) -> None:
+        """Publish everything, whether it is due or not."""
+        for _, streams in self._groups:
+            for stream in streams:
+                stream.publish(stamp)
+
+    def resume(self, time_ns: int) -> None:
+        """Go on from another time [ns]."""
+        for rate, _ in self._groups:
+            rate.restart(time_ns)
+
+    def _contact_streams(self, rate_hz: float) -> list[Stream]:
+        world, geometries, pool = self._world, self._world.geometries, self._pool
+        pool.latch('contacts/geometries', String, geometry_table(geometries))
+        cloud = ContactCloud()
+
+        def fill() -> None:
+            # most robots touch nothing most of the time
+            cloud.fill(world.contacts if world.contact_count else ())
+
+        streams = [
+            pool.stream('contacts', PointCloud2, cloud, fill, rate_hz=rate_hz)]
+        messages = topics.optional_messages('ros_gz_interfaces')
+        if messages is not None:
+            gazebo = GazeboContacts(messages, geometries)
+            streams.append(pool.stream(
+                'contacts/gazebo', messages.Contacts, gazebo,
+                lambda: gazebo.fill(world.contacts), rate_hz=rate_hz))
+        return streams
+
+    def _marker_streams(
+        self, bodies: list[sb.Robot], force_scale: float, rate_hz: float
+    ) -> list[Stream]:
+        world, pool = self._world, self._pool
+        fixed = ShapeMarkers(robot for robot in bodies if robot.motion == 'static')
+        was_drawn = pool.has_latched('scene_markers')
+        if len(fixed) or was_drawn:
+            fixed.fill()
+            message = fixed.stamped(pack_stamp(0))
+            if was_drawn:
+                message.markers = [Marker(action=Marker.DELETEALL), *message.markers]
+            pool.latch('scene_markers', MarkerArray, message)
+        contacts = ContactMarkers(world.geometries, force_scale)
+        streams = [pool.stream(
+            'contacts/markers', MarkerArray, contacts,
+            lambda: contacts.fill(world.contacts), rate_hz=rate_hz)]
+        moving = ShapeMarkers(robot for robot in bodies if robot.motion != 'static')
+        if len(moving):
+            streams.append(pool.stream(
+                'object_markers', MarkerArray, moving, moving.fill, rate_hz=rate_hz))
+        return streams

@@ -1,0 +1,5 @@
+"""
+Services and actions: pause, step, reset, spawn, in std_srvs' and the standard's messages.
+
+Imports `ros.session` and below.
+"""

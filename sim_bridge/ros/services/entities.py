@@ -1,0 +1,226 @@
+"""
+The entities of a running simulation: everything in the world, spawned and removed at run time.
+
+An entity is what the library calls a robot. Those with joints, sensors or tracks have topics of
+their own; the others are objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
+from sim_bridge.foundation.validation import finite_vector, unit_quaternion
+from sim_bridge.ros.process.background import Background
+from sim_bridge.ros.publish.kernel_reports import reporting_kernels
+from sim_bridge.ros.session.loading import check_namespace, LoadedRobot
+from sim_bridge.ros.session.spawning import (
+    has_interface,
+    NAME,
+    NAMESPACE,
+    namespace_of,
+    POSE,
+    prepare,
+    SpawnRequest,
+)
+from sim_bridge.ros.wire.messages import WORLD_FRAME
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+    import sim_bridge as sb
+    from sim_bridge.ros.command.joint_controls import JointControls
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.process.executor_calls import ExecutorCalls
+    from sim_bridge.ros.process.pacer import Pacer
+    from sim_bridge.ros.session.simulator import Simulator
+
+# gets the name of what was spawned, or why it was not
+Spawned = Callable[['str | SimBridgeError'], None]
+
+
+class Entities:
+    """
+    Who is in the world, to be asked and changed on the physics thread.
+
+    A robot is read and its kernels are compiled on another thread before it enters the world
+    between two steps, so that spawning costs the others no step.
+    """
+
+    def __init__(
+        self,
+        simulator: Simulator,
+        controls: JointControls,
+        pacer: Pacer,
+        calls: ExecutorCalls,
+        parameters: SimulatorParameters,
+        node: Node,
+    ) -> None:
+        """Begin with what was loaded; node: tells on /diagnostics what is compiled."""
+        self._node = node
+        self._simulator, self._controls, self._pacer = simulator, controls, pacer
+        self._calls, self._parameters = calls, parameters
+        self._background = Background()
+        self._loaded = simulator.world.census()
+        self._spawned: set[str] = set()
+
+    @property
+    def world(self) -> sb.World:
+        """The world they are in."""
+        return self._simulator.world
+
+    @property
+    def missing(self) -> list[str]:
+        """Names of those that were loaded and have been removed."""
+        present = set(self.world.census())
+        return [name for name, number in self._loaded if (name, number) not in present]
+
+    def get(self, name: str) -> sb.Robot:
+        """Return an entity by name; raises UnknownNameError."""
+        if name not in self.world.robots:
+            raise UnknownNameError('entity', name, self.world.robots, 'the world')
+        return self.world.robots[name]
+
+    def is_robot(self, name: str) -> bool:
+        """Return whether it has topics of its own."""
+        return any(interface.robot.name == name for interface in self._simulator.interfaces)
+
+    def spawn(self, request: SpawnRequest, on_done: Spawned) -> None:
+        """
+        Add a robot, whenever it is ready; physics thread.
+
+        on_done: called on the physics thread. Errors are InvalidValueError, whose `what` tells
+        what is wrong, DescriptionError, or another SimBridgeError.
+        """
+        self._background.submit(lambda: self._prepare(request, on_done))
+
+    def remove(self, name: str) -> None:
+        """Remove an entity with its topics; raises UnknownNameError."""
+        robot = self.get(name)
+        self._calls.call(lambda: self._withdraw(robot.name))
+        self._spawned.discard(name)
+
+    def remove_spawned(self) -> list[str]:
+        """Remove all that was spawned; give the names."""
+        names = [name for name in self.world.robots if name in self._spawned]
+        for name in names:
+            self.remove(name)
+        return names
+
+    def pose_in_world(
+        self, frame: str, position: object, orientation: object, what: str = POSE
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return position [m] and quaternion x y z w in the world of a pose in a frame.
+
+        frame: '' or 'world'; an entity, for its root link; or a link, as its frame is called on
+        the graph. Raises UnknownNameError for others, InvalidValueError for what is no pose.
+        """
+        p = finite_vector('position', position, 3, what)
+        quat = unit_quaternion(orientation, what)
+        link = self.frame(frame)
+        if link is None:
+            return p, quat
+        rotation = link.R @ matrix_from_quaternion(quat)
+        return link.p + link.R @ p, quaternion_from_matrix(rotation)
+
+    def frame(self, name: str) -> sb.Link | None:
+        """Return the link whose frame has a name; None for the world. Raises UnknownNameError."""
+        if name in ('', WORLD_FRAME):
+            return None
+        if name in self.world.robots:
+            return self.world.robots[name].root_link
+        links = {
+            f'{interface.prefix}{link.name}': link
+            for interface in self._simulator.interfaces for link in interface.robot.links}
+        if name not in links:
+            raise UnknownNameError(
+                'frame', name, [WORLD_FRAME, *self.world.robots, *links], 'the simulation')
+        return links[name]
+
+    def close(self) -> None:
+        """Spawn nothing more."""
+        self._background.close()
+
+    # --- on the background thread ----------------------------------------------------------------
+
+    def _prepare(self, request: SpawnRequest, on_done: Spawned) -> None:
+        # a copy, as the physics thread may add or remove meanwhile
+        robots = list(self.world.robots.values())
+        shapes = [geometry.shape for robot in robots for geometry in robot.geometries]
+        try:
+            with reporting_kernels(self._node):
+                pattern = prepare(request, self._parameters, shapes)
+        except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+            failure = _told(err)
+            self._pacer.submit(lambda: on_done(failure))
+            return
+        self._pacer.submit(lambda: on_done(self._admit(request, pattern)))
+
+    # --- on the physics thread -------------------------------------------------------------------
+
+    def _admit(self, request: SpawnRequest, pattern: sb.Robot) -> str | SimBridgeError:
+        """Let what is ready enter the world; give its name, or why it cannot."""
+        try:
+            position, orientation = self.pose_in_world(
+                request.frame, request.position, request.orientation)
+            name = self._name_for(request, pattern)
+            loaded = None
+            if has_interface(pattern):
+                namespace = namespace_of(request, name)
+                check_namespace(name, namespace, self._simulator.interfaces, NAMESPACE)
+                loaded = LoadedRobot(pattern, namespace)
+            robot = self.world.add_copy(pattern, name, position, orientation)
+        except SimBridgeError as err:
+            return err
+        if loaded is not None:
+            loaded = replace(loaded, robot=robot)
+        try:
+            self._calls.call(lambda: self._announce(robot, loaded, position, orientation))
+        except Exception as err:  # noqa: BLE001 - the graph has errors of its own
+            self._calls.call(lambda: self._simulator.remove(name))
+            return _told(err)
+        self._spawned.add(name)
+        return name
+
+    def _name_for(self, request: SpawnRequest, pattern: sb.Robot) -> str:
+        """Return a name that is free; raises InvalidValueError where it may not be changed."""
+        wanted = pattern.name
+        if wanted not in self.world.robots:
+            return wanted
+        if not request.allow_renaming:
+            raise InvalidValueError(
+                NAME, wanted, 'one that is not taken yet, or leave to change it '
+                f'(allow_renaming); taken: {", ".join(self.world.robots)}')
+        number = 2
+        while f'{wanted}_{number}' in self.world.robots:
+            number += 1
+        return f'{wanted}_{number}'
+
+    # --- on the executor's thread, while the physics thread waits --------------------------------
+
+    def _announce(
+        self, robot: sb.Robot, loaded: LoadedRobot | None, position: np.ndarray,
+        orientation: np.ndarray,
+    ) -> None:
+        """Create what a robot publishes and takes."""
+        interface = self._simulator.add(robot, loaded, position, orientation)
+        if interface is not None:
+            self._controls.add(interface)
+
+    def _withdraw(self, name: str) -> None:
+        """Remove a robot, with all that it publishes and takes."""
+        interface = self._simulator.remove(name)
+        if interface is not None:
+            self._controls.remove(interface)
+
+
+def _told(err: Exception) -> SimBridgeError:
+    """Return an error for who asked; one that nobody foresaw by its kind and its words."""
+    return err if isinstance(err, SimBridgeError) else SimBridgeError(
+        f'{type(err).__name__}: {err}')

@@ -1,0 +1,102 @@
+"""The node's services with the messages of std_srvs, which every ROS 2 has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TYPE_CHECKING
+
+from std_srvs.srv import SetBool, Trigger
+
+from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.ros.services.simulation_control import Scope
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.process.deferred import Answer, DeferredServices
+    from sim_bridge.ros.services.simulation_control import Conductor
+    from sim_bridge.ros.session.simulator import Simulator
+
+
+class Services:
+    """
+    Pause, reset, step and snapshots.
+
+    ~/pause (SetBool): true pauses, false resumes. ~/reset (Trigger): all robots to their start;
+    /clock goes on, unless the parameter `reset_clock` says otherwise. ~/step (Trigger):
+    `step_count` control steps at the usual pace while paused, answered when they are done.
+    ~/save_snapshot, ~/restore_snapshot (Trigger): of the name in the parameter `snapshot`;
+    ~/list_snapshots (Trigger): their names, parted by newlines.
+    """
+
+    def __init__(
+        self,
+        services: DeferredServices,
+        conductor: Conductor,
+        simulator: Simulator,
+        parameters: Callable[[], SimulatorParameters],
+    ) -> None:
+        """
+        Create the services.
+
+        parameters: gives the parameters as they are at the time of a request.
+        """
+        self._conductor, self._simulator, self._parameters = conductor, simulator, parameters
+        for kind, name, handler in (
+            (SetBool, '~/pause', self._pause),
+            (Trigger, '~/reset', self._reset),
+            (Trigger, '~/step', self._step),
+            (Trigger, '~/save_snapshot', self._save),
+            (Trigger, '~/restore_snapshot', self._restore),
+            (Trigger, '~/list_snapshots', self._list),
+        ):
+            services.create(kind, name, handler, _refuse)
+
+    def _pause(self, request: SetBool.Request, response: Any, answer: Answer) -> None:
+        if request.data:
+            self._conductor.pause()
+        else:
+            self._conductor.play()
+        answer(_agree(response, f'{"paused" if request.data else "running"} at {self._time}'))
+
+    def _reset(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        self._conductor.reset(Scope.TIME | Scope.STATE)
+        answer(_agree(response, f'reset at {self._time}'))
+
+    def _step(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        count = self._parameters().step_count
+
+        def on_done(error: Exception | None) -> None:
+            if error is None:
+                answer(_agree(response, f'{count} steps taken, now at {self._time}'))
+            else:
+                response.success = False
+                response.message = f'a step failed at {self._time}: {error}'
+                answer(response)
+
+        self._conductor.step(count, on_done)
+
+    def _save(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        name = self._parameters().snapshot
+        self._conductor.save(name)
+        answer(_agree(response, f'snapshot {name!r} taken at {self._time}'))
+
+    def _restore(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        name = self._parameters().snapshot
+        self._conductor.restore(name)
+        answer(_agree(response, f'snapshot {name!r} restored at {self._time}'))
+
+    def _list(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
+        answer(_agree(response, '\n'.join(self._conductor.snapshots)))
+
+    @property
+    def _time(self) -> str:
+        return f'{self._simulator.time_ns * 1e-9:.9g} s'
+
+
+def _agree(response: Any, message: str) -> Any:
+    response.success, response.message = True, message
+    return response
+
+
+def _refuse(response: Any, error: SimBridgeError) -> None:
+    response.success, response.message = False, str(error)

@@ -1,0 +1,203 @@
+"""Running, pausing, stepping and resetting a simulation: what all services do, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import enum
+import json
+from typing import TYPE_CHECKING
+
+from std_msgs.msg import String
+
+from sim_bridge.foundation.errors import StateError, UnknownNameError
+from sim_bridge.ros.wire import topics
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+    from sim_bridge.ros.command.joint_controls import JointControls
+    from sim_bridge.ros.process.executor_calls import ExecutorCalls
+    from sim_bridge.ros.process.pacer import Pacer
+    from sim_bridge.ros.services.entities import Entities
+    from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
+
+
+class Scope(enum.Flag):
+    """What a reset takes back."""
+
+    TIME = 1
+    STATE = 2
+    SPAWNED = 4
+    ALL = 7
+
+
+class Phase(enum.Enum):
+    """What a simulation is doing; stopped: paused at its start."""
+
+    STOPPED = 'stopped'
+    PLAYING = 'playing'
+    PAUSED = 'paused'
+
+
+class Conductor:
+    """
+    Carries out what services ask for, on the physics thread.
+
+    All that cannot be done raises StateError or another SimBridgeError, with nothing changed.
+
+    ~/resets (std_msgs/String, transient local, JSON) tells of every jump of the state or of the
+    time, before anything is published of it: its count since the start; cause ('reset', 'stop',
+    'restore'); scope (of 'time', 'state', 'spawned'); snapshot, its name, or null; time_ns, what
+    the next messages are stamped with; time_ns_before; removed, names of entities that are gone.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        pacer: Pacer,
+        simulator: Simulator,
+        entities: Entities,
+        controls: JointControls,
+        calls: ExecutorCalls,
+        reset_clock: Callable[[], bool],
+        is_active: bool = True,
+    ) -> None:
+        """
+        Begin with a simulation as it was loaded.
+
+        reset_clock: tells whether /clock goes back with the time, unless that is asked for.
+        is_active: whether it may run; a managed node's may not while that is inactive.
+        """
+        self._pacer, self._simulator, self._entities = pacer, simulator, entities
+        self._controls, self._calls = controls, calls
+        self._reset_clock = reset_clock
+        self._is_stopped = pacer.is_paused
+        self._snapshots: dict[str, SimulatorSnapshot] = {}
+        self._events = node.create_publisher(String, '~/resets', topics.LATCHED_QOS)
+        self._count = 0
+        self._is_active = is_active
+
+    @property
+    def phase(self) -> Phase:
+        """What the simulation is doing."""
+        if not self._pacer.is_paused:
+            return Phase.PLAYING
+        return Phase.STOPPED if self._is_stopped else Phase.PAUSED
+
+    def play(self) -> None:
+        """Run on."""
+        self._check_active()
+        self._is_stopped = False
+        self._pacer.resume()
+
+    def pause(self) -> None:
+        """Stand still; from a stop, too."""
+        self._is_stopped = False
+        self._pacer.pause()
+
+    def activate(self, plays: bool) -> None:
+        """Let it be run from now on; plays: whether it runs at once."""
+        self._is_active = True
+        if plays:
+            self.play()
+
+    def deactivate(self) -> None:
+        """Let it be run no more: pause, and drop what is still to be stepped."""
+        self._is_active = False
+        self._pacer.drop_steps(StateError('the node was deactivated'))
+        self.pause()
+
+    def stop(self) -> None:
+        """Pause, with all as it was loaded, and drop what is still to be stepped."""
+        self._check_complete()
+        self._pacer.drop_steps(StateError('the simulation was stopped'))
+        self._pacer.pause()
+        self._reset(Scope.ALL, self._reset_clock(), 'stop')
+        self._is_stopped = True
+
+    def step(
+        self,
+        count: int,
+        on_done: Callable[[Exception | None], None],
+        on_tick: Callable[[int], bool] = lambda remaining: True,
+    ) -> None:
+        """Take so many control steps at the usual pace; `on_done`, `on_tick`: as `Pacer.step`."""
+        self._check_active()
+        if not self._pacer.is_paused:
+            raise StateError('the simulation is running; pause it by ~/pause first')
+        self._is_stopped = False
+        if count:
+            self._pacer.step(count, on_done, on_tick)
+        else:
+            on_done(None)
+
+    def reset(self, scope: Scope, clock: bool | None = None) -> None:
+        """
+        Take back what has happened.
+
+        clock: whether /clock goes back to 0 with the time; None: as the parameter `reset_clock`.
+        """
+        if scope == Scope.ALL:
+            self._check_complete()
+        self._reset(scope, self._reset_clock() if clock is None else clock, 'reset')
+
+    # --- snapshots -------------------------------------------------------------------------------
+
+    @property
+    def snapshots(self) -> list[str]:
+        """Names of all snapshots, in the order they were first taken in."""
+        return list(self._snapshots)
+
+    def save(self, name: str) -> None:
+        """Take a snapshot under a name, in the place of one of that name."""
+        self._snapshots[name] = self._simulator.save()
+
+    def restore(self, name: str) -> None:
+        """Go back to a snapshot, bit for bit; raises UnknownNameError where there is none."""
+        if name not in self._snapshots:
+            raise UnknownNameError('snapshot', name, self._snapshots, 'the simulation')
+        before = self._simulator.time_ns
+        self._simulator.restore(
+            self._snapshots[name], self._reset_clock(),
+            lambda: self._tell('restore', Scope.TIME | Scope.STATE, before, snapshot=name))
+        self._is_stopped = False
+        self._calls.call(self._controls.read_back)
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _reset(self, scope: Scope, clock: bool, cause: str) -> None:
+        before, removed = self._simulator.time_ns, []
+        if Scope.SPAWNED in scope:
+            removed = self._entities.remove_spawned()
+        self._simulator.reset(
+            clock=clock, time=Scope.TIME in scope, state=Scope.STATE in scope,
+            announce=lambda: self._tell(cause, scope, before, removed=removed))
+
+    def _tell(
+        self, cause: str, scope: Scope, before: int, snapshot: str | None = None,
+        removed: list[str] | None = None,
+    ) -> None:
+        self._count += 1
+        self._events.publish(String(data=json.dumps({
+            'count': self._count,
+            'cause': cause,
+            'scope': [flag.name.lower() for flag in (Scope.TIME, Scope.STATE, Scope.SPAWNED)
+                      if flag in scope],
+            'snapshot': snapshot,
+            'removed': removed or [],
+            'time_ns_before': before,
+            'time_ns': self._simulator.time_ns,
+        })))
+
+    def _check_active(self) -> None:
+        if not self._is_active:
+            raise StateError('the node is inactive: activate it first, as a managed node')
+
+    def _check_complete(self) -> None:
+        """Raise StateError where what was loaded is not all there any more."""
+        missing = self._entities.missing
+        if missing:
+            raise StateError(
+                f'{", ".join(map(repr, missing))} of the world as it was loaded was deleted, and '
+                'no reset brings that back: reset time, state or spawned alone, or start '
+                'the node again')

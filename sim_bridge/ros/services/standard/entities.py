@@ -1,0 +1,232 @@
+"""The standard's services about what is in the world: who, where, and how large."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any, TYPE_CHECKING
+
+import numpy as np
+
+import sim_bridge as sb
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.ros.services.standard.interfaces import (
+    agree,
+    FEATURE_UNSUPPORTED,
+    OPERATION_FAILED,
+    say,
+)
+from sim_bridge.ros.services.standard.name_filter import NameFilter
+from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.process.deferred import Answer, Handler
+    from sim_bridge.ros.services.entities import Entities
+    from sim_bridge.ros.services.standard.interfaces import Interfaces
+    from sim_bridge.ros.session.simulator import Simulator
+
+INVALID_POSE = 101
+
+# of an entity that is no robot, by what moves it
+_CATEGORIES = {
+    'static': 'CATEGORY_STATIC_OBJECT',
+    'kinematic': 'CATEGORY_DYNAMIC_OBJECT',
+    'dynamic': 'CATEGORY_OBJECT',
+}
+
+
+class EntityServices:
+    """GetEntities, GetEntitiesStates, GetEntityState, SetEntityState and what tells of one."""
+
+    def __init__(
+        self, interfaces: Interfaces, entities: Entities, simulator: Simulator
+    ) -> None:
+        """Prepare."""
+        self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
+
+    def handlers(self) -> dict[str, Handler]:
+        """Return what carries out each service, by its type's name."""
+        return {
+            'GetEntities': self._list,
+            'GetEntitiesStates': self._list_states,
+            'GetEntityState': self._get_state,
+            'SetEntityState': self._set_state,
+            'GetEntityInfo': self._get_info,
+            'GetEntityBounds': self._get_bounds,
+        }
+
+    def _list(self, request: Any, response: Any, answer: Answer) -> None:
+        names = self._matching(request.filters, response)
+        if names is not None:
+            response.entities = names
+            agree(response)
+        answer(response)
+
+    def _list_states(self, request: Any, response: Any, answer: Answer) -> None:
+        names = self._matching(request.filters, response)
+        if names is not None:
+            response.entities = names
+            for name in names:
+                state = self._msg.EntityState()
+                self._fill(state, self._entities.get(name))
+                response.states.append(state)
+            agree(response)
+        answer(response)
+
+    def _get_state(self, request: Any, response: Any, answer: Answer) -> None:
+        self._fill(response.state, self._entities.get(request.entity))
+        answer(agree(response))
+
+    def _set_state(self, request: Any, response: Any, answer: Answer) -> None:
+        robot, state = self._entities.get(request.entity), request.state
+        frame = state.header.frame_id
+        # before 2.1 all of it was to be set
+        sets_pose, sets_twist = (
+            getattr(request, f'set_{what}', True) for what in ('pose', 'twist'))
+        try:
+            pose = self._entities.pose_in_world(
+                frame, _vector(state.pose.position), _quaternion(state.pose.orientation))
+        except InvalidValueError as err:
+            if sets_pose:
+                answer(say(response, INVALID_POSE, str(err)))
+                return
+        twist = self._twist_in_world(frame, state, pose[0] if sets_pose else robot.root_link.p)
+        moves = robot.motion != 'static' and robot.blueprint.mount is None
+        if sets_twist and not moves and np.any(twist):
+            answer(say(
+                response, OPERATION_FAILED,
+                f'twist = {np.concatenate(twist).tolist()} of {robot.name!r}: expected zero for '
+                'what cannot move by itself'))
+            return
+        self._simulator.move(
+            robot.name, pose if sets_pose else None, twist if sets_twist and moves else None)
+        self._simulator.publish_state()
+        answer(agree(response))
+
+    def _get_info(self, request: Any, response: Any, answer: Answer) -> None:
+        robot = self._entities.get(request.entity)
+        response.info.category.category = self._category(robot)
+        joints, sensors = len(robot.joint_names), len(robot.devices())
+        response.info.description = (
+            f'{robot.motion}, {len(robot.links)} links, {joints} joints, {sensors} sensors, '
+            f'{robot.mass:g} kg, from {robot.description.source}')
+        answer(agree(response))
+
+    def _get_bounds(self, request: Any, response: Any, answer: Answer) -> None:
+        robot = self._entities.get(request.entity)
+        box = _box_around(robot)
+        bounds = response.bounds
+        if box is None:
+            bounds.type, bounds.points = bounds.TYPE_EMPTY, []
+            answer(agree(response, f'{robot.name!r} has no geometry, or one without end'))
+            return
+        # the upper right corner comes first
+        bounds.type = bounds.TYPE_BOX
+        bounds.points = [self._point(corner) for corner in box[::-1]]
+        answer(agree(response))
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _matching(self, filters: Any, response: Any) -> list[str] | None:
+        """
+        Return the names that pass all filters; None, and say why, where tags are asked for.
+
+        Raises InvalidValueError where another is no good.
+        """
+        if filters.tags.tags:
+            say(response, FEATURE_UNSUPPORTED,
+                f'filter tags = {list(filters.tags.tags)}: entities have no tags here; filter by '
+                'name, category or bounds')
+            return None
+        # in bounded time, since all robots stand still meanwhile
+        by_name = NameFilter(filters.filter)
+        world, inside = self._entities.world, None
+        if filters.bounds.type != filters.bounds.TYPE_EMPTY:
+            shape, position = _shape_of(filters.bounds)
+            inside = {g.link.robot.name for g in world.overlaps(shape, position)}
+        categories = {each.category for each in filters.categories}
+        return [
+            name for name, robot in world.robots.items()
+            if by_name.matches(name)
+            and (not categories or self._category(robot) in categories)
+            and (inside is None or name in inside)]
+
+    def _category(self, robot: sb.Robot) -> int:
+        is_robot = self._entities.is_robot(robot.name)
+        name = 'CATEGORY_ROBOT' if is_robot else _CATEGORIES[robot.motion]
+        return getattr(self._msg.EntityCategory, name)
+
+    def _fill(self, state: Any, robot: sb.Robot) -> None:
+        """Write where an entity's root link is, and how it moves."""
+        link = robot.root_link
+        state.header.frame_id = WORLD_FRAME
+        state.header.stamp = unpack_stamp(pack_stamp(self._simulator.time_ns))
+        pose, twist, acceleration = state.pose, state.twist, state.acceleration
+        for message, vector in (
+            (pose.position, link.p), (twist.linear, link.v), (twist.angular, link.w),
+            (acceleration.linear, link.dv), (acceleration.angular, link.dw),
+        ):
+            message.x, message.y, message.z = vector.tolist()
+        q = pose.orientation
+        q.x, q.y, q.z, q.w = quaternion_from_matrix(link.R).tolist()
+
+    def _twist_in_world(
+        self, frame: str, state: Any, position: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """
+        Return linear and angular velocity in the world of what has a twist in a frame.
+
+        Raises InvalidValueError for what is not finite, before anything is moved.
+        """
+        v, w = (finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3, 'state')
+                for part in ('linear', 'angular'))
+        link = self._entities.frame(frame)
+        if link is None:
+            return v, w
+        carried = link.v + np.cross(link.w, position - link.p)
+        return carried + link.R @ v, link.w + link.R @ w
+
+    def _point(self, values: np.ndarray) -> Any:
+        point = self._msg.EntityState().twist.linear
+        point.x, point.y, point.z = values.tolist()
+        return point
+
+
+def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:
+    """Return the shape of bounds and where it is; raises InvalidValueError for what is none."""
+    points = np.array([_vector(point) for point in bounds.points]).reshape(-1, 3)
+    place = f'bounds of type {bounds.type}'
+    if bounds.type == bounds.TYPE_SPHERE and len(points) == 2:
+        return sb.Sphere(points[1, 0]), points[0]
+    if bounds.type == bounds.TYPE_BOX and len(points) == 2:
+        return sb.Box(np.abs(points[0] - points[1])), points.mean(axis=0)
+    if bounds.type == bounds.TYPE_CONVEX_HULL and len(points) >= 4:
+        return sb.ConvexHull(points), np.zeros(3)
+    raise InvalidValueError(
+        'points', points.tolist(),
+        'two for a box (1) or a sphere (3), at least four for a convex hull (2)', place)
+
+
+def _box_around(robot: sb.Robot) -> np.ndarray | None:
+    """Return (2, 3) the corners of a box along the root link's axes around all of a robot [m]."""
+    root, corners = robot.root_link, []
+    for geometry in robot.geometries:
+        low, high = geometry.shape.bounds
+        own = np.array(list(product(*zip(low, high, strict=True))))
+        if not np.isfinite(own).all():
+            return None
+        corners.append((own @ geometry.R.T + geometry.p - root.p) @ root.R)
+    if not corners:
+        return None
+    every = np.concatenate(corners)
+    return np.array([every.min(axis=0), every.max(axis=0)])
+
+
+def _vector(message: Any) -> np.ndarray:
+    return np.array([message.x, message.y, message.z], dtype=float)
+
+
+def _quaternion(message: Any) -> np.ndarray:
+    return np.array([message.x, message.y, message.z, message.w], dtype=float)
+

@@ -1,0 +1,260 @@
+r"""
+Regular expressions on names, as the standard has them: POSIX extended.
+
+Python's own backtrack: '(a+)+$' tried on thirty letters takes minutes, in which no other thread
+runs, the physics thread the least, and which no time limit can end. These are all followed at
+once, as an automaton whose states are the characters of the expression (Glushkov's): the time is
+bounded by the length of the expression times that of the name, and both are short.
+
+What POSIX leaves open and others read differently is refused, but \d, \w, \s and their opposites
+mean what they do elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+import re
+import string
+from typing import NamedTuple
+
+from sim_bridge.foundation.errors import InvalidValueError
+
+# The most characters and groups of an expression, repetitions written out. It is also how often
+# POSIX lets something be repeated.
+MOST_PARTS = 255
+
+# The most characters to read, since in sets, and of empty alternatives, there may be any number.
+MOST_TEXT = 1000
+
+# what comes before the first character and after the last: '^' and '$' stand for these
+_BEGIN, _END = 'begin', 'end'
+
+# takes a character, _BEGIN or _END
+_Accepts = Callable[[str], bool]
+
+_WORD = string.ascii_letters + string.digits + '_'
+_ESCAPES = {'d': string.digits, 'w': _WORD, 's': string.whitespace}
+_CLASSES = {
+    'alpha': string.ascii_letters,
+    'digit': string.digits,
+    'alnum': string.ascii_letters + string.digits,
+    'upper': string.ascii_uppercase,
+    'lower': string.ascii_lowercase,
+    'space': string.whitespace,
+    'blank': ' \t',
+    'punct': string.punctuation,
+    'xdigit': string.hexdigits,
+}
+_CLASS = re.compile(r'\[:(\w+):\]')
+_BOUNDS = re.compile(r'\{(\d{1,3})(,(\d{1,3})?)?\}')
+
+
+class _Piece(NamedTuple):
+    """A part of an expression: bits of where it begins and ends, and whether it may be empty."""
+
+    first: int
+    last: int
+    is_optional: bool
+
+
+_NOTHING = _Piece(0, 0, True)
+
+
+class NameFilter:
+    """What finds an expression in names."""
+
+    def __init__(self, expression: str) -> None:
+        """Read the expression; raises InvalidValueError."""
+        self._text, self._at, self._parts = expression, 0, 0
+        # by state: what it accepts, and bits of those that may come next
+        self._accepts: list[_Accepts] = []
+        self._next: list[int] = []
+        # what was worked out once: names have much in common
+        self._accepting: dict[str, int] = {}
+        self._after: dict[tuple[int, str], int] = {}
+        if len(expression) > MOST_TEXT:
+            raise self._error(f'more than {MOST_TEXT} characters')
+        self._whole = self._alternatives()
+        if self._at < len(expression):
+            raise self._error("a ')' without '('")
+
+    def matches(self, name: str) -> bool:
+        """Return whether the expression is found anywhere in a name."""
+        if self._whole.is_optional:
+            return True
+        states = 0
+        for symbol in (_BEGIN, *name, _END):
+            after = self._after.get((states, symbol))
+            if after is None:
+                after = self._after[states, symbol] = self._advance(states, symbol)
+            states = after
+            if states & self._whole.last:
+                return True
+        return False
+
+    def _advance(self, states: int, symbol: str) -> int:
+        """Return the states after a symbol."""
+        if symbol not in self._accepting:
+            self._accepting[symbol] = sum(
+                1 << state for state, accepts in enumerate(self._accepts) if accepts(symbol))
+        accepting = self._accepting[symbol]
+        # a match may begin anywhere
+        found = (self._reach(states) | self._whole.first) & accepting
+        if symbol in (_BEGIN, _END):
+            # '^' and '$' take up no room: several may stand there, one after another
+            while (more := found | self._reach(found) & accepting) != found:
+                found = more
+        return found
+
+    def _reach(self, states: int) -> int:
+        """Return which states may come next after any of some."""
+        reached = 0
+        for state in _bits(states):
+            reached |= self._next[state]
+        return reached
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def _alternatives(self) -> _Piece:
+        """Read all up to the end, or to the parenthesis that ends a group."""
+        whole = self._sequence()
+        while self._take('|'):
+            one = self._sequence()
+            whole = _Piece(
+                whole.first | one.first, whole.last | one.last,
+                whole.is_optional or one.is_optional)
+        return whole
+
+    def _sequence(self) -> _Piece:
+        whole = _NOTHING
+        while self._at < len(self._text) and self._text[self._at] not in '|)':
+            start = self._at
+            one = self._atom()
+            least, most = self._repetition()
+            copies = max(least, 1) if most is None else most
+            after = self._at
+            for number in range(copies):
+                if number:
+                    self._at = start
+                    one = self._atom()
+                if most is None and number == copies - 1:
+                    self._connect(one, one)
+                whole = self._joined(
+                    whole, one._replace(is_optional=one.is_optional or number >= least))
+            self._at = after
+        return whole
+
+    def _atom(self) -> _Piece:
+        """Read what can be repeated."""
+        self._parts += 1
+        if self._parts > MOST_PARTS:
+            raise self._error(f'more than {MOST_PARTS} characters and groups, written out')
+        symbol = self._text[self._at]
+        self._at += 1
+        if symbol == '(':
+            group = self._alternatives()
+            if not self._take(')'):
+                raise self._error("a '(' without ')'")
+            return group
+        if symbol in '*+?{':
+            raise self._error(f'a {symbol!r} with nothing to repeat')
+        return self._state({
+            '.': lambda: lambda one: len(one) == 1,
+            '^': lambda: lambda one: one is _BEGIN,
+            '$': lambda: lambda one: one is _END,
+            '[': self._bracket,
+            '\\': self._escape,
+        }.get(symbol, lambda: lambda one: one == symbol)())
+
+    def _repetition(self) -> tuple[int, int | None]:
+        """Read how often what was read comes: at least, and at most if there is a bound."""
+        bounds = _BOUNDS.match(self._text, self._at)
+        if bounds is not None:
+            least, has_most, most = bounds.groups()
+            self._at = bounds.end()
+            found = int(least), (int(most) if most else None) if has_most else int(least)
+            if found[1] is not None and found[1] < found[0]:
+                raise self._error(f'the bounds {bounds[0]!r}')
+        else:
+            found = next((times for symbol, times in (
+                ('*', (0, None)), ('+', (1, None)), ('?', (0, 1))) if self._take(symbol)), None)
+        if self._text[self._at : self._at + 1] in ('*', '+', '?', '{') and (
+                found is not None or self._text[self._at] == '{'):
+            raise self._error('a second repetition, or one that is none of * + ? {m} {m,} {m,n}')
+        return found or (1, 1)
+
+    def _escape(self) -> _Accepts:
+        symbol = self._text[self._at : self._at + 1]
+        self._at += 1
+        if symbol.lower() in _ESCAPES:
+            return _one_of(_ESCAPES[symbol.lower()], symbol.isupper())
+        if not symbol or symbol.isalnum():
+            raise self._error(repr(chr(92) + symbol))
+        return lambda one: one == symbol
+
+    def _bracket(self) -> _Accepts:
+        """Read a set of characters, after its bracket."""
+        is_negated = self._take('^')
+        members, start = '', self._at
+        while self._at == start or not self._take(']'):
+            symbol = self._text[self._at : self._at + 1]
+            named = _CLASS.match(self._text, self._at)
+            if named is not None and named[1] in _CLASSES:
+                members += _CLASSES[named[1]]
+                self._at = named.end()
+                continue
+            if symbol in ('', '\\') or self._text[self._at : self._at + 2] in ('[:', '[.', '[='):
+                raise self._error("a set without ']', a class of no such name, or a backslash")
+            self._at += 1
+            end = self._text[self._at + 1 : self._at + 2]
+            if self._text[self._at : self._at + 1] == '-' and end not in ('', ']'):
+                if end in '[\\' or end < symbol:
+                    raise self._error(f'a range from {symbol!r} to {end!r}')
+                # of what is beyond ASCII there would be a million
+                members += ''.join(map(chr, range(ord(symbol), min(ord(end), 0x2FF) + 1)))
+                self._at += 2
+            else:
+                members += symbol
+        return _one_of(members, is_negated)
+
+    def _take(self, symbol: str) -> bool:
+        """Go past a character if it is this one."""
+        is_here = self._text[self._at : self._at + 1] == symbol
+        self._at += is_here
+        return is_here
+
+    def _error(self, what: str) -> InvalidValueError:
+        return InvalidValueError(
+            'filter', self._text, f'a POSIX extended regular expression, not {what}',
+            f'character {min(self._at, len(self._text))}')
+
+    # --- building --------------------------------------------------------------------------------
+
+    def _state(self, accepts: _Accepts) -> _Piece:
+        bit = 1 << len(self._accepts)
+        self._accepts.append(accepts)
+        self._next.append(0)
+        return _Piece(bit, bit, False)
+
+    def _joined(self, one: _Piece, other: _Piece) -> _Piece:
+        self._connect(one, other)
+        return _Piece(
+            one.first | (other.first if one.is_optional else 0),
+            other.last | (one.last if other.is_optional else 0),
+            one.is_optional and other.is_optional)
+
+    def _connect(self, one: _Piece, other: _Piece) -> None:
+        for state in _bits(one.last):
+            self._next[state] |= other.first
+
+
+def _one_of(members: str, is_negated: bool) -> _Accepts:
+    known = frozenset(members)
+    return lambda one: len(one) == 1 and (one in known) is not is_negated
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """Yield the numbers of the bits that are set."""
+    while mask:
+        yield (mask & -mask).bit_length() - 1
+        mask &= mask - 1

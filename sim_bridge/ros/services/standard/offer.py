@@ -1,0 +1,102 @@
+"""Which of the standard's services there are, and what GetSimulatorFeatures says of them."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from sim_bridge.foundation.version import __version__
+from sim_bridge.ros.services.standard.entities import EntityServices
+from sim_bridge.ros.services.standard.interfaces import (
+    installed_interfaces,
+    Interfaces,
+    refuse,
+    service_name,
+)
+from sim_bridge.ros.services.standard.simulation import SimulationServices
+from sim_bridge.ros.services.standard.spawning import SPAWN_FORMATS, SpawnServices
+from sim_bridge.ros.services.standard.stepping import STEPPING, SteppingAction
+
+if TYPE_CHECKING:
+    from rclpy.node import Node
+
+    from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
+    from sim_bridge.ros.process.executor_calls import ExecutorCalls
+    from sim_bridge.ros.services.entities import Entities
+    from sim_bridge.ros.services.simulation_control import Conductor
+    from sim_bridge.ros.session.simulator import Simulator
+
+# by service: the features that having it means
+FEATURES = {
+    'SpawnEntity': ('SPAWNING', 'SPAWNING_RESOURCE_STRING'),
+    'SpawnEntities': ('SPAWNING_ENTITIES',),
+    'DeleteEntity': ('DELETING',),
+    'GetSpawnables': ('SPAWNABLES',),
+    'GetEntities': ('ENTITY_CATEGORIES', 'ENTITY_BOUNDS_BOX', 'ENTITY_BOUNDS_CONVEX'),
+    'GetEntitiesStates': (),
+    'GetEntityState': ('ENTITY_STATE_GETTING',),
+    'SetEntityState': ('ENTITY_STATE_SETTING',),
+    'GetEntityInfo': ('ENTITY_INFO_GETTING',),
+    'GetEntityBounds': ('ENTITY_BOUNDS',),
+    'ResetSimulation': (
+        'SIMULATION_RESET', 'SIMULATION_RESET_TIME', 'SIMULATION_RESET_STATE',
+        'SIMULATION_RESET_SPAWNED'),
+    'GetSimulationState': ('SIMULATION_STATE_GETTING',),
+    'SetSimulationState': ('SIMULATION_STATE_SETTING', 'SIMULATION_STATE_PAUSE'),
+    'StepSimulation': ('STEP_SIMULATION_SINGLE', 'STEP_SIMULATION_MULTIPLE'),
+    STEPPING: ('STEP_SIMULATION_ACTION',),
+}
+
+
+def handlers_of(
+    interfaces: Interfaces, conductor: Conductor, entities: Entities, simulator: Simulator
+) -> dict[str, Handler]:
+    """Return handlers of all services that the installed version has, by their types' names."""
+    handlers: dict[str, Handler] = {}
+    for services in (
+        SimulationServices(interfaces, conductor),
+        EntityServices(interfaces, entities, simulator),
+        SpawnServices(interfaces, entities, simulator),
+    ):
+        handlers.update(services.handlers())
+    offered = {name: each for name, each in handlers.items() if hasattr(interfaces.srv, name)}
+    names = [*offered, *([STEPPING] if hasattr(interfaces.action, STEPPING) else [])]
+    offered['GetSimulatorFeatures'] = _tell_features(interfaces, names)
+    return offered
+
+
+def offer_standard_services(
+    node: Node,
+    services: DeferredServices,
+    conductor: Conductor,
+    entities: Entities,
+    simulator: Simulator,
+    calls: ExecutorCalls,
+) -> None:
+    """Create what simulation_interfaces defines, where that is installed."""
+    interfaces = installed_interfaces()
+    if interfaces is None:
+        return
+    for kind, handler in handlers_of(interfaces, conductor, entities, simulator).items():
+        services.create(getattr(interfaces.srv, kind), service_name(kind), handler, refuse)
+    if hasattr(interfaces.action, STEPPING):
+        SteppingAction(
+            node, getattr(interfaces.action, STEPPING), service_name(STEPPING), services,
+            conductor, calls)
+
+
+def _tell_features(interfaces: Interfaces, names: list[str]) -> Handler:
+    known = interfaces.msg.SimulatorFeatures
+    features = sorted(
+        getattr(known, feature)
+        for name in names for feature in FEATURES[name] if hasattr(known, feature))
+
+    def tell(request: Any, response: Any, answer: Answer) -> None:
+        response.features.features = features
+        response.features.spawn_formats = list(SPAWN_FORMATS)
+        response.features.custom_info = (
+            f'sim_bridge {__version__}; services are named after their types, below the node; '
+            'resets keep /clock going, unless the parameter reset_clock says otherwise or '
+            'SCOPE_TIME is asked for')
+        answer(response)
+
+    return tell

@@ -1,0 +1,132 @@
+"""The standard's services that spawn and delete entities."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from sim_bridge.description import DescriptionError, shipped_robots
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.ros.services.standard.interfaces import agree, NOT_FOUND, OPERATION_FAILED, say
+from sim_bridge.ros.session.spawning import NAME, NAMESPACE, RESOURCE, SpawnRequest, UNREADABLE
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.process.deferred import Answer, Handler
+    from sim_bridge.ros.services.entities import Entities
+    from sim_bridge.ros.services.standard.interfaces import Interfaces
+    from sim_bridge.ros.session.simulator import Simulator
+
+SPAWN_FORMATS = ('urdf', 'xacro')
+
+NAME_NOT_UNIQUE, NAME_INVALID, UNSUPPORTED_FORMAT, NO_RESOURCE = 101, 102, 103, 104
+NAMESPACE_INVALID, RESOURCE_PARSE_ERROR, MISSING_ASSETS, UNSUPPORTED_ASSETS = 105, 106, 107, 108
+INVALID_POSE, ENTITIES_SPAWN_FAILED = 109, 150
+
+
+class SpawnServices:
+    """SpawnEntity, SpawnEntities, DeleteEntity and GetSpawnables."""
+
+    def __init__(
+        self, interfaces: Interfaces, entities: Entities, simulator: Simulator
+    ) -> None:
+        """Prepare."""
+        self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
+
+    def handlers(self) -> dict[str, Handler]:
+        """Return what carries out each service, by its type's name."""
+        return {
+            'SpawnEntity': self._spawn,
+            'SpawnEntities': self._spawn_several,
+            'DeleteEntity': self._delete,
+            'GetSpawnables': self._spawnables,
+        }
+
+    def _spawn(self, request: Any, response: Any, answer: Answer) -> None:
+        def on_done(outcome: str | SimBridgeError) -> None:
+            answer(self._tell(outcome, response))
+
+        self._entities.spawn(_request_of(request), on_done)
+
+    def _spawn_several(self, request: Any, response: Any, answer: Answer) -> None:
+        waiting = list(request.spawn_requests)
+        results: list[Any] = []
+
+        def on_done(outcome: str | SimBridgeError) -> None:
+            results.append(self._tell(outcome, self._msg.SpawnResult()))
+            if len(results) < len(waiting):
+                self._entities.spawn(_request_of(waiting[len(results)]), on_done)
+                return
+            response.results = results
+            failed = [each for each in results if each.result.error_message]
+            if failed:
+                say(response, ENTITIES_SPAWN_FAILED,
+                    f'{len(failed)} of {len(results)} were not spawned; see results')
+            else:
+                agree(response)
+            answer(response)
+
+        if waiting:
+            self._entities.spawn(_request_of(waiting[0]), on_done)
+        else:
+            answer(agree(response))
+
+    def _tell(self, outcome: str | SimBridgeError, response: Any) -> Any:
+        if isinstance(outcome, SimBridgeError):
+            return say(response, spawn_code(outcome), str(outcome))
+        response.entity_name = outcome
+        # so that it is seen, even while the simulation stands still
+        self._simulator.publish_state()
+        return agree(response)
+
+    def _delete(self, request: Any, response: Any, answer: Answer) -> None:
+        self._entities.remove(request.entity)
+        self._simulator.publish_state()
+        answer(agree(response))
+
+    def _spawnables(self, request: Any, response: Any, answer: Answer) -> None:
+        for name in shipped_robots():
+            spawnable = self._msg.Spawnable(description=f'{name}, which sim_bridge ships')
+            getattr(spawnable, 'entity_resource', spawnable).uri = name
+            response.spawnables.append(spawnable)
+        sources = list(request.sources)
+        answer(agree(
+            response, f'sources that are not searched: {", ".join(sources)}' if sources else ''))
+
+
+def spawn_code(error: SimBridgeError) -> int:
+    """Return the standard's code for why something was not spawned."""
+    if isinstance(error, DescriptionError):
+        codes = {finding.code for finding in error.report.errors}
+        if 'mesh-not-found' in codes:
+            return MISSING_ASSETS
+        return UNSUPPORTED_ASSETS if 'mesh-unreadable' in codes else RESOURCE_PARSE_ERROR
+    if isinstance(error, UnknownNameError):
+        return INVALID_POSE if error.kind == 'frame' else NOT_FOUND
+    if not isinstance(error, InvalidValueError):
+        return OPERATION_FAILED
+    if error.what == NAME:
+        return NAME_NOT_UNIQUE if error.value else NAME_INVALID
+    if error.what == RESOURCE:
+        return NOT_FOUND if str(error.value).strip() else NO_RESOURCE
+    return {
+        UNREADABLE: UNSUPPORTED_FORMAT,
+        'robot': NOT_FOUND,
+        NAMESPACE: NAMESPACE_INVALID,
+        'position': INVALID_POSE,
+        'orientation': INVALID_POSE,
+    }.get(error.what, OPERATION_FAILED)
+
+
+def _request_of(request: Any) -> SpawnRequest:
+    """Read a request of any version, or a message of one."""
+    resource = getattr(request, 'entity_resource', request)
+    pose = request.initial_pose.pose
+    p, q = pose.position, pose.orientation
+    return SpawnRequest(
+        resource=resource.uri or resource.resource_string,
+        name=request.name,
+        allow_renaming=request.allow_renaming,
+        namespace=request.entity_namespace,
+        position=(p.x, p.y, p.z),
+        orientation=(q.x, q.y, q.z, q.w),
+        frame=request.initial_pose.header.frame_id,
+    )

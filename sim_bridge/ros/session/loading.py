@@ -1,0 +1,182 @@
+"""From parameters to a world: the scene, the robot, its start, the ground beneath it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import sim_bridge as sb
+from sim_bridge.compiler.build import build
+from sim_bridge.description import find_robot, sensors_from_mapping
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.robots.loop_assembly import close_loops
+from sim_bridge.ros.params.initial_values import initial_values, start_limits
+from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
+from sim_bridge.ros.session.units import units_of
+from sim_bridge.shapes.materials import DEFAULT
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.session.robot_interface import RobotInterface
+
+_ORIGIN = (0.0, 0.0, 0.0)
+_UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+
+
+@dataclass(frozen=True)
+class LoadedRobot:
+    """
+    A robot that has topics of its own.
+
+    namespace: comes before their names and before those of its frames; '' for none. joints: those
+    that commands without names are for, in order; () for all that follow no other.
+    """
+
+    robot: sb.Robot
+    namespace: str = ''
+    joints: tuple[str, ...] = ()
+
+    @property
+    def prefix(self) -> str:
+        """The namespace with the slash that parts it from what follows; '' for none."""
+        return f'{self.namespace}/' if self.namespace else ''
+
+
+@dataclass(frozen=True)
+class LoadedWorld:
+    """A world, and which of what is in it are robots; the others are objects."""
+
+    world: sb.World
+    robots: tuple[LoadedRobot, ...]
+
+
+def load_world(parameters: SimulatorParameters) -> LoadedWorld:
+    """
+    Build the world the parameters describe, with every kernel compiled.
+
+    Raises DescriptionError, InvalidValueError or UnknownNameError.
+    """
+    world = sb.World(
+        time_step=parameters.time_step_ns * 1e-9,
+        gravity=parameters.gravity,
+        solver=parameters.solver,
+        seed=parameters.seed,
+        integrator=parameters.integrator,
+        sleep=parameters.sleep,
+    )
+    world.materials.add(sb.Material(
+        DEFAULT, friction=parameters.friction, restitution=parameters.restitution))
+    robots: list[LoadedRobot] = []
+    if parameters.world:
+        for each in world.load_scene(parameters.world).robots:
+            robot = world.robots[each.name]
+            given = each.arguments.get('joint_positions', {})
+            _start_at(robot, {**initial_values(robot.description), **given})
+            robots.append(LoadedRobot(robot, each.namespace))
+    if parameters.own_robot:
+        robots.append(_load_robot(world, parameters))
+    _check_namespaces(robots)
+    build(units_of(world))
+    world.warm_up()
+    return LoadedWorld(world, tuple(robots))
+
+
+def check_namespace(
+    name: str, namespace: str, others: Iterable[LoadedRobot | RobotInterface], what: str
+) -> None:
+    """Raise InvalidValueError, about `what`, where another robot has a robot's namespace."""
+    for other in others:
+        if other.namespace == namespace and other.robot.name != name:
+            raise InvalidValueError(
+                what, namespace, f'one of its own; robot {other.robot.name!r} has this one')
+
+
+def commandable_joints(robot: sb.Robot) -> list[str]:
+    """Return the one-axis joints that do not follow another."""
+    return [name for name in robot.joint_names if robot.joint(name).mimic is None]
+
+
+def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot:
+    """Add the robot of the parameters, at its start."""
+    description = sb.load_description(
+        parameters.robot_description or find_robot(parameters.own_robot),
+        extra_sensors=sensors_from_mapping(parameters.sensors),
+        extra_joints=parameters.extra_joints or None,
+        xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
+        package_paths=parameters.package_paths,
+    )
+    robot = world.add_robot(
+        description,
+        name=parameters.robot_name or None,
+        fixed_base=parameters.fixed_base,
+        position=parameters.position or _ORIGIN,
+        orientation=parameters.orientation,
+        joint_positions=_given_positions(description, parameters) or initial_values(description),
+        collisions=parameters.collisions,
+        missing_meshes=parameters.missing_meshes,
+        self_collision=SELF_COLLISION[parameters.self_collision],
+    )
+    has_ground = parameters.ground and not parameters.world
+    if not robot.fixed_base and not parameters.position and (has_ground or parameters.world):
+        robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
+        robot.remember()
+    if has_ground and not robot.fixed_base:
+        world.add_ground()
+    return LoadedRobot(robot, joints=parameters.joints)
+
+
+def _given_positions(
+    description: sb.RobotDescription, parameters: SimulatorParameters
+) -> dict[str, float]:
+    """Check the parameter `initial_positions`; give it by joint [rad or m]."""
+    given, limits = parameters.initial_positions, start_limits(description)
+    joints = parameters.joints or [
+        name for name in limits if description.joints[name].mimic is None]
+    if given and len(given) != len(joints):
+        expected = f'{len(joints)} values, one for each of {", ".join(joints)}'
+        raise InvalidValueError("parameter 'initial_positions'", given, expected)
+    for name, position in zip(joints, given, strict=False):
+        if name not in limits:
+            raise UnknownNameError('joint', name, limits, f'robot {description.name!r}')
+        lower, upper = limits[name]
+        if not lower <= position <= upper:
+            expected = f'{lower:g} to {upper:g}, its limits'
+            raise InvalidValueError(
+                "parameter 'initial_positions'", position, expected, f'joint {name!r}'
+            )
+    return dict(zip(joints, given, strict=False))
+
+
+def _start_at(robot: sb.Robot, positions: Mapping[str, float]) -> None:
+    """Put joints somewhere [rad or m], those that follow them too, and let resets go there."""
+    if not positions:
+        return
+    for name, position in positions.items():
+        robot.joint(name).q = position
+    for name in robot.joint_names:
+        mimic = robot.joint(name).mimic
+        if mimic is not None and mimic.joint in positions:
+            robot.joint(name).q = mimic.multiplier * positions[mimic.joint] + mimic.offset
+    if robot.loop_joints:
+        close_loops(robot, positions)
+    robot.remember()
+
+
+def _lowest(robot: sb.Robot) -> float:
+    """Return the height of the lowest point that can touch anything [m]; 0 if there is none."""
+    ground = sb.Plane(), (_ORIGIN, _UPRIGHT)
+    heights = [
+        sb.distance(
+            geometry.shape, (geometry.p, quaternion_from_matrix(geometry.R)), *ground).distance
+        for geometry in robot.geometries
+    ]
+    return min(heights, default=0.0)
+
+
+def _check_namespaces(robots: Sequence[LoadedRobot]) -> None:
+    """Raise InvalidValueError where two robots would share their topics."""
+    for number, each in enumerate(robots):
+        check_namespace(
+            each.robot.name, each.namespace, robots[:number],
+            f'namespace of robot {each.robot.name!r}')

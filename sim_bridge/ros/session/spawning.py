@@ -1,0 +1,125 @@
+"""What is to be spawned, read and made ready while the simulation goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+import re
+from typing import TYPE_CHECKING
+
+import sim_bridge as sb
+from sim_bridge.compiler.build import build_apart
+from sim_bridge.description import find_robot, resolve_uri
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.initial_values import initial_values
+from sim_bridge.ros.params.parameters import SELF_COLLISION
+from sim_bridge.ros.session.units import units_of
+from sim_bridge.ros.wire import topics
+from sim_bridge.shapes.polyhedra import HeightField
+from sim_bridge.shapes.shapes import Plane, Shape
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+
+_NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
+_READ = ('.urdf', '.xacro', '.xml')
+
+# by the `what` of the errors that are raised here
+NAME, RESOURCE, NAMESPACE, POSE = 'name', 'resource', 'namespace', 'initial_pose'
+UNREADABLE = 'format of resource'
+
+
+@dataclass(frozen=True)
+class SpawnRequest:
+    """
+    What somebody wants spawned.
+
+    resource: a shipped robot's name, a URDF or xacro file, its URI, or XML text. name: '' for the
+    description's own. allow_renaming: number a name that is taken. namespace: of its topics and
+    frames; '' for its name, '/' for none. position [m] and orientation (x y z w) of the root link
+    in `frame`: '' for the world.
+    """
+
+    resource: str
+    name: str = ''
+    allow_renaming: bool = False
+    namespace: str = ''
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    orientation: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
+    frame: str = ''
+
+
+def prepare(
+    request: SpawnRequest, parameters: SimulatorParameters, shapes: Iterable[Shape]
+) -> sb.Robot:
+    """
+    Load a robot into a world apart, with all kernels compiled that it needs beside others.
+
+    shapes: what it may touch. It has the name it asks for. Raises InvalidValueError or
+    DescriptionError.
+    """
+    description = sb.load_description(
+        _source_of(request.resource, parameters),
+        package_paths=parameters.package_paths,
+    )
+    world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
+    robot = world.add_robot(
+        description,
+        name=request.name or description.name,
+        joint_positions=initial_values(description),
+        collisions=parameters.collisions,
+        missing_meshes=parameters.missing_meshes,
+        self_collision=SELF_COLLISION[parameters.self_collision],
+    )
+    for number, shape in enumerate(_one_of_each_kind(shapes)):
+        is_endless = isinstance(shape, (Plane, HeightField))
+        world.add_body(shape, f'{robot.name} and {number}',
+                       motion='static' if is_endless else 'kinematic')
+    build_apart(units_of(world))
+    world.warm_up()
+    return robot
+
+
+def has_interface(robot: sb.Robot) -> bool:
+    """Return whether there is anything to say to, or to hear of, a robot; else it is an object."""
+    return bool(robot.joint_names or robot.devices() or robot.crawlers)
+
+
+def namespace_of(request: SpawnRequest, name: str) -> str:
+    """Return the namespace for what is spawned under a name; raises InvalidValueError."""
+    if not request.namespace:
+        return topics.topic_name(name)
+    namespace = request.namespace.strip('/')
+    if namespace and not _NAMESPACE.fullmatch(namespace):
+        raise InvalidValueError(
+            NAMESPACE, request.namespace,
+            "names of letters, digits and underscores parted by slashes, or '/' for none")
+    return namespace
+
+
+def _source_of(resource: str, parameters: SimulatorParameters) -> object:
+    """Return what `load_description` reads: a file, or the text itself."""
+    text = resource.strip()
+    if not text:
+        raise InvalidValueError(
+            RESOURCE, resource, 'the name of a shipped robot, a file or its URI, or URDF text')
+    if text.startswith('<'):
+        root = re.search(r'<([A-Za-z_][\w.:-]*)', text)
+        if root is None or root[1] != 'robot':
+            raise InvalidValueError(
+                UNREADABLE, text[:40], 'URDF or xacro, whose root element is <robot>')
+        return text
+    if '://' not in text:
+        source = find_robot(text)
+    else:
+        source = resolve_uri(text, package_paths=parameters.package_paths)
+        if source is None:
+            raise InvalidValueError(
+                RESOURCE, resource, 'a file that is there, as file:// or package://')
+    if source.suffix not in _READ:
+        raise InvalidValueError(UNREADABLE, source.suffix, f'one of {", ".join(_READ)}')
+    return source
+
+
+def _one_of_each_kind(shapes: Iterable[Shape]) -> list[Shape]:
+    return list({type(shape): shape for shape in shapes}.values())

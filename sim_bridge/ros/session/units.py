@@ -1,0 +1,22 @@
+"""What has to be compiled to simulate on the graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim_bridge.ros.command.repeating import take_repeat
+from sim_bridge.ros.publish.filling import fill
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.compiler.unit import Unit
+
+
+def message_units() -> list[Unit]:
+    """Return what works on messages."""
+    return [fill.unit, take_repeat.unit]
+
+
+def units_of(world: sb.World) -> list[Unit]:
+    """Return all that a node needs for a world."""
+    return [*world.units, *message_units()]

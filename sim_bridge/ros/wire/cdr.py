@@ -1,0 +1,124 @@
+"""
+Serialized messages: those that come, which may be anything, and those that go, with clean padding.
+
+The middleware leaves in the bytes between fields whatever was in memory before. It means nothing,
+but it makes equal messages unequal, and bags of equal runs different.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+import importlib
+import re
+from typing import Any
+
+from rclpy.serialization import deserialize_message, serialize_message
+
+from sim_bridge.foundation.errors import MalformedMessageError
+
+_HEAD = 4
+_NATIVE_HEADS = (b'\x00\x00', b'\x00\x01')
+_SIZES = {
+    'boolean': 1, 'octet': 1, 'char': 1, 'uint8': 1, 'int8': 1, 'uint16': 2, 'int16': 2,
+    'uint32': 4, 'int32': 4, 'float': 4, 'uint64': 8, 'int64': 8, 'double': 8}
+_MANY = re.compile(r'sequence<(?P<item>.+?)(?:, \d+)?>$|(?P<of>.+)\[(?P<count>\d+)\]$')
+
+
+def deserialize(data: bytes, kind: type) -> Any:
+    """Make a message object; raises MalformedMessageError for bytes that are none of this type."""
+    try:
+        return deserialize_message(data, kind)
+    except (RuntimeError, MemoryError, ValueError) as err:  # the first is the base of rclpy's own
+        package = kind.__module__.split('.')[0]
+        reason = str(err).split('\n')[0] or type(err).__name__
+        raise MalformedMessageError(f'{package}/{kind.__name__}', len(data), reason) from err
+
+
+def serialize_cleanly(message: Any) -> bytes:
+    """Serialize a message, with zeros where nothing is meant, and nothing after its end."""
+    data = serialize_message(message)
+    if data[:2] not in _NATIVE_HEADS:
+        return data  # another encoding than plain CDR
+    walk = _Walk(data)
+    walk.message(type(message))
+    # the middleware allots room for padding that may not be needed
+    return bytes(walk.clean[: walk.place])
+
+
+class _Walk:
+    """Goes through the fields of a message and copies what they are made of."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._order = 'little' if data[1] else 'big'
+        self.place = _HEAD
+        self.clean = bytearray(len(data))
+        self.clean[:_HEAD] = data[:_HEAD]
+
+    def message(self, kind: type) -> None:
+        for item, count in _fields(kind):
+            self._items(item, self._number() if count is None else count)
+
+    def _items(self, item: str, count: int) -> None:
+        """Copy so many items of a type."""
+        uniform = _uniform(item)
+        if uniform is not None:
+            size, each = uniform
+            self._copy(size, each * count)
+        elif item.startswith('string'):
+            for _ in range(count):
+                length = self._number()
+                self._copy(1, length - 1)
+                self.place += 1  # what ends a text is zero
+        else:
+            kind = _message_type(item)
+            for _ in range(count):
+                self.message(kind)
+
+    def _number(self) -> int:
+        """Return a length, which comes before what it counts."""
+        start = self._copy(4, 1)
+        return int.from_bytes(self._data[start : start + 4], self._order)
+
+    def _copy(self, size: int, count: int) -> int:
+        """Copy items that lie at multiples of their size; give where the first is."""
+        if count:
+            self.place += (_HEAD - self.place) % size
+        start, self.place = self.place, self.place + size * count
+        self.clean[start : self.place] = self._data[start : self.place]
+        return start
+
+
+@cache
+def _fields(kind: type) -> tuple[tuple[str, int | None], ...]:
+    """Return type and number of the items of each field of a message; None: the bytes tell."""
+    found = []
+    for field in kind.get_fields_and_field_types().values():
+        many = _MANY.match(field)
+        if many is None:
+            found.append((field, 1))
+        else:
+            found.append((many['item'] or many['of'], many['count'] and int(many['count'])))
+    return tuple(found)
+
+
+@cache
+def _uniform(item: str) -> tuple[int, int] | None:
+    """Return size and number of the numbers an item consists of, if all are of one size."""
+    if item in _SIZES:
+        return _SIZES[item], 1
+    if item.startswith(('string', 'wstring')):
+        return None
+    size, total = None, 0
+    for part, count in _fields(_message_type(item)):
+        inner = None if count is None else _uniform(part)
+        if inner is None or inner[0] != (size or inner[0]):
+            return None
+        size, total = inner[0], total + inner[1] * count
+    return None if size is None else (size, total)
+
+
+@cache
+def _message_type(name: str) -> type:
+    package, _, kind = name.partition('/')
+    return getattr(importlib.import_module(f'{package}.msg'), kind)

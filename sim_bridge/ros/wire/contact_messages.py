@@ -1,0 +1,182 @@
+"""
+What touches what, as messages.
+
+There is no standard message for contacts in the common interfaces of ROS 2. A point cloud, which
+is one of them, holds any numbers for each point and is drawn by RViz; Gazebo's own message comes
+beside it where it is installed (docs/decisions/0011-contacts-as-a-point-cloud.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+import json
+import struct
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import Vector3, Wrench
+import numpy as np
+from sensor_msgs.msg import PointCloud2, PointField
+from std_msgs.msg import Header, String, UInt32
+
+from sim_bridge.ros.wire.cdr import serialize_cleanly
+from sim_bridge.ros.wire.messages import STAMP, unpack_stamp, WORLD_FRAME
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+
+# One contact point. What RViz and PCL look for by name, position and normal, is of the size they
+# expect; the rest loses nothing.
+CONTACT = np.dtype([
+    ('position', 'f4', 3),
+    ('geometry_a', 'u4'),
+    ('normal', 'f4', 3),
+    ('geometry_b', 'u4'),
+    ('depth', 'f8'),
+    ('force', 'f8', 3),
+    ('torque', 'f8', 3),
+])
+_DATATYPES = {
+    'f4': PointField.FLOAT32, 'u4': PointField.UINT32, 'f8': PointField.FLOAT64,
+}
+
+_NO_POINTS = np.zeros(0, CONTACT)
+
+# found again in the serialized bytes
+_WIDTH_MARK = 0x5EAF00D5
+_WIDTH = struct.Struct('=I')
+# a serialized cloud ends with row_step, the number of bytes, these, and is_dense
+_SIZES = struct.Struct('=II')
+_IS_DENSE = b'\x01'
+
+
+def point_fields() -> list[PointField]:
+    """Describe `CONTACT`: x, y, z, geometry_a, normal_x … torque_z."""
+    fields = []
+    for name in CONTACT.names:
+        kind, offset = CONTACT.fields[name]
+        base = kind.base
+        prefix = '' if name == 'position' else f'{name}_'
+        names = [f'{prefix}{axis}' for axis in 'xyz'] if kind.shape else [name]
+        fields += [
+            PointField(
+                name=each, offset=offset + index * base.itemsize,
+                datatype=_DATATYPES[base.str[1:]], count=1)
+            for index, each in enumerate(names)
+        ]
+    return fields
+
+
+class ContactCloud:
+    """
+    A sensor_msgs/PointCloud2 of contact points, serialized but for their number and their values.
+
+    See `point_fields` and `sb.Contact` for what the fields mean.
+    """
+
+    def __init__(self) -> None:
+        """Serialize a cloud without points."""
+        message = PointCloud2(
+            height=1, width=_WIDTH_MARK, fields=point_fields(), point_step=CONTACT.itemsize,
+            is_bigendian=sys.byteorder == 'big', is_dense=True)
+        message.header.frame_id = WORLD_FRAME
+        buffer = serialize_cleanly(message)
+        self._head = bytearray(buffer[: -_SIZES.size - len(_IS_DENSE)])
+        self._width_at = self._head.index(_WIDTH.pack(_WIDTH_MARK))
+        self.points = _NO_POINTS
+
+    def fill(self, contacts: sb.Contacts | tuple[()]) -> None:
+        """Take the points of a step, if there are any."""
+        if not len(contacts):
+            self.points = _NO_POINTS
+            return
+        points = np.zeros(len(contacts), CONTACT)
+        points['position'], points['normal'] = contacts.positions, contacts.normals
+        points['geometry_a'], points['geometry_b'] = contacts.indices.T
+        points['depth'] = contacts.depths
+        points['force'], points['torque'] = contacts.forces, contacts.torques
+        self.points = points
+
+    def stamped(self, stamp: bytes) -> bytes:
+        """Return the message as it is now, with this stamp (see `messages.pack_stamp`)."""
+        self._head[STAMP] = stamp
+        _WIDTH.pack_into(self._head, self._width_at, len(self.points))
+        data = self.points.tobytes()
+        return b''.join((self._head, _SIZES.pack(len(data), len(data)), data, _IS_DENSE))
+
+
+def geometry_table(geometries: Iterable[sb.Geometry]) -> String:
+    """Name the geometries by whose places in this list contacts refer to them, in JSON."""
+    return String(data=json.dumps([
+        {
+            'robot': geometry.link.robot.name,
+            'link': geometry.link.name,
+            'geometry': geometry.name,
+        }
+        for geometry in geometries
+    ]))
+
+
+class GazeboContacts:
+    """A ros_gz_interfaces/Contacts: one entry for each pair of geometries, as Gazebo has it."""
+
+    def __init__(self, messages: ModuleType, geometries: Sequence[sb.Geometry]) -> None:
+        """
+        Begin without contacts.
+
+        messages: the module ros_gz_interfaces.msg. geometries: of the world.
+        """
+        self._messages = messages
+        self._entities = [
+            messages.Entity(id=number, name=_scoped_name(geometry), type=messages.Entity.COLLISION)
+            for number, geometry in enumerate(geometries)
+        ]
+        self._contacts: sb.Contacts | None = None
+
+    def fill(self, contacts: sb.Contacts) -> None:
+        """Take the points of a step."""
+        self._contacts = contacts
+
+    def stamped(self, stamp: bytes) -> object:
+        """Return the message with this stamp (see `messages.pack_stamp`)."""
+        header = Header(stamp=unpack_stamp(stamp), frame_id=WORLD_FRAME)
+        pairs = self._contacts.indices.tolist()
+        # contacts come sorted by pair
+        return self._messages.Contacts(header=header, contacts=[
+            self._pair(header, pair, list(rows))
+            for pair, rows in groupby(range(len(pairs)), key=pairs.__getitem__)
+        ])
+
+    def _pair(self, header: Header, pair: list[int], rows: list[int]) -> object:
+        contacts = self._contacts
+        return self._messages.Contact(
+            collision1=self._entities[pair[0]],
+            collision2=self._entities[pair[1]],
+            positions=[_vector(contacts.positions[row]) for row in rows],
+            normals=[_vector(contacts.normals[row]) for row in rows],
+            depths=contacts.depths[rows].tolist(),
+            wrenches=[self._wrench(header, pair, row) for row in rows],
+        )
+
+    def _wrench(self, header: Header, pair: list[int], row: int) -> object:
+        force, torque = self._contacts.forces[row], self._contacts.torques[row]
+        first, second = (self._entities[number] for number in pair)
+        return self._messages.JointWrench(
+            header=header,
+            body_1_name=String(data=first.name), body_1_id=UInt32(data=first.id),
+            body_2_name=String(data=second.name), body_2_id=UInt32(data=second.id),
+            body_1_wrench=Wrench(force=_vector(force), torque=_vector(torque)),
+            body_2_wrench=Wrench(force=_vector(-force), torque=_vector(-torque)),
+        )
+
+
+def _scoped_name(geometry: sb.Geometry) -> str:
+    """Name a geometry as Gazebo does."""
+    return f'{geometry.link.robot.name}::{geometry.link.name}::{geometry.name}'
+
+
+def _vector(values: np.ndarray) -> Vector3:
+    x, y, z = values.tolist()
+    return Vector3(x=x, y=y, z=z)

@@ -1,0 +1,246 @@
+"""What RViz draws: the shapes of a scene, and contacts with their forces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+from geometry_msgs.msg import Point, Quaternion, Vector3
+import numpy as np
+from std_msgs.msg import ColorRGBA
+from visualization_msgs.msg import Marker, MarkerArray
+
+import sim_bridge as sb
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.ros.wire.cdr import serialize_cleanly
+from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
+
+if TYPE_CHECKING:
+    from sim_bridge.robots.robot import Robot
+
+# r g b a, by what moves a thing
+_COLORS = {
+    'static': (0.62, 0.64, 0.66, 1.0),
+    'kinematic': (0.35, 0.5, 0.75, 1.0),
+    'dynamic': (0.85, 0.6, 0.3, 1.0),
+}
+_POINT_COLOR = (0.9, 0.15, 0.15, 1.0)
+_NORMAL_COLOR = (0.2, 0.5, 0.95, 1.0)
+_FORCE_COLOR = (0.15, 0.75, 0.25, 1.0)
+
+# a plane has no end, and what is drawn has one [m]
+_PLANE_SIZE, _PLANE_THICKNESS = 40.0, 0.002
+_CONE_SIDES = 32
+
+_POINT_DIAMETER = 0.012  # m
+_NORMAL_LENGTH, _NORMAL_WIDTH = 0.05, 0.003  # m
+_SHAFT_DIAMETER, _HEAD_DIAMETER = 0.008, 0.016  # m
+
+
+# found again in the serialized bytes
+_STAMP_MARK = pack_stamp(1_234_567_890_987_654_321)
+
+
+class _Part(NamedTuple):
+    """
+    What one marker draws of a shape.
+
+    kind: of `Marker`. scale: its size along each axis [m]. center: in the shape's frame [m].
+    corners: (3 n, 3) of triangles, in the frame of the part.
+    """
+
+    kind: int
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    center: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    corners: np.ndarray | None = None
+
+
+class ShapeMarkers:
+    """A visualization_msgs/MarkerArray of all shapes of some bodies, where they are."""
+
+    def __init__(self, robots: Iterable[Robot]) -> None:
+        """Draw everything that collides of these."""
+        self._message = MarkerArray()
+        self._placed: list[tuple[sb.Geometry, np.ndarray]] = []
+        for robot in robots:
+            parts = [
+                (geometry, part)
+                for geometry in robot.geometries
+                for part in _parts(geometry.shape)
+            ]
+            for number, (geometry, part) in enumerate(parts):
+                marker = _marker(part.kind, robot.name, number, _COLORS[robot.motion])
+                marker.scale = _vector(part.scale)
+                if part.corners is not None:
+                    marker.points = [_point(corner) for corner in part.corners.tolist()]
+                self._message.markers.append(marker)
+                self._placed.append((geometry, np.array(part.center)))
+
+    def __len__(self) -> int:
+        """Count the markers."""
+        return len(self._placed)
+
+    def fill(self) -> None:
+        """Move everything to where it is now."""
+        for marker, (geometry, center) in zip(self._message.markers, self._placed, strict=True):
+            rotation = geometry.R
+            marker.pose.position = _point((geometry.p + rotation @ center).tolist())
+            x, y, z, w = quaternion_from_matrix(rotation).tolist()
+            marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
+
+    def stamped(self, stamp: bytes) -> MarkerArray:
+        """Return the message as it is now, with this stamp (see `messages.pack_stamp`)."""
+        return _stamp_all(self._message, stamp)
+
+
+class ContactMarkers:
+    """
+    A visualization_msgs/MarkerArray of contacts: points, normals, and an arrow for each force.
+
+    Forces and normals are drawn as they act on what moves: those of a foot on the ground point
+    into the foot.
+    """
+
+    def __init__(self, geometries: Sequence[sb.Geometry], force_scale: float) -> None:
+        """
+        Begin without contacts.
+
+        geometries: of the world. force_scale: length of the arrows [m/N].
+        """
+        self._sign = np.array([
+            -1.0 if geometry.link.robot.motion == 'static' else 1.0 for geometry in geometries
+        ])
+        self._force_scale = force_scale
+        self._points = _marker(Marker.SPHERE_LIST, 'points', 0, _POINT_COLOR)
+        self._points.scale = _vector((_POINT_DIAMETER,) * 3)
+        self._normals = _marker(Marker.LINE_LIST, 'normals', 0, _NORMAL_COLOR)
+        self._normals.scale = _vector((_NORMAL_WIDTH, 0.0, 0.0))
+        self._arrows: list[Marker] = []
+        self._shown = 0  # arrows in the latest message
+        self._message = MarkerArray(markers=[self._points, self._normals])
+        for marker in self._message.markers:
+            marker.action = Marker.DELETE
+        # most robots touch nothing most of the time
+        self._nothing = _Serialized(self._message)
+        self._is_nothing = True
+
+    def fill(self, contacts: sb.Contacts) -> None:
+        """Take the points of a step."""
+        self._is_nothing = not len(contacts) and not self._shown
+        if self._is_nothing:
+            return
+        sign = self._sign[contacts.indices[:, :1]]
+        starts = contacts.positions
+        points = [_point(start) for start in starts.tolist()]
+        normal_ends = starts + sign * _NORMAL_LENGTH * contacts.normals
+        force_ends = starts + sign * self._force_scale * contacts.forces
+        self._points.points = points
+        self._normals.points = [
+            point
+            for start, end in zip(points, normal_ends.tolist(), strict=True)
+            for point in (start, _point(end))
+        ]
+        self._draw_arrows(points, force_ends.tolist())
+        for marker in (self._points, self._normals):
+            # RViz takes a list without points for a mistake
+            marker.action = Marker.ADD if points else Marker.DELETE
+
+    def _draw_arrows(self, starts: list[Point], ends: list[list[float]]) -> None:
+        while len(self._arrows) < len(starts):
+            arrow = _marker(Marker.ARROW, 'forces', len(self._arrows), _FORCE_COLOR)
+            arrow.scale = _vector((_SHAFT_DIAMETER, _HEAD_DIAMETER, 0.0))
+            self._arrows.append(arrow)
+        for arrow, start, end in zip(self._arrows, starts, ends, strict=False):
+            arrow.action, arrow.points = Marker.ADD, [start, _point(end)]
+        # the arrows of contacts that are no more are taken away, once
+        for arrow in self._arrows[len(starts) : self._shown]:
+            arrow.action, arrow.points = Marker.DELETE, []
+        arrows = self._arrows[: max(len(starts), self._shown)]
+        self._message.markers = [self._points, self._normals, *arrows]
+        self._shown = len(starts)
+
+    def stamped(self, stamp: bytes) -> MarkerArray | bytes:
+        """Return the message as it is now, with this stamp; serialized where nothing touches."""
+        if self._is_nothing:
+            return self._nothing.stamped(stamp)
+        return _stamp_all(self._message, stamp)
+
+
+class _Serialized:
+    """A visualization_msgs/MarkerArray that stays as it is but for the stamps."""
+
+    def __init__(self, message: MarkerArray) -> None:
+        self._between = serialize_cleanly(_stamp_all(message, _STAMP_MARK)).split(_STAMP_MARK)
+
+    def stamped(self, stamp: bytes) -> bytes:
+        return stamp.join(self._between)
+
+
+def _parts(shape: sb.Shape) -> list[_Part]:
+    """Return what RViz has to draw to show a shape."""
+    if isinstance(shape, sb.Box):
+        return [_Part(Marker.CUBE, shape.size)]
+    if isinstance(shape, (sb.Sphere, sb.Ellipsoid, sb.Cylinder)):
+        kind = Marker.CYLINDER if isinstance(shape, sb.Cylinder) else Marker.SPHERE
+        return [_Part(kind, tuple(2.0 * half for half in shape.half_extents))]
+    if isinstance(shape, sb.Capsule):
+        width, end = 2.0 * shape.radius, 0.5 * shape.length
+        return [
+            _Part(Marker.CYLINDER, (width, width, shape.length)),
+            _Part(Marker.SPHERE, (width,) * 3, (0.0, 0.0, end)),
+            _Part(Marker.SPHERE, (width,) * 3, (0.0, 0.0, -end)),
+        ]
+    if isinstance(shape, sb.Plane):
+        size = (_PLANE_SIZE, _PLANE_SIZE, _PLANE_THICKNESS)
+        return [_Part(Marker.CUBE, size, (0.0, 0.0, -0.5 * _PLANE_THICKNESS))]
+    return [_Part(Marker.TRIANGLE_LIST, corners=_corners(shape))]
+
+
+def _corners(shape: sb.Shape) -> np.ndarray:
+    """Return (3 n, 3) the corners of a shape's triangles, counter-clockwise from outside [m]."""
+    if isinstance(shape, sb.Cone):
+        angles = np.linspace(0.0, 2.0 * math.pi, _CONE_SIDES + 1)
+        rim = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)
+        rim = shape.radius * rim - (0.0, 0.0, 0.5 * shape.length)
+        apex, middle = (np.broadcast_to((0.0, 0.0, z), (_CONE_SIDES, 3))
+                        for z in (0.5 * shape.length, -0.5 * shape.length))
+        side = np.stack([rim[:-1], rim[1:], apex], axis=1)
+        base = np.stack([rim[1:], rim[:-1], middle], axis=1)
+        return np.concatenate([side, base]).reshape(-1, 3)
+    if isinstance(shape, sb.HeightField):
+        rows, columns = shape.heights.shape
+        x = np.linspace(-0.5, 0.5, columns) * shape.size[0]
+        y = np.linspace(-0.5, 0.5, rows) * shape.size[1]
+        grid = np.stack([*np.meshgrid(x, y), shape.heights], axis=-1)
+        low_low, low_high = grid[:-1, :-1], grid[:-1, 1:]
+        high_low, high_high = grid[1:, :-1], grid[1:, 1:]
+        halves = [(low_low, low_high, high_high), (low_low, high_high, high_low)]
+        return np.stack([np.stack(half, axis=2) for half in halves]).reshape(-1, 3)
+    return shape.vertices[shape.triangles].reshape(-1, 3)
+
+
+def _marker(kind: int, namespace: str, number: int, color: Sequence[float]) -> Marker:
+    red, green, blue, alpha = color
+    marker = Marker(
+        ns=namespace, id=number, type=kind, action=Marker.ADD,
+        color=ColorRGBA(r=red, g=green, b=blue, a=alpha))
+    marker.header.frame_id = WORLD_FRAME
+    return marker
+
+
+def _stamp_all(message: MarkerArray, stamp: bytes) -> MarkerArray:
+    time = unpack_stamp(stamp)
+    for marker in message.markers:
+        marker.header.stamp = time
+    return message
+
+
+def _point(values: Sequence[float]) -> Point:
+    x, y, z = values
+    return Point(x=x, y=y, z=z)
+
+
+def _vector(values: Sequence[float]) -> Vector3:
+    x, y, z = values
+    return Vector3(x=x, y=y, z=z)

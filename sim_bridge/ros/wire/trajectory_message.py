@@ -1,0 +1,143 @@
+"""
+What a trajectory_msgs/JointTrajectory says, read from its bytes or from a message object.
+
+A message object of 20 000 points takes half a second, during which nothing else gets the
+interpreter, the physics thread neither. So the bytes are walked through from length to length, and
+the numbers taken from where they are.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+import sys
+from typing import Any
+
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.ragged_array import NumberRows
+from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.trajectory.trajectory import Trajectory
+
+# CDR: two bytes tell encoding and byte order, two more nothing; then come words of four bytes.
+# Lengths, counts and times are words; floats are two, the first of which is an even one.
+_NATIVE_ENCODING = b'\x00\x01' if sys.byteorder == 'little' else b'\x00\x00'
+_ORIGIN = 4
+_WORD = 4
+# what is found of a point: place and count of the numbers of each field, and where its time is
+_FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
+_FOUND = 2 * len(_FIELDS) + 1
+
+
+@dataclass(frozen=True, eq=False)
+class TrajectoryMessage:
+    """
+    A trajectory as it was sent, not yet checked.
+
+    stamp_ns: of the header [ns]. joints: names. times: (k,) of the points, from the start [s].
+    positions, velocities, accelerations, efforts: a row for each point.
+    """
+
+    stamp_ns: int
+    joints: list[str]
+    times: np.ndarray
+    positions: NumberRows
+    velocities: NumberRows
+    accelerations: NumberRows
+    efforts: NumberRows
+
+    def trajectory(self) -> Trajectory:
+        """Return the trajectory; raises InvalidValueError."""
+        with_effort = np.flatnonzero(self.efforts.counts)
+        if len(with_effort):
+            point = int(with_effort[0])
+            raise InvalidValueError(
+                'effort of trajectory', self.efforts[point].tolist(),
+                'none; efforts are taken on joint_commands, beside what motors give',
+                f'point {point}')
+        return Trajectory(
+            self.joints, self.times, self.positions, self.velocities, self.accelerations)
+
+
+def from_bytes(data: bytes) -> TrajectoryMessage:
+    """Read a serialized JointTrajectory; raises MalformedMessageError."""
+    try:
+        head, found = _locate(data)
+    except (_OtherEncodingError, IndexError):
+        # what others encode, and what is cut off, is for the middleware to tell
+        return from_message(deserialize(data, JointTrajectory))
+    # names mean what the middleware makes of them, in a message that has no points
+    message = deserialize(head + bytes(_WORD), JointTrajectory)
+    words = np.frombuffer(data, np.uint32, (len(data) - _ORIGIN) // _WORD, _ORIGIN)
+    values = np.frombuffer(data, float, len(words) // 2, _ORIGIN)
+    places = found[:, -1]
+    times = words[places].view(np.int32) + words[places + 1] * 1e-9
+    return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
+        NumberRows(values, found[:, field] // 2, found[:, field + 1])
+        for field in range(0, _FOUND - 1, 2)))
+
+
+def from_message(message: Any) -> TrajectoryMessage:
+    """Take apart a JointTrajectory."""
+    points = message.points
+    times = np.array([seconds(point.time_from_start) for point in points], float)
+    return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
+        NumberRows.of([getattr(point, name) for point in points]) for name in _FIELDS))
+
+
+def seconds(duration: Any) -> float:
+    """Return a builtin_interfaces/Duration in s."""
+    return duration.sec + duration.nanosec * 1e-9
+
+
+class _OtherEncodingError(ValueError):
+    """The bytes are not what `_locate` knows."""
+
+
+def _locate(data: bytes) -> tuple[bytes, np.ndarray]:
+    """
+    Walk through a serialized trajectory; raises IndexError where it ends before its end.
+
+    Returns what comes before the number of points, and (k, _FOUND) what is found of each point, in
+    words from the origin.
+    """
+    if data[: len(_NATIVE_ENCODING)] != _NATIVE_ENCODING or len(data) < _ORIGIN:
+        raise _OtherEncodingError
+    end = len(data) - (len(data) - _ORIGIN) % _WORD
+    words = memoryview(data)[_ORIGIN:end].cast('I')
+    # stamp, frame, names
+    place = _after_text(words, 2)
+    name_count, place = words[place], place + 1
+    for _ in range(name_count):
+        place = _after_text(words, place)
+    head = data[: _ORIGIN + _WORD * place]
+    point_count, place = words[place], place + 1
+    found = array('q')
+    note = found.extend
+    fields = range(len(_FIELDS))
+    for _ in range(point_count):
+        point = []
+        for _ in fields:
+            count = words[place]
+            place += 1
+            if count:
+                place += place & 1
+            point += place, count
+            place += 2 * count
+        point.append(place)
+        words[place + 1]  # there has to be a time
+        place += 2
+        note(point)
+    return head, np.frombuffer(found, np.int64).reshape(-1, _FOUND)
+
+
+def _after_text(words: memoryview, place: int) -> int:
+    """Return where a text ends that begins with its length in bytes."""
+    return place + 1 + -(-words[place] // _WORD)
+
+
+def _stamp_ns(message: Any) -> int:
+    stamp = message.header.stamp
+    return stamp.sec * 1_000_000_000 + stamp.nanosec

@@ -1,0 +1,5 @@
+"""
+Shapes and materials as users give them: sizes, masses, mesh files, records for the engine.
+
+Imports `engine.collision` for records and `foundation`.
+"""

@@ -1,0 +1,28 @@
+"""Reading files that may be anything: devices that never end, pipes that nobody writes to."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+import stat
+
+# Robots, scenes and parameters of thousands of parts are a few MB; meshes of a million triangles
+# 50 MB.
+TEXT_BYTES = 32 << 20
+DATA_BYTES = 256 << 20
+
+# opening a pipe would wait for its writer
+_FLAGS = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_CLOEXEC', 0)
+
+
+def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
+    """Return what is in file; raises OSError also where it is no file, or larger than allowed."""
+    with open(os.open(path, _FLAGS), 'rb') as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(errno.EINVAL, 'not a regular file', str(path))
+        if status.st_size > most_bytes:
+            reason = f'{status.st_size} bytes, and at most {most_bytes} are read'
+            raise OSError(errno.EFBIG, reason, str(path))
+        return file.read(most_bytes)

@@ -1,0 +1,423 @@
+"""
+What surfaces do to each other: materials, what two of them make together, and exceptions.
+
+Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
+
+    friction, rolling, spinning       sqrt(a b)
+    restitution                       sqrt(a b)           (1 - viscosity, AGX's bulk viscosity)
+    stiffness (Young's modulus)       a b / (a + b)
+    damping                           max(a, b)
+    adhesion                          a + b, within min(a, b) of overlap
+    slip (AGX's surface viscosity)    a + b
+    surface layer                     max(a, b)
+    greatest correcting velocity      min(a, b)
+
+An explicit `ContactMaterial` for a pair overrides what it says and leaves the rest to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data import surfaces as law
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.validation import real_array
+
+DEFAULT = 'default'
+FRICTION_MODELS = {'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT}
+
+# the share of a penetration that one step takes back (ODE's ERP)
+_ERP = 0.2
+# a cone that is as good as infinite; the solvers multiply it by forces that may be 0
+_STICKS = 1e6
+
+
+class _Range(NamedTuple):
+    """What a number may be; `above`: not the least itself, `finite`: not infinite."""
+
+    least: float = 0.0
+    greatest: float = math.inf
+    finite: bool = True
+    above: bool = False
+
+    def __str__(self) -> str:
+        """Say it in words."""
+        words = 'a finite number' if self.finite else 'a number'
+        if math.isfinite(self.least):
+            words += f' {"above" if self.above else "of at least"} {self.least:g}'
+        if math.isfinite(self.greatest):
+            words += f' and at most {self.greatest:g}'
+        return words
+
+    def holds(self, number: float) -> bool:
+        """Return whether a number is in it; nan never is."""
+        is_inside = self.least <= number <= self.greatest
+        is_edge = self.above and number == self.least
+        return is_inside and not is_edge and not (self.finite and math.isinf(number))
+
+
+_NOT_NEGATIVE = _Range()
+_MAYBE_INFINITE = _Range(finite=False)
+_POSITIVE_MAYBE_INFINITE = _Range(finite=False, above=True)
+_SHARE = _Range(greatest=1.0)
+_FINITE = _Range(least=-math.inf)
+
+
+@dataclass(frozen=True)
+class Material:
+    """
+    What a body is made of.
+
+    The defaults are a rigid, dry, inelastic solid. Friction 1 is what SDF, Gazebo, MuJoCo and
+    Choreonoid's ODE assume where nothing is said (Bullet and PhysX 0.5, ODE itself infinity).
+
+    name: unique in a world.
+    friction: Coulomb's coefficient of two surfaces of this material; AGX's roughness.
+    friction2: across the geometry's friction direction; None: as friction.
+    restitution: share of the approach velocity that a collision gives back, 0 to 1;
+        1 - AGX's bulk viscosity.
+    density: of bodies whose mass is not given [kg/m³].
+    rolling_friction, spinning_friction: torque against rolling and spinning per normal force [m].
+    slip: creep velocity per friction force [m/(N s)]: AGX's surface viscosity, ODE's slip1.
+    youngs_modulus: stiffness of a contact point [N/m], as AGX takes it; infinite: rigid.
+    damping: time in which an elastic contact comes to rest [s], as AGX takes it.
+    adhesion: force that holds surfaces together [N] while they overlap.
+    adhesive_overlap: overlap that is left alone for that [m]; None: the other material's.
+    surface_layer: overlap that is left alone [m] (ODE's contact surface layer).
+    max_correcting_velocity: greatest velocity that takes overlap back [m/s].
+
+    Raises InvalidValueError for values outside these.
+    """
+
+    name: str
+    friction: float = 1.0
+    friction2: float | None = None
+    restitution: float = 0.0
+    density: float = 1000.0
+    rolling_friction: float = 0.0
+    spinning_friction: float = 0.0
+    slip: float = 0.0
+    youngs_modulus: float = math.inf
+    damping: float = 0.0
+    adhesion: float = 0.0
+    adhesive_overlap: float | None = None
+    surface_layer: float = 0.0
+    max_correcting_velocity: float = 0.1
+
+    def __post_init__(self):
+        """Check everything."""
+        if not isinstance(self.name, str) or not self.name:
+            raise InvalidValueError('name of the material', self.name, 'a text that is not empty')
+        _check_fields(self, _MATERIAL_RANGES, f'material {self.name!r}')
+
+    @property
+    def second_friction(self) -> float:
+        """The coefficient across the friction direction."""
+        return self.friction if self.friction2 is None else self.friction2
+
+    @property
+    def roughness(self) -> float:
+        """AGX's and Choreonoid's word for friction."""
+        return self.friction
+
+    @property
+    def viscosity(self) -> float:
+        """AGX's and Choreonoid's word for 1 - restitution."""
+        return 1.0 - self.restitution
+
+
+@dataclass(frozen=True)
+class ContactMaterial:
+    """
+    What happens between two materials, where their implicit rules are not to say it.
+
+    None leaves a value to the rules. ODE's names are given in parentheses; `from_ode` takes them.
+
+    friction_model: 'cone', the exact Coulomb cone (an ellipse where the two directions differ);
+        'pyramid', each direction for itself (dContactApprox1); 'constant', friction is a force [N]
+        that does not depend on the normal force (ODE without dContactApprox1).
+    friction, friction2: along the first and second direction (mu, mu2); the second is like the
+        first if None.
+    rolling_friction, spinning_friction: torque per normal force [m] (rho, rhoN).
+    restitution, bounce_velocity: slower approaches [m/s] do not bounce (bounce, bounce_vel).
+    erp, cfm: share of the overlap that one step takes back; velocity per normal force [m/(N s)],
+        0: rigid (soft_erp, soft_cfm).
+    slip, slip2: creep velocity per friction force [m/(N s)] (slip1, slip2).
+    motion, motion2, motion_normal: wanted velocity of the surface [m/s] (motion1, motion2,
+        motionN).
+    surface_layer: overlap that is left alone [m]. max_correcting_velocity: m/s.
+    adhesion: N. stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
+    """
+
+    friction: float | None = None
+    friction2: float | None = None
+    friction_model: str | None = None
+    rolling_friction: float | None = None
+    spinning_friction: float | None = None
+    restitution: float | None = None
+    bounce_velocity: float | None = None
+    erp: float | None = None
+    cfm: float | None = None
+    slip: float | None = None
+    slip2: float | None = None
+    motion: float | None = None
+    motion2: float | None = None
+    motion_normal: float | None = None
+    surface_layer: float | None = None
+    max_correcting_velocity: float | None = None
+    adhesion: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+
+    def __post_init__(self):
+        """Check everything; raises InvalidValueError."""
+        place = 'contact material'
+        if self.friction_model is not None and self.friction_model not in FRICTION_MODELS:
+            raise InvalidValueError(
+                'friction_model', self.friction_model,
+                f'one of {", ".join(FRICTION_MODELS)}', place)
+        _check_fields(self, _CONTACT_RANGES, place)
+
+    @classmethod
+    def from_ode(cls, **surface: float) -> ContactMaterial:
+        """
+        Make one of ODE's surface parameters, by ODE's names.
+
+        These are mu, mu2, rho, rhoN, bounce, bounce_vel, soft_erp, soft_cfm, motion1, motion2,
+        motionN, slip1 and slip2. Friction is ODE's box as with dContactApprox1. Raises
+        UnknownNameError for others.
+        """
+        for name in surface:
+            if name not in ODE_NAMES:
+                raise UnknownNameError('surface parameter of ODE', name, ODE_NAMES)
+        values = {ODE_NAMES[name]: value for name, value in surface.items()}
+        return cls(friction_model='pyramid', **values)
+
+
+ODE_NAMES = {
+    'mu': 'friction', 'mu2': 'friction2', 'rho': 'rolling_friction', 'rhoN': 'spinning_friction',
+    'bounce': 'restitution', 'bounce_vel': 'bounce_velocity', 'soft_erp': 'erp',
+    'soft_cfm': 'cfm', 'motion1': 'motion', 'motion2': 'motion2', 'motionN': 'motion_normal',
+    'slip1': 'slip', 'slip2': 'slip2',
+}
+
+_MATERIAL_RANGES = {
+    'friction': _MAYBE_INFINITE, 'friction2': _MAYBE_INFINITE, 'restitution': _SHARE,
+    'density': _Range(above=True), 'rolling_friction': _NOT_NEGATIVE,
+    'spinning_friction': _NOT_NEGATIVE,
+    'slip': _NOT_NEGATIVE, 'youngs_modulus': _POSITIVE_MAYBE_INFINITE,
+    'damping': _NOT_NEGATIVE, 'adhesion': _NOT_NEGATIVE, 'adhesive_overlap': _NOT_NEGATIVE,
+    'surface_layer': _NOT_NEGATIVE, 'max_correcting_velocity': _MAYBE_INFINITE,
+}
+_CONTACT_RANGES = {
+    'friction': _MAYBE_INFINITE, 'friction2': _MAYBE_INFINITE,
+    'rolling_friction': _NOT_NEGATIVE, 'spinning_friction': _NOT_NEGATIVE,
+    'restitution': _SHARE, 'bounce_velocity': _MAYBE_INFINITE, 'erp': _SHARE,
+    'cfm': _NOT_NEGATIVE, 'slip': _NOT_NEGATIVE, 'slip2': _NOT_NEGATIVE,
+    'motion': _FINITE, 'motion2': _FINITE, 'motion_normal': _FINITE,
+    'surface_layer': _NOT_NEGATIVE, 'max_correcting_velocity': _MAYBE_INFINITE,
+    'adhesion': _NOT_NEGATIVE, 'stiffness': _POSITIVE_MAYBE_INFINITE, 'damping': _NOT_NEGATIVE,
+}
+
+
+def combine(a: Material, b: Material) -> ContactMaterial:
+    """Return what two materials make together by the implicit rules."""
+    overlaps = [m.adhesive_overlap for m in (a, b) if m.adhesive_overlap is not None]
+    adhesion = a.adhesion + b.adhesion
+    overlap = min(overlaps, default=0.0) if adhesion > 0.0 else 0.0
+    stiffness = _in_series(a.youngs_modulus, b.youngs_modulus)
+    time = max(a.damping, b.damping)
+    slip = a.slip + b.slip
+    return ContactMaterial(
+        friction=_mean(a.friction, b.friction),
+        friction2=_mean(a.second_friction, b.second_friction),
+        friction_model='cone',
+        rolling_friction=_mean(a.rolling_friction, b.rolling_friction),
+        spinning_friction=_mean(a.spinning_friction, b.spinning_friction),
+        restitution=_mean(a.restitution, b.restitution), bounce_velocity=0.0,
+        erp=_ERP, cfm=0.0, slip=slip, slip2=slip, motion=0.0, motion2=0.0, motion_normal=0.0,
+        surface_layer=max(a.surface_layer, b.surface_layer, overlap),
+        max_correcting_velocity=min(a.max_correcting_velocity, b.max_correcting_velocity),
+        adhesion=adhesion, stiffness=stiffness,
+        damping=time * stiffness if math.isfinite(stiffness) else 0.0)
+
+
+class MaterialTable(Mapping[str, Material]):
+    """The materials of a world by name, and the contact materials of pairs of them."""
+
+    def __init__(self, on_change: Callable[[], None] = lambda: None):
+        """Start with the default material; `on_change` is called after every change."""
+        self._materials = {DEFAULT: Material(DEFAULT)}
+        self._explicit: dict[frozenset[str], ContactMaterial] = {}
+        self._on_change = on_change
+
+    def __getitem__(self, name: str) -> Material:
+        """Return a material by name; raises UnknownNameError."""
+        if name not in self._materials:
+            raise UnknownNameError('material', name, self._materials)
+        return self._materials[name]
+
+    def __contains__(self, name: object) -> bool:
+        """Return whether there is a material of this name."""
+        return name in self._materials
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the names in the order of their numbers."""
+        return iter(self._materials)
+
+    def __len__(self) -> int:
+        """Count the materials."""
+        return len(self._materials)
+
+    def add(self, material: Material) -> Material:
+        """
+        Take a material in, or put it in the place of the one of the same name.
+
+        Raises InvalidValueError for what is no material.
+        """
+        if not isinstance(material, Material):
+            raise InvalidValueError('material', material, 'a Material')
+        if self._materials.get(material.name) != material:
+            self._materials[material.name] = material
+            self._on_change()
+        return material
+
+    def take(self, material: Material | str | None) -> Material:
+        """
+        Return a material by itself, taken in if it is new, or by its name; None is the default.
+
+        Raises UnknownNameError for a name that is not there, InvalidValueError for another
+        material of a name that is taken.
+        """
+        if not isinstance(material, Material):
+            return self[DEFAULT if material is None else material]
+        known = self._materials.get(material.name)
+        if known is not None and known != material:
+            raise InvalidValueError(
+                'material', material,
+                f'another name, since {known} is in this world; or `materials.add` to replace it')
+        return self.add(material)
+
+    def number(self, material: Material | str | None) -> int:
+        """Return the number of a material; as `take`."""
+        name = self.take(material).name
+        return list(self._materials).index(name)
+
+    def under_free_name(self, material: Material) -> Material:
+        """Return a material as it is, or numbered where another one has its name."""
+        name, number = material.name, 2
+        while self._materials.get(name) not in (None, replace(material, name=name)):
+            name, number = f'{material.name}_{number}', number + 1
+        return replace(material, name=name)
+
+    def save(self) -> tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]:
+        """Return what `restore` goes back to."""
+        return dict(self._materials), dict(self._explicit)
+
+    def restore(
+        self, saved: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
+    ) -> None:
+        """Go back to what `save` gave."""
+        if saved != (self._materials, self._explicit):
+            self._materials, self._explicit = map(dict, saved)
+            self._on_change()
+
+    def set_contact_material(
+        self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
+    ) -> None:
+        """
+        Say what happens between two materials, or between a material and itself.
+
+        contact_material: None goes back to the implicit rules. Materials that are new are taken
+        in. Raises as `take`.
+        """
+        if contact_material is not None and not isinstance(contact_material, ContactMaterial):
+            raise InvalidValueError(
+                'contact_material', contact_material, 'a ContactMaterial or None')
+        pair = frozenset((self.take(a).name, self.take(b).name))
+        if contact_material is None:
+            self._explicit.pop(pair, None)
+        else:
+            self._explicit[pair] = contact_material
+        self._on_change()
+
+    def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
+        """Return what happens between two materials, every value of it."""
+        first, second = self.take(a), self.take(b)
+        implicit = combine(first, second)
+        explicit = self._explicit.get(frozenset((first.name, second.name)))
+        if explicit is None:
+            return implicit
+        values = {
+            field.name: getattr(explicit, field.name) for field in fields(explicit)
+            if getattr(explicit, field.name) is not None}
+        for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
+            if one in values:
+                values.setdefault(other, values[one])
+        return replace(implicit, **values)
+
+    def surfaces(self) -> law.Surfaces:
+        """Return the table the engine reads."""
+        names = list(self._materials)
+        pair = np.zeros((len(names), len(names)), np.int64)
+        rows: dict[ContactMaterial, int] = {}
+        for i, a in enumerate(names):
+            for j, b in enumerate(names[: i + 1]):
+                contact = self.contact_material(a, b)
+                pair[i, j] = pair[j, i] = rows.setdefault(contact, len(rows))
+        return law.Surfaces(pair, np.array([_law_row(contact) for contact in rows]))
+
+
+def _law_row(contact: ContactMaterial) -> np.ndarray:
+    """Write a complete contact material as the engine's numbers."""
+    row = np.zeros(law.LAW_SIZE)
+    row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
+    most = math.inf if row[law.MODEL] == law.CONSTANT else _STICKS
+    row[law.MU], row[law.MU2] = min(contact.friction, most), min(contact.friction2, most)
+    row[law.ROLLING] = min(contact.rolling_friction, _STICKS)
+    row[law.SPINNING] = min(contact.spinning_friction, _STICKS)
+    row[law.RESTITUTION] = contact.restitution
+    row[law.BOUNCE_VELOCITY] = contact.bounce_velocity
+    row[law.ERP], row[law.CFM] = contact.erp, contact.cfm
+    row[law.SLIP], row[law.SLIP2] = contact.slip, contact.slip2
+    row[law.MOTION], row[law.MOTION2] = contact.motion, contact.motion2
+    row[law.MOTION_N] = contact.motion_normal
+    row[law.LAYER] = contact.surface_layer
+    row[law.MAX_VELOCITY] = contact.max_correcting_velocity
+    row[law.ADHESION] = contact.adhesion
+    # 0 stands for rigid
+    is_elastic = math.isfinite(contact.stiffness)
+    row[law.STIFFNESS] = contact.stiffness if is_elastic else 0.0
+    row[law.DAMPING] = contact.damping if is_elastic else 0.0
+    return row
+
+
+def _mean(a: float, b: float) -> float:
+    """Return the geometric mean; what is 0 stays 0 beside what is infinite."""
+    return math.sqrt(a * b) if a > 0.0 and b > 0.0 else 0.0
+
+
+def _in_series(a: float, b: float) -> float:
+    """Return the stiffness of two springs one after the other; infinite ones yield nothing."""
+    if math.isinf(a) or math.isinf(b):
+        return min(a, b)
+    return a * b / (a + b)
+
+
+def _check_fields(thing: object, ranges: Mapping[str, _Range], place: str) -> None:
+    """Hold numbers to their ranges and make them floats; None stays where it is the default."""
+    defaults = {field.name: field.default for field in fields(thing)}
+    for name, allowed in ranges.items():
+        value = getattr(thing, name)
+        if value is None and defaults[name] is None:
+            continue
+        array = real_array(name, value, str(allowed), place)
+        number = float(array) if array.ndim == 0 else math.nan
+        if not allowed.holds(number):
+            raise InvalidValueError(name, value, str(allowed), place)
+        object.__setattr__(thing, name, number)

@@ -1,0 +1,119 @@
+"""Mesh files as shapes: STL, OBJ, DAE and PLY, read by trimesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+import io
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.shapes.files import DATA_BYTES, read_file
+from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
+
+FORMATS = ('.stl', '.obj', '.dae', '.ply')
+
+_SHAPES_KEPT = 256
+
+_LOOKS = frozenset({'library_effects', 'library_images', 'library_materials', 'bind_material'})
+
+
+def hull_of_file(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> ConvexHull:
+    """Return the convex hull of a mesh, the same as before if the file is; as `read_mesh`."""
+    return _shape_of_file(ConvexHull, path, scale)
+
+
+def mesh_of_file(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> TriangleMesh:
+    """Return a mesh, the same as before if the file is; as `read_mesh`."""
+    return _shape_of_file(TriangleMesh, path, scale)
+
+
+def _shape_of_file(
+    kind: type[ConvexHull] | type[TriangleMesh], path: str | Path, scale: Sequence[float]
+) -> ConvexHull | TriangleMesh:
+    try:
+        status = Path(path).stat()
+    except OSError as err:
+        raise InvalidValueError('mesh file', str(path), 'a file that exists') from err
+    return _read_shape(kind, Path(path), tuple(scale), status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=_SHAPES_KEPT)
+def _read_shape(
+    kind: type[ConvexHull] | type[TriangleMesh], path: Path, scale: tuple[float, ...],
+    changed_ns: int, size: int,
+) -> ConvexHull | TriangleMesh:
+    """Read a file as it was changed last; worlds of one process share what comes of it."""
+    mesh = read_mesh(path, scale)
+    return mesh if kind is TriangleMesh else ConvexHull(mesh.vertices)
+
+
+def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> TriangleMesh:
+    """
+    Read a mesh file; all its parts become one surface.
+
+    scale: along the axes; what mirrors keeps the surface's outside out. Of a DAE file the unit is
+    taken account of, and the up axis is not, as in RViz and Gazebo. Raises InvalidValueError,
+    naming the file, where there is none, it cannot be read or holds no triangles.
+    """
+    # imported here, since it takes longer than everything a world of balls and boxes needs
+    import trimesh
+
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise InvalidValueError('mesh file', str(path), f'one of {", ".join(FORMATS)}')
+    try:
+        is_dae = path.suffix.lower() == '.dae'
+        data = read_file(path, DATA_BYTES)
+        content = io.BytesIO(_without_looks(data) if is_dae else data)
+        scene = trimesh.load_scene(
+            content, file_type=path.suffix[1:], process=False, skip_materials=True)
+        surface = (scene.convert_units('meters') if is_dae else scene).to_mesh()
+    except OSError as err:
+        reason = f' ({err.strerror})' if err.strerror else ''
+        raise InvalidValueError(
+            'mesh file', str(path), f'a file that can be read{reason}') from err
+    except Exception as err:
+        reason = f'{type(err).__name__}: {err}'.splitlines()[0]
+        raise InvalidValueError(
+            'mesh file', str(path), f'a sound mesh file ({reason})') from err
+    if not len(surface.faces):
+        raise InvalidValueError('mesh file', str(path), 'a file with triangles in it')
+    vertices, triangles = merge_vertices(surface.vertices, surface.faces)
+    if not np.isfinite(vertices).all():
+        raise InvalidValueError('mesh file', str(path), 'a file with finite coordinates')
+    return _scaled(TriangleMesh(vertices, triangles), scale, path)
+
+
+def _without_looks(data: bytes) -> bytes:
+    """Return a DAE file without materials: defects in those would make pycollada drop meshes."""
+    root = ElementTree.fromstring(data)
+    for parent in root.iter():
+        for child in list(parent):
+            if child.tag.rpartition('}')[2] in _LOOKS:
+                parent.remove(child)
+    return ElementTree.tostring(root)
+
+
+def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Let triangles share the corners that coincide; those that have no area by that are gone."""
+    vertices, number = np.unique(vertices, axis=0, return_inverse=True)
+    triangles = number.reshape(-1)[triangles]
+    a, b, c = triangles.T
+    return vertices, triangles[(a != b) & (b != c) & (c != a)]
+
+
+def _scaled(mesh: TriangleMesh, scale: Sequence[float], path: Path) -> TriangleMesh:
+    """Stretch a mesh along its axes."""
+    factors = finite_vector('scale', scale, 3, f'mesh {path}', '3 finite numbers other than 0')
+    if not factors.all():
+        raise InvalidValueError(
+            'scale', tuple(scale), '3 finite numbers other than 0', f'mesh {path}')
+    if (factors == 1.0).all():
+        return mesh
+    triangles = mesh.triangles if factors.prod() > 0.0 else mesh.triangles[:, ::-1]
+    return TriangleMesh(mesh.vertices * factors, triangles)

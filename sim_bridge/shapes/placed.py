@@ -1,0 +1,115 @@
+"""Shapes put together: each at its place on a link, of its material."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.validation import finite_vector, name_set, truth, unit_quaternion
+from sim_bridge.shapes.materials import Material
+from sim_bridge.shapes.shapes import MassProperties, Shape
+
+
+@dataclass(frozen=True)
+class Placed:
+    """
+    A shape on a link.
+
+    position [m], orientation (quaternion x y z w): of the shape's frame in the link's.
+    name: of the geometry; numbered if ''.
+    material: itself or its name; None: what the rest of the body has.
+    sensor: report contacts, but push nothing. enabled: whether it touches anything at all.
+    groups: names of the collision groups it belongs to.
+    surface_velocity: (3,) of the surface relative to the link, in the shape's axes [m/s]: a belt.
+    friction_direction: (3,) ODE's fdir1, in the shape's axes: along it, friction and slip are
+        those of the first direction; None: any.
+
+    Raises InvalidValueError for values outside these.
+    """
+
+    shape: Shape
+    position: Sequence[float] = (0.0, 0.0, 0.0)
+    orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0)
+    name: str = ''
+    material: Material | str | None = None
+    sensor: bool = False
+    enabled: bool = True
+    groups: frozenset[str] | Iterable[str] = frozenset()
+    surface_velocity: Sequence[float] = (0.0, 0.0, 0.0)
+    friction_direction: Sequence[float] | None = None
+
+    def __post_init__(self):
+        """Check everything."""
+        place = f'geometry {self.name!r}' if self.name else 'geometry'
+        if not isinstance(self.shape, Shape):
+            raise InvalidValueError('shape', self.shape, 'a shape such as Box((1, 1, 1))', place)
+        if self.material is not None and not isinstance(self.material, (Material, str)):
+            raise InvalidValueError(
+                'material', self.material, 'a Material, the name of one, or None', place)
+        values = {
+            'position': finite_vector('position', self.position, 3, place),
+            'orientation': unit_quaternion(self.orientation, place),
+            'surface_velocity': finite_vector('surface_velocity', self.surface_velocity, 3, place),
+        }
+        if self.friction_direction is not None:
+            direction = finite_vector('friction_direction', self.friction_direction, 3, place)
+            length = float(np.linalg.norm(direction))
+            if length <= 0.0:
+                raise InvalidValueError(
+                    'friction_direction', tuple(direction), 'a vector of some length', place)
+            values['friction_direction'] = direction / length
+        for name, vector in values.items():
+            object.__setattr__(self, name, tuple(vector.tolist()))
+        for name in ('sensor', 'enabled'):
+            object.__setattr__(self, name, truth(name, getattr(self, name), place))
+        object.__setattr__(self, 'groups', name_set('groups', self.groups, place))
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """(3, 3) from the shape's axes to the link's."""
+        return matrix_from_quaternion(self.orientation)
+
+
+def as_placed(shapes: Shape | Placed | Iterable[Shape | Placed]) -> tuple[Placed, ...]:
+    """
+    Return one shape or several as placed ones, plain shapes at the link's origin.
+
+    Raises InvalidValueError for anything else.
+    """
+    several = [shapes] if isinstance(shapes, (Shape, Placed)) else shapes
+    if not isinstance(several, Iterable) or isinstance(several, str):
+        raise InvalidValueError('shapes', shapes, 'a shape such as Box((1, 1, 1)), or several')
+    return tuple(part if isinstance(part, Placed) else Placed(part) for part in several)
+
+
+def combined_mass_properties(
+    shapes: Iterable[Placed], densities: Iterable[float], place: str = ''
+) -> MassProperties:
+    """
+    Return what several shapes weigh together, in the frame of their link.
+
+    densities: of each [kg/m³]. Shapes that overlap count twice where they do. place: for the
+    message of the InvalidValueError that a shape without volume raises.
+    """
+    total, moment, parts = 0.0, np.zeros(3), []
+    for placed, density in zip(shapes, densities, strict=True):
+        try:
+            own = placed.shape.mass_properties(density)
+        except InvalidValueError as err:
+            raise InvalidValueError(err.what, err.value, err.expected, place) from err
+        rotation = placed.rotation
+        center = np.array(placed.position) + rotation @ own.center_of_mass
+        parts.append((own.mass, center, rotation @ own.inertia @ rotation.T))
+        total += own.mass
+        moment += own.mass * center
+    if not parts:
+        raise InvalidValueError('shapes', (), 'at least one, or a mass and an inertia', place)
+    middle, inertia = moment / total, np.zeros((3, 3))
+    for mass, center, own_inertia in parts:
+        arm = center - middle
+        inertia += own_inertia + mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    return MassProperties(total, middle, inertia)

@@ -1,0 +1,271 @@
+"""Shapes made of flat faces: convex hulls, triangle meshes and height fields."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
+from sim_bridge.engine.data import geometry as engine
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import positive_number, positive_vector, real_array
+from sim_bridge.shapes.shapes import MassProperties, Shape
+
+# of the extent of a set of points: thinner ones are flat
+_FLAT = 1e-9
+_TINY = 1e-300
+
+
+class _Polyhedron(Shape):
+    """A surface of triangles."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """Nothing: the vertices say it all."""
+        return 0.0, 0.0, 0.0
+
+    @cached_property
+    def bounds(self) -> np.ndarray:
+        """(2, 3) least and greatest coordinates [m]."""
+        return _read_only(np.stack([self.vertices.min(axis=0), self.vertices.max(axis=0)]))
+
+    def __repr__(self) -> str:
+        """Show the size."""
+        vertices, triangles = len(self.vertices), len(self.triangles)
+        return f'<{type(self).__name__} of {vertices} vertices, {triangles} triangles>'
+
+
+class ConvexHull(_Polyhedron):
+    """
+    The smallest convex solid around points.
+
+    vertices: (n, 3) its corners [m]. triangles: (m, 3) its surface, counterclockwise seen from
+    outside; flat faces are cut into triangles. Points in one plane make a plate without thickness
+    and without triangles.
+    """
+
+    kind: ClassVar[int] = engine.HULL
+
+    def __init__(self, points: np.ndarray):
+        """
+        Wrap points (n, 3) [m].
+
+        Raises InvalidValueError for points that are all on one line, or values that are not
+        finite.
+        """
+        points = np.unique(
+            _finite_rows('points', points, 'float (n, 3), finite [m]', 'ConvexHull'), axis=0)
+        extents, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[1:]
+        thickness = np.resize(extents / max(extents[0], _TINY), 3)
+        if len(points) < 3 or thickness[1] <= _FLAT:
+            raise InvalidValueError(
+                'points', f'{len(points)} on one line',
+                'at least three points that are not all on one line', 'ConvexHull')
+        if len(points) == 3 or thickness[2] <= _FLAT:
+            kept, triangles = _hull_in_plane(points @ axes[:2].T), np.zeros((0, 3), np.int64)
+        else:
+            kept, triangles = _hull_in_space(points)
+        self.vertices, self.triangles = _read_only(points[kept]), _read_only(triangles)
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)
+    ) -> ConvexHull:
+        """Wrap a mesh file; see `mesh_files.read_mesh`."""
+        return cls(TriangleMesh.from_file(path, scale).vertices)
+
+    @cached_property
+    def polytope(self) -> Polytope:
+        """The faces and neighbours that collisions need, made when they are first asked for."""
+        return polytope(self.vertices, self.triangles if len(self.triangles) else None)
+
+    def mass_properties(self, density: float) -> MassProperties:
+        if not len(self.triangles):
+            raise InvalidValueError(
+                'shape', self, 'a solid with a volume, or a mass and an inertia for a flat one')
+        return solid_mass_properties(self.vertices, self.triangles, density)
+
+
+class TriangleMesh(_Polyhedron):
+    """
+    A surface of triangles, solid where it is closed.
+
+    vertices: (n, 3) [m]. triangles: (m, 3) the corners of each, counterclockwise seen from
+    outside.
+    """
+
+    kind: ClassVar[int] = engine.MESH
+
+    def __init__(self, vertices: np.ndarray, triangles: np.ndarray):
+        """Take the arrays; raises InvalidValueError where they are no triangles in space."""
+        self.vertices = _read_only(
+            _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
+        expected = f'(m, 3) integers from 0 to {len(self.vertices) - 1}, at least one row'
+        corners = np.asarray(triangles)
+        is_shaped = corners.ndim == 2 and corners.shape[1] == 3 and len(corners) > 0
+        if not is_shaped or corners.dtype.kind not in 'iu':
+            shown = f'{corners.dtype} {corners.shape}'
+            raise InvalidValueError('triangles', shown, expected, 'TriangleMesh')
+        if corners.min() < 0 or corners.max() >= len(self.vertices):
+            shown = f'{corners.min()} to {corners.max()}'
+            raise InvalidValueError('triangles', shown, expected, 'TriangleMesh')
+        self.triangles = _read_only(corners.astype(np.int64))
+
+    @classmethod
+    def from_file(
+        cls, path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)
+    ) -> TriangleMesh:
+        """Read a mesh file; see `mesh_files.read_mesh`."""
+        # imported here, since the reader makes shapes of this module
+        from sim_bridge.shapes.mesh_files import read_mesh
+        return read_mesh(path, scale)
+
+    @cached_property
+    def is_closed(self) -> bool:
+        """Whether every edge is shared by two triangles that are turned alike."""
+        _, number = np.unique(self.vertices, axis=0, return_inverse=True)
+        corners = number.reshape(-1)[self.triangles]
+        edges = np.concatenate([corners[:, [k, (k + 1) % 3]] for k in range(3)])
+        edges = edges[edges[:, 0] != edges[:, 1]]
+        forth = edges[np.lexsort(edges.T)]
+        back = edges[:, ::-1]
+        back = back[np.lexsort(back.T)]
+        is_single = (np.diff(forth, axis=0) != 0).any(axis=1).all()
+        return bool(is_single and np.array_equal(forth, back))
+
+    def mass_properties(self, density: float) -> MassProperties:
+        """
+        Return mass, centre of mass and inertia of the solid inside, at a density [kg/m³].
+
+        Raises InvalidValueError where the surface is not closed.
+        """
+        if not self.is_closed:
+            raise InvalidValueError(
+                'shape', self, 'a closed surface, a convex hull instead, or a mass and an inertia')
+        triangles = self.triangles
+        if _signed_volume(self.vertices, triangles) < 0.0:
+            # the whole surface is inside out
+            triangles = triangles[:, ::-1]
+        return solid_mass_properties(self.vertices, triangles, density)
+
+    def convex_hull(self) -> ConvexHull:
+        """Return the smallest convex solid around the mesh; raises InvalidValueError if flat."""
+        return ConvexHull(self.vertices)
+
+
+class HeightField(Shape):
+    """
+    Ground of varying height: everything below a grid of heights. Only for static bodies.
+
+    heights: (ny, nx) [m] along z, row 0 at the least y, column 0 at the least x. size: lengths
+    along x and y [m]; the frame is in the middle of the grid, at height 0.
+    """
+
+    kind: ClassVar[int] = engine.HEIGHT_FIELD
+
+    def __init__(self, heights: np.ndarray, size: tuple[float, float]):
+        """Take the grid; raises InvalidValueError where it is none."""
+        expected = 'float (ny, nx) of at least (2, 2), finite [m]'
+        grid = real_array('heights', heights, expected, 'HeightField')
+        if grid.ndim != 2 or min(grid.shape) < 2 or not np.isfinite(grid).all():
+            raise InvalidValueError('heights', f'shape {grid.shape}', expected, 'HeightField')
+        self.heights = _read_only(grid)
+        lengths = positive_vector(
+            'size', size, 2, 'HeightField', 'lengths along x and y, positive [m]')
+        self.size = tuple(lengths.tolist())
+
+    def __repr__(self) -> str:
+        """Show the size."""
+        rows, columns = self.heights.shape
+        return f'<HeightField of {rows} x {columns} heights, {self.size[0]} m x {self.size[1]} m>'
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """Half the lengths along x and y [m]."""
+        return self.size[0] / 2, self.size[1] / 2, 0.0
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """(2, 3) infinite downwards [m]."""
+        x, y = self.size[0] / 2, self.size[1] / 2
+        return np.array([[-x, -y, -np.inf], [x, y, self.heights.max()]])
+
+    def mass_properties(self, density: float) -> MassProperties:
+        """Raise InvalidValueError: what has no end has no mass."""
+        raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
+
+
+def solid_mass_properties(
+    vertices: np.ndarray, triangles: np.ndarray, density: float
+) -> MassProperties:
+    """
+    Return what a closed surface of triangles weighs, at a density [kg/m³].
+
+    By the divergence theorem: the solid is the signed sum of the tetrahedra between the triangles
+    and a point; each one's moments are known (Tonon 2004). Raises InvalidValueError for a density
+    that is not positive or a solid without volume.
+    """
+    density = positive_number('density', density, 'a positive number [kg/m³]')
+    # from a point inside, so that little cancels
+    origin = vertices.mean(axis=0)
+    a, b, c = (vertices[triangles[:, k]] - origin for k in range(3))
+    sixfold = np.einsum('ij,ij->i', a, np.cross(b, c))
+    volume = sixfold.sum() / 6
+    if volume <= 0.0:
+        raise InvalidValueError(
+            'volume', float(volume), 'a surface around a positive volume, seen from outside')
+    total = a + b + c
+    center = sixfold @ total / 24 / volume
+    second = sum(np.einsum('i,ij,ik->jk', sixfold, corner, corner) for corner in (a, b, c, total))
+    second = density * (second / 120 - volume * np.outer(center, center))
+    inertia = np.trace(second) * np.eye(3) - second
+    return MassProperties(density * float(volume), origin + center, inertia)
+
+
+def _hull_in_space(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers of the hull's corners, ascending, and its triangles by their places."""
+    # imported here, since it takes longer than everything a world of balls and boxes needs
+    from scipy.spatial import ConvexHull as QuickHull
+
+    hull = QuickHull(points)
+    triangles = hull.simplices
+    # Qhull gives the normals outwards, but the corners in any order
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    inward = np.einsum('ij,ij->i', np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    triangles = np.where(inward[:, None], triangles[:, ::-1], triangles)
+    kept = np.sort(hull.vertices)
+    return kept, np.searchsorted(kept, triangles)
+
+
+def _hull_in_plane(points: np.ndarray) -> np.ndarray:
+    """Return the numbers of the corners of a convex polygon around points (n, 2), in its order."""
+    from scipy.spatial import ConvexHull as QuickHull
+
+    return QuickHull(points).vertices
+
+
+def _signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
+    a, b, c = (vertices[triangles[:, k]] - vertices.mean(axis=0) for k in range(3))
+    return float(np.einsum('ij,ij->', a, np.cross(b, c)) / 6)
+
+
+def _finite_rows(what: str, value: object, expected: str, place: str) -> np.ndarray:
+    array = real_array(what, value, expected, place)
+    if array.ndim != 2 or array.shape[1] != 3 or not len(array):
+        raise InvalidValueError(what, f'shape {array.shape}', expected, place)
+    if not np.isfinite(array).all():
+        raise InvalidValueError(what, 'with values that are not finite', expected, place)
+    return array
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array

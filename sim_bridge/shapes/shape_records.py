@@ -1,0 +1,27 @@
+"""Shapes as the engine takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.engine.collision.build import GeometryRecord
+from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
+from sim_bridge.shapes.shapes import Shape
+
+
+def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
+    """Describe a shape to the engine; `others` are the record's other fields."""
+    is_polyhedron = isinstance(shape, (ConvexHull, TriangleMesh))
+    return GeometryRecord(
+        shape=shape.kind, size=shape.engine_size,
+        vertices=shape.vertices if is_polyhedron else None,
+        triangles=shape.triangles if is_polyhedron and len(shape.triangles) else None,
+        polytope=shape.polytope if isinstance(shape, ConvexHull) else None,
+        heights=shape.heights if isinstance(shape, HeightField) else None, **others)
+
+
+def pose_row(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
+    """Write a pose as the engine does: rotation by rows, then origin [m]."""
+    return np.concatenate([np.ravel(rotation), position])

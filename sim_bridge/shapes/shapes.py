@@ -1,0 +1,262 @@
+"""
+Shapes of things: what they fill, and what they weigh.
+
+A shape has a frame of its own and no place; `Placed` puts it somewhere on a link. Sizes are full
+ones, as URDF writes them. All shapes are immutable, so that they can be shared.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+import math
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data import geometry as engine
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import positive_number, positive_vector
+
+
+class MassProperties(NamedTuple):
+    """
+    What a body weighs.
+
+    mass: kg. center_of_mass: (3,) m. inertia: (3, 3) about the centre of mass, in the axes of the
+    frame that the centre of mass is given in [kg m²].
+    """
+
+    mass: float
+    center_of_mass: np.ndarray
+    inertia: np.ndarray
+
+
+class Shape(ABC):
+    """What a geometry fills, in its own frame."""
+
+    kind: ClassVar[int]
+    """The engine's number of the kind of shape."""
+
+    @property
+    @abstractmethod
+    def engine_size(self) -> tuple[float, float, float]:
+        """The three sizes by which `engine.data.geometry` describes the shape [m]."""
+
+    @property
+    @abstractmethod
+    def bounds(self) -> np.ndarray:
+        """(2, 3) the least and greatest coordinates in the shape's frame [m]."""
+
+    @abstractmethod
+    def mass_properties(self, density: float) -> MassProperties:
+        """
+        Give mass, centre of mass and inertia at a density [kg/m³], in the shape's frame.
+
+        Raises InvalidValueError for a density that is not positive, or a shape without volume.
+        """
+
+
+class _Symmetric(Shape):
+    """A shape with known moments, whose box is centred at its frame."""
+
+    @property
+    @abstractmethod
+    def half_extents(self) -> tuple[float, float, float]:
+        """Half the edges of the box around the shape [m]."""
+
+    @abstractmethod
+    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
+        """Give volume, principal moments for a mass of 1 kg, and the centre of mass on z."""
+
+    @property
+    def bounds(self) -> np.ndarray:
+        half = np.array(self.half_extents)
+        return np.stack([-half, half])
+
+    def mass_properties(self, density: float) -> MassProperties:
+        density = positive_number('density', density, 'a positive number [kg/m³]')
+        volume, moments, height = self._moments()
+        mass = density * volume
+        return MassProperties(mass, np.array([0.0, 0.0, height]), mass * np.diag(moments))
+
+
+@dataclass(frozen=True)
+class Box(_Symmetric):
+    """A box with edges `size` (3,) [m] along its axes."""
+
+    size: tuple[float, float, float]
+    kind: ClassVar[int] = engine.BOX
+
+    def __post_init__(self):
+        """Check the size; raises InvalidValueError."""
+        _set_vector(self, 'size', self.size)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        """Half the edges [m]."""
+        x, y, z = self.size
+        return x / 2, y / 2, z / 2
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """Half the edges [m]."""
+        return self.half_extents
+
+    def _moments(self):
+        x, y, z = self.size
+        return x * y * z, ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12), 0.0
+
+
+@dataclass(frozen=True)
+class Sphere(_Symmetric):
+    """A ball of a radius [m]."""
+
+    radius: float
+    kind: ClassVar[int] = engine.SPHERE
+
+    def __post_init__(self):
+        """Check the size; raises InvalidValueError."""
+        _set_number(self, 'radius', self.radius)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        """The radius, three times [m]."""
+        return self.radius, self.radius, self.radius
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """The radius [m]."""
+        return self.radius, 0.0, 0.0
+
+    def _moments(self):
+        moment = 0.4 * self.radius**2
+        return 4 / 3 * math.pi * self.radius**3, (moment, moment, moment), 0.0
+
+
+@dataclass(frozen=True)
+class _Round(_Symmetric):
+    """A shape round about z. radius, length: m; the length is along z."""
+
+    radius: float
+    length: float
+
+    def __post_init__(self):
+        """Check the sizes; raises InvalidValueError."""
+        _set_number(self, 'radius', self.radius)
+        _set_number(self, 'length', self.length)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        """Radius, radius and half the length [m]."""
+        return self.radius, self.radius, self.length / 2
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """Radius and half the length [m]."""
+        return self.radius, self.length / 2, 0.0
+
+
+@dataclass(frozen=True)
+class Cylinder(_Round):
+    """A cylinder of a radius and a length along z [m], its frame in the middle."""
+
+    kind: ClassVar[int] = engine.CYLINDER
+
+    def _moments(self):
+        across = self.radius**2 / 4 + self.length**2 / 12
+        volume = math.pi * self.radius**2 * self.length
+        return volume, (across, across, self.radius**2 / 2), 0.0
+
+
+@dataclass(frozen=True)
+class Capsule(_Round):
+    """A cylinder of a radius and a length along z [m], with half a ball more on either end."""
+
+    kind: ClassVar[int] = engine.CAPSULE
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        """Radius, radius, and half the length with the radius [m]."""
+        return self.radius, self.radius, self.length / 2 + self.radius
+
+    def _moments(self):
+        r, length = self.radius, self.length
+        tube, ends = math.pi * r**2 * length, 4 / 3 * math.pi * r**3
+        volume = tube + ends
+        # the balls' halves are moved apart by the length (Ericson, capsule inertia tensor)
+        across = tube * (length**2 / 12 + r**2 / 4)
+        across += ends * (0.4 * r**2 + length**2 / 4 + 0.375 * length * r)
+        along = tube * r**2 / 2 + ends * 0.4 * r**2
+        return volume, (across / volume, across / volume, along / volume), 0.0
+
+
+@dataclass(frozen=True)
+class Cone(_Round):
+    """A cone with a base of a radius [m] at -length / 2 and its apex at +length / 2 on z."""
+
+    kind: ClassVar[int] = engine.CONE
+
+    def _moments(self):
+        across = 0.15 * self.radius**2 + 0.0375 * self.length**2
+        volume = math.pi * self.radius**2 * self.length / 3
+        return volume, (across, across, 0.3 * self.radius**2), -self.length / 4
+
+
+@dataclass(frozen=True)
+class Ellipsoid(_Symmetric):
+    """An ellipsoid of three radii [m] along its axes."""
+
+    radii: tuple[float, float, float]
+    kind: ClassVar[int] = engine.ELLIPSOID
+
+    def __post_init__(self):
+        """Check the size; raises InvalidValueError."""
+        _set_vector(self, 'radii', self.radii)
+
+    @property
+    def half_extents(self) -> tuple[float, float, float]:
+        """The radii [m]."""
+        return self.radii
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """The radii [m]."""
+        return self.radii
+
+    def _moments(self):
+        a, b, c = self.radii
+        volume = 4 / 3 * math.pi * a * b * c
+        return volume, ((b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5), 0.0
+
+
+@dataclass(frozen=True)
+class Plane(Shape):
+    """Everything below z = 0: ground. It has no mass, so that only static bodies can have it."""
+
+    kind: ClassVar[int] = engine.PLANE
+
+    @property
+    def engine_size(self) -> tuple[float, float, float]:
+        """Nothing: a plane has no size."""
+        return 0.0, 0.0, 0.0
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """(2, 3) infinite but upwards [m]."""
+        return np.array([[-np.inf] * 3, [np.inf, np.inf, 0.0]])
+
+    def mass_properties(self, density: float) -> MassProperties:
+        """Raise InvalidValueError: what has no end has no mass."""
+        raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
+
+
+def _set_vector(shape: Shape, name: str, value: object) -> None:
+    expected = '3 positive numbers [m]'
+    vector = positive_vector(name, value, 3, type(shape).__name__, expected)
+    object.__setattr__(shape, name, tuple(vector.tolist()))
+
+
+def _set_number(shape: Shape, name: str, value: object) -> None:
+    number = positive_number(name, value, 'a positive number [m]', type(shape).__name__)
+    object.__setattr__(shape, name, number)

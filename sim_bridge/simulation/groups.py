@@ -1,0 +1,72 @@
+"""Named groups of geometries, and which groups leave each other alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import truth
+
+# bits of a 64-bit integer, less the sign
+_MOST = 63
+
+
+class CollisionGroups:
+    """
+    Which groups collide.
+
+    A geometry may belong to any number of groups. Two geometries leave each other alone where any
+    group of the one is kept from any group of the other, or both are in one group that is kept
+    from itself; otherwise they collide, as all do that are in no group.
+    """
+
+    def __init__(self, on_change: Callable[[], None] = lambda: None):
+        """Let everything collide; `on_change` is called after every change."""
+        self._kept_apart: set[frozenset[str]] = set()
+        self._on_change = on_change
+
+    def set_collision(self, a: str, b: str, collide: bool) -> None:
+        """Say whether the geometries of two groups, or of one group among themselves, collide."""
+        for name in (a, b):
+            if not isinstance(name, str) or not name:
+                raise InvalidValueError('group', name, 'a text that is not empty')
+        collide = truth('collide', collide)
+        change = self._kept_apart.discard if collide else self._kept_apart.add
+        change(frozenset((a, b)))
+        self._on_change()
+
+    def save(self) -> frozenset[frozenset[str]]:
+        """Return what `restore` goes back to."""
+        return frozenset(self._kept_apart)
+
+    def restore(self, saved: frozenset[frozenset[str]]) -> None:
+        """Go back to what `save` gave."""
+        if saved != self._kept_apart:
+            self._kept_apart = set(saved)
+            self._on_change()
+
+    def collide(self, a: Iterable[str], b: Iterable[str]) -> bool:
+        """Return whether geometries collide that belong to the groups `a` and to groups `b`."""
+        others = tuple(b)
+        return not any(frozenset((one, two)) in self._kept_apart for one in a for two in others)
+
+    def bits(self, memberships: Iterable[frozenset[str]]) -> dict[frozenset[str], tuple[int, int]]:
+        """
+        Return the engine's bits for all memberships that occur: of the group, and of its partners.
+
+        Those that are kept from the same others share a bit. Raises InvalidValueError where there
+        are more than 63 different ones.
+        """
+        distinct = sorted({frozenset(names) for names in memberships}, key=sorted)
+        partners = {
+            names: tuple(self.collide(names, other) for other in distinct) for names in distinct}
+        number = {row: k for k, row in enumerate(dict.fromkeys(partners.values()))}
+        if len(number) > _MOST:
+            raise InvalidValueError(
+                'number of different sets of collision groups', len(number), f'at most {_MOST}')
+        bit = {names: 1 << number[partners[names]] for names in distinct}
+        masks = dict.fromkeys(distinct, 0)
+        for names, row in partners.items():
+            for other, is_partner in zip(distinct, row, strict=True):
+                masks[names] |= bit[other] if is_partner else 0
+        return {names: (bit[names], masks[names]) for names in distinct}

@@ -1,0 +1,179 @@
+"""What the engine needs to step and to observe a world, made of the world's arrays."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.compiler.stage import Stage
+from sim_bridge.compiler.unit import Unit
+from sim_bridge.engine.collision.build import build_geometry
+from sim_bridge.engine.collision.candidates import find_needs
+from sim_bridge.engine.collision.probe import locate, measure_convex_pair, measure_pair
+from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.constraints.stage import LOOPS
+from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
+from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
+from sim_bridge.engine.data.collision_scratch import make_collision_scratch
+from sim_bridge.engine.data.contact_points import make_contacts
+from sim_bridge.engine.data.contact_problem import ContactProblem, make_problem
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.loops import ALL, HARD, Loops, LoopWork, make_loop_work, make_loops
+from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.state import State
+from sim_bridge.engine.data.surfaces import LAW_SIZE, Surfaces
+from sim_bridge.engine.data.workspace import make_workspace, Workspace
+from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.engine.dynamics.energy import energy, momentum
+from sim_bridge.engine.pipeline.observe import observe
+from sim_bridge.engine.pipeline.rigid_body import (
+    forward_dynamics,
+    inverse_dynamics,
+    jacobian,
+    mass_matrix,
+)
+from sim_bridge.engine.pipeline.run_stage import run_stage
+from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
+from sim_bridge.engine.pipeline.step import step
+from sim_bridge.sensors.advance import advance
+from sim_bridge.simulation.records import Sleep
+
+_DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
+_SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
+_TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
+_TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
+_NO_SURFACES = Surfaces(np.zeros((0, 0), np.int64), np.zeros((0, LAW_SIZE)))
+
+
+class Observer(NamedTuple):
+    """A handle to observe a world with, and what it writes into."""
+
+    handle: Handle
+    workspace: Workspace
+    loop_work: LoopWork
+
+
+class ContactHandles(NamedTuple):
+    """A handle that holds all a world steps with, and what the solver reports into."""
+
+    probe: Handle
+    problem: ContactProblem
+
+
+class Probe(NamedTuple):
+    """A handle to ask with. pose: (ng, 12) where `collision.probe` puts the geometries."""
+
+    handle: Handle
+    pose: np.ndarray
+
+
+def make_options(
+    time_step: float, solver: int = DIRECT, margin: float = 1e-4, sleep: Sleep | None = None
+) -> Options:
+    """
+    Return the numbers that steer a world which steps by so many seconds.
+
+    solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
+    """
+    steps = 0
+    if sleep is not None:
+        steps = max(sleep.steps, math.ceil(sleep.time / time_step), 1)
+    sleep = sleep or Sleep()
+    return Options(
+        time_step=time_step, velocity_passes=2, max_pivots=100,
+        solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
+        max_sweeps=_SWEEPS[solver], contact_margin=margin,
+        detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0, loops=0,
+        sleep_steps=steps, sleep_linear=sleep.linear, sleep_angular=sleep.angular)
+
+
+def needed_stages(options: Options, geometry: Geometry, loops: Loops) -> dict[str, Stage]:
+    """Return the stages that geometries and loops need, by the option that holds the address."""
+    needs = find_needs(geometry)
+    is_direct = options.solver != ITERATIVE
+    stages = {'loops': LOOPS} if loops.size[ALL] > 0 else {}
+    stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
+    stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
+    stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
+    stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
+    return stages
+
+
+def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
+    """Add the addresses of stages, which compiles them."""
+    return options._replace(**{field: stage.address for field, stage in stages.items()})
+
+
+def all_units() -> list[Unit]:
+    """Return all that a simulation can need compiled, what takes longest first."""
+    stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
+    entries = [
+        step, step_smoothly, measure_pair, observe, measure_convex_pair, forward_dynamics,
+        inverse_dynamics, mass_matrix, jacobian, locate, advance, energy, momentum,
+        run_stage]
+    return [each.unit for each in [*stages, *entries]]
+
+
+def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
+    """Make a handle for all that asks about a state and takes no step."""
+    room = len(state.contact_gap)
+    scratch = make_collision_scratch(geometry, room, 0)
+    handle = Handle(
+        model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
+        make_contacts(room), *make_problem(model, room, 0), *_without_loops(model))
+    return Probe(handle, scratch.pose)
+
+
+def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
+    """Make a handle for all that concerns no contact; the arrays given are used in place."""
+    workspace, geometry = make_workspace(model, bool(loops.size[ALL])), build_geometry([])
+    options = with_stages(options, needed_stages(options, geometry, loops))
+    work = make_loop_work(model, loops)
+    handle = Handle(
+        model, options, state, workspace, geometry, _NO_SURFACES,
+        make_collision_scratch(geometry, 0, 0), make_contacts(0), *make_problem(model, 0, 0),
+        loops, work)
+    return Observer(handle, workspace, work)
+
+
+def make_contact_handles(
+    model: Model,
+    options: Options,
+    state: State,
+    geometry: Geometry,
+    surfaces: Surfaces,
+    loops: Loops,
+) -> ContactHandles:
+    """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
+    room = len(state.contact_gap)
+    scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
+    yielding = int(loops.size[ALL] - loops.size[HARD])
+    problem = make_problem(
+        model, room, min(6 * room, _DIRECT_ROWS), loops.body.tolist(), yielding)
+    workspace = make_workspace(model, bool(loops.size[ALL]))
+    probe = Handle(
+        model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
+        loops, make_loop_work(model, loops))
+    return ContactHandles(probe, problem)
+
+
+def stepping_units(probe: Handle) -> list[Unit]:
+    """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
+    _, options, _, _, geometry, *_, loops, _ = probe.parts
+    stages = needed_stages(options, geometry, loops)
+    return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
+
+
+def make_stepping_handle(probe: Handle) -> Handle:
+    """Make the handle to step with of one with all but the stages; compiles what is missing."""
+    model, options, state, _, geometry, *parts, loops, work = probe.parts
+    workspace = make_workspace(model, bool(loops.size[ALL]))
+    options = with_stages(options, needed_stages(options, geometry, loops))
+    return Handle(model, options, state, workspace, geometry, *parts, loops, work)
+
+
+def _without_loops(model: Model) -> tuple[Loops, LoopWork]:
+    loops = make_loops([], model)
+    return loops, make_loop_work(model, loops)

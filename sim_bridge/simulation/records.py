@@ -1,0 +1,145 @@
+"""What a world tells of itself: energy, momentum, reports, snapshots and their hashes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data.state import State
+from sim_bridge.foundation.errors import InvalidValueError
+
+
+class Energy(NamedTuple):
+    """
+    Energy [J].
+
+    Potential: of gravity, on what it acts on, zero at the world's origin; and of joint springs.
+    Kinetic: of the masses themselves, without what a medium adds.
+    """
+
+    kinetic: float
+    potential: float
+
+    @property
+    def total(self) -> float:
+        """Their sum [J]."""
+        return self.kinetic + self.potential
+
+
+class Momentum(NamedTuple):
+    """
+    Momentum, world axes.
+
+    linear: (3,) [kg m/s]. angular: (3,) [kg m²/s], about the world's origin.
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+class StepReport(NamedTuple):
+    """
+    How the last `step` call went; of several steps the worst.
+
+    steps: how many were taken. pivots: the most changes of the set of joints locked by stops and
+    friction that one step needed. converged: whether in every step every stop, motor, friction and
+    contact law holds, contacts to the solver's tolerance, and loops are closed to 1e-6, rows that
+    depend on others to 1e-3 (joints, and motors without limits, may contradict each other).
+    contacts, islands: of the last step. sweeps, newton_steps: the most that an island of the last
+    step took. residual: of the contacts' natural map [m/s]: 0 for an exact solution, else a
+    velocity unaccounted for. complementarity: |normal impulse times velocity| [J]. penetration:
+    deepest at a step's start [m]. tolerance: of the residual, for the world's solver [m/s].
+    """
+
+    steps: int = 0
+    pivots: int = 0
+    converged: bool = True
+    contacts: int = 0
+    islands: int = 0
+    sweeps: int = 0
+    newton_steps: int = 0
+    residual: float = 0.0
+    complementarity: float = 0.0
+    penetration: float = 0.0
+    tolerance: float = 0.0
+
+
+class Worst(NamedTuple):
+    """
+    The greatest of what reports of some calls of `World.step` said, as in `StepReport`.
+
+    unconverged: how many of those calls did not converge.
+    """
+
+    unconverged: int = 0
+    pivots: int = 0
+    contacts: int = 0
+    islands: int = 0
+    sweeps: int = 0
+    newton_steps: int = 0
+    residual: float = 0.0
+    complementarity: float = 0.0
+    penetration: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """
+    When what has come to rest falls asleep, ODE's auto-disable; it wakes when something stirs it.
+
+    linear, angular: speeds below which a body counts as at rest [m/s, rad/s]. steps, time: how
+    long all bodies that touch each other must have been so, in steps and in seconds.
+    """
+
+    linear: float = 0.01
+    angular: float = 0.01
+    steps: int = 10
+    time: float = 0.0
+
+    def __post_init__(self):
+        """Raise InvalidValueError for what is no number of at least 0."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+            if not is_number or not 0.0 <= value < math.inf:
+                raise InvalidValueError(field.name, value, 'a number of at least 0', 'Sleep')
+        if self.steps != int(self.steps):
+            raise InvalidValueError('steps', self.steps, 'a whole number', 'Sleep')
+
+
+class Snapshot(NamedTuple):
+    """Everything that decides a world's future; made by `World.save`."""
+
+    step_count: int
+    census: tuple[tuple[str, int], ...]
+    state: State
+    parameters: list[np.ndarray]
+    devices: list[Any]
+    structure: list[np.ndarray]
+    settings: Any
+
+
+def fits(
+    snapshot: Snapshot, structure: list[np.ndarray], parameters: list[np.ndarray]
+) -> bool:
+    """Return whether a world of this structure, with such parameters, can go back to snapshot."""
+    is_same = len(structure) == len(snapshot.structure) and all(
+        map(np.array_equal, structure, snapshot.structure))
+    return is_same and [a.shape for a in parameters] == [a.shape for a in snapshot.parameters]
+
+
+def digest_into(value: Any, digest: Any) -> None:
+    """Feed a nested value to a hash, arrays by all their bits."""
+    if isinstance(value, np.ndarray):
+        digest.update(value.tobytes())
+    elif isinstance(value, dict):
+        digest_into([item for key in sorted(value) for item in (key, value[key])], digest)
+    elif isinstance(value, (list, tuple)):
+        digest.update(str(len(value)).encode())
+        for item in value:
+            digest_into(item, digest)
+    else:
+        digest.update(repr(value).encode())

@@ -1,0 +1,37 @@
+"""How steps went, from what kernels have noted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.sensors.advance import PIVOTS, TAKEN, UNCONVERGED
+from sim_bridge.simulation.records import StepReport, Worst
+
+if TYPE_CHECKING:
+    from sim_bridge.engine.data.contact_problem import Solution
+
+
+def report_of(
+    progress: np.ndarray, solution: Solution, contacts: int, tolerance: float
+) -> StepReport:
+    """
+    Return the report of the last call of `step`.
+
+    progress: (3,) as `sensors.advance` numbers it. contacts: in the last step. tolerance: of the
+    solver [m/s].
+    """
+    islands, sweeps, newtons = solution.effort.tolist() if contacts else (0, 0, 0)
+    residual, complementarity, penetration = solution.residual.tolist()
+    taken, pivots, unconverged = (int(progress[at]) for at in (TAKEN, PIVOTS, UNCONVERGED))
+    return StepReport(
+        taken, pivots, unconverged == 0 and residual <= tolerance, contacts, islands, sweeps,
+        newtons, residual, complementarity, penetration, tolerance)
+
+
+def take_worst(worst_inout: np.ndarray) -> Worst:
+    """Return what `sensors.advance` has summed up, (9,), and begin anew."""
+    *counts, residual, complementarity, penetration = worst_inout.tolist()
+    worst_inout[:] = 0.0
+    return Worst(*map(int, counts), residual, complementarity, penetration)

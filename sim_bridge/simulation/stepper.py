@@ -1,0 +1,72 @@
+"""What advances a world: one compiled call that steps, observes and samples."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.engine.data.model import velocity_count
+from sim_bridge.engine.data.world_table import open_model, open_options
+from sim_bridge.engine.pipeline.runge_kutta import step_smoothly, TABLEAU
+from sim_bridge.engine.pipeline.step import step
+from sim_bridge.sensors.advance import advance, ANEW, PROGRESS_SIZE
+
+if TYPE_CHECKING:
+    from sim_bridge.compiler.calls import Call
+    from sim_bridge.engine.data.world_table import Handle
+    from sim_bridge.sensors.sampling import Sampling
+
+_TABLEAU = np.array(TABLEAU)
+# steps times velocities that take 30 us or so: Python's other threads can wait for them
+_SHORT = 64
+# from the end of the words of arguments: number of the first step, how many, and how to begin
+_FIRST, _COUNT, _BEGINNING = -3, -2, -1
+
+
+class Stepper:
+    """
+    A handle to step with, and the call that does, prepared.
+
+    progress: (3,) what the last call did, as `sensors.advance` numbers it.
+    """
+
+    def __init__(
+        self, handle: Handle, observer: Handle, observe: Call, site_row: np.ndarray,
+        sampling: Sampling, gravity: np.ndarray, worst: np.ndarray, *, is_smooth: bool,
+    ) -> None:
+        """
+        Prepare; all units that it takes have been compiled.
+
+        observer, observe, site_row: how to observe the state, and what that writes. worst: (9,)
+        the greatest figures of solvers, kept in place. is_smooth: whether to step by fifth order.
+        """
+        self.handle = handle
+        self.progress = np.zeros(PROGRESS_SIZE, np.int64)
+        calls = [step.prepare(handle, 0)]
+        if is_smooth:
+            calls.append(step_smoothly.prepare(handle, _TABLEAU, 0))
+        words = [np.frombuffer(call.words, np.int64) for call in calls]
+        if not is_smooth:
+            words.append(np.zeros(0, np.int64))
+        places = [calls[0].place, calls[-1].place, observe.place]
+        # what is run by its address is kept alive
+        self._calls = [*calls, observe]
+        self._run, self._run_short = (
+            advance.prepare(
+                handle, observer, np.array(places, np.int64), sampling.table, gravity, site_row,
+                *words, self.progress, worst, 0, 0, ANEW, is_short=is_short)
+            for is_short in (False, True))
+        # contacts may take any time
+        is_bounded = open_options(handle).detect == 0
+        self._most_short = _SHORT // max(velocity_count(open_model(handle)), 1) * is_bounded
+        end = self._run.argument_words
+        self._first, self._count, self._beginning = (
+            end + place for place in (_FIRST, _COUNT, _BEGINNING))
+
+    def advance(self, first: int, n: int, beginning: int = ANEW) -> tuple[int, int, bool]:
+        """Take n steps and the samples between them; as `sensors.advance`."""
+        run = self._run if n > self._most_short else self._run_short
+        words = run.words
+        words[self._first], words[self._count], words[self._beginning] = first, n, beginning
+        return run()

@@ -1,0 +1,420 @@
+"""
+Following trajectories: what the motors of a robot are told, step by step.
+
+The names and rules are those of ros2_control's joint_trajectory_controller, which users of robots
+know. A trajectory is sampled at the times of steps, in whole nanoseconds: what is commanded before
+a step is where the joints are to be after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+import math
+from typing import NamedTuple, TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.trajectory.tolerances import (
+    ACCELERATION,
+    CANCELED,
+    excess,
+    GOAL_VIOLATED,
+    PATH_VIOLATED,
+    POSITION,
+    REACHED,
+    REPLACED,
+    Run,
+    Tolerances,
+    VELOCITY,
+)
+
+if TYPE_CHECKING:
+    from sim_bridge.robots.robot import Robot
+    from sim_bridge.trajectory.trajectory import Trajectory
+
+# A joint that is driven by velocity alone goes back where it belongs within 0.3 s [1/s].
+_VELOCITY_GAIN = 10.0
+
+
+@dataclass(frozen=True)
+class Gains:
+    """
+    How an error is turned into an effort, or into a velocity where a joint is driven by that.
+
+    p: effort per error of position, d: of velocity, i: of position times s; i_clamp: the most
+    that i gives. ff_velocity_scale: what is added per velocity wanted; None: 1 where joints are
+    driven by velocity, else 0.
+    """
+
+    p: float = 0.0
+    i: float = 0.0
+    d: float = 0.0
+    i_clamp: float = math.inf
+    ff_velocity_scale: float | None = None
+
+
+class SavedFollower(NamedTuple):
+    """
+    Which joints a follower drives, and how; (n,) each.
+
+    mine: those. others: those that somebody else commanded. lent: those whose control is
+    'position' for its sake. wanted: (3, n) where they were to be; integral: of their errors. runs:
+    what was followed, or waited, at time_ns [ns].
+    """
+
+    mine: np.ndarray
+    others: np.ndarray
+    lent: np.ndarray
+    wanted: np.ndarray
+    integral: np.ndarray
+    runs: tuple[Run, ...]
+    time_ns: int
+
+
+class TrajectoryFollower:
+    """
+    Lets the joints of a robot follow trajectories, each driven as its `control` has it.
+
+    'position' and 'servo' get position and velocity as targets; 'velocity' the velocity and what
+    brings the joint back to its position; 'effort' the effort of `gains`, if the joint has some.
+    If not, its control becomes 'velocity' for as long as trajectories have it, so that its motor
+    takes it there with whatever effort its limit allows. (A motor by position would want to be
+    there within a step, and swing about the trajectory once it has fallen behind.)
+
+    Several trajectories may be followed side by side. One that comes for joints of another takes
+    those; the other goes on without them. It begins where a joint was to be, or is, if it was not
+    told before, and when its time has come: until then the joints go on as they did. Joints
+    hold the end of their trajectory, and those that it does not name the place they are at, until
+    something else commands them.
+    """
+
+    def __init__(
+        self, robot: Robot, joints: Sequence[str] = (), gains: Mapping[str, Gains] | None = None
+    ) -> None:
+        """
+        Prepare; nothing is commanded before the first trajectory.
+
+        joints: those that are held where they are while others follow; raises UnknownNameError.
+        gains: by joint.
+        """
+        self._robot = robot
+        names = list(robot.joint_names)
+        self._index = {name: k for k, name in enumerate(names)}
+        n = len(names)
+        self._holds = np.zeros(n, bool)
+        self._holds[self.columns(joints)] = True
+        self._gains: list[Gains | None] = [None] * n
+        for name, gain in (gains or {}).items():
+            self._gains[self.columns([name])[0]] = gain
+        parameters = [robot.joint(name) for name in names]
+        self._turning = np.isinf(robot.lower) & np.isinf(robot.upper) & np.array(
+            [not joint.axes[0].is_linear for joint in parameters], bool)
+        self._runs: list[Run] = []
+        self._waiting: list[Run] = []
+        # where joints are to be, at the latest step: position, velocity, acceleration
+        self._wanted = np.zeros((3, n))
+        self._integral = np.zeros(n)
+        self._others = np.zeros(n, bool)
+        self._drive_these(np.zeros(n, bool))
+        self._lent = np.zeros(n, bool)
+        self._controls = np.array([''] * n, dtype=object)
+        self.refresh()
+
+    @property
+    def is_active(self) -> bool:
+        """Whether anything is followed or held, or will be."""
+        return bool(self._waiting) or self._drives_any
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether others command all joints: `give_way` has nothing to do."""
+        return not self._drives_any and bool(self._others.all())
+
+    @property
+    def runs(self) -> list[Run]:
+        """Those that are followed, or will be."""
+        return [*self._runs, *self._waiting]
+
+    def columns(self, joints: Iterable[str]) -> np.ndarray:
+        """Return the places of joints among the robot's; raises UnknownNameError."""
+        for name in joints:
+            if name not in self._index:
+                raise UnknownNameError(
+                    'joint', name, self._index, f'robot {self._robot.name!r}')
+        return np.array([self._index[name] for name in joints], dtype=int)
+
+    def start(
+        self,
+        trajectory: Trajectory,
+        time_ns: int,
+        start_ns: int = 0,
+        tolerances: Tolerances | None = None,
+    ) -> Run:
+        """
+        Follow a trajectory.
+
+        time_ns: now. start_ns: when it starts; 0 for now. Before that the joints go on as they do.
+        Raises UnknownNameError for a joint that is not there, InvalidValueError where it is over.
+        """
+        columns = self.columns(trajectory.joints)
+        start_ns = start_ns or time_ns
+        end_ns = start_ns + int(trajectory.times_ns[-1])
+        if end_ns < time_ns:
+            raise InvalidValueError(
+                'end of trajectory', end_ns * 1e-9,
+                f'a time not yet over: it is {time_ns * 1e-9:.9g} s')
+        run = Run(
+            trajectory, columns, start_ns, tolerances or Tolerances.none(len(columns)))
+        for other in [each for each in self._waiting if each.start_ns >= start_ns]:
+            if np.isin(other.columns, columns).any():
+                self._waiting.remove(other)
+                other.end(REPLACED, 'another trajectory came before it began')
+        self._waiting.append(run)
+        self._waiting.sort(key=lambda each: each.start_ns)
+        return run
+
+    def cancel(self, run: Run) -> None:
+        """End a run; its joints stay where they are."""
+        if run in self._waiting:
+            self._waiting.remove(run)
+            run.end(CANCELED, 'canceled before it began')
+        elif run in self._runs:
+            self._stop(run, CANCELED, 'canceled')
+
+    def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
+        """
+        Leave joints to who has commanded them directly.
+
+        commanded: (n,) whether a position or velocity came for a joint; by_effort: whether an
+        effort did, which takes over joints that have no motor and adds to what other motors give.
+        """
+        taken = commanded | (by_effort & (self._lent | (self._controls == 'effort')))
+        self._others |= taken
+        leaving = taken & self._mine
+        if leaving.any():
+            self._take_from_runs(leaving, 'something else commanded its joints')
+            self._release(leaving)
+
+    def take_rest(self) -> None:
+        """Hold joints that others commanded and do not any more, of those it may hold."""
+        self._others[:] = False
+        if self.is_active:
+            self._take(self._holds)
+
+    def shift(self, by_ns: int) -> None:
+        """Go on as before while the time jumps by so much [ns]."""
+        for run in self.runs:
+            run.start_ns += by_ns
+            if run.spline is not None:
+                run.spline = run.spline.later(by_ns)
+
+    def save(self, time_ns: int) -> SavedFollower:
+        """Return what `restore` goes back to; time_ns: now."""
+        arrays = (self._mine, self._others, self._lent, self._wanted, self._integral)
+        return SavedFollower(
+            *(array.copy() for array in arrays), tuple(run.later(0) for run in self.runs), time_ns)
+
+    def restore(self, saved: SavedFollower, time_ns: int) -> None:
+        """
+        Go on as when `save` was called, with the robot as it was then; time_ns: now.
+
+        What was followed then is followed again, as a run of its own: the one of then may have
+        ended, as all do that are followed now.
+        """
+        self._end_runs('a snapshot was restored')
+        self._drive_these(saved.mine.copy())
+        self._others, self._lent = saved.others.copy(), saved.lent.copy()
+        self._wanted, self._integral = saved.wanted.copy(), saved.integral.copy()
+        for name, k in self._index.items():
+            self._controls[k] = self._robot.joint(name).control
+        for run in saved.runs:
+            again = run.later(time_ns - saved.time_ns)
+            (self._waiting if again.spline is None else self._runs).append(again)
+
+    def restart(self, words: str = 'the simulation was reset') -> None:
+        """End everything and give all joints back; words: why."""
+        self._end_runs(words)
+        self._release(self._mine.copy())
+        self._others[:] = False
+        self.refresh()
+
+    def refresh(self, changed: Iterable[str] = ()) -> None:
+        """Take note that the control of joints may be another; changed: those it was set for."""
+        for name in self._index.keys() & set(changed):
+            self._lent[self._index[name]] = False
+        for name, k in self._index.items():
+            self._controls[k] = self._robot.joint(name).control
+        self._lent &= self._controls == 'velocity'
+        self._borrow(self._mine)
+
+    def drive(self, time_ns: int, step_ns: int) -> None:
+        """
+        Command the joints for the step from one time to that after it [ns].
+
+        What belongs to the beginning of the step is judged: whether joints are within their
+        tolerances, and which trajectories have been followed to their end.
+        """
+        self._begin_runs(time_ns)
+        if not self._drives_any:
+            return
+        robot = self._robot
+        q, dq = robot.q, robot.dq
+        for run in list(self._runs):
+            self._wanted[:, run.columns] = run.spline.at(time_ns)
+            self._judge(run, time_ns)
+        error = np.where(self._mine, self._wanted[:2] - (q, dq), 0.0)
+        following, step = self._wanted.copy(), step_ns * 1e-9
+        for run in self._runs:
+            following[:, run.columns] = run.spline.at(time_ns + step_ns)
+        self._command(following, _mean_velocity(self._wanted, following, step), error, step)
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _end_runs(self, words: str) -> None:
+        for run in self.runs:
+            run.end(REPLACED, words)
+        self._runs, self._waiting = [], []
+
+    def _begin_runs(self, time_ns: int) -> None:
+        """Begin what waits for this time, or for one since the step before."""
+        while self._waiting and self._waiting[0].start_ns <= time_ns:
+            run = self._waiting.pop(0)
+            columns = run.columns
+            new = np.zeros(len(self._mine), bool)
+            new[columns] = True
+            for other in self._runs:
+                self._wanted[:, other.columns] = other.spline.at(time_ns)
+            self._take_from_runs(new, 'another trajectory came')
+            fresh = new & ~self._mine
+            self._others &= ~new
+            self._take(new | (self._holds & ~self._others))
+            self._wanted[VELOCITY, fresh] = self._robot.dq[fresh]
+            # one that was over between two steps ends where it would have
+            begin_ns = min(time_ns, run.start_ns + int(run.trajectory.times_ns[-1]))
+            run.spline = run.trajectory.spline(
+                run.start_ns, begin_ns, *self._wanted[:, columns], self._turning[columns])
+            self._runs.append(run)
+
+    def _judge(self, run: Run, time_ns: int) -> None:
+        """Compare where joints are with where they are to be."""
+        robot, columns = self._robot, run.columns
+        wanted = self._wanted[:, columns]
+        actual = np.array([robot.q[columns], robot.dq[columns], np.zeros(len(columns))])
+        tolerances, late = run.tolerances, (time_ns - run.spline.end_ns) * 1e-9
+        bounds = tolerances.path if late < 0.0 else tolerances.goal
+        if bounds[ACCELERATION].any():
+            actual[ACCELERATION] = robot.ddq[columns]
+        run.states = wanted, actual, time_ns
+        words = excess(run.trajectory.joints, wanted - actual, bounds)
+        if late < 0.0:
+            if words:
+                self._stop(run, PATH_VIOLATED, words)
+        elif not words:
+            self._runs.remove(run)
+            self._wanted[VELOCITY:, columns] = 0.0
+            run.end(REACHED, 'followed to its end')
+        elif tolerances.goal_time and late > tolerances.goal_time:
+            self._stop(run, GOAL_VIOLATED, f'{words} {late:g} s after its end')
+
+    def _stop(self, run: Run, outcome: str, words: str) -> None:
+        """End a run before its end: its joints hold the place they are at."""
+        self._runs.remove(run)
+        run.end(outcome, words)
+        self._rest(run.columns)
+
+    def _rest(self, columns: np.ndarray) -> None:
+        self._wanted[:, columns] = 0.0
+        self._wanted[POSITION, columns] = self._robot.q[columns]
+        self._integral[columns] = 0.0
+
+    def _take_from_runs(self, taken: np.ndarray, words: str) -> None:
+        """End the runs that some joints are taken from; their other joints go on."""
+        for run in [each for each in self._runs if taken[each.columns].any()]:
+            left = ~taken[run.columns]
+            self._runs.remove(run)
+            run.end(REPLACED, words)
+            if left.any():
+                self._runs.append(run.part(left))
+
+    def _drive_these(self, joints: np.ndarray) -> None:
+        self._mine, self._drives_any = joints, bool(joints.any())
+
+    def _take(self, joints: np.ndarray) -> None:
+        """Drive joints that it does not drive yet, and let them stay where they are."""
+        joints = joints & ~self._mine
+        if joints.any():
+            self._drive_these(self._mine | joints)
+            self._rest(np.flatnonzero(joints))
+            # those of motors are somebody's beside the trajectory
+            self._robot.set_commands(
+                effort=np.where(joints & (self._controls == 'effort'), 0.0, np.nan))
+            self._borrow(joints)
+
+    def _borrow(self, joints: np.ndarray) -> None:
+        """Let joints that have neither motor nor gains be driven by velocity."""
+        for k in np.flatnonzero(joints & (self._controls == 'effort')):
+            if self._gains[k] is None:
+                self._robot.joint(self._robot.joint_names[k]).control = 'velocity'
+                self._controls[k], self._lent[k] = 'velocity', True
+
+    def _release(self, joints: np.ndarray) -> None:
+        """Stop driving joints; what others left of their efforts ends too."""
+        self._drive_these(self._mine & ~joints)
+        for k in np.flatnonzero(joints & self._lent):
+            self._robot.joint(self._robot.joint_names[k]).control = 'effort'
+            self._controls[k], self._lent[k] = 'effort', False
+        by_gains = joints & (self._controls == 'effort')
+        if by_gains.any():
+            self._robot.set_commands(effort=np.where(by_gains, 0.0, np.nan))
+
+    def _command(
+        self, following: np.ndarray, reaching: np.ndarray, error: np.ndarray, step: float
+    ) -> None:
+        """
+        Tell the motors where to be after a step [s], and what to make of an error now.
+
+        reaching: (n,) velocities that take the joints there.
+        """
+        controls, mine = self._controls, self._mine
+        by_position = mine & ((controls == 'position') | (controls == 'servo'))
+        by_velocity, by_effort = mine & (controls == 'velocity'), mine & (controls == 'effort')
+        position = np.where(by_position, following[POSITION], np.nan)
+        velocity = np.where(by_position, following[VELOCITY], np.nan)
+        effort = None
+        for k in np.flatnonzero(by_velocity):
+            velocity[k] = self._corrected(k, reaching[k], error[:, k], step, 1.0)
+        if by_effort.any():
+            effort = np.full(len(mine), np.nan)
+            for k in np.flatnonzero(by_effort):
+                effort[k] = self._corrected(k, following[VELOCITY, k], error[:, k], step, 0.0)
+        self._robot.set_commands(position, velocity, effort)
+
+    def _corrected(
+        self, k: int, velocity: float, error: np.ndarray, step: float, scale: float
+    ) -> float:
+        """Return what the gains of a joint make of an error of position and velocity."""
+        gains = self._gains[k]
+        if gains is None:
+            return velocity * scale + _VELOCITY_GAIN * error[POSITION]
+        if gains.ff_velocity_scale is not None:
+            scale = gains.ff_velocity_scale
+        if gains.i:
+            most = gains.i_clamp / abs(gains.i)
+            integral = self._integral[k] + step * error[POSITION]
+            self._integral[k] = min(max(integral, -most), most)
+        return float(
+            velocity * scale + gains.p * error[POSITION] + gains.d * error[VELOCITY]
+            + gains.i * self._integral[k])
+
+
+def _mean_velocity(now: np.ndarray, then: np.ndarray, step: float) -> np.ndarray:
+    """
+    Return the velocity at the end of a step [s] with which joints get where they are to be then.
+
+    That differs from the one they are to have then by what the mean of two velocities, with which
+    positions advance in a step, misses.
+    """
+    missed = (then[POSITION] - now[POSITION]) / step - 0.5 * (now[VELOCITY] + then[VELOCITY])
+    return then[VELOCITY] + missed

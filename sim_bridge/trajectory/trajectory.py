@@ -1,0 +1,297 @@
+"""
+Trajectories: where joints are to be at given times, and splines through that.
+
+Times are whole nanoseconds inside, as those of steps are, so that a sample belongs to exactly one
+instant of the simulation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import copy
+import math
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.ragged_array import NumberRows
+from sim_bridge.foundation.validation import real_array
+
+_NAMES = ('positions', 'velocities', 'accelerations')
+_UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
+_NANO = 1e-9
+
+# a velocity at the end that a message meant as rest may have, as ros2_control takes it
+_REST = float(np.finfo(np.float32).eps)
+
+# segments whose polynomials are computed together when one of them is reached: those of a long
+# trajectory at once would hold up the step that it begins in
+_BLOCK = 64
+
+# derivatives, rows, of the powers 0 to 5 of time, columns: factor and remaining power
+_FACTORS = np.array([
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0],
+    [0.0, 1.0, 2.0, 3.0, 4.0, 5.0],
+    [0.0, 0.0, 2.0, 6.0, 12.0, 20.0]])
+_POWERS = np.maximum(np.arange(6) - np.arange(3).reshape(3, 1), 0)
+
+
+class Trajectory:
+    """
+    What some joints are to do: points in time, of which each says a position for every joint.
+
+    A point may also say velocities, and then accelerations, of all its joints. Between two points
+    every joint moves by the polynomial that meets what both say: a line where only positions are
+    known on either side, a cubic with velocities, a quintic with accelerations too.
+
+    joints: names. times_ns: (k,) of the points, from the start [ns]. positions [rad or m],
+    velocities [rad/s or m/s], accelerations [rad/s² or m/s²]: (k, n); rows of nan where a point
+    does not say them.
+    """
+
+    def __init__(
+        self,
+        joints: Sequence[str],
+        times: Sequence[float],
+        positions: Sequence[Sequence[float]],
+        velocities: Sequence[Sequence[float] | None] | None = None,
+        accelerations: Sequence[Sequence[float] | None] | None = None,
+    ) -> None:
+        """
+        Check and keep the points.
+
+        times: of the points, from the start [s]; each later than the one before, the first at
+        least 0. positions, velocities, accelerations: for each point a value for each joint; of
+        the last two a point may have none, () or None, and all may. Many are read soonest from
+        NumberRows.
+
+        Raises InvalidValueError, naming point and joint.
+        """
+        self.joints = tuple(joints)
+        if not self.joints or len(set(self.joints)) != len(self.joints):
+            raise InvalidValueError(
+                'joints of trajectory', list(joints), 'at least one joint, each once')
+        self.times_ns = _times_ns(times)
+        values = [
+            _values(name, given, len(self.times_ns), self.joints, unit, may_lack=name != _NAMES[0])
+            for name, given, unit in zip(
+                _NAMES, (positions, velocities, accelerations), _UNITS, strict=True)]
+        self.positions, self.velocities, self.accelerations = values
+        lacking = ~np.isnan(self.accelerations[:, 0]) & np.isnan(self.velocities[:, 0])
+        if lacking.any():
+            raise InvalidValueError(
+                'velocities of trajectory', None, 'velocities where there are accelerations',
+                f'point {int(np.argmax(lacking))}')
+
+    @property
+    def duration(self) -> float:
+        """Time of the last point [s]."""
+        return float(self.times_ns[-1]) * _NANO
+
+    def of(self, which: np.ndarray) -> Trajectory:
+        """Return that of some of its joints; which: (n,) whether a joint is among them."""
+        part = copy.copy(self)
+        part.joints = tuple(name for name, is_in in zip(self.joints, which, strict=True) if is_in)
+        for name in _NAMES:
+            setattr(part, name, getattr(self, name)[:, which])
+        return part
+
+    def check_end(self) -> None:
+        """Raise InvalidValueError, naming the joint, where it does not end at rest."""
+        last = self.velocities[-1]
+        moving = np.abs(last) > _REST
+        if moving.any():
+            joint = int(np.argmax(moving))
+            raise InvalidValueError(
+                'velocities of trajectory', float(last[joint]), '0 at the last point [rad/s or '
+                'm/s]', f'point {len(self.times_ns) - 1}, joint {self.joints[joint]!r}')
+
+    def spline(
+        self,
+        start_ns: int,
+        from_ns: int,
+        q: np.ndarray,
+        dq: np.ndarray,
+        ddq: np.ndarray | None = None,
+        turning: np.ndarray | None = None,
+    ) -> Spline:
+        """
+        Return the motion that begins at one time with one state and goes through the points after.
+
+        start_ns: absolute time that those of the points count from [ns]. from_ns: when it begins;
+        points before that are left out, and one at just that time is where it begins, instead of
+        the state. q, dq, ddq: (n,) state there [rad or m, and per s, s²]; ddq: None for 0.
+        turning: (n,) which joints turn without end: they go the short way round, by whole turns.
+
+        Raises InvalidValueError where no point is left.
+        """
+        times = self.times_ns + start_ns
+        left = times >= from_ns
+        if not left.any():
+            end, now = float(times[-1]) * _NANO, from_ns * _NANO
+            raise InvalidValueError(
+                'end of trajectory', end, f'a time not yet over: it is {now:.9g} s')
+        positions = self.positions[left]
+        if turning is not None and turning.any():
+            turns = np.round((q - positions[0]) / math.tau)
+            positions = positions + np.where(turning, turns, 0.0) * math.tau
+        rows = times[left], positions, self.velocities[left], self.accelerations[left]
+        if rows[0][0] > from_ns:
+            state = from_ns, q, dq, np.zeros(len(q)) if ddq is None else ddq
+            rows = tuple(np.concatenate([[a], b]) for a, b in zip(state, rows, strict=True))
+        return Spline(*rows)
+
+
+class Spline:
+    """A motion of several joints by polynomials between points in time, and at rest after them."""
+
+    def __init__(
+        self,
+        times_ns: np.ndarray,
+        positions: np.ndarray,
+        velocities: np.ndarray,
+        accelerations: np.ndarray,
+    ) -> None:
+        """
+        Keep the points.
+
+        times_ns: (k,) growing [ns]. positions, velocities, accelerations: (k, n); rows of nan
+        where a point does not say them.
+        """
+        self._times = times_ns
+        self.begin_ns, self.end_ns = int(times_ns[0]), int(times_ns[-1])
+        self._first, self._last = positions[0], positions[-1]
+        self._durations = np.diff(times_ns) * _NANO
+        self._points = positions, velocities, accelerations
+        # the polynomials of the block that was sampled last
+        self._block, self._coefficients = -1, np.empty(0)
+
+    def of(self, which: np.ndarray) -> Spline:
+        """Return that of some of its joints; which: (n,) whether a joint is among them."""
+        part = copy.copy(self)
+        part._first, part._last = self._first[which], self._last[which]
+        part._points = tuple(values[:, which] for values in self._points)
+        part._block = -1
+        return part
+
+    def later(self, by_ns: int) -> Spline:
+        """Return the same motion at times that are later by so much [ns]."""
+        moved = copy.copy(self)
+        moved._times = self._times + by_ns
+        moved.begin_ns, moved.end_ns = self.begin_ns + by_ns, self.end_ns + by_ns
+        return moved
+
+    def at(self, time_ns: int) -> np.ndarray:
+        """Return (3, n): position, velocity and acceleration at a time [ns]; at rest outside."""
+        if self.begin_ns <= time_ns < self.end_ns:
+            segment = int(np.searchsorted(self._times, time_ns, 'right')) - 1
+            since = (time_ns - int(self._times[segment])) * _NANO
+            block, place = divmod(segment, _BLOCK)
+            if block != self._block:
+                self._compute(block)
+            return (_FACTORS * since**_POWERS) @ self._coefficients[place]
+        state = np.zeros((3, len(self._last)))
+        state[0] = self._first if time_ns < self.begin_ns else self._last
+        return state
+
+    def _compute(self, block: int) -> None:
+        begin = block * _BLOCK
+        end = begin + _BLOCK
+        self._coefficients = _coefficients(
+            self._durations[begin:end], *(values[begin : end + 1] for values in self._points))
+        self._block = block
+
+
+def _coefficients(
+    durations: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> np.ndarray:
+    """
+    Return (k - 1, 6, n) coefficients of powers of the time since the beginning of each segment.
+
+    They are those of Hermite's interpolation: of order 1, 3 or 5, by what both ends say.
+    """
+    t = durations.reshape(-1, 1)
+    begin, way = q[:-1], np.diff(q, axis=0)
+    (v0, v1), (a0, a1) = ((values[:-1], values[1:]) for values in (v, a))
+    zero = np.zeros_like(begin)
+    line = [begin, way / t, zero, zero, zero, zero]
+    cubic = [
+        begin, v0, (3.0 * way - (2.0 * v0 + v1) * t) / t**2, ((v0 + v1) * t - 2.0 * way) / t**3,
+        zero, zero]
+    quintic = [
+        begin, v0, 0.5 * a0,
+        (20.0 * way - (8.0 * v1 + 12.0 * v0) * t + (a1 - 3.0 * a0) * t**2) / (2.0 * t**3),
+        (-30.0 * way + (14.0 * v1 + 16.0 * v0) * t + (3.0 * a0 - 2.0 * a1) * t**2) / (2.0 * t**4),
+        (12.0 * way - 6.0 * (v0 + v1) * t + (a1 - a0) * t**2) / (2.0 * t**5)]
+    knows_v, knows_a = (
+        ~np.isnan(x0 + x1).any(axis=1, keepdims=True) for x0, x1 in ((v0, v1), (a0, a1)))
+    return np.stack([
+        np.where(knows_v, np.where(knows_a, fifth, third), first)
+        for first, third, fifth in zip(line, cubic, quintic, strict=True)], axis=1)
+
+
+def _times_ns(times: Sequence[float]) -> np.ndarray:
+    """Check times [s] and give them in ns."""
+    seconds = real_array('times of trajectory', times, 'numbers [s]', '')
+    if seconds.ndim != 1 or not len(seconds):
+        raise InvalidValueError('points of trajectory', list(times), 'at least one point')
+    with np.errstate(over='ignore'):
+        times_ns = np.round(seconds * 1e9)
+    # the comparison in ns is the one that counts, and nan passes none
+    grows = np.isfinite(times_ns)
+    grows[0] &= seconds[0] >= 0.0
+    grows[1:] &= times_ns[1:] > times_ns[:-1]
+    if not grows.all():
+        point = int(np.argmin(grows))
+        expected = f'more than that of the point before, {seconds[point - 1]:g} s' if point else (
+            'at least 0 [s]')
+        raise InvalidValueError(
+            'time of trajectory', float(seconds[point]), expected, f'point {point}')
+    return times_ns.astype(np.int64)
+
+
+def _values(
+    name: str,
+    given: Sequence[Sequence[float] | None] | None,
+    count: int,
+    joints: Sequence[str],
+    unit: str,
+    may_lack: bool,
+) -> np.ndarray:
+    """Check what the points say of one quantity; give (count, n), nan where they do not."""
+    rows = [None] * count if given is None and may_lack else given
+    if rows is None or len(rows) != count:
+        raise InvalidValueError(
+            f'number of {name} of trajectory', 0 if rows is None else len(rows),
+            f'{count}, one row for each time')
+
+    def checked(point: int) -> np.ndarray:
+        place = f'point {point}'
+        values = real_array(f'{name} of trajectory', rows[point], f'numbers [{unit}]', place)
+        if values.shape != (len(joints),):
+            raise InvalidValueError(
+                f'number of {name} of trajectory', values.size,
+                f'{len(joints)}, one for each of {", ".join(joints)}', place)
+        if not np.isfinite(values).all():
+            joint = int(np.argmin(np.isfinite(values)))
+            raise InvalidValueError(
+                f'{name} of trajectory', float(values[joint]), f'a finite number [{unit}]',
+                f'{place}, joint {joints[joint]!r}')
+        return values
+
+    if isinstance(rows, NumberRows):
+        fitting = rows.counts == len(joints)
+        fitting_rows = rows.table(fitting, len(joints))
+        is_wrong = ~fitting & (rows.counts > 0) if may_lack else ~fitting
+        is_wrong[fitting] = ~np.isfinite(fitting_rows).all(axis=1)
+        if is_wrong.any():
+            checked(int(np.argmax(is_wrong)))
+        # not before: what is wrong may have any number of points and joints, and all of it no rows
+        table = np.full((count, len(joints)), np.nan)
+        table[fitting] = fitting_rows
+        return table
+    table = np.full((count, len(joints)), np.nan)
+    for point, row in enumerate(rows):
+        if not may_lack or (row is not None and len(row)):
+            table[point] = checked(point)
+    return table

@@ -1,0 +1,100 @@
+"""What touched what in the last step, and how hard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sim_bridge.engine.data.state import State
+    from sim_bridge.robots.geometry import Geometry
+    from sim_bridge.robots.link import Link
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """
+    A point where two geometries touch or nearly do. All vectors are (3,), in world axes.
+
+    position: midway between both surfaces [m]. normal: unit vector from b to a, the way a is
+    pushed. depth: how far they are into each other [m], negative where they are apart. force: of b
+    on a, mean of the last step [N]. torque: of b on a about the point, where there is rolling or
+    spinning friction [N m].
+    """
+
+    geometry_a: Geometry
+    geometry_b: Geometry
+    position: np.ndarray
+    normal: np.ndarray
+    depth: float
+    force: np.ndarray
+    torque: np.ndarray
+
+    @property
+    def link_a(self) -> Link:
+        """The link that the first geometry is on."""
+        return self.geometry_a.link
+
+    @property
+    def link_b(self) -> Link:
+        """The link that the second geometry is on."""
+        return self.geometry_b.link
+
+    def __repr__(self) -> str:
+        """Show what touches what, and how hard."""
+        links = (self.link_b, self.link_a)
+        names = ' on '.join(f'{link.robot.name}/{link.name}' for link in links)
+        return f'<Contact: {names}, {float(np.linalg.norm(self.force)):.4g} N>'
+
+
+class Contacts(Sequence[Contact]):
+    """
+    The contact points of the last step, read when the world was asked; also as arrays.
+
+    positions, normals, forces, torques: (n, 3), depths: (n,); as in `Contact`. indices: (n, 2)
+    places of both geometries in `world.geometries`.
+    """
+
+    def __init__(self, state: State, geometries: Sequence[Geometry], time_step: float):
+        """Copy them out of a state; time_step: of the last step [s]."""
+        count = int(state.contact_size[0])
+        self._geometries = geometries
+        self.indices = state.contact_geometry[:count].copy()
+        self.positions = state.contact_point[:count].copy()
+        self.normals = state.contact_normal[:count].copy()
+        self.depths = -state.contact_gap[:count]
+        self.forces = state.contact_impulse[:count, :3] / time_step
+        self.torques = state.contact_impulse[:count, 3:] / time_step
+
+    def __len__(self) -> int:
+        """Count the points."""
+        return len(self.depths)
+
+    def __getitem__(self, index: int | slice) -> Contact | list[Contact]:
+        """Return a point, or several."""
+        if isinstance(index, slice):
+            return [self[k] for k in range(*index.indices(len(self)))]
+        first, second = (self._geometries[g] for g in self.indices[index])
+        return Contact(
+            first, second, self.positions[index], self.normals[index], float(self.depths[index]),
+            self.forces[index], self.torques[index])
+
+    def __iter__(self) -> Iterator[Contact]:
+        """Go through the points."""
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        """Show the number."""
+        return f'<Contacts: {len(self)} points>'
+
+    def force_on(self, link: Link, by: Link | None = None) -> np.ndarray:
+        """Return (3,) the force of all contacts on a link, or of those with another one [N]."""
+        total = np.zeros(3)
+        for contact, force in zip(self, self.forces, strict=True):
+            pair = contact.link_a, contact.link_b
+            if link in pair and (by is None or by in pair):
+                total += force if pair[0] is link else -force
+        return total

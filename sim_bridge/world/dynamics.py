@@ -1,0 +1,86 @@
+"""
+The textbook dynamics of one robot at its present q and dq.
+
+Rigid bodies, gravity and rotor inertias only: no damping, friction, springs, stops, mimic rows or
+pushes. The order of coordinates is that of the robot's velocities: for a free base the linear
+velocity of the root link's origin and its angular velocity, both in world axes (6); then
+`robot.joint_names`; then the other joints in the order of the description, each with those of its
+`dq`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.engine.collision.build import build_geometry
+from sim_bridge.engine.data.model import velocity_count
+from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.engine.pipeline import rigid_body
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.robot import Robot
+from sim_bridge.simulation.assembly import copy_part
+from sim_bridge.simulation.handles import make_probe
+
+
+def mass_matrix(robot: Robot) -> np.ndarray:
+    """Return the (nv, nv) joint-space inertia matrix M [kg, kg m, kg m²]."""
+    handle, nv = _alone(robot)
+    matrix = np.zeros((nv, nv))
+    rigid_body.mass_matrix(handle, matrix)
+    return matrix
+
+
+def bias_forces(robot: Robot) -> np.ndarray:
+    """Return (nv,) the efforts [N, N m] that hold the accelerations at zero: C dq + g."""
+    return inverse_dynamics(robot, np.zeros(_alone(robot)[1]))
+
+
+def inverse_dynamics(robot: Robot, ddq: np.ndarray) -> np.ndarray:
+    """Return (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
+    handle, nv = _alone(robot)
+    effort = np.zeros(nv)
+    rigid_body.inverse_dynamics(handle, _vector('ddq', ddq, nv, robot), effort)
+    return effort
+
+
+def forward_dynamics(robot: Robot, u: np.ndarray) -> np.ndarray:
+    """Return (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
+    handle, nv = _alone(robot)
+    ddq = np.zeros(nv)
+    rigid_body.forward_dynamics(handle, _vector('u', u, nv, robot), ddq)
+    return ddq
+
+
+def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
+    """
+    Return the (6, nv) Jacobian of a link's frame.
+
+    Rows: linear velocity of the frame's origin (3), angular velocity (3); world axes. Raises
+    UnknownNameError for a name that is no link, and InvalidValueError for a link of another robot.
+    """
+    handle, nv = _alone(robot)
+    if isinstance(link, str):
+        link = robot.link(link)
+    if link.robot is not robot:
+        raise InvalidValueError(
+            'link', link, f'a link of robot {robot.name!r}', f'robot {link.robot.name!r}')
+    placement = link.placement
+    matrix = np.zeros((6, nv))
+    x, y, z = placement.position
+    rigid_body.jacobian(handle, placement.body, (x, y, z), matrix)
+    return matrix
+
+
+def _alone(robot: Robot) -> tuple[Handle, int]:
+    """Return the robot's own part of the world as a model of its own, at the present state."""
+    own = robot.blueprint.model
+    part = copy_part(robot.part, own)
+    model = part.model._replace(gravity=robot.world.gravity)
+    part.state.wrench[:], part.state.contact_wrench[:] = 0.0, 0.0
+    return make_probe(model, part.state, build_geometry([])).handle, velocity_count(own)
+
+
+def _vector(what: str, value: object, size: int, robot: Robot) -> np.ndarray:
+    return finite_vector(what, value, size, f'robot {robot.name!r}')

@@ -1,0 +1,157 @@
+"""Distances and overlaps, asked for between steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.collision.build import build_geometry
+from sim_bridge.engine.collision.probe import measure_convex_pair, measure_pair
+from sim_bridge.engine.data import geometry as engine
+from sim_bridge.engine.data.state import make_state
+from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.engine.pipeline.join import join_models
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.validation import finite_vector, unit_quaternion
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.link import Link
+from sim_bridge.shapes.shape_records import pose_row, shape_record
+from sim_bridge.shapes.shapes import Shape
+from sim_bridge.simulation.handles import make_probe, Probe
+
+Placement = tuple[Sequence[float], Sequence[float]]
+"""Position [m] and quaternion x y z w."""
+
+
+_ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
+
+
+class Distance(NamedTuple):
+    """
+    How far two things are apart.
+
+    distance: m; negative where they intersect: the shortest way that parts them. Two
+    triangle meshes are surfaces: it is 0 where they cross. point_a, point_b: (3,) the nearest
+    points, or the deepest [m], world. normal: (3,) unit vector from b to a; any of several where
+    it is not unique.
+    """
+
+    distance: float
+    point_a: np.ndarray
+    point_b: np.ndarray
+    normal: np.ndarray
+
+
+def distance(shape_a: Shape, pose_a: Placement, shape_b: Shape, pose_b: Placement) -> Distance:
+    """
+    Measure two shapes that need not be in any world.
+
+    pose_a, pose_b: position [m] and orientation (quaternion x y z w) of each. Raises
+    InvalidValueError for poses that are none, and pairs without a distance: two planes or height
+    fields.
+    """
+    probe = _probe([
+        (_checked_shape('shape_a', shape_a), _pose_of('pose_a', pose_a)),
+        (_checked_shape('shape_b', shape_b), _pose_of('pose_b', pose_b))])
+    return _measure(probe.handle, (shape_a, 0), (shape_b, 1))
+
+
+def distance_between(
+    handle: Handle, a: Iterable[Geometry], b: Iterable[Geometry]
+) -> Distance:
+    """
+    Measure geometries of a world: the nearest of `a` and `b`, or the deepest in each other.
+
+    handle: of the world. Raises InvalidValueError where there are none, and for pairs without a
+    distance.
+    """
+    first, second = list(a), list(b)
+    if not first or not second:
+        raise InvalidValueError('geometries', [*first, *second], 'at least one on either side')
+    found = [
+        _measure(handle, (one.shape, one.index), (other.shape, other.index))
+        for one in first for other in second]
+    return min(found, key=lambda measured: measured.distance)
+
+
+def overlapping(
+    shape: Shape, position: Sequence[float], orientation: Sequence[float],
+    geometries: Iterable[Geometry],
+) -> list[Geometry]:
+    """
+    Return those geometries that a shape at a pose touches or intersects.
+
+    A plane or a height field does not meet another.
+    """
+    _checked_shape('shape', shape)
+    if shape.kind in _ENDLESS:
+        geometries = [one for one in geometries if one.shape.kind not in _ENDLESS]
+    pose = _checked_pose(position, orientation)
+    near = [one for one in geometries if _boxes_meet(shape, pose, one)]
+    probe = _probe([(shape, pose), *((one.shape, pose_row(one.R, one.p)) for one in near)])
+    return [
+        one for row, one in enumerate(near, 1)
+        if _measure(probe.handle, (shape, 0), (one.shape, row)).distance <= 0.0]
+
+
+def geometries_of(name: str, what: Geometry | Link, world: object) -> list[Geometry]:
+    """Return a geometry itself, or all of a link; raises InvalidValueError for anything else."""
+    link = what.link if isinstance(what, Geometry) else what
+    if not isinstance(link, Link) or link.robot.world is not world:
+        raise InvalidValueError(name, what, 'a link of this world, or a geometry of one')
+    return [what] if isinstance(what, Geometry) else list(what.geometries)
+
+
+def _probe(shapes: Sequence[tuple[Shape, np.ndarray]]) -> Probe:
+    """Return a handle of shapes at poses, which stand still in a world of their own."""
+    model, _ = join_models([], (0.0, 0.0, 0.0))
+    records = [
+        shape_record(shape, rotation=pose[:9].reshape(3, 3), position=pose[9:])
+        for shape, pose in shapes]
+    return make_probe(model, make_state(model), build_geometry(records))
+
+
+def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Distance:
+    """Measure two shapes, each with its number among the geometries."""
+    kinds = {a[0].kind, b[0].kind}
+    if kinds <= _ENDLESS:
+        raise InvalidValueError('pair', (a[0], b[0]), 'at most one plane or height field')
+    is_convex = kinds.isdisjoint({engine.MESH, engine.HEIGHT_FIELD})
+    ask = measure_convex_pair if is_convex else measure_pair
+    gap, point_a, point_b, normal = ask(handle, a[1], b[1])
+    return Distance(gap, np.array(point_a), np.array(point_b), np.array(normal))
+
+
+def _boxes_meet(shape: Shape, pose: np.ndarray, geometry: Geometry) -> bool:
+    """Return whether boxes around both meet, along the axes of the geometry's frame."""
+    low, high = shape.bounds
+    if not np.isfinite([low, high]).all():
+        return True
+    rotation = geometry.R.T @ pose[:9].reshape(3, 3)
+    center = geometry.R.T @ (pose[9:] - geometry.p) + rotation @ (0.5 * (low + high))
+    half = np.abs(rotation) @ (0.5 * (high - low))
+    own_low, own_high = geometry.shape.bounds
+    return bool(((center - half <= own_high) & (center + half >= own_low)).all())
+
+
+def _checked_shape(what: str, shape: object) -> Shape:
+    if not isinstance(shape, Shape):
+        raise InvalidValueError(what, shape, 'a shape such as Box((1, 1, 1))')
+    return shape
+
+
+def _pose_of(what: str, pose: Placement) -> np.ndarray:
+    try:
+        position, orientation = pose
+    except (TypeError, ValueError) as err:
+        expected = 'a position [m] and an orientation (quaternion x y z w)'
+        raise InvalidValueError(what, pose, expected) from err
+    return _checked_pose(position, orientation)
+
+
+def _checked_pose(position: Sequence[float], orientation: Sequence[float]) -> np.ndarray:
+    rotation = matrix_from_quaternion(unit_quaternion(orientation))
+    return pose_row(rotation, finite_vector('position', position, 3, '', '3 finite numbers [m]'))

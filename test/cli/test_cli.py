@@ -1,0 +1,218 @@
+"""The command `sim_bridge`: its verbs, what it passes on, what it says when in trouble."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from sim_bridge.cli import main as cli
+from sim_bridge.cli import run as run_verb
+from sim_bridge.cli.console import Console
+from sim_bridge.cli.main import main
+from sim_bridge.cli.watch import Progress
+from sim_bridge.ros.node import node as ros_node
+from sim_bridge.ros.process.discovery import discovery_defaults
+
+
+def parse_run(*arguments: str) -> argparse.Namespace:
+    """Parse the arguments of `sim_bridge run` as the command does."""
+    parser = argparse.ArgumentParser()
+    run_verb.add_parser(parser.add_subparsers())
+    args = parser.parse_args(['run', *arguments])
+    args.forwarded = []
+    return args
+
+
+def test_version_is_that_of_package_xml(repository):
+    """Print the version that stands in package.xml."""
+    manifest = ElementTree.parse(repository / 'package.xml')
+    output = subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', 'version'], capture_output=True, text=True, check=True
+    ).stdout
+    assert output.splitlines()[0].startswith(f'sim_bridge {manifest.findtext("version")} ')
+
+
+def test_help_lists_every_verb(capsys):
+    """Show all verbs and end with 0 on --help."""
+    with pytest.raises(SystemExit) as ending:
+        main(['--help'])
+    assert ending.value.code == 0
+    output = capsys.readouterr().out
+    assert all(f'\n    {verb} ' in output for verb in cli.VERBS)
+
+
+@pytest.mark.parametrize('arguments', [[], ['fly'], ['run', '--speed'], ['version', 'now']])
+def test_wrong_usage_ends_with_2(arguments, capsys):
+    """Refuse missing and unknown verbs and arguments, with the usage."""
+    with pytest.raises(SystemExit) as ending:
+        main(arguments)
+    assert ending.value.code == cli.USAGE_ERROR
+    error = capsys.readouterr().err
+    assert 'usage: sim_bridge' in error
+    assert not arguments or arguments[-1] in error
+
+
+def test_node_gets_its_ros_arguments(monkeypatch):
+    """Pass on to the node what follows the verb or a bare `--`, and its exit code back."""
+    seen = []
+    monkeypatch.setattr(ros_node, 'main', lambda args: seen.append(args[1:]) or 7)
+    arguments = ['--ros-args', '-p', 'robot:=pendulum', '-r', '__ns:=/left']
+    assert main(['node', *arguments]) == 7
+    assert main(['node', '--', *arguments]) == 7
+    assert seen == [arguments, arguments]
+
+
+@pytest.mark.parametrize('arguments', [['--rate', '500'], ['pendulum'], ['--ros-args', '-p']])
+def test_node_refuses_other_arguments(arguments, capsys):
+    """Name the arguments that ROS would drop in silence or stumble over."""
+    assert main(['node', *arguments]) == cli.USAGE_ERROR
+    error = capsys.readouterr().err
+    assert error.startswith('sim_bridge node: ')
+    assert ' '.join(arguments) in error
+
+
+@pytest.mark.parametrize(
+    'arguments', [['run'], ['node'], ['record', '-o', 'x', '--duration', '1'], ['replay', 'x']])
+def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
+    """Say all three ways to get ROS 2 where rclpy is missing."""
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, 'find_spec', lambda name: None if name == 'rclpy' else find_spec(name)
+    )
+    assert main(arguments) == cli.USAGE_ERROR
+    error = capsys.readouterr().err
+    for remedy in ('Source the setup file', 'sim_bridge[ros]', 'make run'):
+        assert remedy in error
+
+
+def test_run_passes_options_to_the_simulator():
+    """Make parameters of the options given and of no others; forward the rest last."""
+    args = parse_run('arm.urdf', '--rate', '500', '--real-time-factor', '0', '--paused')
+    args.forwarded = ['-p', 'seed:=3']
+    command = run_verb.build_commands(args)['simulator']
+    assert command[command.index('--ros-args'):] == [
+        '--ros-args', '-p', 'robot:=arm.urdf', '-p', 'rate:=500.0', '-p', 'real_time_factor:=0.0',
+        '-p', 'paused:=true', '-p', 'seed:=3',
+    ]
+    command = run_verb.build_commands(parse_run())['simulator']
+    assert command[-1] == '--ros-args'
+    command = run_verb.build_commands(parse_run('--record', 'bag'))['simulator']
+    assert command[-2:] == ['-p', 'record:=bag']
+
+
+def test_run_gives_namespace_and_parameter_file_to_both():
+    """Start both nodes in the namespace, with the parameter file."""
+    commands = run_verb.build_commands(parse_run('--namespace', 'left', '--params', 'my.yaml'))
+    assert list(commands) == ['simulator', 'controller']
+    for command in commands.values():
+        assert command[-4:] == ['-r', '__ns:=/left', '--params-file', 'my.yaml']
+
+
+@pytest.mark.parametrize('controller', run_verb.CONTROLLERS)
+def test_controllers_of_run_exist(controller):
+    """Offer only controllers that can be started."""
+    commands = run_verb.build_commands(parse_run('--controller', controller))
+    module = commands['controller'][2]
+    assert importlib.util.find_spec(module) is not None
+
+
+@pytest.mark.parametrize(
+    ('robot', 'controller'),
+    [('arm', 'pd'), ('quadruped', 'pd'), ('four_bar', 'velocity'), ('delta', 'velocity'),
+     ('tracked_vehicle', 'velocity'), ('nobody', 'pd')],
+)
+def test_run_chooses_the_controller_that_the_robot_is_for(robot, controller):
+    """Take the one whose parameters lie beside the robot, unless the user says another."""
+    command = run_verb.build_commands(parse_run(robot))['controller']
+    assert command[2] == f'sim_bridge.control.{controller}_controller'
+    commands = run_verb.build_commands(parse_run(robot, '--controller', 'computed_torque'))
+    assert commands['controller'][2] == 'sim_bridge.control.computed_torque_controller'
+
+
+def test_run_without_controller():
+    """Start the simulator alone."""
+    assert list(run_verb.build_commands(parse_run('--controller', 'none'))) == ['simulator']
+
+
+def test_discovery_is_local_unless_the_user_decided():
+    """Keep to this machine by default, and keep hands off whatever the user has set."""
+    assert discovery_defaults({}) == {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'}
+    assert discovery_defaults({'ROS_STATIC_PEERS': '10.0.0.2'}) == {}
+    assert discovery_defaults({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SUBNET'}) == {}
+
+
+STRANGER = """
+import os, sys
+from sim_bridge.foundation.errors import StateError
+from sim_bridge.ros.process.process import run
+def refuse(node):
+    raise StateError(os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE'))
+sys.exit(run('stranger', refuse))
+"""
+
+
+@pytest.mark.parametrize('given', [None, 'SUBNET'])
+def test_every_node_keeps_to_this_machine(start_process, ros_environment, given):
+    """Limit discovery in the process of a node itself, however it was started."""
+    environment = dict(ros_environment)
+    del environment['ROS_AUTOMATIC_DISCOVERY_RANGE']
+    if given is not None:
+        environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = given
+    output, _ = start_process('-c', STRANGER, env=environment).communicate()
+    assert output.splitlines()[-1].endswith(given or 'LOCALHOST')
+
+
+def test_status_tells_what_is_known():
+    """Leave out of the status what has not been seen yet, and add what is not as it should be."""
+    progress = Progress(time_s=1.25, topic_count=4)
+    assert run_verb.describe(progress) == 'simulator | 1.2 s simulated | 4 topics'
+    progress = Progress(
+        robots=('arm',),
+        time_s=2.0,
+        rate_hz=999.96,
+        condition='paused',
+        pacing={
+            'real time factor': '1.0000',
+            'missed deadlines since start': '3',
+        },
+        topic_count=4,
+        publisher_count=2,
+    )
+    assert run_verb.describe(progress) == (
+        'arm | paused | 2.0 s simulated | joint_states at 1000.0 Hz | real time factor 1.0000 | '
+        '3 deadlines missed since start | 4 topics | '
+        '2 publishers of joint_states: set another ROS_DOMAIN_ID'
+    )
+
+
+class Terminal:
+    """A stream that says it is a terminal and remembers what is written."""
+
+    def __init__(self):
+        self.text = ''
+
+    def isatty(self) -> bool:
+        return True
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None:
+        pass
+
+
+def test_lines_scroll_above_the_status_of_a_terminal():
+    """Erase the status, write the line, and write the status again below it."""
+    terminal = Terminal()
+    console = Console(terminal)
+    console.status('one')
+    console.line('a line')
+    console.status('two')
+    console.end_status()
+    erase = '\r\x1b[2K'
+    assert terminal.text == f'one{erase}a line\none{erase}two\n'

@@ -1,0 +1,270 @@
+"""
+`sim_bridge run` as its user meets it: real processes, real signals, real messages.
+
+What the supervisor must do whatever its children are is tested with stand-ins, started through
+`supervise`, which takes any commands; the last tests start the simulator and a controller
+themselves.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import select
+import signal
+import subprocess
+import threading
+
+import pytest
+
+# How long to wait for something that is bound to come, compilation included; no test waits this
+# long unless it fails.
+PATIENCE_S = 280.0
+
+# Publishes joint_states, without the thousand lines that a simulator needs to have something to
+# say in them.
+SIMULATOR = """
+import rclpy, time
+from rclpy.signals import SignalHandlerOptions
+from sensor_msgs.msg import JointState
+rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+publisher = rclpy.create_node('sim_bridge').create_publisher(JointState, 'joint_states', 10)
+try:
+    while True:
+        publisher.publish(JointState())
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    print('simulator cleaned up')
+"""
+
+WAITING = """
+import signal
+import subprocess
+print('waiting', flush=True)
+try:
+    signal.pause()
+except KeyboardInterrupt:
+    print('controller cleaned up')
+"""
+
+STUBBORN = """
+import signal
+import subprocess
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print('deaf to SIGINT', flush=True)
+while True:
+    signal.pause()
+"""
+
+DYING = """
+print('the last words')
+raise SystemExit(3)
+"""
+
+SILENT = """
+import signal
+import subprocess
+signal.pause()
+"""
+
+SUPERVISE = """
+import sys
+from sim_bridge.cli.console import Console
+from sim_bridge.cli.run import supervise
+names, scripts = ('simulator', 'controller'), sys.argv[2:]
+commands = {name: [sys.executable, '-c', script] for name, script in zip(names, scripts)}
+sys.exit(supervise(commands, '', float(sys.argv[1]), Console(sys.stdout)))
+"""
+
+FOREVER = 'inf'
+
+
+class Output:
+    """Lines of a child process, read as they come."""
+
+    def __init__(self, process):
+        self.process = process
+        self.lines = []
+        self._queue = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self):
+        for line in self.process.stdout:
+            self._queue.put(line.rstrip('\n'))
+        self._queue.put(None)
+
+    def wait_for(self, *texts: str) -> str:
+        """Read on to the line that contains all of `texts`."""
+        for line in iter(lambda: self._queue.get(timeout=PATIENCE_S), None):
+            self.lines.append(line)
+            if all(text in line for text in texts):
+                return line
+        raise AssertionError('\n'.join([f'no line with {texts} among:', *self.lines]))
+
+    def finish(self) -> int:
+        """Read all there is and give the exit code."""
+        self.lines += iter(lambda: self._queue.get(timeout=PATIENCE_S), None)
+        return self.process.wait(timeout=PATIENCE_S)
+
+
+@pytest.fixture
+def supervise(start_process):
+    """Return a function that supervises scripts as `sim_bridge run` does its nodes."""
+    def start(*scripts: str, duration: str = FOREVER) -> Output:
+        return Output(start_process('-c', SUPERVISE, duration, *scripts))
+
+    return start
+
+
+@pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_all_cleanly(supervise, number):
+    """Say what was received, let both children clean up, and end with 0."""
+    output = supervise(SIMULATOR, WAITING)
+    output.wait_for('running: the first message came')
+    output.process.send_signal(number)
+    assert output.finish() == 0
+    assert f'received {number.name}; ending simulator and controller' in output.lines
+    assert '[simulator] simulator cleaned up' in output.lines
+    assert '[controller] controller cleaned up' in output.lines
+
+
+def test_signals_in_a_row_do_no_harm(supervise):
+    """Clean up to the end though Ctrl-C is pressed again and again."""
+    output = supervise(SIMULATOR, WAITING)
+    output.wait_for('running: the first message came')
+    for _ in range(5):
+        output.process.send_signal(signal.SIGINT)
+    assert output.finish() == 0
+    assert '[controller] controller cleaned up' in output.lines
+    assert not any('Traceback' in line for line in output.lines)
+
+
+def test_one_that_dies_takes_the_other_along(supervise):
+    """Pass on the last words of a child that dies, say how it ended, and end like it."""
+    output = supervise(WAITING, DYING)
+    assert output.finish() == 3
+    last_words = output.lines.index('[controller] the last words')
+    reason = 'controller ended with exit code 3'
+    verdict = output.lines.index(f'{reason}; ending simulator and controller')
+    assert last_words < verdict
+
+
+def test_a_killed_child_is_told_by_its_signal(supervise):
+    """Name the signal that ended a child, and end with 128 plus its number, as a shell does."""
+    suicidal = 'import os, signal; os.kill(os.getpid(), signal.SIGSEGV)'
+    output = supervise(WAITING, suicidal)
+    assert output.finish() == 128 + signal.SIGSEGV
+    assert 'controller was ended by SIGSEGV; ending simulator and controller' in output.lines
+
+
+def test_a_child_deaf_to_sigint_gets_sigterm(supervise):
+    """Go on to SIGTERM, and say so, where SIGINT is of no avail."""
+    output = supervise(WAITING, STUBBORN)
+    output.wait_for('deaf to SIGINT')
+    output.process.send_signal(signal.SIGINT)
+    assert output.finish() == 0
+    assert 'controller still there: sending SIGTERM' in output.lines
+
+
+def test_failure_while_ending_is_reported(supervise):
+    """Report a child that ends badly though it was told to end, and end with 1."""
+    clumsy = WAITING + '    raise SystemExit(5)'
+    output = supervise(SIMULATOR, clumsy)
+    output.wait_for('running: the first message came')
+    output.process.send_signal(signal.SIGINT)
+    assert output.finish() == 1
+    assert output.lines[-1] == 'controller, told to end, ended with exit code 5'
+
+
+def test_it_runs_only_when_messages_arrive(supervise):
+    """Say that it runs, and count the duration, from the first message on, not before."""
+    output = supervise(SILENT, WAITING, duration='0')
+    output.wait_for('waiting')
+    output.process.send_signal(signal.SIGTERM)
+    assert output.finish() == 0
+    assert 'received SIGTERM; ending simulator and controller' in output.lines
+    assert not any('running' in line or 'are over' in line for line in output.lines)
+
+
+def test_it_says_what_it_waits_for(supervise):
+    """Tell how long there has been no message."""
+    output = supervise(SILENT, WAITING)
+    output.wait_for('no message after ')
+    output.process.send_signal(signal.SIGTERM)
+    assert output.finish() == 0
+
+
+def test_it_ends_when_the_duration_is_over(supervise):
+    """End with 0 after the duration."""
+    output = supervise(SIMULATOR, WAITING, duration='0.1')
+    assert output.finish() == 0
+    assert '0.1 s are over; ending simulator and controller' in output.lines
+
+
+def test_it_ends_when_nobody_reads(start_process):
+    """End the children when the output is closed, as by `| head`."""
+    chatty = "import time\nwhile True: print('still here', flush=True); time.sleep(0.01)"
+    process = start_process('-c', SUPERVISE, FOREVER, SIMULATOR, chatty)
+    while 'still here' not in process.stdout.readline():
+        pass
+    process.stdout.close()
+    assert process.wait(timeout=PATIENCE_S) == 0
+
+
+def test_no_child_is_left(supervise):
+    """Leave no process behind."""
+    report = 'import os; print("process", os.getpid(), flush=True)\n'
+    output = supervise(report + SIMULATOR, report + WAITING)
+    pids = [int(output.wait_for('] process ').split()[-1]) for _ in range(2)]
+    output.wait_for('running: the first message came')
+    output.process.send_signal(signal.SIGINT)
+    assert output.finish() == 0
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+@pytest.mark.parametrize('controller', ['computed_torque'])
+def test_simulator_and_controller_run_and_end(start_process, controller):
+    """Run the arm with each controller until the status shows figures; end on Ctrl-C with 0."""
+    output = Output(start_process('-m', 'sim_bridge', 'run', 'arm', '--controller', controller))
+    output.wait_for('running: the first message came')
+    status = output.wait_for('arm | ', ' | joint_states at ', ' | real time factor ')
+    assert 'publishers of joint_states' not in status
+    output.process.send_signal(signal.SIGINT)
+    assert output.finish() == 0
+    assert not any('Traceback' in line for line in output.lines)
+
+
+def test_paused_simulator_counts_as_running(start_process):
+    """Take /clock, which a paused simulator publishes too, for the sign that it runs."""
+    options = ('--paused', '--namespace', 'left', '--controller', 'none')
+    output = Output(start_process('-m', 'sim_bridge', 'run', 'pendulum', *options))
+    output.wait_for('running: the first message came')
+    output.wait_for('pendulum | paused | ')
+    output.process.send_signal(signal.SIGTERM)
+    assert output.finish() == 0
+
+
+def test_unknown_robot_ends_with_the_nodes_message(start_process):
+    """Show what the simulator says about a robot that does not exist, and end as it did."""
+    output = Output(start_process('-m', 'sim_bridge', 'run', 'arn'))
+    assert output.finish() == 2
+    assert any("unknown robot 'arn'" in line and "'arm'" in line for line in output.lines)
+
+
+def test_killed_it_leaves_no_orphans(start_process):
+    """End simulator and controller though SIGKILL lets nobody tell them to."""
+    output = Output(start_process('-m', 'sim_bridge', 'run', 'pendulum'))
+    output.wait_for('running: the first message came')
+    pid = output.process.pid
+    listed = subprocess.run(
+        ['ps', '-o', 'pid=', '--ppid', str(pid)], stdout=subprocess.PIPE, text=True, check=True)
+    children = [int(line) for line in listed.stdout.split()]
+    assert len(children) == 2
+    ends = [os.pidfd_open(child) for child in children]
+    output.process.kill()
+    for end in ends:
+        readable, _, _ = select.select([end], [], [], PATIENCE_S)
+        os.close(end)
+        assert readable

@@ -1,0 +1,103 @@
+"""Numba as a second oracle: kernels compiled by it give the same numbers, to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any
+import warnings
+
+from kernel_joint_scenarios import ALL_SCENARIOS
+from kernel_records import all_kernels, Copier, Record, Recorder
+import numpy as np
+import pytest
+
+from sim_bridge.compiler.kernel import Kernel
+from sim_bridge.compiler.kinds import Array, is_number, Kind, Tuple
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+
+# every so many kernels, and calls that consist of fewer calls of kernels than so many
+STRIDE, SMALL = 4, 40
+# relative to the greatest number in sight; Numba rounds every product
+TOLERANCE = 1e-12
+
+
+class Translator:
+    """Kernels as Numba compiles them."""
+
+    def __init__(self) -> None:
+        """Begin without any."""
+        # of the extra `bench`, and slow to import
+        import numba
+
+        self._numba = numba
+        self._made: dict[Kernel, Any] = {}
+
+    def __call__(self, kernel: Kernel) -> Any:
+        """Return what Numba compiles at its first call."""
+        if kernel not in self._made:
+            names = {name: self(value) if isinstance(value, Kernel) else value
+                     for name, value in kernel.function.__globals__.items()
+                     if name in kernel.function.__code__.co_names}
+            function = FunctionType(kernel.function.__code__, names, kernel.__name__)
+            self._made[kernel] = self._numba.njit(error_model='numpy')(function)
+        return self._made[kernel]
+
+
+def is_known(kind: Kind) -> bool:
+    """Return whether Numba can be given a value of a kind: no part, no table."""
+    return is_number(kind) or isinstance(kind, Array) or (
+        isinstance(kind, Tuple) and all(map(is_known, kind.items)))
+
+
+def numbers(value: Any) -> Iterator[np.ndarray]:
+    """Take a value apart into arrays of numbers."""
+    if isinstance(value, tuple):
+        for each in value:
+            yield from numbers(each)
+    elif value is not None:
+        yield np.atleast_1d(np.asarray(value, np.float64)).ravel()
+
+
+def joined(*values: Any) -> np.ndarray:
+    """Return all numbers of values in a row."""
+    return np.concatenate([np.zeros(1), *numbers(values)])
+
+
+def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
+    """List some kernels, and calls of theirs that are alike."""
+    for name, kernel in list(all_kernels().items())[::STRIDE]:
+        alike = [record for record in recorder.records[kernel] if record.size < SMALL
+                 and all(map(is_known, record.kinds))]
+        alike = [record for record in alike if record.kinds == alike[0].kinds]
+        if alike:
+            yield name, kernel, alike
+
+
+def test_kernels_give_what_numba_makes_of_them():
+    """Give the same results and arrays to 1e-12, but for decisions that rounding tips over."""
+    translate, recorder = Translator(), Recorder()
+    with pytest.MonkeyPatch.context() as patch, recorder.attached(patch):
+        for scenario in ALL_SCENARIOS:
+            scenario(recorder.watching)
+    wrong, count = [], 0
+    for name, kernel, records in chosen(recorder):
+        for record in records:
+            arguments = Copier().copy(record.before)
+            with warnings.catch_warnings():
+                warnings.simplefilter('ignore')
+                result = translate(kernel)(*arguments)
+            ours, theirs = joined(record.result, record.after), joined(result, arguments)
+            every = np.abs(joined(record.before, record.result, record.after))
+            scale = max(1.0, np.max(every[np.isfinite(every)]))
+            count += 1
+            is_same = ours == theirs
+            is_same |= np.isnan(ours) & np.isnan(theirs)
+            with np.errstate(invalid='ignore', over='ignore'):
+                is_same |= np.abs(ours - theirs) <= TOLERANCE * scale
+            if not is_same.all():
+                wrong.append(f'{name}: {ours[~is_same][:3]} {theirs[~is_same][:3]}')
+    print(f'{count} calls, {len(wrong)} differ')
+    assert count > 200
+    assert len(wrong) <= 0.01 * count, '\n'.join(wrong)

@@ -1,0 +1,208 @@
+"""The contract of kernels: a signature says what is read and what is written, and it is true."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import sim_bridge
+
+PACKAGE = Path(sim_bridge.__file__).parent
+
+# parameters that carry many arrays: what a kernel may write into, and what never changes
+MUTABLE = {
+    'state', 'ws', 'contacts', 'laws', 'islands', 'rows', 'solution', 'response', 'direct',
+    'scratch', 'work'}
+CONSTANT = {'model', 'options', 'surfaces', 'loops'}
+
+# where kernels are, and their compiler
+_OF_KERNELS = (
+    'sim_bridge.engine.', 'sim_bridge.compiler.', 'sim_bridge.sensors.readings',
+    'sim_bridge.sensors.draws')
+
+# what makes a function a kernel
+MARKS = {'kernel', 'subroutine', 'entry'}
+
+# the groups of a long signature, in their order; what is written follows without a comment
+GROUPS = ['model', 'state (read)', 'scratch', '']
+
+
+@dataclass
+class Kernel:
+    """A kernel's source; groups: the comment behind the line of each parameter."""
+
+    file: str
+    node: ast.FunctionDef
+    groups: dict[str, str]
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.node.name
+
+    def may_write(self, parameter: str) -> bool:
+        """Return whether the signature announces that a parameter is written."""
+        return (
+            parameter.endswith(('_out', '_inout'))
+            or parameter in MUTABLE
+            or self.groups.get(parameter) == 'scratch')
+
+
+def kernels_of(source: str, file: str) -> list[Kernel]:
+    """Find the decorated functions of a file."""
+    lines = source.splitlines()
+    return [
+        Kernel(file, node, {
+            argument.arg: lines[argument.lineno - 1].partition('#')[2].strip()
+            for argument in node.args.args
+        })
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.FunctionDef)
+        and any(isinstance(mark, ast.Name) and mark.id in MARKS for mark in node.decorator_list)
+    ]
+
+
+def pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Take `a, b = x, y` apart."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for one, its_value in zip(target.elts, value.elts, strict=True):
+            yield from pairs(one, its_value)
+    elif isinstance(target, ast.Tuple):
+        for one in target.elts:
+            yield one, value
+    else:
+        yield target, value
+
+
+def root(node: ast.expr, views: dict[str, str]) -> str:
+    """Return the name that an array, an element or a view of it belongs to, '' if none."""
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        node = node.value
+    return views.get(node.id, node.id) if isinstance(node, ast.Name) else ''
+
+
+def written_names(kernel: Kernel, kernels: dict[str, Kernel]) -> Iterator[tuple[str, int]]:
+    """List what a kernel writes, itself or by the kernels it calls, with line numbers."""
+    statements = sorted(
+        (node for node in ast.walk(kernel.node)
+         if isinstance(node, (ast.Assign, ast.AugAssign, ast.Call))),
+        key=lambda node: (node.lineno, node.col_offset))
+    views: dict[str, str] = {}
+    for node in statements:
+        if isinstance(node, ast.Call):
+            callee = kernels.get(getattr(node.func, 'id', ''))
+            if callee:
+                for parameter, argument in zip(callee.groups, node.args, strict=True):
+                    if callee.may_write(parameter):
+                        yield root(argument, views), node.lineno
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target, value in (pair for one in targets for pair in pairs(one, node.value)):
+            if isinstance(target, ast.Subscript):
+                yield root(target, views), node.lineno
+            elif isinstance(value, ast.Subscript):
+                views[target.id] = root(value, views)
+
+
+def faults(kernels: list[Kernel]) -> Iterator[str]:
+    """Yield where kernels break the contract."""
+    by_name = {kernel.name: kernel for kernel in kernels}
+    for kernel in kernels:
+        place = f'{kernel.file}: {kernel.name}'
+        written = set()
+        for name, line in written_names(kernel, by_name):
+            written.add(name)
+            if name in CONSTANT or (name in kernel.groups and not kernel.may_write(name)):
+                yield f'{place} writes {name} in line {line}'
+        for name in kernel.groups:
+            if name.endswith(('_out', '_inout')) and name not in written:
+                yield f'{place} does not write {name}'
+        if not kernel.name.startswith('_') and not ast.get_docstring(kernel.node):
+            yield f'{place} has no docstring'
+        yield from (f'{place} {fault}' for fault in faults_of_signature(kernel))
+
+
+def faults_of_signature(kernel: Kernel) -> Iterator[str]:
+    """Yield what is wrong with the groups of a long signature."""
+    groups = list(kernel.groups.values())
+    if not any(groups):
+        return
+    unknown = set(groups) - set(GROUPS)
+    if unknown:
+        yield f'has unknown groups: {sorted(unknown)}'
+    elif groups != sorted(groups, key=GROUPS.index):
+        yield 'has its groups in another order'
+    are_written = [name.endswith(('_out', '_inout'))
+                   for name in kernel.groups if name not in MUTABLE]
+    if are_written != sorted(are_written):
+        yield 'has parameters after those it writes'
+
+
+def all_kernels() -> list[Kernel]:
+    """Find all kernels, those of the engine and of the sensors."""
+    return [
+        kernel for path in sorted(PACKAGE.rglob('*.py'))
+        for kernel in kernels_of(path.read_text(), path.relative_to(PACKAGE).as_posix())
+    ]
+
+
+def test_every_kernel_keeps_the_contract():
+    """Write what the signature says, all of it and nothing else; have a docstring."""
+    kernels = all_kernels()
+    assert len(kernels) > 60
+    assert not list(faults(kernels))
+
+
+def test_kernels_have_names_of_their_own():
+    """Give no two kernels one name, or the contract could not be followed through calls."""
+    names = [kernel.name for kernel in all_kernels()]
+    assert len(set(names)) == len(names)
+
+
+def test_files_of_kernels_import_mathematics_only():
+    """Import in a file of kernels `math`, the compiler and files of kernels."""
+    wrong = []
+    for name in sorted({kernel.file for kernel in all_kernels()}):
+        for node in ast.walk(ast.parse((PACKAGE / name).read_text())):
+            modules = []
+            if isinstance(node, ast.ImportFrom):
+                modules = [node.module]
+            elif isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            wrong += [
+                f'{name}: {module}' for module in modules
+                if module not in ('__future__', 'math')
+                and not module.startswith(_OF_KERNELS)
+            ]
+    assert not wrong
+
+
+@pytest.mark.parametrize(
+    ('source', 'expected'),
+    [
+        ('def f(a):\n    "Say."\n    a[0] = 1.0', 'f writes a in line 4'),
+        ('def f(a):\n    "Say."\n    a[0, 1] += 1.0', 'f writes a in line 4'),
+        ('def f(a):\n    "Say."\n    x, a[0] = 1.0, 2.0', 'f writes a in line 4'),
+        ('def f(a):\n    "Say."\n    v, w = a[1], 2.0\n    v[0] = w', 'f writes a in line 5'),
+        ('def f(a):\n    "Say."\n    store(1.0, a)', 'f writes a in line 4'),
+        ('def f(a):\n    "Say."\n    row = a[1]\n    store(1.0, row)', 'f writes a in line 5'),
+        ('def f(model):\n    "Say."\n    model.q[0] = 1.0', 'f writes model in line 4'),
+        ('def f(t):\n    "Say."\n    model = g(t)\n    store(1.0, model.q)',
+         'f writes model in line 5'),
+        ('def f(a_out):\n    "Say."\n    return a_out[0]', 'f does not write a_out'),
+        ('def f(a):\n    return a[0]', 'f has no docstring'),
+        ('def f(\n    q,  # state (read)\n    n,  # model\n):\n    "Say."',
+         'f has its groups in another order'),
+        ('def f(\n    n,  # modle\n):\n    "Say."', "f has unknown groups: ['modle']"),
+        ('def f(\n    n,  # model\n    x_out, h,\n):\n    "Say."\n    x_out[0] = h',
+         'f has parameters after those it writes'),
+    ])
+def test_breach_of_the_contract_is_found(source, expected):
+    """Find each kind of breach in a kernel that commits it."""
+    store = '@kernel\ndef store(x, array_out):\n    "Store."\n    array_out[0] = x\n'
+    kernels = kernels_of('@kernel\n' + source, 'bad.py')
+    assert list(faults(kernels + kernels_of(store, 'good.py'))) == [f'bad.py: {expected}']

@@ -1,0 +1,263 @@
+"""Where files are found, and xacro files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from sim_bridge.description import (
+    check_description,
+    DescriptionError,
+    find_robot,
+    load_description,
+    resolve_uri,
+    share_directory,
+)
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+
+VARIABLES = (
+    'AMENT_PREFIX_PATH',
+    'GZ_SIM_RESOURCE_PATH',
+    'IGN_GAZEBO_RESOURCE_PATH',
+    'GAZEBO_MODEL_PATH',
+    'ROS_PACKAGE_PATH',
+)
+XACRO = """<?xml version="1.0"?>
+<robot name="x" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="mass" default="1"/>
+  <xacro:property name="half" value="${0.5 * 3}"/>
+  <link name="l">
+    <inertial><mass value="$(arg mass)"/>
+    <inertia ixx="${half}" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+</robot>"""
+
+
+@pytest.fixture(autouse=True)
+def bare_environment(monkeypatch):
+    """Let no ROS or Gazebo of the machine take part."""
+    for variable in VARIABLES:
+        monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture
+def mesh(tmp_path):
+    """Return a mesh in a package `bot`, in a folder with a space in its name."""
+    path = tmp_path / 'my ws' / 'share' / 'bot' / 'meshes' / 'a.stl'
+    path.parent.mkdir(parents=True)
+    path.touch()
+    return path
+
+
+@pytest.mark.parametrize(
+    'uri',
+    ['package://bot/meshes/a.stl', 'model://bot/meshes/a.stl', 'package:///bot/meshes/a.stl'],
+)
+@pytest.mark.parametrize('depth', [0, 1, 2], ids=['package', 'share', 'prefix'])
+def test_package_paths(mesh, uri, depth):
+    """Name the package itself, the folder it is in, or the prefix."""
+    assert resolve_uri(uri) is None
+    assert resolve_uri(uri, package_paths=[mesh.parents[1 + depth]]) == mesh
+    assert resolve_uri(uri, package_paths=['/nowhere', str(mesh.parents[1 + depth])]) == mesh
+
+
+@pytest.mark.parametrize(
+    ('variable', 'depth'),
+    [
+        ('AMENT_PREFIX_PATH', 2),
+        ('GZ_SIM_RESOURCE_PATH', 1),
+        ('IGN_GAZEBO_RESOURCE_PATH', 1),
+        ('GAZEBO_MODEL_PATH', 1),
+        ('ROS_PACKAGE_PATH', 1),
+        ('ROS_PACKAGE_PATH', 0),
+    ],
+)
+def test_environment(mesh, monkeypatch, variable, depth):
+    """Find a package by each variable that may tell where it is."""
+    monkeypatch.setenv(variable, f'/nowhere::{mesh.parents[1 + depth]}')
+    assert resolve_uri('package://bot/meshes/a.stl') == mesh
+
+
+def test_folders_above_the_description(mesh):
+    """Find a package in a source checkout: the description is in it, or beside it."""
+    for base in (mesh.parents[1] / 'urdf', mesh.parents[2] / 'other' / 'urdf'):
+        assert resolve_uri('package://bot/meshes/a.stl', base=base) == mesh
+
+
+def test_given_paths_come_first(mesh, tmp_path, monkeypatch):
+    """Prefer a package path to the environment."""
+    other = tmp_path / 'other' / 'bot' / 'meshes' / 'a.stl'
+    other.parent.mkdir(parents=True)
+    other.touch()
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(mesh.parents[3]))
+    assert resolve_uri('package://bot/meshes/a.stl') == mesh
+    assert resolve_uri('package://bot/meshes/a.stl', package_paths=[tmp_path / 'other']) == other
+
+
+def test_files_and_relative_paths(mesh):
+    """Resolve file URIs, escaped or not, and paths, absolute or from the description."""
+    assert resolve_uri(mesh.as_uri()) == mesh
+    assert resolve_uri(f'file://{mesh}') == mesh
+    assert resolve_uri(str(mesh)) == mesh
+    assert resolve_uri('meshes/a.stl', base=mesh.parents[1]) == mesh
+    assert resolve_uri('file://meshes/a.stl', base=mesh.parents[1]) == mesh
+
+
+@pytest.mark.parametrize(
+    'uri',
+    [
+        'package://',
+        'package://bot',
+        'package:///a',
+        'http://a/b.stl',
+        'file://',
+        '',
+        '\0',
+        'a' * 5000,
+        'file://\0',
+    ],
+)
+def test_what_is_no_file_resolves_to_none(mesh, uri):
+    """Give None for whatever is wrong with a URI."""
+    assert resolve_uri(uri, package_paths=[mesh.parents[2]]) is None
+
+
+def test_missing_meshes_say_what_is_missing(mesh):
+    """Tell a missing package from a missing file."""
+
+    def message(uri):
+        text = (
+            '<robot name="r"><link name="l"><collision><geometry>'
+            f'<mesh filename="{uri}"/></geometry></collision></link></robot>'
+        )
+        (finding,) = check_description(text, package_paths=[mesh.parents[2]]).findings
+        return finding.message
+
+    assert "'boot' is not found" in message('package://boot/meshes/a.stl')
+    assert "'bot' has no such file" in message('package://bot/meshes/b.stl')
+    assert message('b.stl') == 'no such file'
+    assert 'is not found' in message(f'package://{"a" * 5000}/b.stl')
+    assert message('https://a/b.stl') == 'https:// is not read'
+
+
+def test_meshes_count_from_the_file(mesh):
+    """Find a relative mesh beside the description, wherever the process is."""
+    file = mesh.parents[1] / 'r.urdf'
+    file.write_text(
+        '<robot name="r"><link name="l"><visual><geometry><mesh filename="meshes/a.stl"/>'
+        '</geometry></visual></link></robot>'
+    )
+    assert check_description(file).findings == ()
+
+
+def test_share_directory_holds_the_robots(repository):
+    """Find the checkout when nothing is installed."""
+    assert share_directory() == repository
+
+
+def test_share_directory_of_an_installation(tmp_path, monkeypatch):
+    """Prefer what the ament index names."""
+    share = tmp_path / 'share' / 'sim_bridge'
+    (share / 'urdf').mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    assert share_directory() == share
+
+
+def test_find_robot(repository, tmp_path, monkeypatch):
+    """Find shipped robots by name and others by path."""
+    assert find_robot('arm') == repository / 'urdf' / 'arm.urdf'
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'mine.urdf').touch()
+    assert find_robot('mine.urdf').resolve() == tmp_path / 'mine.urdf'
+    assert find_robot(tmp_path / 'mine.urdf') == tmp_path / 'mine.urdf'
+
+
+def test_unknown_robots(tmp_path):
+    """Name the shipped robots for a wrong name, and the path for a wrong path."""
+    with pytest.raises(UnknownNameError, match=r"'amr'.*Did you mean 'arm'"):
+        find_robot('amr')
+    for path in (
+        'amr.urdf',
+        tmp_path / 'arm',
+        './arm',
+        '~nobody/arm',
+        tmp_path,
+        'a/' + 'b' * 5000,
+    ):
+        with pytest.raises(InvalidValueError, match='expected the name of a shipped robot'):
+            find_robot(path)
+
+
+def test_xacro_text_and_files(tmp_path):
+    """Expand text, .xacro files and .urdf files that hold xacro, with arguments."""
+    sources = [XACRO]
+    for name in ('a.urdf.xacro', 'a.xacro', 'a.urdf'):
+        path = tmp_path / name
+        path.write_text(XACRO)
+        sources += [path, str(path)]
+    for source in sources:
+        description = load_description(source, xacro_args={'mass': 2.5})
+        assert description.links['l'].inertial.mass == 2.5
+        assert description.links['l'].inertial.inertia[0, 0] == 1.5
+        assert 'xacro:arg' not in description.xml
+        assert load_description(source).links['l'].inertial.mass == 1.0
+
+
+def test_xacro_includes_count_from_the_file(tmp_path, monkeypatch):
+    """Include a file beside the first one, from another working directory."""
+    (tmp_path / 'part.xacro').write_text(
+        '<x xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="part"/></x>'
+    )
+    main = tmp_path / 'main.xacro'
+    main.write_text(
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="part.xacro"/></robot>'
+    )
+    monkeypatch.chdir('/')
+    assert list(load_description(main).links) == ['part']
+
+
+@pytest.mark.parametrize(
+    'broken',
+    [
+        XACRO.replace('${0.5 * 3}', '${0.5 *}'),
+        XACRO.replace('$(arg mass)', '$(arg weight)'),
+        XACRO.replace('<link name="l">', '<xacro:no_such_macro/><link name="l">'),
+        XACRO.replace(
+            '<link name="l">', '<xacro:include filename="/no/such/file.xacro"/><link name="l">'
+        ),
+    ],
+)
+def test_xacro_errors(broken, capfd):
+    """Report what xacro cannot expand, and print nothing."""
+    with pytest.raises(DescriptionError) as caught:
+        load_description(broken)
+    assert [finding.code for finding in caught.value.report.errors] == ['xacro']
+    assert capfd.readouterr() == ('', '')
+
+
+def test_expanded_files_are_not_expanded_again(monkeypatch):
+    """Load a URDF that only kept the namespace where xacro is not installed."""
+    monkeypatch.setitem(sys.modules, 'xacro', None)
+    text = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="l"/></robot>'
+    assert list(load_description(text).links) == ['l']
+
+
+def test_missing_xacro_says_what_to_install(monkeypatch):
+    """Ask for the package only when a file needs it."""
+    monkeypatch.setitem(sys.modules, 'xacro', None)
+    (finding,) = check_description(XACRO).errors
+    assert finding.code == 'xacro-missing'
+    assert 'pip install xacro' in finding.message
+
+
+def test_a_description_is_read_without_ros_and_xacro():
+    """Import neither xacro nor rclpy for a plain URDF."""
+    code = (
+        'import sys; from sim_bridge.description import load_description;'
+        'load_description(\'<robot name="r"><link name="l"/></robot>\');'
+        'assert not {"xacro", "rclpy", "ament_index_python"} & set(sys.modules)'
+    )
+    subprocess.run([sys.executable, '-c', code], check=True)

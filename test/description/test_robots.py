@@ -1,0 +1,331 @@
+"""Test that the robots of `urdf/` are what their comments say: physical and complete."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pinocchio as pin
+import pytest
+from shipped import path_of
+
+import sim_bridge as sb
+from sim_bridge.description import check_description, load_description
+from sim_bridge.description.model import SensorKind
+
+NAMES = (
+    'pendulum', 'double_pendulum', 'arm', 'floating_box', 'quadruped', 'four_bar', 'delta',
+    'tracked_vehicle')
+FREE = ('floating_box', 'quadruped', 'tracked_vehicle')
+LEGS = ('lf', 'rf', 'lh', 'rh')
+
+MASSES = {'pendulum': 1.0, 'double_pendulum': 2.0, 'arm': 20.2, 'floating_box': 10.0,
+          'quadruped': 14.22, 'four_bar': 8.47, 'delta': 6.5, 'tracked_vehicle': 50.0}
+# of the foot of the arm and of what else is bolted to the world
+GROUNDED = {'arm': 4.0, 'four_bar': 8.0, 'delta': 5.0}
+# of the tree; loops take some of them away
+DOFS = {'pendulum': 1, 'double_pendulum': 2, 'arm': 7, 'floating_box': 0, 'quadruped': 12,
+        'four_bar': 3, 'delta': 18, 'tracked_vehicle': 0}
+
+
+def pinocchio_model(name):
+    """Let Pinocchio read a robot; Pinocchio leaves out what is fixed to the ground."""
+    root = [pin.JointModelFreeFlyer()] if name in FREE else []
+    return pin.buildModelFromUrdf(str(path_of(name)), *root)
+
+
+def numbers(text):
+    """Return the floats of an attribute."""
+    return np.array([float(word) for word in text.split()])
+
+
+def rotation_of(rpy):
+    """Return the rotation matrix of URDF's roll, pitch and yaw."""
+    return pin.rpy.rpyToMatrix(*rpy)
+
+
+def solid(geometry):
+    """Return volume and inertia per mass of a solid box, cylinder or sphere, about its centre."""
+    (shape,) = geometry
+    if shape.tag == 'box':
+        size = numbers(shape.get('size'))
+        return size.prod(), np.diag(size @ size - size ** 2) / 12.0
+    radius = float(shape.get('radius'))
+    if shape.tag == 'sphere':
+        return 4.0 / 3.0 * np.pi * radius ** 3, 0.4 * radius ** 2 * np.eye(3)
+    length = float(shape.get('length'))
+    across = (3.0 * radius ** 2 + length ** 2) / 12.0
+    return np.pi * radius ** 2 * length, np.diag([across, across, radius ** 2 / 2.0])
+
+
+def pose_of(element):
+    """Return position and rotation of an element's origin."""
+    origin = element.find('origin')
+    if origin is None:
+        return np.zeros(3), np.eye(3)
+    return numbers(origin.get('xyz', '0 0 0')), rotation_of(numbers(origin.get('rpy', '0 0 0')))
+
+
+def uniform_body(shapes, mass):
+    """Return centre of mass and inertia about it of shapes of one density that weigh `mass`."""
+    volumes, inertias = zip(*[solid(shape.find('geometry')) for shape in shapes], strict=True)
+    places, rotations = zip(*[pose_of(shape) for shape in shapes], strict=True)
+    masses = mass * np.array(volumes) / sum(volumes)
+    center = masses @ np.array(places) / mass
+    total = np.zeros((3, 3))
+    for m, place, rotation, inertia in zip(masses, places, rotations, inertias, strict=True):
+        d = place - center
+        total += m * (rotation @ inertia @ rotation.T + d @ d * np.eye(3) - np.outer(d, d))
+    return center, total
+
+
+def heavy_links():
+    """Return every link with mass of every robot, as test parameters."""
+    return [pytest.param(link, id=f'{name}-{link.get("name")}') for name in NAMES
+            for link in ElementTree.parse(path_of(name)).getroot().findall('link')
+            if link.find('inertial') is not None]
+
+
+@pytest.mark.parametrize('link', heavy_links())
+def test_inertia_is_the_closed_form_of_the_shapes(link):
+    """Have the mass distribution of the drawn solids, to the digits written in the file."""
+    inertial = link.find('inertial')
+    mass = float(inertial.find('mass').get('value'))
+    center, inertia = uniform_body(link.findall('visual'), mass)
+    i = {key: float(value) for key, value in inertial.find('inertia').attrib.items()}
+    written = np.array([[i['ixx'], i['ixy'], i['ixz']], [i['ixy'], i['iyy'], i['iyz']],
+                        [i['ixz'], i['iyz'], i['izz']]])
+    place, rotation = pose_of(inertial)
+    np.testing.assert_allclose(place, center, atol=1e-6)
+    np.testing.assert_allclose(rotation @ written @ rotation.T, inertia,
+                               rtol=1e-5, atol=1e-5 * np.trace(inertia))
+
+
+@pytest.mark.parametrize('link', heavy_links())
+def test_inertia_is_physical(link):
+    """Have positive principal moments none of which exceeds the sum of the other two."""
+    i = {key: float(value) for key, value in link.find('inertial/inertia').attrib.items()}
+    a, b, c = np.linalg.eigvalsh([[i['ixx'], i['ixy'], i['ixz']], [i['ixy'], i['iyy'], i['iyz']],
+                                  [i['ixz'], i['iyz'], i['izz']]])
+    assert a > 0.0
+    assert c <= a + b
+
+
+@pytest.mark.parametrize('link', heavy_links())
+def test_collision_shapes_are_the_visual_ones(link):
+    """Collide as drawn: the same primitives at the same places."""
+    def shapes(tag):
+        return [(pose_of(element)[0].tolist(), element.find('geometry')[0].tag,
+                 element.find('geometry')[0].attrib) for element in link.findall(tag)]
+
+    assert shapes('collision') == shapes('visual') != []
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_robot_has_no_defects(name):
+    """Pass the check of descriptions without an error or a warning."""
+    assert check_description(path_of(name)).findings == ()
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_robot_loads_as_pinocchio_reads_it(name):
+    """Agree with Pinocchio on joints, limits and mass, and with the comments on the mass."""
+    truth = pinocchio_model(name)
+    robot = sb.World().load_urdf(path_of(name))
+    assert robot.fixed_base == (name not in FREE)
+    assert robot.mass == pytest.approx(MASSES[name], rel=1e-12)
+    moving = robot.mass - GROUNDED.get(name, 0.0)
+    assert pin.computeTotalMass(truth) == pytest.approx(moving, rel=1e-12)
+    assert len(robot.joint_names) == DOFS[name]
+    assert set(robot.joint_names) == set(truth.names) - {'universe', 'root_joint'}
+    if name in ('arm', 'quadruped'):
+        for index, joint in enumerate(robot.joint_names):
+            model = truth.joints[truth.getJointId(joint)]
+            assert robot.lower[index] == truth.lowerPositionLimit[model.idx_q]
+            assert robot.upper[index] == truth.upperPositionLimit[model.idx_q]
+            assert robot.effort_limits[index] == truth.effortLimit[model.idx_v]
+
+
+@pytest.mark.parametrize('name', ['pendulum', 'double_pendulum'])
+def test_pendulums_are_frictionless(name):
+    """Have neither damping nor friction nor stops."""
+    for joint in load_description(path_of(name)).joints.values():
+        assert joint.dynamics.damping == joint.dynamics.friction == 0.0
+        assert joint.limits.upper == np.inf
+
+
+def test_pendulum_has_its_documented_period():
+    """Swing through the bottom twice a period of 2 pi sqrt(I / (m g l)), from a small angle."""
+    world = sb.World(time_step=1e-4)
+    robot = world.load_urdf(path_of('pendulum'))
+    robot.q[0] = 1e-3
+    inertia, lever = 1.0 / 3.0 + 0.25 * 0.0064 ** 2, 0.5
+    period = 2.0 * np.pi * np.sqrt(inertia / (9.81 * lever))
+    assert period == pytest.approx(1.638, abs=5e-4)
+    crossings, previous = [], robot.q[0]
+    while len(crossings) < 3:
+        world.step()
+        if previous > 0.0 >= robot.q[0] or previous < 0.0 <= robot.q[0]:
+            crossings.append(world.time - 1e-4 * robot.q[0] / (robot.q[0] - previous))
+        previous = robot.q[0]
+    assert crossings[2] - crossings[0] == pytest.approx(period, rel=1e-5)
+
+
+def test_arm_stands_straight_up_at_zero():
+    """Have the heights its comment gives, all joints on the vertical axis, all frames parallel."""
+    robot = sb.World().load_urdf(path_of('arm'))
+    for link, height in (('link_2', 0.34), ('link_4', 0.74), ('link_6', 1.14), ('tool0', 1.287)):
+        np.testing.assert_allclose(robot.link(link).p, [0.0, 0.0, height], atol=1e-12)
+        np.testing.assert_allclose(robot.link(link).R, np.eye(3), atol=1e-12)
+
+
+def test_arm_can_hold_itself_everywhere():
+    """Need at most half of each effort limit against gravity in 1000 poses, with 5 kg at tool0."""
+    model = pinocchio_model('arm')
+    frame = model.frames[model.getFrameId('tool0')]
+    model.appendBodyToJoint(frame.parentJoint, pin.Inertia.FromSphere(5.0, 0.05), frame.placement)
+    data, rng = model.createData(), np.random.default_rng(1)
+    for _ in range(1000):
+        q = rng.uniform(model.lowerPositionLimit, model.upperPositionLimit)
+        assert np.all(np.abs(pin.computeGeneralizedGravity(model, data, q))
+                      < 0.5 * model.effortLimit)
+
+
+def test_arm_carries_its_sensors():
+    """Carry a force-torque sensor in the fixed wrist joint and an IMU in the flange, at 1 kHz."""
+    sensors = {sensor.name: sensor for sensor in load_description(path_of('arm')).sensors}
+    assert set(sensors) == {'wrist_ft', 'imu'}
+    wrist, imu = sensors['wrist_ft'], sensors['imu']
+    assert (wrist.kind, wrist.joint) == (SensorKind.FORCE_TORQUE, 'wrist_ft_joint')
+    assert (imu.kind, imu.link) == (SensorKind.IMU, 'imu_link')
+    assert wrist.update_rate == imu.update_rate == 1000.0
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_sensor_frames_are_links(name):
+    """Give every reading in a frame that robot_state_publisher knows, where the sensor is."""
+    robot = sb.World().load_urdf(path_of(name))
+    links = [link.name for link in robot.links]
+    for device in robot.devices():
+        assert device.frame_id in links
+        assert device.description.pose.is_identity
+
+
+@pytest.mark.parametrize(
+    ('name', 'carrier', 'place'),
+    [
+        ('arm', 'tool_flange', (0.0, 0.0, 0.018)), ('quadruped', 'trunk', (-0.01, 0.0, 0.02)),
+        ('tracked_vehicle', 'chassis', (0.1, 0.0, 0.07)),
+    ],
+)
+def test_imu_link_sits_where_its_comment_says(name, carrier, place):
+    """Have the IMU's frame parallel to its carrier's."""
+    robot = sb.World().load_urdf(path_of(name))
+    imu, body = robot.link('imu_link'), robot.link(carrier)
+    assert imu.parent is body
+    np.testing.assert_allclose(body.R.T @ (imu.p - body.p), place, atol=1e-15)
+    np.testing.assert_allclose(imu.R, body.R, atol=1e-15)
+
+
+def test_wrist_sensor_weighs_the_flange():
+    """Read, at rest and pointing up, the weight of the 0.5 kg flange and no torque."""
+    world = sb.World()
+    robot = world.load_urdf(path_of('arm'))
+    robot.hold = True
+    world.step(10)
+    sensor = robot.device('wrist_ft')
+    np.testing.assert_allclose(sensor.f, [0.0, 0.0, -0.5 * 9.81], atol=1e-9)
+    np.testing.assert_allclose(sensor.tau, 0.0, atol=1e-9)
+
+
+def test_box_carries_its_imu():
+    """Carry one IMU, on the box."""
+    (imu,) = load_description(path_of('floating_box')).sensors
+    assert (imu.name, imu.kind, imu.link) == ('imu', SensorKind.IMU, 'box')
+
+
+def test_quadruped_carries_its_sensors():
+    """Carry a force-torque sensor in each foot's fixed joint and an IMU in the trunk."""
+    sensors = {sensor.name: sensor for sensor in load_description(path_of('quadruped')).sensors}
+    assert set(sensors) == {'imu', *(f'{leg}_foot' for leg in LEGS)}
+    assert sensors['imu'].link == 'imu_link'
+    for leg in LEGS:
+        foot = sensors[f'{leg}_foot']
+        assert (foot.kind, foot.joint) == (SensorKind.FORCE_TORQUE, f'{leg}_foot_joint')
+
+
+def test_quadruped_stands_as_documented():
+    """Have the feet under the hips, 0.3146 m down, in the pose ros2_control starts from."""
+    tree = ElementTree.parse(path_of('quadruped')).getroot()
+    pose = {joint.get('name'): float(joint.find('state_interface/param').text)
+            for joint in tree.find('ros2_control').findall('joint')}
+    assert all(pose[f'{leg}_haa'] == 0.0 for leg in LEGS)
+    robot = sb.World(gravity=(0.0, 0.0, 0.0)).load_urdf(path_of('quadruped'))
+    robot.q[:] = [pose[name] for name in robot.joint_names]
+    for leg in LEGS:
+        foot, hip = robot.link(f'{leg}_foot').p, robot.link(f'{leg}_thigh').p
+        np.testing.assert_allclose(foot[:2], hip[:2], atol=1e-12)
+        assert robot.root_link.p[2] - foot[2] + 0.022 == pytest.approx(0.3146, abs=5e-5)
+
+
+def test_quadruped_is_symmetric():
+    """Have its centre of mass, standing, in the plane between left and right."""
+    robot = sb.World().load_urdf(path_of('quadruped'))
+    robot.q[:] = [{'haa': 0.0, 'hfe': 0.8, 'kfe': -1.6}[name[3:]] for name in robot.joint_names]
+    assert robot.center_of_mass[1] == pytest.approx(0.0, abs=1e-9)
+
+
+@pytest.mark.parametrize('name', ['arm', 'quadruped'])
+def test_ros2_control_names_every_joint_and_its_limits(name):
+    """Offer an effort command, within the joint's limit, and all three states for every joint."""
+    tree = ElementTree.parse(path_of(name)).getroot()
+    limits = {joint.get('name'): float(joint.find('limit').get('effort'))
+              for joint in tree.findall('joint') if joint.find('limit') is not None}
+    joints = tree.find('ros2_control').findall('joint')
+    assert [joint.get('name') for joint in joints] == list(limits)
+    for joint in joints:
+        (command,) = joint.findall('command_interface')
+        assert command.get('name') == 'effort'
+        bounds = {param.get('name'): float(param.text) for param in command}
+        assert bounds == {'min': -limits[joint.get('name')], 'max': limits[joint.get('name')]}
+        states = [state.get('name') for state in joint.findall('state_interface')]
+        assert states == ['position', 'velocity', 'effort']
+
+
+def test_tracked_vehicle_stands_on_two_crawlers():
+    """Have tracks 0.44 m apart, run by the names of their joints, that reach 0.14 m down."""
+    description = load_description(path_of('tracked_vehicle'))
+    tracks = {one.name: one for one in description.crawlers}
+    assert tracks.keys() == {'left_track_joint', 'right_track_joint'}
+    places = {name: description.joints[name].origin.position for name in tracks}
+    left, right = places['left_track_joint'], places['right_track_joint']
+    np.testing.assert_allclose(left - right, [0.0, 0.44, 0.0], atol=1e-15)
+    for name, one in tracks.items():
+        assert one.axis.tolist() == [0.0, 1.0, 0.0]
+        wheels = [shape for shape in description.links[one.link].collisions
+                  if shape.kind == 'cylinder']
+        assert sorted(shape.pose.position[0] for shape in wheels) == [-0.25, 0.25]
+        assert places[name][2] - wheels[0].size[0] == pytest.approx(-0.14, abs=1e-15)
+
+
+@pytest.mark.parametrize('name', ['arm', 'four_bar', 'quadruped', 'tracked_vehicle'])
+def test_a_copy_does_what_its_pattern_does(name, monkeypatch):
+    """Begin as the pattern began, wherever that is now, without reading any file again."""
+    apart, world = sb.World(), sb.World()
+    pattern = apart.load_urdf(f'urdf/{name}.urdf', position=(0.0, 0.0, 1.0))
+    loaded = world.load_urdf(f'urdf/{name}.urdf', position=(0.0, 0.0, 1.0))
+    apart.step(20)
+    monkeypatch.setattr('builtins.open', lambda *given: pytest.fail(f'opens {given[0]}'))
+    other_world = sb.World()
+    copy = other_world.add_copy(pattern)
+    assert (copy.name, copy.fixed_base) == (pattern.name, pattern.fixed_base)
+    np.testing.assert_allclose(copy.q, loaded.q, atol=1e-12)
+    assert copy.excluded == loaded.excluded
+    assert [g.material for g in copy.geometries] == [g.material for g in loaded.geometries]
+    for each in (world, other_world):
+        each.step(20)
+    np.testing.assert_allclose(copy.q, loaded.q, atol=1e-9)
+    np.testing.assert_allclose(copy.root_link.p, loaded.root_link.p, atol=1e-9)
+    third = other_world.add_copy(copy, position=(5.0, 0.0, 1.0))
+    assert third.name == f'{pattern.name}_2'
+    np.testing.assert_allclose(third.root_link.p, [5.0, 0.0, 1.0])

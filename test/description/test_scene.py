@@ -1,0 +1,344 @@
+"""Scene files: everything they can say, and what is said about those that are wrong."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import trimesh
+import yaml
+
+import sim_bridge as sb
+from sim_bridge.description.scene.scene import read_scene
+
+TURN = (0.0, 0.0, np.sin(0.5), np.cos(0.5))
+
+
+def load(text: str, folder=None) -> sb.World:
+    """Load a scene of YAML text, from a file where a folder is given."""
+    world = sb.World()
+    if folder is None:
+        world.load_scene(yaml.safe_load(text))
+    else:
+        (folder / 'scene.yaml').write_text(text)
+        world.load_scene(folder / 'scene.yaml')
+    return world
+
+
+def errors_of(source) -> list:
+    """Return the defects of a scene."""
+    with pytest.raises(sb.DescriptionError, match='the scene cannot be loaded') as caught:
+        sb.World().load_scene(source)
+    return list(caught.value.report.errors)
+
+
+def test_least_scene_is_ground(repository):
+    """Load the ground that ships."""
+    world = sb.World()
+    world.load_scene(repository / 'config/world_ground.yaml')
+    [ground] = world.robots.values()
+    assert (ground.name, ground.motion) == ('ground', 'static')
+    assert ground.geometries[0].shape == sb.Plane()
+
+
+def test_shipped_example_holds_what_it_says(repository):
+    """Load the rich example: materials, pairs, objects of all motions, composites, two robots."""
+    world = sb.World()
+    scene = world.load_scene(repository / 'config/world_table.yaml')
+    assert list(world.robots) == [
+        'ground', 'table', 'hammer', 'ball', 'conveyor', 'gate', 'light_barrier', 'left', 'right']
+    motions = {name: robot.motion for name, robot in world.robots.items()}
+    assert motions['table'] == motions['left'] == 'static'
+    assert motions['gate'] == 'kinematic' and motions['ball'] == 'dynamic'
+
+    hammer = world.robots['hammer']
+    assert [g.material.name for g in hammer.geometries] == ['wood', 'steel']
+    handle = sb.Capsule(0.015, 0.25).mass_properties(700).mass
+    head = sb.Cylinder(0.02, 0.1).mass_properties(7850).mass
+    assert hammer.mass == pytest.approx(handle + head, rel=1e-12)
+    assert world.robots['ball'].mass == 0.06
+    np.testing.assert_array_equal(
+        world.robots['conveyor'].geometries[0].surface_velocity, [0.2, 0, 0])
+    barrier = world.robots['light_barrier'].geometries[0]
+    assert barrier.sensor and barrier.groups == {'sensors'}
+    assert not world.groups.collide({'sensors'}, {'furniture'})
+
+    table = world.materials
+    assert table.contact_material('wood', 'rubber').friction == 0.9
+    steel = table.contact_material('steel', 'steel')
+    assert (steel.friction_model, steel.friction) == ('pyramid', 0.15)
+    assert [robot.namespace for robot in scene.robots] == ['left', 'right']
+
+
+def test_every_shape_can_be_said(tmp_path):
+    """Read every kind of shape, with numbers inline or from files beside the scene."""
+    trimesh.creation.torus(1.0, 0.25).export(tmp_path / 'torus.stl')
+    np.savetxt(tmp_path / 'heights.csv', [[0, 1, 2], [3, 4, 5]], delimiter=',')
+    np.save(tmp_path / 'heights.npy', np.ones((2, 2)))
+    world = load("""
+world:
+  objects:
+    everything:
+      motion: static
+      shapes:
+        - {box: [1, 2, 3]}
+        - {sphere: 1e-1}
+        - {cylinder: {radius: 0.1, length: 2}}
+        - {capsule: {radius: 0.1, length: 2}}
+        - {cone: {radius: 0.1, length: 2}}
+        - {ellipsoid: [1, 2, 3]}
+        - {plane: {}}
+        - {hull: {points: [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]}}
+        - {hull: {file: torus.stl, scale: [2, 2, 2]}}
+        - {mesh: {file: torus.stl}}
+        - {mesh: {vertices: [[0, 0, 0], [1, 0, 0], [0, 1, 0]], triangles: [[0, 1, 2]]}}
+        - {height_field: {size: [2, 1], heights: [[0, 1], [2, 3]]}}
+        - {height_field: {size: [2, 1], file: heights.csv}}
+        - {height_field: {size: [2, 1], file: heights.npy}}
+""", tmp_path)
+    shapes = [geometry.shape for geometry in world.robots['everything'].geometries]
+    assert shapes[:7] == [
+        sb.Box((1, 2, 3)), sb.Sphere(0.1), sb.Cylinder(0.1, 2), sb.Capsule(0.1, 2),
+        sb.Cone(0.1, 2), sb.Ellipsoid((1, 2, 3)), sb.Plane()]
+    hull, scaled, mesh, triangle, *fields = shapes[7:]
+    assert hull.mass_properties(6.0).mass == pytest.approx(1.0)
+    np.testing.assert_allclose(scaled.bounds[1], [2.5, 2.5, 0.5], rtol=1e-3)
+    assert mesh.is_closed and len(triangle.triangles) == 1
+    np.testing.assert_array_equal(fields[0].heights, [[0, 1], [2, 3]])
+    np.testing.assert_array_equal(fields[1].heights, [[0, 1, 2], [3, 4, 5]])
+    np.testing.assert_array_equal(fields[2].heights, np.ones((2, 2)))
+
+
+def test_objects_take_what_add_body_takes():
+    """Give an object its pose, velocity, mass, inertia and centre of mass."""
+    world = load("""
+world:
+  gravity: [0, 0, -1.62]
+  objects:
+    thing:
+      box: [1, 1, 1]
+      position: [1, 2, 3]
+      rpy: [0, 0, 1.0]
+      mass: 2
+      inertia: [1, 2, 2.5]
+      center_of_mass: [0, 0, 0.1]
+      linear_velocity: [1, 0, 0]
+      angular_velocity: [0, 0, 2]
+      friction_direction: [1, 0, 0]
+""")
+    assert tuple(world.gravity) == (0, 0, -1.62)
+    thing = world.robots['thing'].root_link
+    np.testing.assert_allclose(world.state.q, [1, 2, 3, *TURN], atol=1e-15)
+    np.testing.assert_array_equal(world.state.v, [1, 0, 0, 0, 0, 2])
+    assert thing.m == 2 and thing.c[2] == 0.1
+    np.testing.assert_array_equal(np.diag(thing.I), [1, 2, 2.5])
+
+
+def test_robots_take_what_load_urdf_takes(tmp_path, repository):
+    """Load robots by name, path and URI, each with its own settings."""
+    text = (repository / 'urdf/floating_box.urdf').read_text()
+    package = tmp_path / 'shelf' / 'maker' / 'urdf'
+    package.mkdir(parents=True)
+    for place in (package / 'p.urdf', tmp_path / 'p.urdf'):
+        place.write_text(text)
+    world = load("""
+world:
+  robots:
+    shipped: {urdf: floating_box}
+    beside: {urdf: p.urdf, fixed_base: true, position: [1, 0, 0], namespace: ns/b}
+    packed:
+      urdf: package://maker/urdf/p.urdf
+      package_paths: [shelf]
+      self_collision: false
+      sensors:
+        feel: {type: gyro, link: LINK}
+""".replace('LINK', sb.load_description(text).root), tmp_path)
+    assert list(world.robots) == ['shipped', 'beside', 'packed']
+    assert [robot.motion for robot in world.robots.values()] == ['dynamic', 'static', 'dynamic']
+    assert world.robots['packed'].devices(sb.RateGyroSensor)[-1].name == 'feel'
+    names = {world.robots[name].description.name for name in world.robots}
+    assert len(names) == 1
+
+
+def test_robot_begins_where_the_scene_says():
+    """Put joints where the scene says, and there again at a reset."""
+    world = load("""
+world:
+  robots:
+    arm:
+      urdf: double_pendulum
+      joint_positions: {JOINT: 0.5}
+""".replace('JOINT', sb.World().load_urdf(find('double_pendulum')).joint_names[1]))
+    arm = world.robots['arm']
+    assert arm.q.tolist() == [0.0, 0.5]
+    arm.q = [1.0, 1.0]
+    world.reset()
+    assert arm.q.tolist() == [0.0, 0.5]
+
+
+def find(name: str):
+    """Return the file of a shipped robot."""
+    from sim_bridge.description import find_robot
+    return find_robot(name)
+
+
+GOOD = yaml.safe_load("""
+world:
+  materials: {wood: {friction: 0.5}}
+  contact_materials: [{between: [wood, default], friction: 0.5}]
+  ground: {material: wood, height: 0.0}
+  objects: {cube: {box: [1, 1, 1], mass: 1.0}}
+  robots: {arm: {urdf: arm}}
+""")
+
+
+def changed(path: str, value) -> dict:
+    """Return the good scene with one value changed or added."""
+    scene = copy.deepcopy(GOOD)
+    at, keys = scene, path.split('.')
+    for key in keys[:-1]:
+        at = at[int(key)] if key.isdigit() else at[key]
+    at[keys[-1]] = value
+    return scene
+
+
+def test_good_scene_is_good():
+    """Find nothing wrong with the scene that the next test spoils."""
+    assert len(sb.World().load_scene(GOOD).bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ('path', 'value', 'name', 'attribute', 'shown', 'message'),
+    [
+        ('world.materials.wood.friction', -1, 'materials.wood', 'friction', '-1.0', 'at least 0'),
+        ('world.materials.wood.friction', 'high', 'materials.wood', 'friction', 'high',
+         'must be a number'),
+        ('world.materials.wood.frction', 1, 'materials.wood', 'frction', '1',
+         "did you mean 'friction'?"),
+        ('world.materials.wood', 3, 'materials', 'wood', '3', 'must be a mapping'),
+        ('world.contact_materials.0.between', ['wood'], 'contact_materials[0]', 'between',
+         "['wood']", 'must be a list of 2 texts'),
+        ('world.contact_materials.0.between', ['wood', 'wod'], 'contact_materials[0]', '', '',
+         "unknown material 'wod'. Did you mean 'wood'?"),
+        ('world.contact_materials.0.friction_model', 'box', 'contact_materials[0]',
+         'friction_model', 'box', 'one of cone, pyramid, constant'),
+        ('world.ground.material', 'wod', 'ground', '', '', "Did you mean 'wood'?"),
+        ('world.ground.heigth', 1, 'ground', 'heigth', '1', "did you mean 'height'?"),
+        ('world.ground', 'yes please', '', 'ground', 'yes please', 'must be a mapping'),
+        ('world.grund', True, '', 'grund', 'True', "did you mean 'ground'?"),
+        ('world.gravity', [0, 0], '', 'gravity', '[0, 0]', 'a list of 3 finite numbers'),
+        ('world.objects.cube.box', [1, 1, -1], 'objects.cube', 'size', '(1.0, 1.0, -1.0)',
+         '3 positive numbers [m]'),
+        ('world.objects.cube.sphere', 1.0, 'objects.cube', 'box', '',
+         'exactly one of box, sphere'),
+        ('world.objects.cube.motion', 'statc', 'objects.cube', 'motion', 'statc',
+         "did you mean 'static'?"),
+        ('world.objects.cube.mass', -1, 'objects.cube', 'mass', '-1.0', 'a positive number [kg]'),
+        ('world.objects.cube.rpy', [0, 0], 'objects.cube', 'rpy', '[0, 0]', '3 finite numbers'),
+        ('world.objects.cube.sensor', 'on', 'objects.cube', 'sensor', 'on', 'true or false'),
+        ('world.objects.rod', {'cylinder': {'radius': 1}}, 'objects.rod', 'cylinder',
+         "{'radius': 1}", 'radius and length'),
+        ('world.objects.rod', {'mass': 1}, 'objects.rod', 'shapes', '', 'missing; or one of box'),
+        ('world.objects.rod', {'hull': {'file': 'no.stl'}}, 'objects.rod.hull', 'file', 'no.stl',
+         'looked for no.stl'),
+        ('world.objects.rod', {'shapes': [{'spere': 1}]}, 'objects.rod.shapes[0]', 'spere', '1',
+         "did you mean 'sphere'?"),
+        ('world.objects.arm', {'box': [1, 1, 1]}, 'robots.arm', 'name', 'arm', 'not taken yet'),
+        ('world.robots.arm.urdf', 'arn', 'robots.arm', '', '', "Did you mean 'arm'?"),
+        ('world.robots.arm', {}, 'robots.arm', 'urdf', '', 'missing'),
+        ('world.robots.arm.urdf', 'package://no/a.urdf', 'robots.arm', 'urdf',
+         'package://no/a.urdf', 'looked for'),
+        ('world.robots.arm.joint_positions', {'elbw': 1}, 'robots.arm', '', '',
+         "unknown one-axis joint 'elbw'"),
+        ('world.robots.arm.sensors', {'s': {'type': 'smell'}}, 'robots.arm', 'sensors', '',
+         'must be one of force_torque'),
+        ('world.apart', [['a']], '', 'apart[0]', "['a']", 'a pair of names'),
+    ],
+)
+def test_defects_are_named(path, value, name, attribute, shown, message):
+    """Name the key, the value and what would have been accepted, for whatever is wrong."""
+    found = [
+        (error.name, error.attribute, error.value) for error in errors_of(changed(path, value))
+        if message in error.message]
+    assert (name, attribute, shown) in found, errors_of(changed(path, value))
+
+
+def test_lines_are_told(tmp_path):
+    """Tell the line of a defect in a file."""
+    path = tmp_path / 'scene.yaml'
+    path.write_text('world:\n  objects:\n    cube:\n      box: [1, 1, 1]\n      mas: 3\n')
+    [error] = errors_of(path)
+    assert error.line == 5
+    assert f'{path}:5: error:' in str(pytest.raises(sb.DescriptionError, read_scene, path).value)
+
+
+def test_all_defects_are_told_at_once():
+    """Report every defect of a scene in one run."""
+    scene = changed('world.materials.wood.friction', -1)
+    scene['world']['objects']['cube']['box'] = 'big'
+    scene['world']['robots']['arm']['fixed_base'] = 'no'
+    assert len(errors_of(scene)) >= 3
+
+
+@pytest.mark.parametrize(
+    ('content', 'message'),
+    [
+        ('world: [', 'is no YAML'),
+        ('- 1', 'must hold a mapping'),
+        ('world: {ground: true, ground: false}', "'ground' is given twice"),
+        ('wrld: {}', 'missing'),
+        (None, 'cannot be read'),
+    ],
+)
+def test_files_that_are_no_scene_are_refused(tmp_path, content, message):
+    """Say of a file what makes it no scene."""
+    path = tmp_path / 'scene.yaml'
+    if content is not None:
+        path.write_text(content)
+    assert any(message in error.message for error in errors_of(path))
+
+
+def test_nothing_is_added_where_anything_is_wrong():
+    """Leave the world as it was when a scene fails, however late."""
+    world = sb.World()
+    world.add_ground()
+    before = world.state_hash()
+    scene = changed('world.robots.arm.joint_positions', {'elbw': 1})
+    with pytest.raises(sb.DescriptionError):
+        world.load_scene(scene)
+    assert list(world.robots) == ['ground']
+    assert list(world.materials) == ['default']
+    assert world.state_hash() == before
+
+
+def test_names_may_hold_dots():
+    """Keep names whole, whatever stands in them."""
+    world = load("""
+        world:
+          materials: {rubber.v2: {friction: 0.7}}
+          objects:
+            cup.1: {sphere: 0.1, mass: 1.0, material: rubber.v2}
+            jar.1: {sphere: 0.1, mass: 1.0, enabled: false}
+    """)
+    assert list(world.robots) == ['cup.1', 'jar.1']
+    assert world.robots['cup.1'].geometries[0].material.name == 'rubber.v2'
+    assert not world.robots['jar.1'].geometries[0].enabled
+
+
+@pytest.mark.parametrize(('world', 'attribute', 'message'), [
+    ({'materials': {'a': {'friction': 0.3, 'roughness': 0.9}}}, 'roughness', 'is given too'),
+    ({'materials': {'a': {'viscosity': 2.0}}}, 'viscosity', 'from 0 to 1'),
+    ({'contact_materials': [{'between': ['default', 'default'], 'friction': 0.3, 'mu': 0.9}]},
+     'mu', 'is given too'),
+    ({'contact_materials': [{'between': ['default', 'default'], 'mo': 0.9}]}, 'mo', 'mu'),
+    ({'apart': [['a', '']]}, 'apart[0]', 'pair of names'),
+    ({'objects': {'a': {'motion': 'static', 'mesh': {
+        'vertices': [[0, 0, 0], [1, 0, 0], [0, 1, 0]], 'triangles': [[0, 1, 1.7]]}}}},
+     'triangles', 'whole numbers'),
+])
+def test_words_that_contradict_are_refused(world, attribute, message):
+    """Say so where two words mean the same, or a value means nothing."""
+    errors = errors_of({'world': world})
+    assert any(error.attribute == attribute and message in error.message for error in errors), [
+        str(error) for error in errors]

@@ -1,0 +1,90 @@
+"""One malformed description per error: each names element, name, attribute, value and line."""
+
+from __future__ import annotations
+
+from loop_cases import LOOP_ERRORS
+import pytest
+from urdf_cases import cases, find, inertial, joint, LIMIT, link, robot
+from urdf_error_cases import ERRORS
+
+from sim_bridge.description import check_description, DescriptionError, load_description
+
+
+@pytest.mark.parametrize(
+    ('code', 'lines', 'element', 'name', 'attribute', 'value', 'line'),
+    cases(ERRORS, LOOP_ERRORS),
+)
+def test_error(code, lines, element, name, attribute, value, line):
+    """Refuse a description with one error of this kind, reported once, where it is."""
+    with pytest.raises(DescriptionError) as caught:
+        load_description(robot(lines))
+    report = caught.value.report
+    assert [found.code for found in report.errors] == [code]
+    assert find(report.errors, code) == [(element, name, attribute, value, line)]
+    same = {(found.element, found.attribute, found.line) for found in report.errors if found.value}
+    assert not same & {(found.element, found.attribute, found.line) for found in report.warnings}
+    assert report.errors[0].message in str(caught.value)
+    assert check_description(robot(lines)) == report
+
+
+def test_all_defects_are_reported_in_one_go():
+    """Put many errors into one file and find each of them once, in the order of the lines."""
+    report = check_description(
+        robot(
+            {
+                2: link('base', inertial('x')),
+                3: link('arm', inertial(ixx='1 1')),
+                4: '<joint name="elbow" type="hinge">',
+                6: LIMIT.replace('"1"', '"one"'),
+                7: '<axis xyz="0 0 0 0"/>',
+                8: f'</joint>{joint("wrist", child="leg")}',
+            }
+        )
+    )
+    assert [(found.code, found.line) for found in report.errors] == [
+        ('not-a-number', 2),
+        ('wrong-count', 3),
+        ('joint-type', 4),
+        ('not-a-number', 6),
+        ('wrong-count', 7),
+        ('unknown-link', 8),
+    ]
+
+
+def test_a_joint_that_cannot_be_read_does_not_make_its_link_a_second_root():
+    """Report the cause and not what follows from it."""
+    report = check_description(robot({5: '<parent link="nowhere"/><child link="arm"/>'}))
+    assert [found.code for found in report.errors] == ['unknown-link']
+
+
+def test_lines_are_those_where_tags_start():
+    """Write a tag over several lines: its first one counts."""
+    report = check_description(robot({7: '<axis\n\n xyz="0 0 0"\n/>'}))
+    assert [found.line for found in report.errors] == [7]
+
+
+def test_names_close_to_the_wrong_one_are_suggested():
+    """Misspell a link."""
+    report = check_description(robot({5: '<parent link="bse"/><child link="arm"/>'}))
+    assert "did you mean 'base'?" in report.errors[0].message
+
+
+def test_two_rings_are_two_findings():
+    """Report each ring of links once, whatever hangs on it."""
+    names = ['a', 'b', 'c', 'd', 'tail']
+    joints = [('a', 'b'), ('b', 'a'), ('c', 'd'), ('d', 'c'), ('d', 'tail')]
+    text = ''.join(link(name) for name in names) + '\n'.join(
+        joint(f'{parent}{child}', parent=parent, child=child) for parent, child in joints
+    )
+    report = check_description(f'<robot name="r">{text}</robot>')
+    assert [(found.code, found.line) for found in report.errors] == [('cycle', 1), ('cycle', 3)]
+
+
+def test_an_entity_bomb_is_refused_at_once():
+    """Refuse nested entities before any of them is expanded."""
+    entities = ''.join(
+        f'<!ENTITY e{number} "{f"&e{number - 1};" * 10 if number else "x" * 10}">'
+        for number in range(12)
+    )
+    text = f'<!DOCTYPE robot [{entities}]><robot name="&e11;"/>'
+    assert [found.code for found in check_description(text).errors] == ['doctype']

@@ -1,0 +1,162 @@
+"""Rigid-body dynamics against Pinocchio: robots of many makers and random trees."""
+
+from __future__ import annotations
+
+import warnings
+
+from conftest import example_urdfs
+import numpy as np
+import pinocchio as pin
+import pytest
+from robots import pendulum
+from twins import RobotTwin, TreeTwin
+
+import sim_bridge as sb
+
+TREES = range(4)
+
+
+@pytest.fixture(
+    scope='module',
+    params=[
+        pytest.param((source, free), id=f'{name}-{"free" if free else "fixed"}')
+        for name, source in [*example_urdfs().items(), *((f'tree{seed}', seed) for seed in TREES)]
+        for free in (False, True)
+    ],
+)
+def twin(request, tmp_path_factory):
+    """Return every example robot, and random trees, with the root welded and free."""
+    source, free = request.param
+    if source in TREES:
+        return TreeTwin(source, free)
+    with warnings.catch_warnings():
+        warnings.simplefilter('ignore')
+        twin = RobotTwin(source, free, tmp_path_factory.mktemp('twin'))
+    if twin.nv == 0:
+        pytest.skip('nothing moves; Pinocchio crashes on empty models')
+    return twin
+
+
+def test_mass_matrix(twin):
+    """Match crba."""
+    theirs = pin.crba(twin.model, twin.data, twin.q)
+    theirs = np.triu(theirs) + np.triu(theirs, 1).T
+    twin.assert_same(sb.dynamics.mass_matrix(twin.robot), twin.to_pin.T @ theirs @ twin.to_pin)
+
+
+def test_bias_forces(twin):
+    """
+    Match rnea where no coordinate accelerates.
+
+    A free joint's spatial acceleration is -w x v where that of its origin is zero.
+    """
+    zero = twin.acceleration_to_pin(np.zeros(twin.nv))
+    theirs = pin.rnea(twin.model, twin.data, twin.q, twin.v, zero)
+    twin.assert_same(sb.dynamics.bias_forces(twin.robot), twin.to_pin.T @ theirs)
+
+
+def test_inverse_dynamics(twin):
+    """Match rnea for random accelerations."""
+    ddq = np.random.default_rng(1).normal(size=twin.nv)
+    theirs = pin.rnea(twin.model, twin.data, twin.q, twin.v, twin.acceleration_to_pin(ddq))
+    twin.assert_same(sb.dynamics.inverse_dynamics(twin.robot, ddq), twin.to_pin.T @ theirs)
+
+
+def test_forward_dynamics(twin):
+    """Match aba for random efforts."""
+    u = np.random.default_rng(2).normal(size=twin.nv)
+    theirs = pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u))
+    twin.assert_same(
+        sb.dynamics.forward_dynamics(twin.robot, u), twin.acceleration_from_pin(theirs))
+
+
+def test_jacobian_of_every_link(twin):
+    """Match the world-aligned frame Jacobians."""
+    pin.computeJointJacobians(twin.model, twin.data, twin.q)
+    pin.updateFramePlacements(twin.model, twin.data)
+    for link in twin.robot.links:
+        frame = twin.frame(link)
+        theirs = pin.getFrameJacobian(
+            twin.model, twin.data, frame, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+        )
+        twin.assert_same(sb.dynamics.jacobian(twin.robot, link), theirs @ twin.to_pin)
+
+
+def accelerate(twin, seed):
+    """Let random efforts act on frictionless joints; give Pinocchio's accelerations."""
+    robot = twin.robot
+    if any(joint.mimic for joint in robot.joints):
+        pytest.skip('mimic joints are constraints here, free joints in Pinocchio')
+    for joint in robot.joints:
+        if joint.coordinates == (1, 1):
+            joint.damping = joint.friction = 0.0
+            joint.effort_limit = np.inf
+    u = np.random.default_rng(seed).normal(size=twin.nv)
+    u[: twin.first] = 0.0
+    twin.world.state.u[:] = u
+    return pin.aba(twin.model, twin.data, twin.q, twin.v, np.linalg.solve(twin.to_pin.T, u)).copy()
+
+
+def test_links_move_as_frames(twin):
+    """Match poses, velocities and accelerations of every link's frame, under random efforts."""
+    robot, a = twin.robot, accelerate(twin, 3)
+    theirs = twin.acceleration_from_pin(a)
+    twin.assert_same(twin.world.observed_accelerations(), theirs)
+    twin.assert_same(robot.ddq, theirs[twin.first : twin.first + len(robot.joint_names)])
+    pin.forwardKinematics(twin.model, twin.data, twin.q, twin.v, a)
+    pin.updateFramePlacements(twin.model, twin.data)
+    aligned = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
+    scale = np.max(np.abs(a)) + np.max(np.abs(twin.v)) ** 2
+    for link in robot.links:
+        frame = twin.frame(link)
+        pose = twin.data.oMf[frame]
+        velocity = pin.getFrameVelocity(twin.model, twin.data, frame, aligned)
+        acceleration = pin.getFrameClassicalAcceleration(twin.model, twin.data, frame, aligned)
+        np.testing.assert_allclose(link.p, pose.translation, atol=1e-11)
+        np.testing.assert_allclose(link.R, pose.rotation, atol=1e-11)
+        np.testing.assert_allclose(link.v, velocity.linear, atol=1e-10)
+        np.testing.assert_allclose(link.w, velocity.angular, atol=1e-10)
+        np.testing.assert_allclose(link.dv, acceleration.linear, atol=twin.tolerance * scale)
+        np.testing.assert_allclose(link.dw, acceleration.angular, atol=twin.tolerance * scale)
+
+
+def test_reactions(twin):
+    """Match rnea's wrench through every one-axis joint."""
+    robot, a = twin.robot, accelerate(twin, 4)
+    pin.rnea(twin.model, twin.data, twin.q, twin.v, a)
+    pin.forwardKinematics(twin.model, twin.data, twin.q)
+    forces = [
+        (joint, twin.data.oMi[k].rotation, twin.data.f[k])
+        for joint in robot.joints
+        if joint.coordinates == (1, 1)
+        for k in [twin.model.getJointId(joint.name)]
+    ]
+    scale = max((np.max(np.abs(f.vector)) for _, _, f in forces), default=0.0)
+    for joint, R, wrench in forces:
+        force, torque = joint.reaction
+        np.testing.assert_allclose(force, R @ wrench.linear, atol=twin.tolerance * scale)
+        np.testing.assert_allclose(torque, R @ wrench.angular, atol=twin.tolerance * scale)
+
+
+@pytest.mark.parametrize('free', [False, True], ids=['fixed', 'free'])
+@pytest.mark.parametrize('seed', TREES)
+def test_energy(seed, free):
+    """Match kinetic energy, rotors included, and potential energy of trees."""
+    twin = TreeTwin(seed, free)
+    kinetic, potential = twin.world.energy()
+    theirs = pin.crba(twin.model, twin.data, twin.q)
+    theirs = np.triu(theirs) + np.triu(theirs, 1).T
+    assert np.isclose(kinetic, 0.5 * twin.v @ theirs @ twin.v, rtol=1e-12)
+    theirs = pin.computePotentialEnergy(twin.model, twin.data, twin.q)
+    assert np.isclose(potential, theirs, rtol=1e-11)
+
+
+def test_jacobian_of_another_robots_link_is_refused():
+    """Name both robots, and compute nothing of the one with the places of the other."""
+    world = sb.World()
+    left = world.load_urdf(pendulum(), name='left')
+    right = world.load_urdf(pendulum(), name='right')
+    with pytest.raises(sb.InvalidValueError, match="'bob'.*robot 'right'.*robot 'left'"):
+        sb.dynamics.jacobian(left, right.link('bob'))
+    same = sb.dynamics.jacobian(left, left.link('bob'))
+    np.testing.assert_array_equal(same, sb.dynamics.jacobian(left, 'bob'))

@@ -1,0 +1,97 @@
+"""What a machine can check of the way this code is written, a machine checks."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+import re
+import subprocess
+import sys
+
+import pytest
+
+def tracked_files(repository: Path) -> list[Path]:
+    """List the files of the checkout that git knows or would add."""
+    listing = subprocess.run(
+        ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'],
+        cwd=repository, stdout=subprocess.PIPE, text=True, check=True,
+    ).stdout
+    paths = [repository / name for name in listing.split('\0') if name]
+    return [path for path in paths if path.is_file()]
+
+
+def python_files(repository: Path) -> list[Path]:
+    """List the Python files of the checkout."""
+    return [path for path in tracked_files(repository) if path.suffix == '.py']
+
+
+def package_modules(repository: Path) -> dict[str, Path]:
+    """Return every module of the package with its file."""
+    found = {}
+    for path in python_files(repository):
+        parts = path.relative_to(repository).with_suffix('').parts
+        if parts[0] == 'sim_bridge':
+            found['.'.join(parts).removesuffix('.__init__')] = path
+    return found
+
+
+def test_library_works_without_ros():
+    """Import the library without importing rclpy."""
+    code = 'import sys, sim_bridge; assert sim_bridge.World and "rclpy" not in sys.modules'
+    subprocess.run([sys.executable, '-c', code], check=True)
+
+
+def test_every_folder_with_code_is_a_package(repository):
+    """Have an __init__.py in every folder of the package, or it would not be installed."""
+    folders = {path.parent for path in package_modules(repository).values()}
+    assert not [folder for folder in folders if not (folder / '__init__.py').is_file()]
+
+
+def test_tests_are_functions_that_say_what_they_demand(repository):
+    """Write tests as functions with a docstring, without classes around them."""
+    wrong = []
+    for path in (repository / 'test').rglob('test_*.py'):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and node.name.startswith('Test'):
+                wrong.append(f'{path.name}:{node.lineno}: class {node.name}')
+            is_test = isinstance(node, ast.FunctionDef) and node.name.startswith('test_')
+            if is_test and not ast.get_docstring(node):
+                wrong.append(f'{path.name}:{node.lineno}: {node.name} has no docstring')
+    assert not wrong, '\n'.join(wrong)
+
+
+@pytest.mark.parametrize('document', ['ARCHITECTURE.md', 'README.md'])
+def test_paths_named_in_documents_exist(repository, document):
+    """Name in the documents, in backticks, no path that is not there."""
+    text = (repository / document).read_text()
+    named = re.findall(r'`([\w./-]+)`', text)
+    roots = {path.name for path in repository.iterdir()} | {
+        path.name for path in (repository / 'sim_bridge').iterdir()
+    }
+    paths = [name for name in named if name.split('/')[0] in roots]
+    assert paths, f'{document} names no path'
+    missing = [
+        name for name in paths
+        if not (repository / name).exists() and not (repository / 'sim_bridge' / name).exists()
+    ]
+    assert not missing, f'{document} names what is not there: {missing}'
+
+
+def test_nothing_names_this_machine(repository):
+    """Commit no absolute path of a developer's machine and no host packages are fetched from."""
+    # built from parts, so that this file does not match itself
+    homes = '|'.join(['ro' 'ot', 'ho' 'me/[a-z]', 'wo' 'rk', 'Us' 'ers/[A-Z]', 'opt/py' 'pi'])
+    registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index' '-url', 'find' '-links'])
+    pattern = re.compile(rf'(?<![\w.}}])/(?:{homes})(?:/|\b)|{registries}')
+    wrong = []
+    for path in tracked_files(repository):
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue  # a picture
+        wrong += [
+            f'{path.relative_to(repository)}:{number}: {line.strip()[:120]}'
+            for number, line in enumerate(text.splitlines(), 1)
+            if pattern.search(line)
+        ]
+    assert not wrong, '\n'.join(wrong)

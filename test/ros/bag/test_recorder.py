@@ -1,0 +1,187 @@
+"""The recorder's thread: when it writes, what it costs, and disks that stand still."""
+
+from __future__ import annotations
+
+import os
+import threading
+from types import SimpleNamespace
+
+from bags import read_bag
+import pytest
+from rclpy.qos import QoSProfile
+from std_msgs.msg import String
+
+from sim_bridge.ros.bag import mcap_file, recorder
+from sim_bridge.ros.bag.bag_sink import BagSink
+from sim_bridge.ros.bag.mcap_file import McapFile, message_record
+from sim_bridge.ros.bag.metadata import Topic
+from sim_bridge.ros.bag.recorder import chunk_limits, Recorder
+
+NANO = 1_000_000_000
+PATIENCE_S = 100.0
+STRING = 'std_msgs/msg/String'
+
+# an arm at 1 kHz: joint states, a wrench, three of an IMU, /clock
+ARM_TOPICS, ARM_RATE = 6, 2_100_000.0
+
+
+def test_the_summaries_of_a_day_cost_no_more_than_its_messages(tmp_path):
+    """Write no more of them than of messages in every minute, and a chunk every 4 s at least."""
+    file = McapFile(tmp_path / 'x.mcap', 'test')
+    channels = [file.add_channel(f'/{n}', STRING, 'string data', {}) for n in range(ARM_TOPICS)]
+    sizes = []
+    for _ in range(2):
+        file.add_chunk([message_record(channel, 0, 1, b'') for channel in channels])
+        sizes.append(file.summary_size)
+    file.close()
+    entry = sizes[1] - sizes[0]
+    assert entry > 50
+    now = summaries = messages = 0.0
+    summary = sizes[0]
+    until = 60.0
+    while now < 86_400.0:
+        period, most = chunk_limits(summary)
+        period = min(period, most / ARM_RATE)
+        assert 0.0 < period <= 4.0
+        now += period
+        summary += entry
+        summaries += summary
+        messages += period * ARM_RATE
+        if now > until:
+            assert summaries <= 1.05 * messages
+            summaries, messages, until = 0.0, 0.0, now + 60.0
+    assert now - 86_400.0 < 4.0
+
+
+@pytest.mark.parametrize(('summary', 'period'), [(0, 0.5), (4 << 20, 2.0), (100 << 20, 4.0)])
+def test_messages_wait_as_long_as_the_summary_is_large(tmp_path, monkeypatch, summary, period):
+    """Write so seldom that a summary of this size is cheap, and no message older than 4 s."""
+    times, done = [], threading.Event()
+    clock = SimpleNamespace(now=0.0, taken=0)
+
+    def sleep(seconds: float) -> None:
+        """Let simulated time go by, and a message come."""
+        clock.now += seconds
+        if clock.now < 60.0:
+            clock.taken += 1
+            made.write(1, clock.taken, clock.taken, b'')
+        else:
+            done.set()
+            threading.Event().wait(seconds)
+
+    def add_chunk(file: McapFile, entries: list) -> None:
+        if entries:
+            times.append(clock.now)
+        write(file, entries)
+
+    write = McapFile.add_chunk
+    monkeypatch.setattr(McapFile, 'add_chunk', add_chunk)
+    monkeypatch.setattr(McapFile, 'summary_size', property(
+        lambda file: summary, lambda file, value: None), raising=False)
+    ready = threading.Event()
+    monkeypatch.setattr(recorder, 'time', SimpleNamespace(
+        monotonic=lambda: clock.now, sleep=lambda s: ready.wait(PATIENCE_S) and sleep(s)))
+    made = Recorder(tmp_path / 'bag')
+    made.add_topic(Topic('/a', STRING, '', ''))
+    ready.set()
+    assert done.wait(PATIENCE_S)
+    made.close()
+    assert made.error is None
+    # the first few are smaller
+    waits = [after - before for before, after in zip(times[4:-2], times[5:-1], strict=True)]
+    assert waits == pytest.approx([period] * len(waits), abs=0.05)
+    assert len(read_bag(tmp_path / 'bag')) == clock.taken
+
+
+class Disk:
+    """A disk that stands still from `stop` to `awake`; `waits` tells that somebody waits."""
+
+    def __init__(self) -> None:
+        self._awake, self.waits = threading.Event(), threading.Event()
+        self._write = os.pwritev
+        self.awake()
+
+    def stop(self) -> None:
+        """Let nothing be written."""
+        self._awake.clear()
+
+    def awake(self) -> None:
+        """Write on."""
+        self._awake.set()
+
+    @property
+    def is_awake(self) -> bool:
+        """Whether it writes, also because somebody had waited too long."""
+        return self._awake.is_set()
+
+    def write(self, *arguments: object) -> int:
+        """Do so when awake."""
+        if not self.is_awake:
+            self.waits.set()
+            self._awake.wait(5.0)
+            self.awake()
+        return self._write(*arguments)
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """Provide the disk that bags are written to."""
+    made = Disk()
+    monkeypatch.setattr(mcap_file.os, 'pwritev', made.write)
+    yield made
+    made.awake()
+
+
+def stuck_recording(bag, disk: Disk, **arguments: object) -> tuple[Recorder, object]:
+    """Begin a recording and have its thread wait for the disk; give an outlet too."""
+    made = Recorder(bag, **arguments)
+    outlet = BagSink(made).open('/a', String, QoSProfile(depth=1))
+    disk.stop()
+    outlet.publish(b'first')
+    assert disk.waits.wait(PATIENCE_S)
+    return made, outlet
+
+
+def test_topics_are_opened_while_the_disk_is_stuck(tmp_path, disk):
+    """Wait for no disk where a robot is spawned; number and keep all topics in order."""
+    made, outlet = stuck_recording(tmp_path / 'bag', disk)
+    sink = BagSink(made)
+    others = [sink.open(f'/other_{number}', String, QoSProfile(depth=1)) for number in range(3)]
+    for other in [*others[::-1], outlet]:
+        other.publish(other.topic.encode())
+    assert not disk.is_awake
+    disk.awake()
+    made.close()
+    assert made.error is None
+    assert [(each.topic, each.data) for each in read_bag(tmp_path / 'bag')] == [
+        ('/a', b'first'), ('/other_2', b'/other_2'), ('/other_1', b'/other_1'),
+        ('/other_0', b'/other_0'), ('/a', b'/a')]
+
+
+@pytest.mark.parametrize('waits', [False, True])
+def test_a_stuck_disk_holds_up_no_end(tmp_path, disk, waits):
+    """Leave after a while and say how many messages are lost; write them should it awake."""
+    errors = []
+    made, outlet = stuck_recording(
+        tmp_path / 'bag', disk, close_s=0.1, waits=waits, on_error=errors.append)
+    for _ in range(9):
+        outlet.publish(b'later')
+    made.close()
+    assert not disk.is_awake
+    assert errors == [made.error]
+    assert ': 10 messages are lost, unless' in str(made.error)
+    assert 'readable' not in str(made.error)
+    disk.awake()
+    made.close()
+    assert len(read_bag(tmp_path / 'bag')) == 10
+
+
+def test_a_bag_made_for_nothing_on_a_stuck_disk_is_left_there(tmp_path, disk):
+    """Wait for no disk to delete something."""
+    made, _ = stuck_recording(tmp_path / 'bag', disk, close_s=0.1)
+    made.discard()
+    assert not disk.is_awake
+    assert (tmp_path / 'bag').exists()
+    disk.awake()
+    made.discard()
+    assert not (tmp_path / 'bag').exists()

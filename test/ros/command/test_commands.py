@@ -1,0 +1,407 @@
+"""Commands: applied whole or not at all, clamped, timed out, and held until they come."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+import sim_bridge as sb
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.ros.command import commands
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def robot(repository):
+    """Return the arm, whose effort limits are finite."""
+    return sb.World().load_urdf(repository / 'urdf' / 'arm.urdf')
+
+
+@pytest.fixture
+def impatient_threads():
+    """Let threads interrupt each other as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def make(robot, **options) -> commands.RobotCommands:
+    """Make commands of all joints in the robot's order."""
+    return commands.RobotCommands(robot, robot.joint_names, **options)
+
+
+def test_efforts_are_taken_by_name_and_by_order(robot):
+    """Write what was commanded, and leave the joints that were not named."""
+    taken = make(robot)
+    taken.accept_ordered([1, 2, 3, 4, 5, 6, 7])
+    taken.accept_named(['joint_6', 'joint_2'], effort=[60 / 2, 20.0])
+    taken.apply(0)
+    assert robot.u.tolist() == [1, 20, 3, 4, 5, 30, 7]
+    assert taken.counts.accepted == 2
+
+
+def test_the_order_is_the_one_given(robot):
+    """Take a list for the joints that were chosen, in their order."""
+    taken = commands.RobotCommands(robot, ['joint_3', 'joint_1'])
+    taken.accept_ordered([3.0, 1.0])
+    taken.apply(0)
+    assert robot.u.tolist() == [1, 0, 3, 0, 0, 0, 0]
+    assert taken.joint_names == ['joint_3', 'joint_1']
+
+
+def test_efforts_are_clamped_to_the_limits_and_counted(robot):
+    """Count messages that asked too much, not those at the limit."""
+    taken = make(robot)
+    limits = robot.effort_limits
+    taken.accept_ordered(limits)
+    assert taken.counts.clamped == 0
+    taken.accept_ordered(-10 * limits)
+    taken.apply(0)
+    assert taken.counts.clamped == 1
+    assert robot.u.tolist() == (-limits).tolist()
+
+
+@pytest.mark.parametrize(
+    ('names', 'efforts', 'said'),
+    [
+        (['joint_1', 'elbow'], [1.0, 1.0], "unknown joint 'elbow'"),
+        (['joint_1', 'joint_1'], [1.0, 2.0], 'each joint once'),
+        (['joint_1', 'joint_2'], [1.0], '2 values'),
+        (['joint_1'], [], 'positions, velocities or efforts'),
+        ([], [], 'at least one joint name'),
+        (['joint_1', 'joint_2'], [1.0, float('nan')], 'finite'),
+        (['joint_1', 'joint_2'], [1.0, float('-inf')], 'finite'),
+    ],
+)
+def test_a_bad_command_changes_nothing_and_is_counted(robot, names, efforts, said):
+    """Refuse the whole of it, saying why, and neither apply nor remember any part."""
+    taken = make(robot)
+    taken.accept_ordered([7.0] * 7)
+    taken.apply(0)
+    with pytest.raises((UnknownNameError, InvalidValueError), match=said):
+        taken.accept_named(names, effort=efforts)
+    taken.apply(MS)
+    assert robot.u.tolist() == [7.0] * 7
+    assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
+    assert taken.age_ns(MS) == MS
+
+
+def test_a_list_of_the_wrong_size_is_refused_with_the_joints(robot):
+    """Say how many are wanted and of which joints."""
+    taken = make(robot)
+    with pytest.raises(
+        InvalidValueError, match='7 values, one effort for each of joint_1, joint_2'
+    ):
+        taken.accept_ordered([1.0] * 6)
+    assert taken.counts.rejected == 1
+
+
+def test_an_unknown_ordered_joint_is_refused_at_the_start(robot):
+    """Name the joint and the robot."""
+    with pytest.raises(UnknownNameError, match="unknown joint 'joint_9' in robot 'arm'"):
+        commands.RobotCommands(robot, ['joint_1', 'joint_9'])
+
+
+def test_the_robot_is_held_until_the_first_command(robot):
+    """Lock the joints at the start and after a restart; a bad command does not free them."""
+    taken = make(robot)
+    assert robot.hold
+    with pytest.raises(InvalidValueError):
+        taken.accept_ordered([1.0])
+    taken.apply(0)
+    assert robot.hold
+    assert taken.is_waiting
+    taken.accept_ordered([0.0] * 7)
+    assert robot.hold, 'only the physics thread may free it'
+    taken.apply(0)
+    assert not robot.hold
+    taken.restart()
+    assert robot.hold
+    assert taken.age_ns(5 * MS) is None
+
+
+def test_the_robot_is_free_at_once_if_so_chosen(robot):
+    """Do not hold."""
+    make(robot, hold_until_first=False)
+    assert not robot.hold
+
+
+def test_commands_of_before_a_restart_are_forgotten(robot):
+    """Apply nothing that came before the restart."""
+    taken = make(robot)
+    taken.accept_ordered([5.0] * 7)
+    taken.restart()
+    taken.apply(0)
+    assert robot.u.tolist() == [0.0] * 7
+    taken.accept_named(['joint_1'], effort=[1.0])
+    taken.apply(0)
+    assert robot.u.tolist() == [1.0] + [0.0] * 6
+
+
+@pytest.mark.parametrize(
+    ('policy', 'effort', 'held'), [('zero', 0.0, False), ('hold', 0.0, True), ('last', 5.0, False)]
+)
+def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
+    """Do nothing before the timeout, then what the policy says; go on at the next command."""
+    taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
+    taken.apply(100 * MS)
+    assert not taken.is_timed_out, 'a command that never came is not late'
+    taken.accept_ordered([5.0] * 7)
+    taken.apply(100 * MS)
+    taken.apply(109 * MS)
+    assert not taken.is_timed_out
+    assert robot.u.tolist() == [5.0] * 7
+    for late in (110, 111, 150):
+        taken.apply(late * MS)
+        assert taken.is_timed_out
+        assert robot.u.tolist() == [effort] * 7
+        assert bool(robot.hold) == held
+    assert taken.counts.timeouts == 1
+    taken.accept_named(['joint_2'], effort=[2.0])
+    taken.apply(151 * MS)
+    assert not taken.is_timed_out
+    assert not robot.hold
+    # efforts that timed out must not come back with a command of another joint
+    assert robot.u.tolist() == [effort, 2.0, *[effort] * 5]
+
+
+def test_no_timeout_if_so_chosen(robot):
+    """Keep the last command for ever at a timeout of 0."""
+    taken = make(robot, timeout_ns=0, timeout_policy='zero')
+    taken.accept_ordered([5.0] * 7)
+    taken.apply(0)
+    taken.apply(10**15)
+    assert robot.u.tolist() == [5.0] * 7
+
+
+def test_a_command_is_never_seen_in_part(robot):
+    """Apply, while another thread commands, rows of one message only."""
+    taken = make(robot)
+    is_over = threading.Event()
+
+    def command() -> None:
+        value = 0.0
+        while not is_over.is_set():
+            value = (value + 1.0) % 30.0
+            taken.accept_ordered([value] * 7)
+
+    thread = threading.Thread(target=command)
+    thread.start()
+    mixed = 0
+    for tick in range(3000):
+        taken.apply(tick * MS)
+        mixed += len(np.unique(robot.u)) != 1
+    is_over.set()
+    thread.join()
+    assert taken.counts.accepted > 0
+    assert mixed == 0
+
+
+def test_an_infinite_effort_is_refused_where_there_is_no_limit(repository):
+    """Refuse infinity also for a joint without an effort limit, and take everything finite."""
+    free = sb.World().load_urdf(repository / 'urdf' / 'pendulum.urdf')
+    assert free.effort_limits.tolist() == [np.inf]
+    taken = make(free)
+    with pytest.raises(InvalidValueError, match='finite'):
+        taken.accept_ordered([float('inf')])
+    taken.accept_ordered([-1.7e308])
+    taken.apply(0)
+    assert free.u.tolist() == [-1.7e308]
+    assert taken.counts.clamped == 0
+
+
+# --- motors and crawlers -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def driven(robot):
+    """Return the arm, its first four joints driven in the four ways, and its commands."""
+    for number, control in enumerate(('effort', 'velocity', 'position', 'servo'), start=1):
+        robot.joint(f'joint_{number}').control = control
+    return robot, make(robot)
+
+
+def targets(robot, *joints: str) -> list[tuple[float, float]]:
+    """Return where motors go: positions and velocities."""
+    found = [robot.joint(name) for name in joints]
+    return [(joint.target_position, joint.target_velocity) for joint in found]
+
+
+def test_each_joint_takes_what_its_control_goes_for(driven):
+    """Take positions and velocities for motors, and efforts for all, in one message or several."""
+    robot, taken = driven
+    taken.accept_named(['joint_3', 'joint_4'], [0.5, -1.0], [0.1, 0.2], [3.0, 4.0])
+    taken.accept_named(['joint_2'], velocity=[0.7])
+    taken.accept_named(['joint_1', 'joint_2'], effort=[1.0, 2.0])
+    taken.apply(0)
+    assert targets(robot, 'joint_3', 'joint_4') == [(0.5, 0.1), (-1.0, 0.2)]
+    assert robot.joint('joint_2').target_velocity == 0.7
+    assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
+    # a position alone is one to rest at; what is not named goes on as it did
+    taken.accept_named(['joint_3'], [0.25])
+    taken.apply(MS)
+    assert targets(robot, 'joint_3', 'joint_4') == [(0.25, 0.0), (-1.0, 0.2)]
+    assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_every_command_counts_however_little_it_changes(driven):
+    """Take positions that differ by rounding, and what comes beside positions that do not."""
+    robot, taken = driven
+    position = 0.3
+    for step in range(1, 6):
+        position += 1e-9 if step < 4 else 0.0
+        taken.accept_named(['joint_4'], [position], [0.0], [1e-7 * step])
+        taken.accept_named(['joint_1'], effort=[1e-7 * step])
+        taken.accept_named(['joint_2'], velocity=[1e-8 * step])
+        taken.apply(step * MS)
+        assert targets(robot, 'joint_4') == [(position, 0.0)]
+        assert robot.joint('joint_2').target_velocity == 1e-8 * step
+        assert (robot.u[0], robot.u[3]) == (1e-7 * step, 1e-7 * step)
+
+
+def test_lists_may_hold_what_each_control_is_named_after(driven):
+    """Take what ros2_control's topic-based hardware sends for joints of several interfaces."""
+    robot, taken = driven
+    names = ['joint_4', 'joint_1', 'joint_2', 'joint_3']
+    taken.accept_named(names, [0.4, 0.3], [0.2], [0.1])
+    taken.apply(0)
+    assert targets(robot, 'joint_4', 'joint_3') == [(0.4, 0.0), (0.3, 0.0)]
+    assert robot.joint('joint_2').target_velocity == 0.2
+    assert robot.u.tolist() == [0.1] + [0.0] * 6
+
+
+@pytest.mark.parametrize(
+    ('names', 'lists', 'said'),
+    [
+        (['joint_1'], {'position': [0.1]},
+         "position of robot 'arm', joint 'joint_1': its control is 'effort', which does not take "
+         'it. Set parameter control.joint_1 to position or servo'),
+        (['joint_1'], {'velocity': [0.1]}, 'to velocity or position or servo'),
+        (['joint_2'], {'position': [0.1], 'velocity': [0.1]}, "its control is 'velocity'"),
+        (['joint_3'], {'position': [float('nan')]}, r'positions .* finite values \[rad or m\]'),
+        (['joint_3'], {'position': [0.1], 'velocity': [float('inf')]}, 'velocities'),
+        (['joint_3', 'joint_1'], {'position': [0.1, 0.2]}, "joint 'joint_1'"),
+        (['joint_3', 'joint_4', 'joint_1'], {'position': [0.1]}, '3 values, one position'),
+        (['joint_3'], {'position': [0.1], 'effort': [float('nan')]}, 'efforts'),
+    ],
+)
+def test_what_a_joint_does_not_take_is_refused_whole(driven, names, lists, said):
+    """Say why and what would help, count it, and change nothing."""
+    robot, taken = driven
+    taken.accept_named(['joint_3'], [0.3])
+    taken.apply(0)
+    before = targets(robot, 'joint_3', 'joint_4'), robot.u.tolist()
+    with pytest.raises((StateError, InvalidValueError), match=said):
+        taken.accept_named(names, **lists)
+    taken.apply(MS)
+    assert (targets(robot, 'joint_3', 'joint_4'), robot.u.tolist()) == before
+    assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
+
+
+def test_what_comes_again_is_checked_again(robot):
+    """Take the same joints many times; refuse what they do not take any more, clamp, and NaN."""
+    taken = make(robot)
+    names = ['joint_1', 'joint_2']
+    for _ in range(3):
+        taken.accept_named(names, effort=[1.0, 2.0])
+    taken.accept_named(names, effort=[1.0, 1e6])
+    assert taken.counts.clamped == 1
+    for values in ([1.0, np.nan], [np.inf, 1.0], [1.0]):
+        with pytest.raises(InvalidValueError):
+            taken.accept_named(names, effort=values)
+    for name in names:
+        taken.set_control(name, 'velocity', 100.0, 10.0)
+    for _ in range(3):
+        taken.accept_named(names, velocity=[0.1, 0.1])
+    taken.set_control('joint_2', 'effort', 100.0, 10.0)
+    with pytest.raises(StateError, match="joint 'joint_2'"):
+        taken.accept_named(names, velocity=[0.1, 0.1])
+    taken.apply(0)
+    assert robot.u[:2].tolist() == [1.0, robot.joint('joint_2').effort_limit]
+
+
+def test_a_control_changes_without_a_jerk(robot):
+    """Begin at the present position, at rest; forget targets of before, but not efforts."""
+    taken = make(robot)
+    robot.joint('joint_2').q = 0.8
+    taken.accept_named(['joint_2'], effort=[5.0])
+    taken.set_control('joint_2', 'servo', 100.0, 10.0)
+    with pytest.raises(StateError, match="joint 'joint_1'"):
+        taken.accept_named(['joint_1', 'joint_2'], [0.0, 0.0])
+    taken.apply(0)
+    joint = robot.joint('joint_2')
+    assert (joint.control, joint.kp, joint.kd) == ('servo', 100.0, 10.0)
+    assert targets(robot, 'joint_2') == [(0.8, 0.0)]
+    assert robot.u[1] == 5.0
+    taken.accept_named(['joint_2'], [1.2])
+    taken.set_control('joint_2', 'velocity', 100.0, 10.0)
+    taken.accept_named(['joint_2'], velocity=[0.3])
+    taken.apply(MS)
+    assert targets(robot, 'joint_2') == [(0.8, 0.3)]
+    # new gains alone leave the target where it was
+    taken.set_control('joint_2', 'velocity', 50.0, 5.0)
+    taken.apply(2 * MS)
+    assert targets(robot, 'joint_2') == [(0.8, 0.3)]
+    assert joint.kp == 50.0
+
+
+def test_controls_may_change_while_commands_come(robot, impatient_threads):
+    """Take efforts, which go for either control, whatever another thread does meanwhile."""
+    taken, is_over = make(robot), threading.Event()
+
+    def change() -> None:
+        for number in range(2000):
+            taken.set_control('joint_1', ('velocity', 'effort')[number % 2], 0.0, 0.0)
+        is_over.set()
+
+    changing = threading.Thread(target=change)
+    changing.start()
+    while not is_over.is_set():
+        taken.accept_named(['joint_1'], effort=[1.0])
+        taken.apply(0)
+    changing.join()
+    assert taken.counts.rejected == 0
+
+
+@pytest.mark.parametrize('policy', ['zero', 'hold', 'last'])
+def test_motors_stop_where_they_are_when_commands_cease(robot, policy):
+    """Keep the joints in place, but by 'last'; go on with what a later command names alone."""
+    robot.joint('joint_2').control = 'velocity'
+    robot.joint('joint_3').control = 'position'
+    taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
+    taken.accept_named(['joint_2', 'joint_3'], [1.5], [0.4])
+    taken.apply(0)
+    robot.world.step(10)
+    taken.apply(10 * MS)
+    goes_on = policy == 'last'
+    assert robot.joint('joint_2').target_velocity == (0.4 if goes_on else 0.0)
+    assert robot.joint('joint_3').target_position == (1.5 if goes_on else robot.joint('joint_3').q)
+    taken.accept_named(['joint_1'], effort=[1.0])
+    taken.apply(11 * MS)
+    assert robot.joint('joint_2').target_velocity == (0.4 if goes_on else 0.0)
+    taken.restart()
+    assert targets(robot, 'joint_3') == [(robot.joint('joint_3').q, 0.0)]
+    assert robot.joint('joint_2').target_velocity == 0.0
+
+
+def test_crawlers_take_velocities_and_nothing_else(repository):
+    """Run at the speeds commanded by name, and stop when commands cease."""
+    vehicle = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf')
+    taken = commands.RobotCommands(vehicle, [], timeout_ns=10 * MS, timeout_policy='zero')
+    taken.accept_named(['right_track_joint', 'left_track_joint'], velocity=[0.4, 0.3])
+    taken.apply(0)
+    assert [crawler.speed for crawler in vehicle.crawlers] == [0.3, 0.4]
+    taken.accept_named(['right_track_joint'], velocity=[-0.1])
+    taken.apply(MS)
+    assert [crawler.speed for crawler in vehicle.crawlers] == [0.3, -0.1]
+    with pytest.raises(StateError, match="crawler 'left_track_joint': it takes a velocity"):
+        taken.accept_named(['left_track_joint'], effort=[1.0])
+    with pytest.raises(UnknownNameError, match="Did you mean 'left_track_joint'"):
+        taken.accept_named(['left_track'], velocity=[1.0])
+    taken.apply(11 * MS)
+    assert [crawler.speed for crawler in vehicle.crawlers] == [0.0, 0.0]

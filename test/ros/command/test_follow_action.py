@@ -1,0 +1,291 @@
+"""Goals of FollowJointTrajectory: the server with a real action, the rest with stand-ins."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from bags import start_recording
+from builtin_interfaces.msg import Duration
+from following import simulator, smooth, trajectory
+import numpy as np
+import pytest
+from rclpy.action import ActionClient
+from rclpy.serialization import serialize_message
+from ros_graph import end
+from sensor_msgs.msg import JointState
+from test_msgs.action import Fibonacci
+
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.ros.bag.replay import replay
+from sim_bridge.ros.command.controllers import controllers_of
+from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory, goal_tolerances
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+SERVER = """
+import time
+import rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from test_msgs.action import Fibonacci
+from sim_bridge.ros.process.deferred_action import DeferredActionServer
+from sim_bridge.ros.process.delivery import await_delivery
+from sim_bridge.ros.process.process import _executor
+
+rclpy.init()
+node = Node('server')
+running, canceled = [], []
+server = DeferredActionServer(
+    node, Fibonacci, 'follow', lambda goal: goal.order > 0, running.append, canceled.append)
+
+def monitor():
+    for goal in list(running):
+        order = goal.request.order
+        is_canceled = any(each.goal_id == goal.goal_id for each in canceled)
+        end = {3: 'canceled', 4: 'abort'}[order] if is_canceled else {
+            1: 'succeed', 2: 'abort'}.get(order)
+        if end:
+            running.remove(goal)
+            server.finish(goal, end, Fibonacci.Result(sequence=[order, order]))
+            if order == 4:
+                await_delivery()
+                server.destroy()
+        else:
+            goal.publish_feedback(Fibonacci.Feedback(sequence=[order]))
+
+node.create_timer(0.05, monitor)
+cpu = time.process_time()
+with _executor() as executor:
+    executor.add_node(node)
+    while len(canceled) < 1 or running:
+        executor.spin_once(timeout_sec=0.1)
+    print('cpu', time.process_time() - cpu, flush=True)
+    while rclpy.ok():
+        executor.spin_once(timeout_sec=0.1)
+"""
+
+
+def test_goals_end_when_somebody_says_so(graph, start_process):
+    """Reject, accept, tell progress, succeed, abort and cancel, with the node's own executor."""
+    process = start_process('-c', SERVER)
+    client = ActionClient(graph.node, Fibonacci, 'follow')
+    graph.wait(client.server_is_ready, 'the server')
+    progress = []
+
+    def send(order: int):
+        future = client.send_goal_async(
+            Fibonacci.Goal(order=order),
+            feedback_callback=lambda message: progress.append(list(message.feedback.sequence)))
+        graph.wait(future.done, 'an answer')
+        return future.result()
+
+    def result(goal):
+        future = goal.get_result_async()
+        graph.wait(future.done, 'a result')
+        return future.result().status, list(future.result().result.sequence)
+
+    assert not send(0).accepted
+    assert result(send(1)) == (4, [1, 1])
+    assert result(send(2)) == (6, [2, 2])
+    long = send(3)
+    graph.wait(lambda: [3] in progress, 'progress')
+    canceling = long.cancel_goal_async()
+    graph.wait(canceling.done, 'an answer')
+    assert len(canceling.result().goals_canceling) == 1
+    assert result(long) == (5, [3, 3])
+    last = send(4)
+    future = last.get_result_async()
+    # who asks for a result of a server that is gone gets none: let the question arrive
+    seen = progress.count([4])
+    graph.wait(lambda: progress.count([4]) > seen + 2, 'progress')
+    last.cancel_goal_async()
+    graph.wait(future.done, 'a result')
+    assert (future.result().status, list(future.result().result.sequence)) == (6, [4, 4]), (
+        'although the server is gone')
+    client.destroy()
+    end_code, output = end(process)
+    assert 'cpu' in output, (end_code, output)
+
+
+def goal_of(message, **values):
+    """Make what a FollowJointTrajectory goal looks like."""
+    return SimpleNamespace(**{
+        'trajectory': message, 'path_tolerance': [], 'goal_tolerance': [],
+        'goal_time_tolerance': Duration(),
+        'multi_dof_trajectory': SimpleNamespace(joint_names=[], points=[]), **values})
+
+
+def tolerance(name, position=0.0, velocity=0.0, acceleration=0.0):
+    """Make what a JointTolerance looks like."""
+    return SimpleNamespace(
+        name=name, position=position, velocity=velocity, acceleration=acceleration)
+
+
+def test_tolerances_of_goals_go_before_those_of_the_controller():
+    """Take the default for 0 and none for -1; refuse other joints and values."""
+    block = {'arm': {'constraints': {'goal_time': 2.0, 'a': {'trajectory': 0.1, 'goal': 0.2}}}}
+    (arm,) = controllers_of(block, ['a', 'b'], ['a', 'b'])
+    given = goal_of(
+        None, path_tolerance=[tolerance('b', 0.3, velocity=1.0), tolerance('a', -1.0)],
+        goal_tolerance=[tolerance('a', velocity=-1.0)],
+        goal_time_tolerance=Duration(sec=1, nanosec=500_000_000))
+    found = goal_tolerances(given, arm)
+    assert found.path.tolist() == [[0.0, 0.3], [0.0, 1.0], [0.0, 0.0]]
+    assert found.goal.tolist() == [[0.2, 0.0], [0.0, 0.01], [0.0, 0.0]]
+    assert found.goal_time == 1.5
+    assert goal_tolerances(goal_of(None), arm).goal_time == 2.0
+    assert goal_tolerances(goal_of(None, goal_time_tolerance=Duration(sec=-1)), arm).goal_time == 0
+    with pytest.raises(UnknownNameError, match="'c' in path_tolerance"):
+        goal_tolerances(goal_of(None, path_tolerance=[tolerance('c')]), arm)
+    with pytest.raises(InvalidValueError, match=r'goal_tolerance.velocity = -0.5'):
+        goal_tolerances(goal_of(None, goal_tolerance=[tolerance('a', velocity=-0.5)]), arm)
+
+
+class Result(SimpleNamespace):
+    """What the action's result looks like."""
+
+    SUCCESSFUL, INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0, -1, -4, -5
+
+
+class Handle:
+    """A goal as the server has it."""
+
+    is_cancel_requested = False
+
+    def __init__(self, number, request):
+        self.goal_id, self.request, self.feedback = number, request, []
+
+    def publish_feedback(self, feedback):
+        self.feedback.append(feedback)
+
+
+@pytest.fixture
+def follow_action(monkeypatch):
+    """Return a simulator, its action with stand-ins for message and server, and the ends."""
+    ends = {}
+
+    class Server:
+        def __init__(self, node, action_type, name, check, start, cancel):
+            self.check, self.start, self.cancel = check, start, cancel
+
+        def finish(self, goal, end, result):
+            ends[goal.goal_id] = end, result.error_code, result.error_string
+
+    monkeypatch.setattr(
+        'sim_bridge.ros.command.follow_joint_trajectory.DeferredActionServer', Server)
+    made = simulator(robot='double_pendulum')
+    kinds = SimpleNamespace(
+        Result=Result, Feedback=lambda: SimpleNamespace(header=SimpleNamespace()))
+    node = SimpleNamespace(
+        get_logger=lambda: SimpleNamespace(warning=lambda text: None),
+        create_timer=lambda *arguments, **options: None)
+    trajectories = made.interfaces[0].trajectories
+    action = FollowJointTrajectory(node, kinds, 'x', trajectories, trajectories.controllers[0])
+    return made, action, ends
+
+
+def test_goals_are_followed_and_their_ends_are_told(follow_action):
+    """Tell progress, success, what violated tolerances, cancellation and replacement."""
+    made, action, ends = follow_action
+    server = action._server
+
+    def start(number, q, time=0.1, **values):
+        handle = Handle(number, goal_of(trajectory(['elbow'], (time, [q], [0.0])), **values))
+        assert server.check(handle.request)
+        server.start(handle)
+        return handle
+
+    def run(ticks):
+        for _ in range(ticks):
+            made.tick()
+        action.monitor()
+
+    first = start(1, 0.5)
+    run(50)
+    (feedback,) = first.feedback
+    assert feedback.joint_names == ['elbow']
+    assert feedback.desired.positions[0] == pytest.approx(0.5 * smooth(0.49), abs=1e-9)
+    assert feedback.actual.positions[0] == pytest.approx(0.5 * smooth(0.49), abs=1e-6)
+    assert feedback.desired.time_from_start.nanosec == 49_000_000
+    run(60)
+    assert ends.pop(1) == ('succeed', 0, 'followed to its end')
+
+    start(2, 0.0, path_tolerance=[tolerance('elbow', 1e-15)])
+    run(20)
+    assert ends[2][:2] == ('abort', -4)
+    assert "joint 'elbow': position off by" in ends[2][2]
+
+    third = start(3, 1.0, 5.0)
+    run(20)
+    third.is_cancel_requested = True
+    server.cancel(third)
+    run(2)
+    assert ends[3] == ('canceled', 0, 'canceled')
+
+    start(4, 1.0, 5.0)
+    run(2)
+    start(5, 0.0)
+    run(2)
+    assert ends[4] == ('abort', -1, 'another trajectory came')
+    made.interfaces[0].commands.accept_named(['elbow'], effort=[0.0])
+    run(2)
+    assert ends[5] == ('abort', -1, 'something else commanded its joints')
+
+    assert not server.check(goal_of(trajectory(['elbow'])))
+    assert made.interfaces[0].commands.counts.rejected == 1
+    many = SimpleNamespace(joint_names=['base'], points=[])
+    assert not server.check(goal_of(
+        trajectory(['elbow'], (1.0, [0.0])), multi_dof_trajectory=many))
+
+    # one is under way, one has not begun
+    start(6, 1.0, 5.0)
+    made.tick()
+    start(7, 1.0, 5.0)
+    made.interfaces[0]._actions.append(action)
+    made.dismiss('the simulation is being unloaded')
+    assert ends[6] == ends[7] == ('abort', -1, 'the simulation is being unloaded')
+    start(8, 1.0, 5.0)
+    made.tick()
+    start(9, 1.0, 5.0)
+    made.remove('double_pendulum')
+    assert ends[8] == ends[9] == ('abort', -1, "robot 'double_pendulum' was removed")
+
+
+def test_trajectories_are_recorded_and_replayed(tmp_path):
+    """Give the same bits from topics, goals, tolerances and cancellations in a bag."""
+    run = start_recording(tmp_path / 'bag', record_hash_period=0.01)
+    made = run.simulator
+    (interface,) = made.interfaces
+    trajectories = interface.trajectories
+    (controller,) = trajectories.controllers
+    take = {topic.name: topic.take for topic in interface.command_topics}
+    rng = np.random.default_rng(5)
+    for step in range(400):
+        if step == 10:
+            take['joint_trajectory_controller/joint_trajectory'](serialize_message(trajectory(
+                ['elbow', 'shoulder'], (0.1, [0.1, 0.2]), (0.3, [1 / 3, 0.7], [0.0, 0.0]))))
+        if step == 100:
+            order = trajectories.follow(
+                trajectories.read(controller, trajectory(
+                    ['shoulder'], *((0.1 * k, [q], [v]) for k, (q, v) in enumerate(
+                        rng.normal(size=(3, 2)), 1)), (0.5, [0.1], [0.0]))))
+        if step == 200:
+            trajectories.cancel(order.number)
+        if step == 250:
+            given = goal_of(None, path_tolerance=[tolerance('elbow', 1e-9)])
+            order = trajectories.follow(
+                trajectories.read(
+                    controller, trajectory(['elbow'], (0.3, [1.0])),
+                    goal_tolerances(given, controller)))
+        if step == 300:
+            assert order.outcome == 'path violated'
+            take['joint_commands'](serialize_message(
+                JointState(name=['shoulder'], effort=[0.3])))
+        made.tick()
+    run.recording.close()
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.difference == ''
+    assert verdict.state_hash == made.world.state_hash()
+    assert verdict.commands == 5

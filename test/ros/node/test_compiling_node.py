@@ -1,0 +1,106 @@
+"""What users are told while kernels are compiled, and who compiles them."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+from diagnostic_msgs.msg import DiagnosticArray
+import pytest
+from sensor_msgs.msg import JointState
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+# two small units
+LIBRARY = """
+from sim_bridge.compiler.build import build
+from sim_bridge.engine.dynamics.energy import energy, momentum
+
+build([energy.unit, momentum.unit])
+"""
+
+# compiles in another process, then loads; says what this process read of the compiler's sources
+APART = """
+import sys
+from sim_bridge.compiler.build import build_apart, missing
+from sim_bridge.engine.dynamics.energy import energy, momentum
+
+units = [energy.unit, momentum.unit]
+assert missing(units) == units
+build_apart(units)
+assert not missing(units)
+assert all(unit.address for unit in units)
+print('sim_bridge.compiler.module' in sys.modules)
+"""
+
+
+@pytest.fixture
+def empty_cache(tmp_path, monkeypatch):
+    """Let processes that are started find no compiled kernels, and keep theirs apart."""
+    monkeypatch.setenv('SIM_BRIDGE_CACHE_DIR', str(tmp_path / 'kernels'))
+
+
+def run_on_terminal(code):
+    """Return what a program writes to standard error where that is a terminal."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([sys.executable, '-c', code], stderr=theirs)
+    os.close(theirs)
+    written = b''
+    while True:
+        try:
+            piece = os.read(ours, 1024)
+        except OSError:  # how a terminal says that nobody writes any more
+            piece = b''
+        if not piece:
+            break
+        written += piece
+    os.close(ours)
+    assert process.wait() == 0
+    return written.decode()
+
+
+def test_library_shows_progress_on_a_terminal(empty_cache):
+    """Say how many of the units are done, and erase the line; say nothing the second time."""
+    said = run_on_terminal(LIBRARY)
+    lines = said.split('\r\x1b[K')
+    assert 'compiling kernels, once for this machine: 0 of' in lines[1]
+    assert any('left' in line for line in lines)
+    assert lines[-1] == ''
+    assert run_on_terminal(LIBRARY) == ''
+
+
+def test_library_is_quiet_in_logs(empty_cache):
+    """Write nothing where standard error is no terminal."""
+    done = subprocess.run([sys.executable, '-c', LIBRARY], capture_output=True, check=True)
+    assert (done.stdout, done.stderr) == (b'', b'')
+
+
+def test_a_process_of_its_own_compiles(empty_cache):
+    """Compile without reading a kernel here, which would keep other threads waiting."""
+    done = subprocess.run(
+        [sys.executable, '-c', APART], stdout=subprocess.PIPE, text=True, check=True)
+    assert done.stdout == 'False\n'
+
+
+def test_node_tells_what_it_compiles(empty_cache, graph, start_node):
+    """Count up to all units on /diagnostics before the first joint states come."""
+    statuses = []
+
+    def take(message):
+        statuses.extend(one for one in message.status if one.name.endswith(': kernels'))
+
+    graph.node.create_subscription(DiagnosticArray, '/diagnostics', take, 100)
+    states = graph.listen(JointState, 'joint_states')
+    start_node(robot='pendulum')
+    graph.wait(lambda: states, 'joint states')
+    assert statuses
+    counts = [
+        {value.key: value.value for value in status.values} for status in statuses]
+    done = [int(each['compiled']) for each in counts]
+    assert (done[0], done) == (0, sorted(done))
+    assert counts[-1]['compiled'] == counts[-1]['units']
+    assert statuses[-1].message.startswith('compiled')

@@ -1,0 +1,123 @@
+"""What befalls a running node: garbage, stops and continuations, listeners that stall and die."""
+
+from __future__ import annotations
+
+import signal
+
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import Twist
+import pytest
+from rclpy.qos import QoSProfile
+from rclpy.serialization import serialize_message
+from ros_graph import end, nanoseconds
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+MS = 1_000_000
+
+LISTENER = """
+import rclpy
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = Node('listener')
+node.create_subscription(JointState, 'joint_states', lambda state: None, 10)
+publisher = node.create_publisher(JointState, 'listening', 10)
+node.create_timer(0.05, lambda: publisher.publish(JointState()))
+rclpy.spin(node)
+"""
+
+
+def stamps_of(states):
+    """Return the stamps of joint states [ms]."""
+    return [round(nanoseconds(state.header.stamp) / MS) for state in states]
+
+
+def counted(diagnostics, key):
+    """Return a count of the commands, as told last."""
+    status = next(s for s in diagnostics[-1].status if 'commands of' in s.name)
+    return int(next(each.value for each in status.values if each.key == key))
+
+
+def go_on(graph, states, steps=200):
+    """Wait for so many more states; they follow each other."""
+    graph.wait_for_next(states)
+    first = len(states) - 1
+    graph.wait(lambda: len(states) > first + steps, f'{steps} more states')
+    stamps = stamps_of(states[first:])
+    assert stamps == list(range(stamps[0], stamps[0] + len(stamps)))
+
+
+@pytest.mark.parametrize(('topic', 'kind', 'message'), [
+    ('/joint_commands', JointState, JointState(name=['front_left'], velocity=[1.0])),
+    ('/effort_controller/commands', Float64MultiArray, Float64MultiArray(data=[1.0])),
+    ('/cmd_vel', Twist, Twist()),
+])
+def test_garbage_on_a_command_topic_is_refused(graph, start_node, topic, kind, message):
+    """Send bytes that are no message: cut off, of lengths that cannot be, of nothing at all."""
+    process = start_node(robot='tracked_vehicle', diagnostics_rate=20.0)
+    states = graph.listen(JointState, '/joint_states')
+    diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
+    publisher = graph.advertise(kind, topic)
+    graph.wait(lambda: states and diagnostics, 'states and diagnostics')
+    whole = serialize_message(message)
+    head, length = whole[:4], len(whole)
+    garbage = [
+        whole[: length // 2],
+        head + b'\xff' * (length - 4),
+        head,
+        b'\x7f\x7f' + whole[2:],
+    ]
+    for data in garbage:
+        publisher.publish(data)
+    graph.wait(lambda: counted(diagnostics, 'rejected since start') >= len(garbage) - 1,
+               'rejected commands')
+    go_on(graph, states)
+    code, output = end(process)
+    assert code == 0, output
+    assert f'command on {topic[1:]} rejected' in output
+
+
+def test_a_stopped_simulator_goes_on_where_it_was(graph, start_node):
+    """Stop the process as a debugger or a suspended machine does: no burst, no lost message."""
+    process = start_node(robot='pendulum')
+    states = graph.listen(JointState, '/joint_states', QoSProfile(depth=5000))
+    clock = graph.listen(Clock, '/clock')
+    go_on(graph, states)
+    process.send_signal(signal.SIGSTOP)
+    graph.drain()
+    stopped_at = stamps_of(states)[-1]
+    process.send_signal(signal.SIGCONT)
+    go_on(graph, states)
+    stamps = stamps_of(states)
+    assert stamps == list(range(stamps[0], stamps[0] + len(stamps)))
+    assert stamps[-1] > stopped_at
+    ticks = [nanoseconds(tick.clock) for tick in clock]
+    assert ticks == sorted(ticks)
+    assert end(process)[0] == 0
+
+
+def test_listeners_that_stall_and_die_are_nobody_elses_trouble(graph, start_node, start_process):
+    """Stop one listener, kill another, and lose nothing oneself; then the stalled one goes on."""
+    process = start_node(robot='pendulum')
+    states = graph.listen(JointState, '/joint_states', QoSProfile(depth=5000))
+    alive = graph.listen(JointState, '/listening')
+    listeners = [start_process('-c', LISTENER) for _ in range(2)]
+    graph.wait(lambda: alive, 'a listener')
+    go_on(graph, states)
+    stalled, killed = listeners
+    stalled.send_signal(signal.SIGSTOP)
+    end(killed, signal.SIGKILL)
+    start_process.started.remove(killed)
+    go_on(graph, states, 2000)
+    stalled.send_signal(signal.SIGCONT)
+    graph.wait_for_next(alive)
+    go_on(graph, states)
+    stamps = stamps_of(states)
+    assert stamps == list(range(stamps[0], stamps[0] + len(stamps)))
+    assert end(process)[0] == 0

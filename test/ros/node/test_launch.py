@@ -1,0 +1,125 @@
+"""The launch file, with the real `launch` and `launch_ros`, of which there are no wheels."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+
+import pytest
+from ros_graph import nanoseconds, PATIENCE_S
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+pytest.importorskip(
+    'launch_ros', reason='launch and launch_ros come with a ROS 2 installation only'
+)
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings('ignore::DeprecationWarning')
+
+RUN = """
+import sys
+from launch import LaunchDescription, LaunchService
+from launch.actions import IncludeLaunchDescription
+from launch.launch_description_sources import PythonLaunchDescriptionSource
+
+service = LaunchService()
+source = PythonLaunchDescriptionSource(sys.argv[1])
+arguments = [argument.split(':=', 1) for argument in sys.argv[2:]]
+service.include_launch_description(IncludeLaunchDescription(source, launch_arguments=arguments))
+sys.exit(service.run())
+"""
+
+
+@pytest.fixture
+def start_launch(start_process, repository):
+    """Return a function that launches the launch file with arguments."""
+
+    def start(*arguments: str, **options: object) -> subprocess.Popen:
+        file = repository / 'launch' / 'sim_bridge.launch.py'
+        return start_process('-c', RUN, file, *arguments, **options)
+
+    return start
+
+
+def end(process: subprocess.Popen) -> str:
+    """End the launch as Ctrl-C in a terminal does, nodes included; give all it said."""
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    return output
+
+
+def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
+    """Launch with a robot, a rate and a namespace; both nodes do their work and end cleanly."""
+    process = start_launch(
+        'robot:=double_pendulum', 'rate:=500', 'namespace:=left', 'controller:=pd'
+    )
+    states = graph.listen(JointState, '/left/joint_states')
+    commands = graph.listen(JointState, '/left/joint_commands')
+    graph.wait_for_next(states, 100)
+    graph.wait_for_next(commands, 10)
+    stamps = [nanoseconds(state.header.stamp) for state in states]
+    assert {late - early for early, late in zip(stamps, stamps[1:], strict=False)} == {2_000_000}
+    names = set(graph.node.get_node_names_and_namespaces())
+    assert {('sim_bridge', '/left'), ('pd_controller', '/left')} <= names
+    output = end(process)
+    assert output.count('process has finished cleanly') == 2, output
+    # what a node says is marked with its name
+    assert '[pd_controller-2]' in output
+
+
+def test_the_launch_file_starts_paused_and_without_controller(graph, start_launch, tmp_path):
+    """Take a parameter file, and leave out what was not wanted."""
+    parameters = tmp_path / 'mine.yaml'
+    parameters.write_text(
+        '/**/sim_bridge:\n  ros__parameters:\n    robot: pendulum\n    clock_rate: 50.0\n'
+    )
+    process = start_launch(
+        f'params:={parameters}', 'paused:=true', 'controller:=none', 'real_time_factor:=2'
+    )
+    clock = graph.listen(Clock, '/clock')
+    graph.wait_for_next(clock, 3)
+    assert {nanoseconds(message.clock) for message in clock} == {1}
+    names = [name for name, _ in graph.node.get_node_names_and_namespaces()]
+    assert names.count('sim_bridge') == 1
+    assert 'pd_controller' not in names
+    assert end(process).count('process has finished cleanly') == 1
+
+
+@pytest.mark.parametrize(
+    ('argument', 'said'),
+    [
+        ('rate:=fast', "launch argument 'rate' = 'fast': expected a number"),
+        ('params:=/nowhere.yaml', "launch argument 'params' = '/nowhere.yaml': expected a file"),
+    ],
+)
+def test_bad_arguments_are_named(start_launch, argument, said):
+    """Launch nothing, and say which argument is wrong."""
+    process = start_launch(argument)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode != 0
+    assert said in output
+    assert 'process started' not in output
+
+
+def test_the_launch_file_records(graph, start_launch, tmp_path):
+    """Record with record:=true to a folder named after the time, and record:=FOLDER to that."""
+    process = start_launch(
+        'robot:=pendulum', f'record:={tmp_path / "bag"}', 'controller:=none', 'paused:=true')
+    graph.wait_for_next(graph.listen(Clock, '/clock'))
+    end(process)
+    assert {path.name for path in (tmp_path / 'bag').iterdir()} == {'bag_0.mcap', 'metadata.yaml'}
+    process = start_launch(
+        'robot:=pendulum', 'record:=true', 'controller:=none', 'paused:=true', cwd=tmp_path)
+    graph.wait(lambda: [*tmp_path.glob('sim_bridge_2*/metadata.yaml')], 'a bag')
+    end(process)
+
+
+def test_the_end_of_one_node_ends_all(start_launch):
+    """Do not leave a controller commanding nobody when the simulator refuses its robot."""
+    process = start_launch('robot:=elephant')
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert "unknown robot 'elephant'" in output
+    assert 'sim_bridge has ended' in output or 'shutting down launched system' in output

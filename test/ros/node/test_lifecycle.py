@@ -1,0 +1,129 @@
+"""The simulator as a managed node."""
+
+from __future__ import annotations
+
+import signal
+
+from bags import messages_on, read_bag
+from lifecycle_msgs.msg import State, Transition
+from lifecycle_msgs.srv import ChangeState, GetState
+import pytest
+from ros_graph import end, nanoseconds
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from std_srvs.srv import SetBool, Trigger
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+
+@pytest.fixture
+def change(graph):
+    """Return a function that asks for a transition and tells whether it went well."""
+    def ask(transition: int) -> bool:
+        request = ChangeState.Request(transition=Transition(id=transition))
+        return graph.call(ChangeState, '/sim_bridge/change_state', request).success
+    return ask
+
+
+def state_of(graph) -> int:
+    """Return the state the node is in."""
+    return graph.call(GetState, '/sim_bridge/get_state', GetState.Request()).current_state.id
+
+
+def topics_of(graph) -> set[str]:
+    """Return the names of topics that the node publishes."""
+    # asked of each topic, since the node itself may not have been discovered when its services are
+    node = graph.node
+    return {
+        topic for topic, _ in node.get_topic_names_and_types()
+        if any(one.node_name == 'sim_bridge' for one in node.get_publishers_info_by_topic(topic))}
+
+
+def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, change, tmp_path):
+    """Publish nothing before it is configured, run only while active, twice over; record each."""
+    process = start_process(
+        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulum',
+        '-p', f'record:={tmp_path / "bag"}')
+    states, clock = graph.listen(JointState, '/joint_states'), graph.listen(Clock, '/clock')
+    for _ in range(2):
+        assert state_of(graph) == State.PRIMARY_STATE_UNCONFIGURED
+        graph.wait(lambda: '/joint_states' not in topics_of(graph), 'the end of its topics')
+        assert change(Transition.TRANSITION_CONFIGURE)
+        graph.wait(lambda: '/joint_states' in topics_of(graph), 'its topics')
+        count = len(states)
+        graph.wait_for_next(clock, 3)
+        assert len(states) == count, 'it stands still'
+        answers = [
+            graph.call(Trigger, '/sim_bridge/step', Trigger.Request()),
+            graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=False))]
+        for answer in answers:
+            assert not answer.success
+            assert 'activate it first' in answer.message
+
+        assert change(Transition.TRANSITION_ACTIVATE)
+        graph.wait_for_next(states, 50)
+        assert change(Transition.TRANSITION_DEACTIVATE)
+        graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
+        graph.drain()
+        count = len(states)
+        graph.wait_for_next(clock, 3)
+        assert len(states) == count
+        assert change(Transition.TRANSITION_ACTIVATE)
+        graph.wait_for_next(states, 2)
+        around = states[count - 1 : count + 1]
+        latest, first = (nanoseconds(state.header.stamp) for state in around)
+        assert first == latest + 1_000_000, 'on from where it was'
+        assert not change(Transition.TRANSITION_CLEANUP), 'not while it is active'
+        assert change(Transition.TRANSITION_DEACTIVATE)
+        assert change(Transition.TRANSITION_CLEANUP)
+    code, output = end(process)
+    assert code == 0, output
+    assert f'recording to {tmp_path / "bag_2"}, since there is a' in output
+    for bag in ('bag', 'bag_2'):
+        recorded = messages_on(read_bag(tmp_path / bag), '/joint_states', JointState)
+        assert nanoseconds(recorded[0].header.stamp) == 1_000_000
+        assert len(recorded) > 50
+
+
+def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, change):
+    """Say what is wrong, and stay to be told better; leave nothing behind."""
+    process = start_process(
+        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulun')
+    assert not change(Transition.TRANSITION_CONFIGURE)
+    assert state_of(graph) == State.PRIMARY_STATE_UNCONFIGURED
+    assert '/joint_states' not in topics_of(graph)
+    assert change(Transition.TRANSITION_UNCONFIGURED_SHUTDOWN)
+    assert state_of(graph) == State.PRIMARY_STATE_FINALIZED
+    code, output = end(process)
+    assert code == 0, output
+    assert "Did you mean 'pendulum'" in output
+
+
+@pytest.mark.parametrize('is_managed', [True, False])
+def test_whoever_waits_is_told_that_the_simulation_ends(graph, start_process, change, is_managed):
+    """Answer steps that are under way, and those that wait for them, before the services go."""
+    process = start_process(
+        '-m', 'sim_bridge', 'node', *(['--managed'] if is_managed else []), '--ros-args',
+        '-p', 'robot:=pendulum', '-p', 'paused:=true', '-p', 'step_count:=1000000')
+    states = graph.listen(JointState, '/joint_states')
+    if is_managed:
+        assert change(Transition.TRANSITION_CONFIGURE)
+        assert change(Transition.TRANSITION_ACTIVATE)
+    client = graph.client(Trigger, '/sim_bridge/step')
+    waiting = [client.call_async(Trigger.Request()) for _ in range(2)]
+    graph.wait_for_next(states, 5)
+    # what is answered now was asked later: both have come
+    graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
+    if is_managed:
+        assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    else:
+        process.send_signal(signal.SIGINT)
+    graph.wait(lambda: all(future.done() for future in waiting), 'answers')
+    for future in waiting:
+        assert not future.result().success
+        assert future.result().message == 'the simulation is being unloaded'
+    code, output = end(process)
+    assert code == 0, output
+    assert 'Traceback' not in output

@@ -1,0 +1,245 @@
+"""The parameters: what is accepted, what is refused and how; the file and ROS say the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from rcl_interfaces.msg import ParameterType
+import rclpy
+from rclpy.node import Node
+from rclpy.parameter import Parameter
+import yaml
+
+from sim_bridge.control.parameter_file import parameter_file, TABLES
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.ros.params.parameter_table import checked, declare, parameter, specifications
+from sim_bridge.ros.params.parameters import SimulatorParameters
+
+# of a parser that the message packages import when they are first used
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers'}
+
+
+@pytest.fixture
+def make_node(ros_environment):
+    """Provide a function that makes a node with parameters given as on its command line."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    nodes = []
+
+    def make(*arguments: str, **values: object) -> Node:
+        overrides = [
+            Parameter(name.replace('__', '.'), value=value) for name, value in values.items()
+        ]
+        node = Node(
+            'sim_bridge',
+            context=context,
+            cli_args=['--ros-args', *arguments],
+            parameter_overrides=overrides,
+        )
+        nodes.append(node)
+        return node
+
+    yield make
+    for node in nodes:
+        node.destroy_node()
+    context.try_shutdown()
+
+
+@pytest.mark.parametrize('table', TABLES.values(), ids=TABLES)
+def test_every_default_is_accepted_and_described(table):
+    """Check each default against its own specification; a word on every parameter."""
+    for name, spec in specifications(table).items():
+        assert spec.check(spec.default) == getattr(table(), name)
+        assert len(spec.description) > 10
+        assert spec.descriptor.description.startswith(spec.description)
+
+
+@pytest.mark.parametrize(
+    ('name', 'value', 'accepted'),
+    [
+        ('rate', 0.0, 'at least 1.0 and at most 20000.0 [Hz]'),
+        ('rate', 'fast', 'a finite number'),
+        ('rate', float('nan'), 'a finite number'),
+        ('rate', True, 'a finite number'),
+        ('substeps', 1.5, 'a whole number'),
+        ('substeps', True, 'a whole number'),
+        ('paused', 1, 'true or false'),
+        ('robot', 7, 'a text'),
+        ('real_time_factor', -1.0, 'at least 0.0'),
+        ('seed', -1, 'at least 0'),
+        ('position', (0.0, 0.0), 'a list of 0 or 3 finite numbers [m]'),
+        ('position', (0.0, 0.0, float('inf')), 'a list of 0 or 3 finite numbers'),
+        ('position', 'here', 'a list of 0 or 3 finite numbers'),
+        ('joints', ('a', 1), 'a list of texts'),
+        ('joints', 'elbow', 'a list of texts'),
+        ('base', 'floating', "one of 'auto', 'fixed', 'free'"),
+        ('command_timeout_policy', 'stop', "one of 'zero', 'hold', 'last'"),
+        ('orientation', (0.0, 0.0, 0.0, 0.0), 'a unit quaternion'),
+        ('xacro_args', ('prefix=a',), 'name:=value'),
+        ('sensors', 'imu', 'a block of named values'),
+    ],
+)
+def test_a_bad_value_is_refused_by_name_value_and_what_is_accepted(name, value, accepted):
+    """Name the parameter, its value and what would have been accepted."""
+    with pytest.raises(InvalidValueError) as refusal:
+        checked(SimulatorParameters, {name: value})
+    message = str(refusal.value)
+    assert repr(name) in message
+    assert accepted in message
+
+
+def test_an_unknown_name_is_refused_with_a_hint():
+    """Suggest the name that was probably meant."""
+    with pytest.raises(UnknownNameError, match="Did you mean 'command_timeout'"):
+        checked(SimulatorParameters, {'comand_timeout': 1.0})
+
+
+def test_whole_numbers_and_empty_lists_mean_what_the_user_means():
+    """Take 500 for 500.0, and the three ways ROS has for an empty list."""
+    values = checked(SimulatorParameters, {'rate': 500, 'position': [1, 2, 3]})
+    assert values.rate == 500.0
+    assert isinstance(values.rate, float)
+    assert values.position == (1.0, 2.0, 3.0)
+    assert checked(SimulatorParameters, {'joints': ['']}).joints == ()
+    assert checked(SimulatorParameters, {'joints': None}).joints == ()
+    assert checked(SimulatorParameters, {'initial_positions': []}).initial_positions == ()
+
+
+def test_times_are_whole_nanoseconds():
+    """Split the control step into equal physics steps."""
+    values = checked(SimulatorParameters, {'rate': 300.0, 'substeps': 7})
+    assert values.time_step_ns == round(1e9 / 2100)
+    assert values.tick_ns == 7 * values.time_step_ns
+
+
+def test_the_parameter_file_is_what_the_tables_say(repository):
+    """Fail if config/sim_bridge.yaml was not made anew after an edit of a table."""
+    assert (repository / 'config' / 'sim_bridge.yaml').read_text() == parameter_file()
+
+
+def test_the_parameter_file_holds_every_default(repository):
+    """Read the file as YAML: every value is the default of its table."""
+    nodes = yaml.safe_load((repository / 'config' / 'sim_bridge.yaml').read_text())
+    assert set(nodes) == {f'/**/{name}' for name in TABLES}
+    for name, table in TABLES.items():
+        values = nodes[f'/**/{name}']['ros__parameters']
+        assert checked(table, values) == table()
+        blocks = {key for key, spec in specifications(table).items() if spec.kind == 'dict'}
+        assert set(values) | blocks == set(specifications(table))
+
+
+def test_ros_loads_the_parameter_file(make_node, repository):
+    """Start a node with the whole file: ROS reads it, and the values arrive."""
+    file = repository / 'config' / 'sim_bridge.yaml'
+    node = make_node('--params-file', str(file), '-r', '__ns:=/left')
+    assert len(node._parameter_overrides) == len(specifications(SimulatorParameters)) - len(BLOCKS)
+    assert declare(node, SimulatorParameters) == SimulatorParameters()
+
+
+def test_declared_parameters_have_types_and_ranges(make_node):
+    """Describe to ROS what the table says."""
+    node = make_node()
+    declare(node, SimulatorParameters)
+    assert set(specifications(SimulatorParameters)) - BLOCKS <= set(node._parameters)
+    factor = node.describe_parameter('real_time_factor')
+    assert factor.type == ParameterType.PARAMETER_DOUBLE
+    assert (
+        factor.floating_point_range[0].from_value,
+        factor.floating_point_range[0].to_value,
+    ) == (0.0, 1000.0)
+    assert not factor.read_only
+    substeps = node.describe_parameter('substeps')
+    assert (substeps.integer_range[0].from_value, substeps.integer_range[0].to_value) == (1, 1000)
+    assert substeps.read_only
+    assert node.describe_parameter('joints').type == ParameterType.PARAMETER_STRING_ARRAY
+
+
+def test_given_values_arrive_in_their_types(make_node):
+    """Take values from the command line, integers for floats too."""
+    node = make_node('-p', 'rate:=250', '-p', 'joints:=[a, b]', '-p', 'initial_positions:=[1, 2]')
+    values = declare(node, SimulatorParameters)
+    assert (values.rate, values.joints, values.initial_positions) == (
+        250.0,
+        ('a', 'b'),
+        (1.0, 2.0),
+    )
+    assert node.get_parameter('rate').value == 250.0
+
+
+def test_a_block_of_parameters_becomes_a_tree(make_node):
+    """Nest the names below `sensors`, and declare each."""
+    node = make_node(
+        sensors__wrist__type='imu',
+        sensors__wrist__pose=[0.0, 0.0, 1.0],
+        sensors__wrist__noise__w__stddev=0.1,
+    )
+    values = declare(node, SimulatorParameters)
+    noise = {'w': {'stddev': 0.1}}
+    wrist = dict(values.sensors['wrist'], pose=list(values.sensors['wrist']['pose']))
+    assert wrist == {'type': 'imu', 'pose': [0.0, 0.0, 1.0], 'noise': noise}
+    assert node.describe_parameter('sensors.wrist.type').read_only
+
+
+def test_an_undeclared_name_is_warned_of(make_node, capfd):
+    """Tell the user of a parameter that nothing comes of."""
+    node = make_node(comand_timeout=1.0, use_sim_time=False)
+    declare(node, SimulatorParameters)
+    errors = capfd.readouterr().err
+    assert (
+        "unknown parameter 'comand_timeout' is ignored. Did you mean 'command_timeout'?" in errors
+    )
+    assert 'use_sim_time' not in errors
+
+
+def test_parameters_change_while_running_if_they_may(make_node):
+    """Pass accepted changes on; refuse the others with a reason and change nothing."""
+    node = make_node()
+    seen = []
+    declare(node, SimulatorParameters, seen.append)
+
+    def attempt(name: str, value: object) -> tuple[bool, str]:
+        (result,) = node.set_parameters([Parameter(name, value=value)])
+        return result.successful, result.reason
+
+    assert attempt('real_time_factor', 2.5) == (True, '')
+    assert attempt('real_time_factor', 3) == (True, '')
+    assert [values.real_time_factor for values in seen] == [2.5, 3.0]
+    is_set, reason = attempt('real_time_factor', -1.0)
+    assert not is_set
+    assert 'real_time_factor' in reason
+    assert '1000.0' in reason
+    assert not attempt('real_time_factor', float('nan'))[0]
+    assert not attempt('rate', 100.0)[0]
+    for name, value, accepted in (
+        ('real_time_factor', 'fast', 'a finite number, at least 0.0'),
+        ('step_count', 2.5, 'a whole number, at least 1'),
+        ('reset_clock', 1, 'true or false'),
+        ('snapshot', None, 'a text'),
+    ):
+        is_set, reason = attempt(name, value)
+        assert not is_set
+        assert f"parameter '{name}' = {value!r}: expected {accepted}" in reason
+    assert len(seen) == 2
+    assert node.get_parameter('real_time_factor').value == 3.0
+
+
+@dataclass(frozen=True)
+class _Small:
+    gain: float = parameter(1.0, 'A gain for this test', read_only=False)
+
+
+def test_a_change_can_be_refused_by_who_uses_it(make_node):
+    """Give the user's reason to whoever sets the parameter, and keep the old value."""
+
+    def refuse(values: _Small) -> None:
+        raise InvalidValueError("parameter 'gain'", values.gain, 'something else')
+
+    node = make_node()
+    declare(node, _Small, refuse)
+    (result,) = node.set_parameters([Parameter('gain', value=2.0)])
+    assert not result.successful
+    assert 'something else' in result.reason
+    assert node.get_parameter('gain').value == 1.0

@@ -1,0 +1,39 @@
+"""The bound on leaving the graph."""
+
+from __future__ import annotations
+
+import pytest
+
+HUNG = """
+import ctypes
+from sim_bridge.ros.process.bounded_exit import exit_within
+print('leaving', flush=True)
+with exit_within(0.2, {code}):
+    # holds the interpreter's lock, as rclpy does
+    ctypes.PyDLL(None).sleep(60)
+    ctypes.PyDLL(None).sleep(60)
+print('never')
+"""
+
+
+@pytest.mark.parametrize('code', [0, 2])
+def test_process_that_hangs_with_the_interpreters_lock_exits(start_process, code):
+    """Exit with the code given, although no Python runs any more."""
+    process = start_process('-c', HUNG.format(code=code))
+    output, _ = process.communicate(timeout=30)
+    assert output == 'leaving\n'
+    assert process.returncode == code
+
+
+def test_process_that_leaves_in_time_goes_on(start_process):
+    """Disarm the bound at the end of the block."""
+    process = start_process('-c', """
+import time
+from sim_bridge.ros.process.bounded_exit import exit_within
+with exit_within(0.2, 9):
+    pass
+time.sleep(0.5)
+print('went on')
+""")
+    output, _ = process.communicate(timeout=30)
+    assert (output, process.returncode) == ('went on\n', 0)

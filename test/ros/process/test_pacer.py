@@ -1,0 +1,387 @@
+"""The physics thread's schedule, by a clock that the test turns."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from sim_bridge.ros.process import realtime
+from sim_bridge.ros.process.pacer import Pacer
+from sim_bridge.ros.process.statistics import TickStatistics
+
+TICK_NS = 1_000_000
+
+
+class SteppedClock:
+    """Time that passes only by sleeping, and by what the test adds."""
+
+    def __init__(self) -> None:
+        self.time_ns = 5_000_000_000
+        self.oversleep_ns = 0
+        self.longest_sleep_ns = 0
+        self.waits = 0
+
+    def now_ns(self) -> int:
+        """Return the time [ns]."""
+        return self.time_ns
+
+    def sleep_until(self, time_ns: int) -> None:
+        """Let time pass."""
+        self.longest_sleep_ns = max(self.longest_sleep_ns, time_ns - self.time_ns)
+        self.time_ns = max(self.time_ns, time_ns) + self.oversleep_ns
+
+    def wait(self, event: threading.Event, timeout_s: float) -> None:
+        """Let time pass unless the event is set."""
+        self.waits += 1
+        if not event.is_set():
+            self.time_ns += round(timeout_s * 1e9)
+
+
+class Run:
+    """A pacer run in the test's own thread, with a script of what happens at each tick."""
+
+    def __init__(self, script=lambda run: None, ticks: int = 10, **options) -> None:
+        self.clock = SteppedClock()
+        self.times_ns: list[int] = []
+        self.errors: list[Exception] = []
+        self.idles = 0
+        self._script, self._ticks = script, ticks
+        self.pacer = Pacer(
+            self._tick,
+            TICK_NS,
+            clock=self.clock,
+            idle=self._idle,
+            on_error=self.errors.append,
+            **options,
+        )
+
+    def go(self) -> Run:
+        """Run until the ticks are over."""
+        self.start_ns = self.clock.time_ns
+        self.pacer.run()
+        return self
+
+    @property
+    def offsets(self) -> list[int]:
+        """When the ticks began, in periods of real time 1 since the start."""
+        return [(time - self.start_ns) // TICK_NS for time in self.times_ns]
+
+    def _tick(self) -> None:
+        self.times_ns.append(self.clock.time_ns)
+        if len(self.times_ns) == self._ticks:
+            self.pacer.stop()
+        self._script(self)
+
+    def _idle(self) -> None:
+        self.idles += 1
+        if self.idles > 100:
+            self.pacer.stop()
+
+
+def test_ticks_come_at_absolute_deadlines():
+    """Begin at once and keep the period, whatever the ticks take, as long as it is less."""
+
+    def take_a_while(run: Run) -> None:
+        run.clock.time_ns += 300_000 * (len(run.times_ns) % 3)
+
+    assert Run(take_a_while).go().offsets == list(range(10))
+
+
+def test_oversleeping_does_not_add_up():
+    """Measure each lateness from a deadline that does not move."""
+    run = Run(ticks=50)
+    run.clock.oversleep_ns = 70_000
+    run.go()
+    assert (run.times_ns[-1] - run.start_ns) == 49 * TICK_NS + 70_000
+    report = run.pacer.statistics.report(run.clock.time_ns)
+    assert report.lateness['p50'] == pytest.approx(70e-6)
+    assert report.lateness['max'] == pytest.approx(70e-6)
+    assert run.pacer.statistics.missed == 0
+
+
+@pytest.mark.parametrize('duration_ns', [TICK_NS, 3 * TICK_NS // 2, 20 * TICK_NS])
+def test_who_cannot_keep_the_pace_rushes_until_there_is_a_rest(duration_ns):
+    """Tell so after a tenth of a second without a rest, and again when there is one."""
+    changes = []
+
+    def labour(run: Run) -> None:
+        if len(run.times_ns) <= 200:
+            run.clock.time_ns += duration_ns
+
+    run = Run(labour, ticks=300, on_rush=lambda: changes.append(
+        (run.pacer.is_rushing, run.clock.time_ns - run.start_ns)))
+    run.go()
+    (first, began_ns), (second, _) = changes
+    assert (first, second) == (True, False)
+    assert 100_000_000 < began_ns <= 100_000_000 + duration_ns
+    assert not run.pacer.is_rushing
+
+
+def test_who_rests_between_ticks_does_not_rush():
+    """Take nine tenths of every period, for a second."""
+
+    def labour(run: Run) -> None:
+        run.clock.time_ns += 9 * TICK_NS // 10
+
+    changes = []
+    Run(labour, ticks=1000, on_rush=lambda: changes.append(1)).go()
+    assert changes == []
+
+
+def test_a_short_delay_is_made_up_for():
+    """Tick late once, then on time again."""
+
+    def stumble(run: Run) -> None:
+        if len(run.times_ns) == 3:
+            run.clock.time_ns += 1_500_000
+
+    run = Run(stumble).go()
+    assert run.times_ns[3] - run.start_ns == 3_500_000
+    assert run.offsets[4:] == list(range(4, 10))
+    assert run.pacer.statistics.missed == 0
+
+
+def test_missed_deadlines_are_counted_and_not_made_up_for():
+    """After 5.5 periods of nothing, go on at the next deadline of the old schedule: no burst."""
+
+    def stall(run: Run) -> None:
+        if len(run.times_ns) == 3:
+            run.clock.time_ns += 5_500_000
+
+    run = Run(stall).go()
+    # the tick after the stall is late by 4.5 periods: four deadlines are gone
+    assert [time - run.start_ns for time in run.times_ns[3:6]] == [7_500_000, 8_000_000, 9_000_000]
+    assert run.pacer.statistics.missed == 4
+    assert np.diff(run.times_ns[4:]).tolist() == [TICK_NS] * 5
+
+
+@pytest.mark.parametrize(
+    ('factor', 'period_ns'), [(0.5, 2_000_000), (2.0, 500_000), (0.01, 100_000_000)]
+)
+def test_real_time_factor_stretches_the_period(factor, period_ns):
+    """Divide the period by the factor; sleep in pieces so that requests do not wait."""
+    run = Run(real_time_factor=factor).go()
+    assert np.diff(run.times_ns).tolist() == [period_ns] * 9
+    assert run.clock.longest_sleep_ns <= 10_000_000
+
+
+def test_without_a_factor_nothing_is_slept():
+    """Tick as fast as possible at a factor of 0, never late."""
+    run = Run(
+        lambda run: setattr(run.clock, 'time_ns', run.clock.time_ns + 7), real_time_factor=0.0
+    ).go()
+    assert np.diff(run.times_ns).tolist() == [7] * 9
+    assert run.clock.longest_sleep_ns == 0
+    assert run.pacer.statistics.missed == 0
+
+
+def test_the_factor_changes_while_running():
+    """Count nothing of the past as missed; do not wait for what a slower pace had planned."""
+
+    def change(run: Run) -> None:
+        run.clock.time_ns += 10
+        if len(run.times_ns) == 3:
+            run.pacer.real_time_factor = 0.001
+        elif len(run.times_ns) == 5:
+            run.pacer.real_time_factor = 1.0
+
+    run = Run(change, real_time_factor=0.0).go()
+    gaps = np.diff(run.times_ns).tolist()
+    assert gaps[:2] == [10, 10]
+    assert gaps[3] == 1_000_000_000 - 10
+    assert max(gaps[5:]) <= TICK_NS + 10
+    assert run.pacer.statistics.missed == 0
+
+
+def test_a_pause_stops_the_ticks_and_not_the_idling():
+    """Call `idle` while paused, and begin anew on resuming: the pause is no lateness."""
+
+    def pause(run: Run) -> None:
+        if len(run.times_ns) == 4:
+            run.pacer.pause()
+
+    run = Run(pause)
+    count_idle = run.pacer._idle
+
+    def idle() -> None:
+        count_idle()
+        if run.idles == 20:
+            run.pacer.submit(run.pacer.resume)
+
+    run.pacer._idle = idle
+    run.go()
+    assert run.idles == 20
+    assert run.offsets[3] == 3
+    assert run.offsets[4] >= 1900
+    assert np.diff(run.times_ns[4:]).tolist() == [TICK_NS] * 5
+    assert run.pacer.statistics.missed == 0
+
+
+def test_steps_are_taken_at_the_usual_pace_and_answered_when_done():
+    """Take exactly the ticks asked for while paused, one request after the other."""
+    done: list[tuple[str, int, Exception | None]] = []
+    run = Run(ticks=1000, paused=True)
+
+    def ask() -> None:
+        run.pacer.step(3, lambda error: done.append(('first', len(run.times_ns), error)))
+        run.pacer.step(2, lambda error: done.append(('second', len(run.times_ns), error)))
+
+    run.pacer.submit(ask)
+    run.go()
+    assert done == [('first', 3, None), ('second', 5, None)]
+    assert len(run.times_ns) == 5
+    assert np.diff(run.times_ns).tolist() == [TICK_NS] * 4
+    assert run.pacer.is_paused
+
+
+def test_stepping_can_end_early():
+    """Tell after each tick how many remain, and take no more where the answer is no."""
+    told: list[int] = []
+    done: list[tuple[int, Exception | None]] = []
+    run = Run(ticks=1000, paused=True)
+
+    def on_tick(remaining: int) -> bool:
+        told.append(remaining)
+        return remaining > 96
+
+    def drop() -> None:
+        run.pacer.step(5, lambda error: done.append((len(run.times_ns), error)))
+        run.pacer.drop_steps(ValueError('no more'))
+
+    def ask() -> None:
+        run.pacer.step(100, lambda error: done.append((len(run.times_ns), error)), on_tick)
+        run.pacer.step(2, lambda error: done.append((len(run.times_ns), error)))
+        run.pacer.step(1, lambda error: run.pacer.submit(drop))
+
+    run.pacer.submit(ask)
+    run.go()
+    assert told == [99, 98, 97, 96]
+    assert done[:2] == [(4, None), (6, None)]
+    assert [(count, str(error)) for count, error in done[2:]] == [(7, 'no more')]
+    assert len(run.times_ns) == 7
+
+
+def test_requests_are_served_between_ticks_in_order():
+    """Serve what was asked during a tick before the next; look first for what came before it."""
+    order: list[object] = []
+
+    def ask(run: Run) -> None:
+        order.append(len(run.times_ns))
+        if len(run.times_ns) == 2:
+            run.pacer.submit(lambda: order.append('a'))
+            run.pacer.submit(lambda: order.append('b'))
+
+    Run(ask, ticks=4, attend=lambda: order.append('look')).go()
+    assert order == [1, 2, 'look', 'a', 'b', 3, 4]
+
+
+@pytest.mark.parametrize('options', [{'paused': True}, {'real_time_factor': 1e-3}])
+def test_it_attends_to_what_comes_while_no_tick_is_taken(options):
+    """Look every 10 ms, paused or between two ticks that are a second apart."""
+    looks: list[int] = []
+
+    def attend() -> None:
+        looks.append(run.clock.time_ns)
+        if len(looks) == 99:
+            run.pacer.stop()
+
+    run = Run(attend=attend, **options)
+    run.go()
+    assert np.diff(looks).tolist() == [10_000_000] * 98
+
+
+def test_an_error_pauses_and_is_reported_and_the_thread_lives_on():
+    """Report what a tick raised, end its stepping, and tick again when resumed."""
+
+    def fail(run: Run) -> None:
+        if len(run.times_ns) == 3:
+            run.pacer.submit(run.pacer.resume)
+            raise ArithmeticError('of this test')
+
+    run = Run(fail).go()
+    assert [str(error) for error in run.errors] == ['of this test']
+    assert len(run.times_ns) == 10
+    assert run.pacer.error is None
+    assert run.pacer.statistics.ticks == 9
+
+
+def test_an_error_is_the_answer_of_the_steps_it_ends():
+    """Tell everybody who waits for steps."""
+    answers: list[Exception | None] = []
+
+    def fail(run: Run) -> None:
+        if len(run.times_ns) == 2:
+            raise ArithmeticError('of this test')
+
+    run = Run(fail, paused=True)
+    run.pacer.submit(lambda: run.pacer.step(5, answers.append))
+    run.pacer.submit(lambda: run.pacer.step(1, answers.append))
+    run.go()
+    assert [str(answer) for answer in answers] == ['of this test'] * 2
+    assert run.pacer.error is answers[0]
+    assert len(run.times_ns) == 2
+
+
+def test_a_request_that_raises_is_reported_too():
+    """Live on when a service handler fails."""
+
+    def ask(run: Run) -> None:
+        if len(run.times_ns) == 2:
+            run.pacer.submit(lambda: 1 // 0)
+            run.pacer.submit(run.pacer.resume)
+
+    run = Run(ask).go()
+    assert [type(error) for error in run.errors] == [ZeroDivisionError]
+    assert len(run.times_ns) == 10
+
+
+def test_the_thread_ticks_and_ends():
+    """Run on a thread and the system's clock: it ticks, serves, and stops when told to."""
+    ticked, served = threading.Event(), threading.Event()
+    pacer = Pacer(ticked.set, TICK_NS)
+    pacer.start()
+    pacer.submit(served.set)
+    assert ticked.wait(60)
+    assert served.wait(60)
+    pacer.stop()
+    assert not pacer._thread.is_alive()
+
+
+def test_statistics_cover_what_happened_since_the_last_report():
+    """Give rates and percentiles of the new ticks alone, across the end of the window."""
+    statistics = TickStatistics(TICK_NS)
+    statistics.report(0)
+    for tick in range(TickStatistics.WINDOW - 10):
+        statistics.record(tick, 5)
+    statistics.report(10_000_000_000)
+    for lateness in range(100):
+        statistics.record(lateness * 1000, 20_000)
+    statistics.missed += 3
+    report = statistics.report(10_500_000_000)
+    assert (report.ticks, report.missed, report.elapsed) == (100, 3, 0.5)
+    assert report.rate == pytest.approx(200.0)
+    assert report.real_time_factor == pytest.approx(0.2)
+    expected = np.percentile(np.arange(100) * 1e-6, [50.0, 99.0, 99.9, 100.0])
+    np.testing.assert_allclose(list(report.lateness.values()), expected, rtol=0, atol=1e-12)
+    assert set(report.duration.values()) == {20e-6}
+    empty = statistics.report(11_000_000_000)
+    assert (empty.ticks, empty.lateness) == (0, {})
+
+
+def test_others_wait_longer_for_the_interpreter_during_a_tick():
+    """Lengthen the switch interval for a tick, and shorten it again, also when that fails."""
+    before, seen = sys.getswitchinterval(), []
+
+    def tick():
+        seen.append(sys.getswitchinterval())
+        raise ValueError('a tick that fails')
+
+    try:
+        with pytest.raises(ValueError, match='a tick that fails'):
+            realtime.uninterrupted(tick)()
+        assert seen[0] > 10.0 * sys.getswitchinterval()
+    finally:
+        sys.setswitchinterval(before)

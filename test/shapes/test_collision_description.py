@@ -1,0 +1,346 @@
+"""From the collision elements of a URDF to geometries, and which of them never touch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import coal
+import numpy as np
+import pinocchio
+import pytest
+import trimesh
+
+import sim_bridge as sb
+from sim_bridge.foundation.errors import InvalidValueError
+
+INERTIAL = (
+    '<inertial><mass value="1"/>'
+    '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>')
+
+
+def collision(shape: str, origin: str = '', name: str = '') -> str:
+    """Write a collision element."""
+    named = f' name="{name}"' if name else ''
+    return f'<collision{named}>{origin}<geometry>{shape}</geometry></collision>'
+
+
+def link(name: str, *collisions: str, inertial: str = INERTIAL) -> str:
+    """Write a link."""
+    return f'<link name="{name}">{inertial}{"".join(collisions)}</link>'
+
+
+def joint(parent: str, child: str, xyz: str = '0 0 0', kind: str = 'continuous') -> str:
+    """Write a joint about x."""
+    return (
+        f'<joint name="{parent}_{child}" type="{kind}"><origin xyz="{xyz}"/><parent '
+        f'link="{parent}"/><child link="{child}"/><axis xyz="1 0 0"/></joint>')
+
+
+def robot(*parts: str) -> str:
+    """Write a robot."""
+    return f'<robot name="r">{"".join(parts)}</robot>'
+
+
+def chain(*, step: float = 1.0, radius: float = 0.1, extra: str = '') -> str:
+    """Write four links with a ball each, `step` apart along x."""
+    names = ['a', 'b', 'c', 'd']
+    ball = collision(f'<sphere radius="{radius}"/>')
+    joints = [joint(p, c, f'{step} 0 0') for p, c in zip(names, names[1:], strict=False)]
+    return robot(*(link(name, ball) for name in names), *joints, extra)
+
+
+def load(text: str, **options) -> sb.Robot:
+    """Load a robot into a world of its own."""
+    return sb.World().load_urdf(text, **options)
+
+
+def excluded_links(loaded: sb.Robot) -> set[str]:
+    """Name the pairs of links that leave each other alone, by bodies."""
+    name = {shape.body: shape.link for shape in loaded.blueprint.shapes}
+    return {''.join(sorted((name[a], name[b]))) for a, b in loaded.excluded}
+
+
+def pinocchio_shapes(path: Path) -> tuple[pinocchio.Model, pinocchio.GeometryModel]:
+    """Read a robot of `example-robot-data`, with a free base, and its collision shapes."""
+    model = pinocchio.buildModelFromUrdf(str(path), pinocchio.JointModelFreeFlyer())
+    [shelf] = [folder.parent for folder in path.parents if folder.name == 'example-robot-data']
+    shapes = pinocchio.buildGeomFromUrdf(
+        model, str(path), pinocchio.GeometryType.COLLISION, package_dirs=[str(shelf)])
+    return model, shapes
+
+
+def test_primitives_stay_primitives():
+    """Take every primitive of a URDF as the shape of its kind, with full sizes and its name."""
+    loaded = load(robot(link(
+        'a',
+        collision('<box size="1 2 3"/>', name='trunk'),
+        collision('<sphere radius="0.5"/>'),
+        collision('<cylinder radius="0.1" length="0.7"/>'),
+        collision('<capsule radius="0.2" length="0.8"/>'))))
+    shapes = [(geometry.name, geometry.shape) for geometry in loaded.link('a').geometries]
+    assert shapes == [
+        ('trunk', sb.Box((1, 2, 3))), ('a_collision_1', sb.Sphere(0.5)),
+        ('a_collision_2', sb.Cylinder(0.1, 0.7)), ('a_collision_3', sb.Capsule(0.2, 0.8))]
+
+
+def test_geometries_are_where_the_urdf_puts_them(example_robots):
+    """Place every geometry of a robot where Pinocchio places it, joints turned and base moved."""
+    path = example_robots['anymal_b_simple/anymal']
+    world = sb.World()
+    loaded = world.load_urdf(path, position=(1, 2, 3), orientation=(0.1, 0.2, 0.3, 0.9))
+    loaded.q = np.linspace(-0.5, 0.7, len(loaded.q))
+
+    model, shapes = pinocchio_shapes(path)
+    turn = np.array([0.1, 0.2, 0.3, 0.9])
+    q = pinocchio.neutral(model)
+    q[:7] = [1, 2, 3, *(turn / np.linalg.norm(turn))]
+    for name, value in zip(loaded.joint_names, loaded.q, strict=True):
+        q[model.joints[model.getJointId(name)].idx_q] = value
+    data, placed = model.createData(), shapes.createData()
+    pinocchio.updateGeometryPlacements(model, data, shapes, placed, q)
+
+    found = {}
+    for geometry in loaded.geometries:
+        count = sum(key.rsplit('_', 1)[0] == geometry.link.name for key in found)
+        found[f'{geometry.link.name}_{count}'] = geometry
+    assert set(found) == {str(shape.name) for shape in shapes.geometryObjects}
+    for shape, pose in zip(shapes.geometryObjects, placed.oMg, strict=True):
+        np.testing.assert_allclose(found[shape.name].p, pose.translation, atol=1e-12)
+        np.testing.assert_allclose(found[shape.name].R, pose.rotation, atol=1e-12)
+
+
+def test_meshes_become_hulls_or_stay(tmp_path):
+    """Make of a mesh its hull, or by choice the mesh, scaled as the URDF says."""
+    torus = trimesh.creation.torus(1.0, 0.25)
+    torus.export(tmp_path / 'torus.stl')
+    text = robot(link('a', collision('<mesh filename="torus.stl" scale="1 -2 0.5"/>')))
+    path = tmp_path / 'r.urdf'
+    path.write_text(text)
+    hull = load(path).geometries[0].shape
+    assert isinstance(hull, sb.ConvexHull)
+    np.testing.assert_allclose(hull.bounds[1], [1.25, 2.5, 0.125], rtol=1e-3)
+    mesh = load(path, collisions='mesh').geometries[0].shape
+    assert isinstance(mesh, sb.TriangleMesh) and mesh.is_closed
+    assert mesh.mass_properties(1.0).mass == pytest.approx(torus.volume, rel=1e-5)
+    assert load(path, collisions='none').geometries == []
+
+
+def test_robots_share_what_they_read(tmp_path):
+    """Read and wrap a mesh once for all robots of a world."""
+    trimesh.creation.torus(1.0, 0.25).export(tmp_path / 'torus.stl')
+    path = tmp_path / 'r.urdf'
+    path.write_text(robot(link('a', collision('<mesh filename="torus.stl"/>'))))
+    world = sb.World()
+    first, second = world.load_urdf(path), world.load_urdf(path)
+    assert first.geometries[0].shape is second.geometries[0].shape
+
+
+def test_missing_mesh_is_an_error_that_says_where_it_was_looked_for(tmp_path):
+    """Refuse a robot whose collision mesh is missing, naming file, line and searched paths."""
+    path = tmp_path / 'r.urdf'
+    path.write_text(robot('\n', link('a', collision('<mesh filename="package://no/a.stl"/>'))))
+    with pytest.raises(sb.DescriptionError) as caught:
+        load(path, package_paths=[tmp_path / 'shelf'])
+    [error] = caught.value.report.errors
+    assert (error.code, error.name, error.line) == ('mesh-not-found', 'a', 2)
+    assert error.value == 'package://no/a.stl'
+    for place in ('shelf/no/a.stl', 'shelf/share/no/a.stl', str(tmp_path.parent / 'no/a.stl')):
+        assert place in error.message
+
+
+def test_missing_mesh_can_be_lived_with(tmp_path):
+    """Load a robot without the collision of a missing or broken mesh, and say so."""
+    (tmp_path / 'broken.stl').write_bytes(b'solid')
+    path = tmp_path / 'r.urdf'
+    path.write_text(robot(link(
+        'a', collision('<mesh filename="no.stl"/>'), collision('<mesh filename="broken.stl"/>'),
+        collision('<sphere radius="1"/>'))))
+    loaded = load(path, missing_meshes='warning')
+    assert [type(geometry.shape) for geometry in loaded.geometries] == [sb.Sphere]
+    codes = [finding.code for finding in loaded.description.report.warnings]
+    assert codes.count('mesh-not-found') == 1 and codes.count('mesh-unreadable') == 1
+    assert load(path, collisions='none').geometries == []
+
+
+def test_neighbours_are_excluded():
+    """Keep links apart that a joint connects, and no others that are apart."""
+    assert excluded_links(load(chain())) == {'ab', 'bc', 'cd'}
+
+
+def test_what_overlaps_in_the_beginning_is_excluded():
+    """Keep links apart that begin inside each other or touch, and no others."""
+    assert excluded_links(load(chain(step=0.09, radius=0.1))) == {'ab', 'ac', 'bc', 'bd', 'cd'}
+    assert excluded_links(load(chain(step=0.1, radius=0.1))) == {'ab', 'ac', 'bc', 'bd', 'cd'}
+    assert excluded_links(load(chain(step=0.101, radius=0.1))) == {'ab', 'bc', 'cd'}
+
+
+def test_begin_is_where_stops_allow():
+    """Judge overlaps where the robot begins: every joint at 0, or at the stop nearest to it."""
+    text = robot(
+        link('a', collision('<box size="2 0.2 0.2"/>', '<origin xyz="-1.2 0 0"/>')), link('b'),
+        link('c', collision('<box size="2 0.2 0.2"/>', '<origin xyz="-1.2 0 0"/>')),
+        joint('a', 'b'),
+        '<joint name="j" type="prismatic"><parent link="b"/><child link="c"/>'
+        '<axis xyz="0 0 1"/><limit lower="LOW" upper="2" effort="1" velocity="1"/></joint>')
+    assert excluded_links(load(text.replace('LOW', '1'))) == set()
+    assert excluded_links(load(text.replace('LOW', '-1'))) == {'ac'}
+
+
+def test_bodies_without_mass_and_shape_are_part_of_a_joint():
+    """Keep apart what a ball joint of three hinges connects, through links that are nothing."""
+    ball = collision('<sphere radius="0.1"/>')
+    text = robot(
+        link('a', ball), link('x', inertial=''), link('y', inertial=''), link('c', ball),
+        joint('a', 'x', '1 0 0'), joint('x', 'y'), joint('y', 'c', '1 0 0'))
+    assert excluded_links(load(text)) == {'ac'}
+    # one with mass is something between them
+    heavy = text.replace('<link name="y">', f'<link name="y">{INERTIAL}')
+    assert excluded_links(load(heavy)) == set()
+
+
+def test_links_fixed_to_each_other_are_one():
+    """Keep apart all that is fixed together from the neighbours of any part of it."""
+    ball = collision('<sphere radius="0.1"/>')
+    text = robot(
+        link('a', ball), link('b', ball), link('c', ball),
+        joint('a', 'b', '1 0 0'), joint('b', 'c', '1 0 0', 'fixed'))
+    sensor = (
+        '<gazebo reference="b_c"><sensor name="s" type="force_torque"><force_torque/></sensor>'
+        '</gazebo>')
+    assert len(load(text).excluded) == 1
+    # a force-torque sensor makes two bodies of them
+    measured = load(text.replace('</robot>', f'{sensor}</robot>'))
+    assert excluded_links(measured) == {'ab', 'ac', 'bc'}
+
+
+def test_self_collision_can_be_turned_off():
+    """Keep all links of a robot apart."""
+    assert excluded_links(load(chain(), self_collision=False)) == {
+        'ab', 'ac', 'ad', 'bc', 'bd', 'cd'}
+
+
+@pytest.mark.parametrize(
+    ('tags', 'expected'),
+    [
+        ({'a': 'true'}, {'ab', 'bc', 'bd', 'cd'}),
+        ({'a': 'false'}, {'ab', 'ac', 'ad', 'bc', 'bd', 'cd'}),
+        ({'': 'true', 'd': 'false'}, {'ab', 'bc', 'cd'}),
+        ({'': '0'}, {'ab', 'ac', 'ad', 'bc', 'bd', 'cd'}),
+    ],
+)
+def test_gazebos_self_collide_is_followed(tags, expected):
+    """Let links touch each other where SDF says: where either of them collides with its model."""
+    extra = ''.join(
+        f'<gazebo reference="{name}"><selfCollide>{text}</selfCollide></gazebo>' if name
+        else f'<gazebo><self_collide>{text}</self_collide></gazebo>'
+        for name, text in tags.items())
+    assert excluded_links(load(chain(extra=extra))) == expected
+    assert excluded_links(load(chain(extra=extra), self_collision=True)) == {'ab', 'bc', 'cd'}
+
+
+def test_srdf_says_which_pairs_are_left_out(tmp_path):
+    """Follow the list of an SRDF instead of looking for overlaps."""
+    srdf = tmp_path / 'r.srdf'
+    srdf.write_text(
+        '<robot name="r"><disable_collisions link1="a" link2="d" reason="Never"/></robot>')
+    loaded = load(chain(step=0.09, radius=0.1), srdf=srdf)
+    assert excluded_links(loaded) == {'ab', 'ad', 'bc', 'cd'}
+
+
+def test_srdf_of_another_robot_is_refused():
+    """Name the link of an SRDF that the robot does not have, with its line."""
+    srdf = '<robot name="r">\n<disable_collisions link1="a" link2="elbw"/></robot>'
+    with pytest.raises(sb.DescriptionError, match='2: error.*link2=.elbw.*no link has this name'):
+        load(chain(), srdf=srdf)
+
+
+def test_gazebos_surface_tags_make_a_material():
+    """Take friction, stiffness, damping, depth and speed from Gazebo's tags."""
+    extra = (
+        '<gazebo reference="a"><mu1>0.3</mu1><mu2>0.4</mu2><kp>1e5</kp><kd>50</kd>'
+        '<fdir1>0 2 0</fdir1><maxVel>0.01</maxVel><minDepth>0.002</minDepth></gazebo>'
+        '<gazebo reference="b"><mu1 value="0.7"/></gazebo>'
+        '<gazebo reference="c"><mu1 value="0.7"/></gazebo>')
+    loaded = load(chain(extra=extra), material=sb.Material('other', friction=0.5))
+    first, second, third, fourth = (
+        loaded.link(name).geometries[0].material for name in 'abcd')
+    assert first == sb.Material(
+        'r/a', friction=0.3, friction2=0.4, youngs_modulus=1e5, damping=50 / 1e5,
+        surface_layer=0.002, max_correcting_velocity=0.01)
+    assert second == third == sb.Material('r/b', friction=0.7)
+    assert fourth.name == 'other'
+    np.testing.assert_array_equal(loaded.world.geometry.direction[0], [0, 1, 0])
+    # kp and kd come back as they were
+    pair = loaded.world.materials.contact_material(first, fourth)
+    assert (pair.stiffness, pair.damping) == (1e5, pytest.approx(50))
+
+
+def test_wrong_surface_tags_are_warned_of():
+    """Warn of values that Gazebo's tags cannot have, and go on without them."""
+    extra = (
+        '<gazebo reference="a"><mu1>much</mu1><kp>0</kp><selfCollide>maybe</selfCollide></gazebo>')
+    loaded = load(chain(extra=extra))
+    assert loaded.link('a').geometries[0].material.name == 'default'
+    values = {finding.value for finding in loaded.description.report.warnings}
+    assert values >= {'much', '0', 'maybe'}
+
+
+def test_two_robots_of_one_name_may_differ():
+    """Number the material of a second robot of the same name that has another surface."""
+    world = sb.World()
+    tag = '<gazebo reference="a"><mu1>{}</mu1></gazebo>'
+    names = [
+        world.load_urdf(chain(extra=tag.format(mu))).geometries[0].material.name
+        for mu in (0.3, 0.3, 0.6)]
+    assert names == ['r/a', 'r/a', 'r/a_2']
+
+
+@pytest.mark.parametrize(
+    ('options', 'message'),
+    [
+        ({'collisions': 'hulls'}, "collisions = 'hulls': expected 'hull', 'mesh' or 'none'"),
+        ({'missing_meshes': 'ignore'}, "missing_meshes = 'ignore'"),
+    ],
+)
+def test_unknown_choices_are_refused(options, message):
+    """Name the choice that there is not, and those that there are."""
+    with pytest.raises(InvalidValueError, match=message):
+        load(chain(), **options)
+
+
+ROBOTS = [
+    'a1/a1', 'anymal_b_simple/anymal', 'bolt/bolt', 'double_pendulum/double_pendulum',
+    'finger_edu/finger_edu', 'go2/go2', 'hyq/hyq_no_sensors', 'panda/panda', 'solo/solo12',
+    'talos_data/talos_reduced', 'ur/ur5_robot',
+]
+
+
+@pytest.mark.parametrize('name', ROBOTS)
+def test_robots_do_not_begin_in_themselves(example_robots, name):
+    """Leave no pair of a maker's robot colliding that Coal finds overlapping where it begins."""
+    path = example_robots[name]
+    loaded = load(path)
+    model, shapes = pinocchio_shapes(path)
+    q = pinocchio.neutral(model)
+    for joint_name, value in zip(loaded.joint_names, loaded.q, strict=True):
+        index = model.joints[model.getJointId(joint_name)]
+        q[index.idx_q] = value if index.nq == 1 else np.cos(value)
+        if index.nq == 2:
+            q[index.idx_q + 1] = np.sin(value)
+    data, placed = model.createData(), shapes.createData()
+    pinocchio.updateGeometryPlacements(model, data, shapes, placed, q)
+
+    solids, body = [], {shape.link: shape.body for shape in loaded.blueprint.shapes}
+    for shape, pose in zip(shapes.geometryObjects, placed.oMg, strict=True):
+        solid = shape.geometry
+        if isinstance(solid, coal.BVHModelBase):
+            solid.buildConvexHull(True, 'Qt')
+            solid = solid.convex
+        link_name = model.frames[shape.parentFrame].name
+        solids.append((body[link_name], solid, coal.Transform3s(pose.rotation, pose.translation)))
+    for i, (body_a, solid_a, pose_a) in enumerate(solids):
+        for body_b, solid_b, pose_b in solids[i + 1:]:
+            pair = min(body_a, body_b), max(body_a, body_b)
+            if body_a != body_b and pair not in loaded.excluded:
+                request, result = coal.CollisionRequest(), coal.CollisionResult()
+                assert not coal.collide(solid_a, pose_a, solid_b, pose_b, request, result), pair

@@ -1,0 +1,159 @@
+"""Mesh files: every format read as Coal reads it, scaled, mirrored, and refused where broken."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import coal
+import numpy as np
+import pytest
+import trimesh
+
+import sim_bridge as sb
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.shapes.mesh_files import FORMATS, hull_of_file, mesh_of_file, read_mesh
+
+# one of each format, maker and up axis; large files would take long
+MESHES = [
+    'a1_description/meshes/trunk.dae',
+    'anymal_b_simple_description/meshes/foot/anymal_foot.dae',
+    'laikago_description/meshes/thigh_mirror.obj',
+    'panda_description/meshes/collision/link0.stl',
+    'romeo_description/meshes/V1/collision/HeadRoll.dae',
+    'solo_description/meshes/stl/with_foot/solo_body.stl',
+    'talos_data/meshes/torso/torso_2_collision.STL',
+    'ur_description/meshes/ur5/collision/base.stl',
+    'z1_description/meshes/collision/z1_Link03.STL',
+]
+
+SQUARE_DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+  <asset><unit name="centimeter" meter="0.01"/><up_axis>Y_UP</up_axis></asset>
+  <library_geometries><geometry id="g"><mesh>
+    <source id="p"><float_array id="a" count="12">0 0 0 100 0 0 100 200 0 0 0 300</float_array>
+      <technique_common><accessor source="#a" count="4" stride="3"><param name="X" type="float"/>
+        <param name="Y" type="float"/><param name="Z" type="float"/></accessor></technique_common>
+    </source>
+    <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+    <triangles count="2" material="lost"><input semantic="VERTEX" source="#v" offset="0"/>
+      <p>0 1 2 0 2 3</p></triangles>
+  </mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="s"><node><translate>0 0 100</translate>
+    <instance_geometry url="#g"><bind_material><technique_common>
+      <instance_material symbol="lost" target="#nowhere"/></technique_common></bind_material>
+    </instance_geometry></node></visual_scene></library_visual_scenes>
+  <scene><instance_visual_scene url="#s"/></scene>
+</COLLADA>
+"""
+
+
+@pytest.fixture(scope='module')
+def robots_folder(example_robots) -> Path:
+    """Return the folder of `example-robot-data` that holds the robots."""
+    path = next(iter(example_robots.values()))
+    while path.name != 'robots' or path.parent.name != 'example-robot-data':
+        path = path.parent
+    return path
+
+
+@pytest.fixture
+def solid() -> trimesh.Trimesh:
+    """Return a closed surface without any symmetry."""
+    points = np.random.default_rng(3).normal(size=(30, 3)) * (0.1, 0.3, 0.2) + (1.0, 0.0, -0.5)
+    return trimesh.convex.convex_hull(points)
+
+
+@pytest.mark.parametrize('name', MESHES)
+def test_files_are_read_as_coal_reads_them(robots_folder, name):
+    """Give the box that Coal, whose reader is assimp, finds around a robot maker's mesh."""
+    path = robots_folder / name
+    assert path.is_file(), sorted(str(p) for p in path.parent.glob('*'))[:20]
+    scale = np.array([1.0, 2.0, 0.5])
+    own = read_mesh(path, scale)
+    other = coal.MeshLoader().load(str(path), scale)
+    other.computeLocalAABB()
+    size = np.abs(own.bounds).max()
+    np.testing.assert_allclose(own.bounds[0], other.aabb_local.min_, atol=1e-6 * size)
+    np.testing.assert_allclose(own.bounds[1], other.aabb_local.max_, atol=1e-6 * size)
+
+
+@pytest.mark.parametrize('suffix', ['.stl', '.obj', '.ply'])
+def test_formats_agree(solid, tmp_path, suffix):
+    """Read the same solid from every format that is written here, with its outside out."""
+    path = tmp_path / f'solid{suffix.upper()}'
+    solid.export(path, file_type=suffix[1:])
+    mesh = read_mesh(path)
+    assert mesh.is_closed
+    assert len(mesh.vertices) == len(solid.vertices)
+    assert mesh.mass_properties(1.0).mass == pytest.approx(solid.volume, rel=1e-5)
+
+
+def test_dae_follows_nodes_and_unit_but_not_materials_or_up_axis(tmp_path):
+    """Apply a node's transform and the file's unit; live with lost materials; leave axes alone."""
+    path = tmp_path / 'square.dae'
+    path.write_text(SQUARE_DAE)
+    mesh = read_mesh(path)
+    np.testing.assert_allclose(mesh.bounds, [[0, 0, 1], [1, 2, 4]], atol=1e-12)
+
+
+def test_mirrored_mesh_keeps_its_outside_out(solid, tmp_path):
+    """Turn the triangles of a mirrored mesh, so that its normals still point outwards."""
+    path = tmp_path / 'solid.stl'
+    solid.export(path)
+    mesh = read_mesh(path, (1.0, -2.0, 1.0))
+    a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
+    outward = np.einsum('ij,ij->i', np.cross(b - a, c - a), a - mesh.vertices.mean(axis=0))
+    assert (outward > 0.0).all()
+    assert mesh.mass_properties(1.0).mass == pytest.approx(2.0 * solid.volume, rel=1e-5)
+
+
+def test_classes_read_files(solid, tmp_path):
+    """Make a hull and a mesh of a file by the shapes' own names."""
+    path = tmp_path / 'solid.ply'
+    solid.export(path)
+    hull = sb.ConvexHull.from_file(path, (2, 2, 2))
+    mesh = sb.TriangleMesh.from_file(path, (2, 2, 2))
+    assert hull.mass_properties(1.0).mass == pytest.approx(8.0 * solid.volume, rel=1e-5)
+    np.testing.assert_array_equal(hull.bounds, mesh.bounds)
+
+
+def test_files_are_read_once(solid, tmp_path):
+    """Give the same shape for the same file and scale, and a new one once the file is new."""
+    path = tmp_path / 'solid.stl'
+    solid.export(path)
+    hull = hull_of_file(path, (1, 1, 1))
+    assert hull_of_file(str(path), (1.0, 1.0, 1.0)) is hull
+    assert hull_of_file(path, (1, 1, 2)) is not hull
+    assert mesh_of_file(path) is mesh_of_file(path)
+    trimesh.creation.box((1, 2, 3)).export(path)
+    np.testing.assert_allclose(hull_of_file(path, (1, 1, 1)).bounds[1], [0.5, 1.0, 1.5])
+
+
+@pytest.mark.parametrize(
+    ('name', 'content', 'message'),
+    [
+        ('missing.stl', None, 'a file that can be read'),
+        ('drawing.dxf', b'', f'one of {", ".join(FORMATS)}'),
+        ('broken.stl', b'solid nothing', 'a sound mesh file|triangles in it'),
+        ('broken.dae', b'<COLLADA', 'a sound mesh file'),
+        ('broken.ply', b'ply\nformat ascii 1.0\nelement vertex 1\n', 'mesh file'),
+        ('points.obj', b'v 0 0 0\nv 1 0 0\nv 0 1 0\n', 'mesh file'),
+    ],
+)
+def test_broken_files_are_named(tmp_path, name, content, message):
+    """Name the file that cannot be read, and why."""
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InvalidValueError, match=message) as caught:
+        read_mesh(path)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize('scale', [(1, 0, 1), (1, 1), (1, 1, np.nan)])
+def test_scale_is_checked(solid, tmp_path, scale):
+    """Refuse a scale that leaves nothing of a mesh, or is none."""
+    path = tmp_path / 'solid.stl'
+    solid.export(path)
+    with pytest.raises(InvalidValueError, match='scale'):
+        read_mesh(path, scale)

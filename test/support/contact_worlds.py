@@ -1,0 +1,67 @@
+"""Small worlds with things on the ground, for the tests of contact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import sim_bridge as sb
+
+G = 9.81
+SIZE = (0.4, 0.4, 0.1)
+"""Edges of the usual block [m], flat enough not to tip over on any slope of these tests."""
+
+
+def grounded(law=None, **options):
+    """
+    Return a world with ground.
+
+    law: of all that is of the default material, as a `ContactMaterial` takes it. options: of
+    `World`.
+    """
+    world = sb.World(**options)
+    set_law(world, **(law or {}))
+    world.add_ground()
+    return world
+
+
+def set_law(world, **law):
+    """Return what happens between the default material and itself."""
+    world.set_contact_material('default', 'default', sb.ContactMaterial(**law))
+
+
+def add_block(world, size=SIZE, mass=2.0, at=(0.0, 0.0), lift=0.0, fdir1=None, **options):
+    """Add a block whose lower face is at the height `lift`; fdir1: its friction direction."""
+    shape = sb.Placed(sb.Box(size), friction_direction=fdir1)
+    return world.add_body(
+        shape, mass=mass, position=(*at, size[2] / 2 + lift), **options)
+
+
+def add_ball(world, radius=0.1, mass=2.0, at=(0.0, 0.0), lift=0.0, **options):
+    """Add a ball whose lowest point is at the height `lift`."""
+    return world.add_body(
+        sb.Sphere(radius), mass=mass, position=(*at, radius + lift), **options)
+
+
+def tilt(world, angle, heading):
+    """Let gravity pull as on a slope of `angle` that falls towards `heading` [rad]."""
+    world.gravity = G * np.array([
+        np.sin(angle) * np.cos(heading), np.sin(angle) * np.sin(heading), -np.cos(angle)])
+
+
+def push(world, link, force, steps, point=None):
+    """Push a link's centre of mass, or the point that moves with it, for so many steps [N]."""
+    for _ in range(steps):
+        link.add_force(force, None if point is None else link.p + link.R @ point)
+        world.step()
+
+
+def worst_residual(world, steps):
+    """Step, and give the greatest natural-map residual of all these steps [m/s]."""
+    world.step(steps)
+    return world.report.residual
+
+
+def lowest_point(world, robot, ground):
+    """Return the height of a robot's lowest point above the ground [m]."""
+    surface = ground.geometries[0]
+    return min(world.distance(geometry, surface).distance for geometry in robot.geometries)

@@ -1,0 +1,65 @@
+"""What the tests of trajectories share: messages, a simulator without a graph, diagnostics."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray
+import numpy as np
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from sim_bridge.ros.params.parameter_table import checked
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.session.loading import load_world
+from sim_bridge.ros.session.simulator import Simulator
+
+S = 1_000_000_000
+
+
+def trajectory(joints, *points, start_ns=0) -> JointTrajectory:
+    """Make a message; points: time [s] and positions, and velocities if there are any."""
+    message = JointTrajectory(joint_names=joints)
+    message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, S)
+    for time, positions, *velocities in points:
+        whole, rest = divmod(round(time * 1e9), S)
+        message.points.append(JointTrajectoryPoint(
+            positions=positions, velocities=velocities[0] if velocities else [],
+            time_from_start=Duration(sec=whole, nanosec=rest)))
+    return message
+
+
+def smooth(times):
+    """Return the cubic from 0 to 1 within a second, at rest at both ends."""
+    x = np.clip(times, 0.0, 1.0)
+    return 3.0 * x**2 - 2.0 * x**3
+
+
+def told(diagnostics: list[DiagnosticArray], name: str) -> dict[str, str]:
+    """Return the values of the latest status of a name, with its level."""
+    for status in diagnostics[-1].status if diagnostics else ():
+        if status.name == f'sim_bridge: {name}':
+            return {'level': status.level, **{item.key: item.value for item in status.values}}
+    return {}
+
+
+class Nowhere:
+    """A sink that nobody listens to."""
+
+    def open(self, topic, message_type, qos):
+        """Return an outlet."""
+        return SimpleNamespace(
+            topic=topic, is_wanted=lambda: False, publish=lambda message: None,
+            close=lambda: None)
+
+    def begin(self, time_ns):
+        """Take note of nothing."""
+
+    def pause(self):
+        """Take note of nothing."""
+
+
+def simulator(sink=None, **values) -> Simulator:
+    """Make a simulator without a graph."""
+    parameters = checked(SimulatorParameters, values)
+    return Simulator(sink or Nowhere(), load_world(parameters), parameters)

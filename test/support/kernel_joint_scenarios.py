@@ -1,0 +1,130 @@
+"""Worlds whose joints reach what the kernels of `kernel_scenarios` leave out, and all of both."""
+
+from __future__ import annotations
+
+import math
+
+from contact_worlds import add_block, grounded
+from kernel_scenarios import load, SCENARIOS
+from linkages import body, X, Z
+from linkages import gripper as looped_gripper
+import numpy as np
+from robots import ft, joint, link, pendulum, robot
+
+import sim_bridge as sb
+
+
+def finger(name, shape):
+    """Return a link with a collision shape."""
+    collision = f'<collision><geometry>{shape}</geometry></collision>'
+    return link(name).replace('</link>', f'{collision}</link>')
+
+
+FOLLOWS = '<limit lower="-3" upper="3" effort="100" velocity="10"/><mimic joint="first" {}/>'
+
+
+def mimics(watch):
+    """Let joints follow others, free, in contact and in loops."""
+    pad = '<box size="0.1 0.1 0.1"/>'
+    gripper = robot(
+        link('world', 0.0), finger('a', pad), finger('b', pad), finger('c', pad),
+        joint('first', 'world', 'a', 'prismatic', (1, 0, 0), (-0.3, 0, 0.06),
+              inside='<limit lower="-3" upper="3" effort="100" velocity="10"/>'),
+        joint('second', 'world', 'b', 'prismatic', (1, 0, 0), (0.3, 0, 0.06),
+              inside=FOLLOWS.format('multiplier="-1"')),
+        joint('third', 'world', 'c', 'prismatic', (1, 0, 0), (0.5, 0.5, 0.06),
+              inside=FOLLOWS.format('multiplier="2"')))
+    for solver in ('direct', 'iterative', 'split'):
+        world = grounded(solver=solver)
+        body = world.load_urdf(gripper)
+        add_block(world, size=(0.2, 0.2, 0.1))
+        body.u = [20.0, 0.0, 0.0]
+        with watch():
+            world.step()
+            assert np.isfinite(body.ddq).all()
+        world.step(300)
+        with watch():
+            world.step()
+        body.joint('first').control, body.joint('first').target_velocity = 'velocity', -0.1
+        world.step(10)
+        with watch():
+            world.step()
+    world = sb.World()
+    mechanism = world.load_urdf(looped_gripper())
+    motor = mechanism.joint('left')
+    motor.control, motor.kp, motor.kd, motor.target_position = 'servo', 50.0, 1.0, -0.5
+    world.step(20)
+    with watch():
+        world.step()
+        assert np.isfinite(mechanism.ddq).all()
+
+
+def locks(watch):
+    """Lock joints by friction, holds and motors, and push at them."""
+    world = sb.World()
+    for friction in (1.0, 0.3):
+        lever = body(world, 0.5 * X)
+        hinge = world.add_joint('hinge', None, lever, np.zeros(3), Z)
+        hinge.friction = friction
+        world.add_joint('ball', None, lever, (0.5, 0.01, 0.0), anchor2=0.5 * X, erp=0.1, cfm=1e-2)
+    one = body(world, 5 * X)
+    world.add_joint('fixed', None, one)
+    with watch():
+        world.step()
+    world.add_joint('ball', None, one, 5.05 * X, anchor2=5 * X)
+    with watch():
+        world.step()
+    for strength in (0.01, math.inf):
+        world, looped = load('four_bar', 0, gravity=(0.0, 0.0, 0.0))
+        for name in looped.joint_names:
+            looped.joint(name).friction = 0.05
+        world.step(10)
+        motor = looped.joint('coupler_rocker')
+        motor.control, motor.target_velocity, motor.max_effort = 'velocity', 1.0, strength
+        with watch():
+            world.step()
+    # a kinematic body pushes what friction holds
+    for solver in ('direct', 'iterative'):
+        world = grounded(solver=solver)
+        pusher = world.load_urdf(robot(
+            link('world', 0.0), finger('pusher', '<box size="0.1 0.1 0.05"/>'),
+            joint('joint', 'world', 'pusher', 'prismatic', (1, 0, 0),
+                  inside='<limit lower="-9" upper="9" effort="1e9" velocity="10"/>'
+                         '<dynamics friction="4.0"/>'), name='slide'))
+        ram = world.add_body(
+            sb.Box((0.1, 0.1, 0.1)), motion='kinematic', position=(-0.1005, 0.0, 0.0), name='ram')
+        ram.set_base_velocity((0.1, 0.0, 0.0))
+        for _ in range(3):
+            world.step(4)
+            with watch():
+                world.step()
+        pusher.hold = True
+        with watch():
+            world.step()
+
+
+def stops(watch):
+    """Press against an elastic stop."""
+    world = sb.World()
+    sliding = world.load_urdf(robot(
+        link('world', 0.0), link('cart', 2.0),
+        joint('slide', 'world', 'cart', 'prismatic', (1, 0, 0),
+              inside='<limit lower="-0.2" upper="0.3" effort="1e9" velocity="10"/>')))
+    axis = sliding.joint('slide')
+    axis.stop_erp, axis.stop_cfm = 0.3, 2e-5
+    sliding.q, sliding.u = [0.301], [25.0]
+    with watch():
+        world.step()
+        assert np.isfinite(sliding.ddq).all()
+
+
+def sensors(watch):
+    """Show the wrench of a force-torque sensor in the axes of another link."""
+    world = sb.World()
+    swinging = world.load_urdf(pendulum(mass=2.0, gazebo=ft('joint', '<frame>parent</frame>')))
+    swinging.q = [0.8]
+    with watch():
+        world.step()
+
+
+ALL_SCENARIOS = [*SCENARIOS, mimics, locks, stops, sensors]

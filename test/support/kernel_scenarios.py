@@ -1,0 +1,360 @@
+"""Worlds that between them reach every kernel; within `watch()` their steps are recorded."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+from contact_worlds import add_ball, add_block, grounded, tilt
+from joint_robots import on_ball
+from linkages import body, frame, X, Y, Z
+from meshes import lumpy_ball, sheet
+import numpy as np
+from robots import joint, link, robot, rotor
+from shipped import drive
+from swimming import swimming
+
+import sim_bridge as sb
+
+URDF = Path(__file__).resolve().parents[2] / 'urdf'
+TURNED = (0.2, -0.5, 0.3, math.sqrt(0.62))
+ORIGIN, UNTURNED = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
+
+
+def load(name, steps=50, **options):
+    """Return a world with one of the robots that ship, some steps on, and the robot."""
+    world = sb.World(**options)
+    position = {'quadruped': (0.0, 0.0, 0.45), 'tracked_vehicle': (0.0, 0.0, 0.14)}.get(name)
+    if position:
+        world.add_ground()
+    loaded = world.load_urdf(URDF / f'{name}.urdf', **({'position': position} if position else {}))
+    world.step(steps)
+    return world, loaded
+
+
+def arm(watch):
+    """Swing an arm with sensors, command it, and run it into its stops."""
+    world, robot = load('arm')
+    with watch():
+        world.step()
+        world.energy(), world.momentum(), robot.link(robot.links[-1].name).dv
+    for name in robot.joint_names[:2]:
+        robot.joint(name).axes[0].control = 'velocity'
+    robot.q = robot.upper + 0.01
+    with watch():
+        world.step(2)
+    robot.dq = 0.0 * robot.dq + 3.0
+    with watch():
+        world.step()
+
+
+def dynamics(watch):
+    """Ask for all that is known of a robot's dynamics."""
+    world, robot = load('quadruped', 5)
+    with watch():
+        sb.dynamics.mass_matrix(robot)
+        sb.dynamics.bias_forces(robot)
+        sb.dynamics.forward_dynamics(robot, np.ones(robot.dq.size + 6))
+        sb.dynamics.inverse_dynamics(robot, np.ones(robot.dq.size + 6))
+        sb.dynamics.jacobian(robot, robot.links[-1])
+
+
+def quadruped(watch):
+    """Set legs on the ground, and let them slide."""
+    world, robot = load('quadruped', 400)
+    with watch():
+        world.step()
+        world.contacts, robot.joint(robot.joint_names[0]).reaction
+    robot.set_base_velocity((0.5, 0.2, 0.0), (0.0, 0.0, 1.0))
+    with watch():
+        world.step()
+
+
+def four_bar(watch):
+    """Step a closed loop."""
+    world, robot = load('four_bar')
+    with watch():
+        world.step(2)
+        [joint.error for joint in world.joints.values()]
+        [joint.reaction for joint in world.joints.values()]
+
+
+def delta(watch):
+    """Step many loops at once."""
+    world, _ = load('delta', 20)
+    with watch():
+        world.step()
+
+
+def tracked_vehicle(watch):
+    """Drive and turn on crawlers."""
+    world, robot = load('tracked_vehicle', 100)
+    drive(robot, 0.3, -0.2)
+    world.step(50)
+    with watch():
+        world.step()
+
+
+def boxes(watch):
+    """Stack boxes, by each of the solvers, and let them slide."""
+    for solver, steps in [('direct', 60), ('iterative', 60), ('split', 60)]:
+        world = grounded(solver=solver)
+        for k in range(3):
+            place = 0.02 * k, 0.0, 0.1 + 0.2 * k
+            world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=place)
+        world.step(steps)
+        with watch():
+            world.step()
+        tilt(world, 0.9, 0.3)
+        world.step(100)
+        with watch():
+            world.step()
+
+
+LAWS = [
+    {'restitution': 0.6, 'friction': 0.5, 'friction2': 0.8}, {'stiffness': 1e5, 'damping': 100.0},
+    {'adhesion': 50.0}, {'rolling_friction': 0.01, 'spinning_friction': 0.02},
+    {'friction': 0.4, 'friction_model': 'pyramid'}, {'friction': 3., 'friction_model': 'constant'}]
+
+
+SHAPES = {
+    'sphere': sb.Sphere(0.1), 'capsule': sb.Capsule(0.06, 0.2), 'box': sb.Box((0.2, 0.15, 0.1)),
+    'cylinder': sb.Cylinder(0.1, 0.2), 'cone': sb.Cone(0.1, 0.2),
+    'ellipsoid': sb.Ellipsoid((0.1, 0.15, 0.08)),
+    'hull': sb.ConvexHull(0.1 * np.random.default_rng(2).normal(size=(20, 3)))}
+
+
+def tumbling(world, *shapes, seed=4):
+    """Drop shapes close to one another, each turned in its own way."""
+    rng = np.random.default_rng(seed)
+    for number, shape in enumerate(shapes):
+        q = rng.normal(size=4)
+        world.add_body(shape, mass=1.0, orientation=q / np.linalg.norm(q),
+                       position=(*rng.uniform(-0.1, 0.1, 2), 0.2 + 0.16 * number))
+
+
+def shapes(watch):
+    """Pile convex shapes on one another and on the ground."""
+    kinds = list(SHAPES.values())
+    for number in range(len(kinds)):
+        world = grounded()
+        tumbling(world, kinds[number], kinds[number - 1], kinds[number - 3], seed=number)
+        world.step(170)
+        with watch():
+            world.step()
+    around = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+    ring = 0.1 * np.column_stack([np.cos(around), np.sin(around), np.ones(12)])
+    prism = sb.ConvexHull(np.vstack([ring, ring - (0.0, 0.0, 0.2)]))
+    for lower, upper, place, turned in [
+            (SHAPES['capsule'], SHAPES['capsule'], (0.05, 0.02, 0.0), TURNED),
+            (SHAPES['cylinder'], SHAPES['sphere'], (0.01, 0.02, 0.199), UNTURNED),
+            (SHAPES['ellipsoid'], SHAPES['sphere'], ORIGIN, UNTURNED),
+            (prism, prism, (0.01, 0.02, 0.1999), UNTURNED)]:
+        world = sb.World()
+        world.add_body(lower, motion='static')
+        world.add_body(upper, mass=1.0, position=place, orientation=turned)
+        with watch():
+            world.step()
+
+
+def surfaces(watch):
+    """Set shapes on meshes and height fields, slow ones and one that is fast."""
+    vertices, triangles = lumpy_ball(5, 8)
+    heights = 0.03 * np.random.default_rng(3).normal(size=(12, 12))
+    waves = sheet(6, 2.0, lambda x, y: 0.1 * x * y)
+    grounds = [(sb.TriangleMesh(*waves), 0.0), (sb.HeightField(heights, (2.0, 2.0)), 0.0),
+               (sb.TriangleMesh(vertices, triangles), -0.8), (sb.Plane(), 0.0)]
+    falling = [*SHAPES.values(), sb.TriangleMesh(0.15 * vertices, triangles)]
+    for ground, height in grounds:
+        world = sb.World()
+        world.add_body(ground, motion='static', position=(0, 0, height))
+        for number, shape in enumerate(falling):
+            world.add_body(shape, mass=1.0, orientation=TURNED, position=(
+                0.5 * (number % 3) - 0.5, 0.5 * (number // 3) - 0.5, 0.12))
+        fast = world.add_body(sb.Sphere(0.02), mass=1.0, position=(0.1, 0.1, 0.1))
+        world.step(30)
+        fast.set_base_pose((0.13, 0.12, 0.06))
+        fast.set_base_velocity((40.0, 5.0, -70.0))
+        with watch():
+            world.step()
+
+
+def distances(watch):
+    """Measure distances between all shapes, apart and overlapping."""
+    vertices, triangles = lumpy_ball()
+    every = {**SHAPES, 'plane': sb.Plane(),
+             'mesh': sb.TriangleMesh(0.2 * vertices, triangles),
+             'field': sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(5, 5)), (1, 1))}
+    pairs = [
+        ('box', 'cone'), ('hull', 'cylinder'), ('sphere', 'mesh'), ('box', 'field'),
+        ('capsule', 'field'), ('mesh', 'mesh'), ('plane', 'mesh'), ('mesh', 'field'),
+        ('box', 'plane'), ('hull', 'plane'), ('cylinder', 'plane')]
+    for number, (a, b) in enumerate(pairs):
+        x = (0.05, 0.4)[number % 2]
+        with watch():
+            sb.distance(every[a], ((0, 0, x), TURNED), every[b], ((x, 0.02, 0), (0, 0, 0, 1)))
+    for name in ('cylinder', 'cone'):
+        for place in ((0.3, 0.1, 0.0), (0.02, 0.01, 0.3), (0.3, 0.0, 0.3), (0.01, 0.0, 0.01)):
+            with watch():
+                sb.distance(every['sphere'], (place, TURNED), every[name], (ORIGIN, UNTURNED))
+    with watch():
+        sb.distance(every['sphere'], (ORIGIN, TURNED), every['ellipsoid'], (ORIGIN, UNTURNED))
+        sb.distance(
+            every['sphere'], ((0.55, 0.1, -0.3), TURNED), every['field'], (ORIGIN, UNTURNED))
+
+
+def controls(watch):
+    """Move joints by servos, positions, velocities and efforts."""
+    chain = robot(
+        link('base', 0.0), link('a', 1.0, (0.0, 0.1, -0.2)), link('b', 0.7, (0.02, -0.1, 0.1)),
+        link('c', 0.7, (0.02, -0.1, 0.1)), link('d', 0.3),
+        joint('one', 'base', 'a', 'revolute', (0, 1, 0)),
+        joint('two', 'a', 'b', 'continuous', (1, 0, 0), (0, 0, -0.2)),
+        joint('three', 'b', 'c', 'prismatic', (1, 0, 0), (0, 0, -0.2)),
+        joint('four', 'c', 'd', 'continuous', (1, 0, 0), (0, 0, -0.2)))
+    world = sb.World()
+    body = world.load_urdf(chain, fixed_base=True)
+    for name, control in zip(body.joint_names, ('servo', 'position', 'velocity', 'effort'),
+                             strict=True):
+        axis = body.joint(name).axes[0]
+        axis.control = control
+    axis = body.joint('one').axes[0]
+    axis.kp, axis.kd, axis.target_position = 100.0, 5.0, 0.3
+    body.joint('two').axes[0].target_position = 0.2
+    body.joint('three').axes[0].target_velocity = 0.1
+    with watch():
+        world.step(2)
+    body.gravity_mode = True
+    with watch():
+        world.step()
+
+
+def medium(watch):
+    """Let a chain swim, by both integrators."""
+    for integrator in ('midpoint', 'rk5'):
+        world, _ = swimming(integrator=integrator)
+        with watch():
+            world.step(2)
+            world.robots['robot'].ddq, world.robots['robot'].links[-1].dv
+
+
+def sleeping(watch):
+    """Let blocks fall asleep, and wake one."""
+    world = grounded(sleep=True)
+    first = add_block(world, lift=0.001)
+    add_block(world, at=(1.0, 0.0), lift=0.001)
+    while not first.is_asleep:
+        world.step(10)
+    with watch():
+        world.step()
+    first.set_base_velocity((0.2, 0, 0.1))
+    with watch():
+        world.step(2)
+
+
+JOINTS = [
+    ('hinge', {}), ('slider', {}), ('ball', {}), ('fixed', {}), ('universal', {'axis2': X}),
+    ('hinge2', {'axis2': X, 'suspension': (1000.0, 10.0)}), ('distance', {}), ('piston', {}),
+    ('planar', {})]
+
+
+def joints(watch):
+    """Join bodies by constraint joints of all kinds, stiff and with compliance."""
+    for options in ({'tree': False}, {'erp': 0.2, 'cfm': 1e-4}):
+        world = sb.World()
+        for number, (kind, more) in enumerate(JOINTS):
+            place = 3.0 * number * X
+            one, other = body(world, place), body(world, place + 0.5 * X)
+            if kind == 'distance':
+                more = {'anchor2': place + (0.5, 0, 0.5)}
+            elif kind not in ('ball', 'fixed'):
+                more = {'axis': Z, **more}
+            world.add_joint(kind, one, other, anchor=place, **more, **options)
+            one.set_base_velocity((0.1, 0.2, 0), (0.3, 0.5, 0.1))
+        world.step(3)
+        with watch():
+            world.step()
+            [joint.reaction for joint in world.joints.values()]
+
+
+def angular_motors(watch):
+    """Turn bodies about axes that are fixed on them, and by Euler angles."""
+    world = sb.World()
+    first, second = body(world), body(world, 2 * X)
+    motors = [world.add_angular_motor(None, first, [Y, Z], euler=True),
+              world.add_angular_motor(first, second, [X, Y], fixed_on=['first', 'second'])]
+    for motor in motors:
+        for axis, speed in zip(motor.axes, (1.0, 2.0, 0.5), strict=False):
+            axis.control, axis.target_velocity, axis.max_effort = 'velocity', speed, 0.1
+    world.step(10)
+    with watch():
+        world.step()
+        [axis.q for motor in motors for axis in motor.axes]
+
+
+def assembly(watch):
+    """Put the loop of a four-bar together, and drop a frame on the ground."""
+    world = sb.World()
+    # which the frame is a bit within
+    world.add_ground(height=0.505)
+    frame(world)
+    for _ in range(2):
+        world.step()
+        with watch():
+            world.step()
+    with watch():
+        _, robot = load('four_bar', 0)
+        robot.initialize({'crank_joint': 0.4})
+
+
+def balls(watch):
+    """Swing a body on a ball joint, and observe its reaction."""
+    hanging = on_ball()
+    hanging.joint('ball').dq = np.array([0.3, 0.5, -0.2])
+    with watch():
+        hanging.world.step()
+        hanging.ddq, hanging.joint('ball').reaction
+
+
+def springs(watch):
+    """Swing on a spring."""
+    world = sb.World()
+    robot = world.load_urdf(rotor(inertia=0.5))
+    spring = robot.joint(robot.joint_names[0])
+    spring.stiffness, spring.reference = 50.0, 0.2
+    robot.dq = [0.5]
+    with watch():
+        world.step()
+        assert np.isfinite(robot.ddq).all()
+
+
+def many(watch):
+    """Find pairs among balls of one size by a grid, of several by a tree."""
+    for sizes in ((0.1,), (0.02, 0.1, 1.0)):
+        world = sb.World(solver='iterative')
+        rng = np.random.default_rng(1)
+        world.add_bodies([
+            {'shapes': sb.Sphere(sizes[number % len(sizes)]), 'mass': 1.0,
+             'position': rng.uniform(-2.0, 2.0, 3)} for number in range(60)])
+        with watch():
+            world.step()
+
+
+def laws(watch):
+    """Roll, spin, stick, bounce, give way and slide by other models of friction."""
+    rolling = LAWS[3]
+    for solver, law in [*(('direct', law) for law in LAWS), ('iterative', rolling),
+                        ('split', rolling)]:
+        world = grounded(law, solver=solver)
+        block = add_block(world)
+        ball = add_ball(world, at=(1.0, 0.0))
+        ball.set_base_velocity((0.5, 0.2, 0.0), (1.0, 2.0, 3.0))
+        block.set_base_velocity((0.02, 0.01, 0.0), (0.0, 0.0, 0.3))
+        world.step(5)
+        with watch():
+            world.step()
+
+
+SCENARIOS = [
+    arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces, distances,
+    controls, medium, sleeping, joints, angular_motors, assembly, balls, springs, many, laws]
