@@ -292,6 +292,11 @@ class Robot(MotionControl, JointCommands):
 
     # --- for Link, Joint, World and dynamics -----------------------------------------------------
 
+    @property
+    def simulation(self) -> World:
+        """The arrays of all robots, and what keeps them up to date."""
+        return self.world
+
     def bind(self, part: Part) -> None:
         """Take new places for the robot's numbers."""
         self.part = part

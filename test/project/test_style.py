@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+
 def tracked_files(repository: Path) -> list[Path]:
     """List the files of the checkout that git knows or would add."""
     listing = subprocess.run(
