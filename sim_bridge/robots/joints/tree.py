@@ -39,7 +39,7 @@ class JointAxis(Axis):
     @property
     def direction(self) -> np.ndarray:
         """(3,) unit vector along which, or about which, it moves its child; world."""
-        pose = self.robot.world.observed_pose(self.robot.offsets.body + self._stage())
+        pose = self.robot.simulation.observed_pose(self.robot.offsets.body + self._stage())
         # of a joint whose first link hangs on its second, what hangs moves the other way
         return pose[[2, 5, 8]] * (1.0 if self.joint.by_second else -1.0)
 
@@ -64,7 +64,7 @@ class JointAxis(Axis):
     @property
     def ddq(self) -> float | np.ndarray:
         """Acceleration, at the present state under the present efforts; a copy."""
-        accelerations = self.robot.world.observed_accelerations()
+        accelerations = self.robot.simulation.observed_accelerations()
         return self._value(accelerations[self._velocity_slice()].copy())
 
     @property
@@ -117,7 +117,7 @@ class JointAxis(Axis):
     def _settled(self) -> tuple[int, int]:
         """Return `coordinates`; of several users get views, which are to stay valid."""
         if self.coordinates[1] > 1:
-            self.robot.world.settle()
+            self.robot.simulation.settle()
         return self.coordinates
 
     def _starts(self) -> tuple[int, int]:
