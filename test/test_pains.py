@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 import re
 
 import pytest
+
+
+@cache
+def functions_of(path):
+    """Return the names of a file's functions."""
+    return {node.name for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.FunctionDef)}
 
 
 def check_tests(repository, shown, row):
@@ -13,9 +21,7 @@ def check_tests(repository, shown, row):
     named = re.findall(r'`(test_\w+\.py)::(test_\w+)`', shown)
     assert len(named) == len(shown.split(',')), row
     for file, name in named:
-        tree = ast.parse((repository / 'test' / file).read_text())
-        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        assert name in functions, f'{row}: {file} has no {name}'
+        assert name in functions_of(repository / 'test' / file), f'{row}: {file} has no {name}'
 
 
 @pytest.mark.parametrize(('heading', 'count'), [('## Pains', 21), ('## What none', 16)])
