@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import ast
+from functools import cache
 import re
 
 import pytest
+
+
+@cache
+def functions_of(path):
+    """Return the names of a file's functions."""
+    return {node.name for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.FunctionDef)}
 
 
 def check_tests(repository, shown, row):
@@ -14,9 +22,7 @@ def check_tests(repository, shown, row):
     assert len(named) == len(shown.split(',')), row
     for file, name in named:
         (path,) = (repository / 'test').rglob(file)
-        tree = ast.parse(path.read_text())
-        functions = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-        assert name in functions, f'{row}: {file} has no {name}'
+        assert name in functions_of(path), f'{row}: {file} has no {name}'
 
 
 @pytest.mark.parametrize('heading', ['## Pains', '## What none'])
