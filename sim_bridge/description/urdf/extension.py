@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.constraints import (
+from sim_bridge.description.mechanism.constraints import (
     Declared,
     direction,
     read_limits,
@@ -31,10 +31,11 @@ from sim_bridge.description.constraints import (
     TYPES,
 )
 from sim_bridge.description.model import JointDynamics
+from sim_bridge.description.numbers import Numbers
+from sim_bridge.description.poses import read_only, read_quaternion
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.clean import clean
-from sim_bridge.description.urdf.poses import read_only, read_quaternion
-from sim_bridge.description.urdf.schema import Child, Numbers, ORIGIN, Schema, Text
+from sim_bridge.description.urdf.schema import ORIGIN
+from sim_bridge.description.xml.schema import Child, clean, Schema, Text
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 TAG = 'sim_bridge'
 

@@ -13,18 +13,18 @@ from sim_bridge.description.model import (
     JointLimits,
     JointType,
     Mimic,
+    ONE_AXIS,
     SafetyLimits,
 )
-from sim_bridge.description.urdf.poses import NORM_TOLERANCE, read_only, read_origin
+from sim_bridge.description.poses import NORM_TOLERANCE, read_only
+from sim_bridge.description.urdf.origin import read_origin
 
 if TYPE_CHECKING:
     from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
-ONE_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
-STOPPED = (JointType.REVOLUTE, JointType.PRISMATIC)
-WITH_AXIS = (*ONE_AXIS, JointType.PLANAR)
-
+_STOPPED = (JointType.REVOLUTE, JointType.PRISMATIC)
+_WITH_AXIS = (*ONE_AXIS, JointType.PLANAR)
 _ONE_AXIS_ONLY = ('limit', 'dynamics', 'safety_controller')
 
 
@@ -64,7 +64,7 @@ def _axis(
     parsed: object, kind: JointType, node: Element | None, place: Place, findings: Findings
 ) -> np.ndarray:
     # exporters write 0 0 0 on joints that have no axis
-    if kind not in WITH_AXIS or parsed.axis is None or node is None:
+    if kind not in _WITH_AXIS or parsed.axis is None or node is None:
         return read_only([1.0, 0.0, 0.0])
     axis = np.array(parsed.axis)
     length = math.hypot(*axis)
@@ -86,7 +86,7 @@ def _limits(
     kind: JointType, node: Element | None, place: Place, findings: Findings
 ) -> JointLimits:
     if node is None:
-        if kind in STOPPED:
+        if kind in _STOPPED:
             inner = place.child('limit', place.line)
             findings.warning(
                 'missing-limit', inner, 'missing; no limit of position, velocity or effort'
@@ -110,7 +110,7 @@ def _stops(
     kind: JointType, node: Element, place: Place, findings: Findings
 ) -> tuple[float, float]:
     lower, upper = float(node.get('lower', 0.0)), float(node.get('upper', 0.0))
-    if kind not in STOPPED:
+    if kind not in _STOPPED:
         if lower or upper:
             text = f'{lower:g} {upper:g}'
             findings.warning(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim_bridge.description.model import Geometry, Inertial, LinkDescription
-from sim_bridge.description.urdf.poses import read_only, read_origin
+from sim_bridge.description.poses import read_only
+from sim_bridge.description.urdf.origin import read_origin
 
 if TYPE_CHECKING:
     from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 
 def build_link(parsed: object, node: Element, place: Place, findings: Findings) -> LinkDescription:

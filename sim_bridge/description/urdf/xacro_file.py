@@ -10,7 +10,7 @@ from pathlib import Path
 import sys
 
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.document import Document, parse_document
+from sim_bridge.description.xml.document import Document, parse_document
 
 # what an expansion may take; the largest robots need a second, and 100 MB
 LIMIT_S = 10.0

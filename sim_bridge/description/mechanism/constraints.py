@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.loops import link_poses, rigid_groups
+from sim_bridge.description.mechanism.loops import link_poses, rigid_groups
+from sim_bridge.description.mechanism.tree import is_tree
 from sim_bridge.description.model import (
     ConstraintDescription,
     ConstraintType,
     JointDynamics,
     JointLimits,
 )
+from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.urdf.poses import NORM_TOLERANCE, read_only
-from sim_bridge.description.urdf.tree import is_tree
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription

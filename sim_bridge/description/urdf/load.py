@@ -15,8 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 import xml.etree.ElementTree as ET
 
-from sim_bridge.description import sensors
-from sim_bridge.description.constraints import attach
+from sim_bridge.description.mechanism import inertia
+from sim_bridge.description.mechanism.constraints import attach
+from sim_bridge.description.mechanism.sensors import with_sensors
+from sim_bridge.description.mechanism.tree import check_mimic_limits, check_tree, resolve_mimics
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import (
     DescriptionError,
@@ -30,9 +32,7 @@ from sim_bridge.description.report import (
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
-from sim_bridge.description.urdf import crawlers, extension, inertia, meshes, xacro_file
-from sim_bridge.description.urdf.clean import clean, clean_or_drop
-from sim_bridge.description.urdf.document import Document, Element, parse_document, read_source
+from sim_bridge.description.urdf import crawlers, extension, meshes, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
 from sim_bridge.description.urdf.schema import (
@@ -44,7 +44,9 @@ from sim_bridge.description.urdf.schema import (
     ROBOT_TAGS,
     SHAPE,
 )
-from sim_bridge.description.urdf.tree import check_mimic_limits, check_tree, resolve_mimics
+from sim_bridge.description.urdf.sensors import read_sensors
+from sim_bridge.description.xml.document import Document, Element, parse_document, read_source
+from sim_bridge.description.xml.schema import clean, clean_or_drop
 from sim_bridge.description.yaml.constraints import add_extra_joints
 
 
@@ -112,7 +114,7 @@ def examine_description(
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
         description = meshes.with_mesh_files(description, base, package_paths, findings)
-        description = sensors.with_sensors(description, extra_sensors, findings)
+        description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)
 
 
@@ -169,7 +171,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
         if not findings.report(source).errors:
             joints = inertia.check_joints(description, findings)
             description = replace(description, joints=MappingProxyType(joints))
-    return replace(description, sensors=sensors.read_sensors(root, description, findings))
+    return replace(description, sensors=read_sensors(root, description, findings))
 
 
 def _check_robot(root: Element, place: Place, findings: Findings) -> None:

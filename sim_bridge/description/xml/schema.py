@@ -1,27 +1,49 @@
 """
-The first pass over a URDF: every value checked against the schema, and a sound copy made.
+What an element may hold, and the check of an element against it.
 
-A defect becomes a finding and the schema's default takes its place in the copy, so that reading
-goes on and the remaining defects come to light in the same run.
+A defect becomes a finding and the schema's default takes its place in the checked copy, so that
+reading goes on and the remaining defects come to light in the same run.
 """
 
 from __future__ import annotations
 
-import math
-import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import ERROR, Findings, Place, WARNING
-from sim_bridge.description.urdf.document import Element
-from sim_bridge.description.urdf.schema import Child, Numbers, Schema, Text
+from sim_bridge.description.xml.document import Element
 
-_DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
-# of no robot in SI units; squares and products of it are still finite
-_LARGEST = 1e30
-_INFINITE = {
-    word: sign * math.inf
-    for name in ('inf', 'infinity')
-    for word, sign in ((name, 1), (f'+{name}', 1), (f'-{name}', -1))
-}
+
+@dataclass(frozen=True)
+class Text:
+    """An attribute that is a word."""
+
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Child:
+    """An element inside another. many: any number of times, else at most once."""
+
+    schema: Schema
+    required: bool = False
+    many: bool = False
+
+
+@dataclass(frozen=True)
+class Schema:
+    """
+    One element.
+
+    one_of: whether there must be exactly one child. silent: tags and attributes other tools read
+    and that change nothing in a simulation.
+    """
+
+    attributes: Mapping[str, Text | Numbers] = field(default_factory=dict)
+    children: Mapping[str, Child] = field(default_factory=dict)
+    one_of: bool = False
+    silent: frozenset[str] = frozenset()
 
 
 def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> Element:
@@ -46,44 +68,6 @@ def clean_or_drop(
         at = Place(finding.element, finding.name, finding.line)
         findings.add(noted, finding.code, at, finding.message, finding.attribute, finding.value)
     return copy if usable else None
-
-
-def parse_numbers(
-    text: str, numbers: Numbers, place: Place, findings: Findings, attribute: str
-) -> list[float] | None:
-    """Read the numbers of an attribute or a text; None, with an error noted, if they are wrong."""
-    values = []
-    for word in text.split():
-        value = float(word) if _DECIMAL.fullmatch(word) else _INFINITE.get(word.lower())
-        if value is None:
-            problem = (
-                'must be finite'
-                if word.lower().lstrip('+-') == 'nan'
-                else f'{word!r} is not a number'
-            )
-            findings.error('not-a-number', place, problem, attribute, text)
-            return None
-        if math.isinf(value) and not numbers.infinite:
-            findings.error('not-a-number', place, 'must be finite', attribute, text)
-            return None
-        if abs(value) > _LARGEST and not numbers.infinite:
-            message = f'larger than {_LARGEST:g}, the largest that is computed with'
-            findings.error('out-of-range', place, message, attribute, text)
-            return None
-        values.append(value)
-    if len(values) != numbers.count:
-        expected = f'{numbers.count} number{"s" if numbers.count > 1 else ""}'
-        findings.error(
-            'wrong-count', place, f'expected {expected}, got {len(values)}', attribute, text
-        )
-        return None
-    if any(
-        value < numbers.minimum or (numbers.above and value == numbers.minimum) for value in values
-    ):
-        bound = f'must be {"above" if numbers.above else "at least"} {numbers.minimum:g}'
-        findings.error('out-of-range', place, bound, attribute, text)
-        return None
-    return values
 
 
 def _copy_attributes(
