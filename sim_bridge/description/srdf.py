@@ -23,7 +23,9 @@ def read_srdf(source: str | Path, links: Iterable[str]) -> frozenset[frozenset[s
     findings, pairs, known = Findings(), set(), set(links)
     name, data = read_source(source, findings)
     document = None if data is None else parse_document(data, findings)
-    for node in () if document is None else document.root.iter('disable_collisions'):
+    for node in () if document is None else document.root.walk():
+        if node.tag != 'disable_collisions':
+            continue
         place = Place('disable_collisions', line=node.line)
         names = [node.get(end, '') for end in ('link1', 'link2')]
         for end, link in zip(('link1', 'link2'), names, strict=True):

@@ -114,7 +114,7 @@ def _read_joint(
     if not place.name.strip():
         findings.error('missing-attribute', place, 'missing', 'name')
     _warn_of_unknown(node, 'joint', place, findings)
-    parts = {element.tag: element for element in reversed(node)}
+    parts = {element.tag: element for element in reversed(node.children)}
     ends = [_end(tag, parts, place, findings) for tag in ('parent', 'child')]
     if kind is None:
         return None
@@ -177,7 +177,7 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
     place = one.place.child(node.tag, node.line)
     _warn_of_unknown(node, 'axis', place, findings)
     one.spots[node.tag] = Spot(place)
-    parts = {element.tag: element for element in reversed(node)}
+    parts = {element.tag: element for element in reversed(node.children)}
     xyz = parts.get('xyz')
     vector: list[float] | None = [0.0, 0.0, 1.0]
     if xyz is not None:

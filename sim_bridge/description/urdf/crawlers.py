@@ -79,10 +79,9 @@ def _extension_crawlers(root: Element, findings: Findings) -> Iterator[_Declared
         for node in outer.findall('crawler'):
             place = Place('crawler', node.get('link', ''), node.line)
             crawler = clean(node, CRAWLER, place, findings)
-            axis = [float(word) for word in crawler.get('axis').split()]
             yield _Declared(
                 crawler.get('link', '').strip(),
-                direction(axis, Spot(place, 'axis'), findings),
+                direction(crawler.floats('axis'), Spot(place, 'axis'), findings),
                 crawler.get('joint', '').strip(),
                 Spot(place, 'link'),
             )

@@ -11,12 +11,14 @@ from sim_bridge.description.poses import read_only, read_quaternion
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 if TYPE_CHECKING:
+    from urdf_parser_py import urdf
+
     from sim_bridge.description.report import Findings, Place
     from sim_bridge.description.xml.document import Element
 
 
 def read_origin(
-    parsed: object | None, origin: Element | None, place: Place, findings: Findings
+    parsed: urdf.Pose | None, origin: Element | None, place: Place, findings: Findings
 ) -> Pose:
     """
     Return the pose of an `origin` element.
@@ -26,9 +28,9 @@ def read_origin(
     """
     if parsed is None or origin is None:
         return Pose(read_only(np.zeros(3)), read_only(np.eye(3)))
-    quaternion = origin.get('quat_xyzw')
-    if quaternion is None:
+    if 'quat_xyzw' not in origin.attrib:
         return Pose(read_only(parsed.xyz), read_only(matrix_from_rpy(parsed.rpy)))
+    quaternion = origin.get('quat_xyzw')
     place = place.child('origin', origin.line)
     if 'rpy' in origin.attrib:
         findings.error(

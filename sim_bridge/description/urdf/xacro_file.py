@@ -33,7 +33,7 @@ def is_xacro(name: str, document: Document) -> bool:
     return any(
         node.tag.startswith(_PREFIX)
         or any('${' in text or '$(' in text for text in node.attrib.values())
-        for node in document.root.iter()
+        for node in document.root.walk()
     )
 
 

@@ -48,8 +48,7 @@ class Schema:
 
 def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> Element:
     """Copy what `schema` knows of `node`, its defects noted and replaced by defaults."""
-    copy = Element(node.tag)
-    copy.line = node.line
+    copy = Element(node.tag, line=node.line)
     _copy_attributes(node, schema, place, findings, copy)
     _copy_children(node, schema, place, findings, copy)
     return copy
@@ -77,11 +76,11 @@ def _copy_attributes(
         known = schema.attributes.get(name)
         if isinstance(known, Numbers):
             numbers = parse_numbers(value, known, place, findings, name)
-            copy.set(name, known.default if numbers is None else value)
+            copy.attrib[name] = known.default if numbers is None else value
         elif isinstance(known, Text):
             if known.required and not value.strip():
                 findings.error('empty', place, 'must not be empty', name)
-            copy.set(name, value)
+            copy.attrib[name] = value
         elif name not in schema.silent and not name.startswith('xml'):
             findings.warning('unknown-attribute', place, 'unknown attribute, ignored', name, value)
     for name, known in schema.attributes.items():
@@ -90,7 +89,7 @@ def _copy_attributes(
         if known.required:
             findings.error('missing-attribute', place, 'missing', name)
         if isinstance(known, Numbers) and known.required:
-            copy.set(name, known.default)
+            copy.attrib[name] = known.default
 
 
 def _copy_children(
@@ -109,11 +108,11 @@ def _copy_children(
             findings.warning('duplicate-tag', inner, 'given more than once; only the first counts')
         else:
             seen.add(element.tag)
-            copy.append(clean(element, known.schema, inner, findings))
+            copy.children.append(clean(element, known.schema, inner, findings))
     for tag, known in schema.children.items():
         if known.required and tag not in seen:
             findings.error('missing-tag', place.child(tag, place.line), 'missing')
-            copy.append(_default_element(tag, known, place.line))
+            copy.children.append(_default_element(tag, known, place.line))
     if schema.one_of and (unknown or len(seen) != 1):
         found = ', '.join([*sorted(seen), *unknown]) or 'none'
         findings.error(
@@ -124,9 +123,7 @@ def _copy_children(
 
 
 def _default_element(tag: str, child: Child, line: int) -> Element:
-    element = Element(tag)
-    element.line = line
-    for name, known in child.schema.attributes.items():
-        if isinstance(known, Numbers):
-            element.set(name, known.default)
-    return element
+    defaults = {
+        name: known.default for name, known in child.schema.attributes.items()
+        if isinstance(known, Numbers)}
+    return Element(tag, defaults, line)

@@ -13,7 +13,7 @@ BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 
 def element_text(element: Element) -> str:
     """Return what an element says, as text inside it or as old Gazebo's `value` attribute."""
-    return (element.text or '').strip() or element.get('value', '').strip()
+    return element.text.strip() or element.get('value', '').strip()
 
 
 def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
