@@ -39,6 +39,9 @@ FREE = 5
 FREE_SINGLE = 6  # a free body that carries no other: has an exactly conserving integrator
 KINEMATIC = 7  # moves at a prescribed velocity, whatever pushes it; coordinates of a free one
 
+# first column of the centre of mass in Model.inertia; mass and inertia are where those of a
+# rigid inertia are, see `inertia`
+CENTRE = 1
 # columns of Model.passive
 ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
 # columns of Model.limits
@@ -47,6 +50,9 @@ LOWER, UPPER, EFFORT, VELOCITY = range(4)
 GAIN_P, GAIN_D, MAX_EFFORT = range(3)
 # columns of Model.stop
 BOUNCE, ERP, CFM = range(3)
+# columns of Model.mimic and Model.mimic_law
+FOLLOWING, FOLLOWED = range(2)
+MULTIPLIER, OFFSET = range(2)
 # columns of Model.medium, see `dynamics.medium`: the centre of mass [m], the upper triangles
 # (xx xy xz yy yz zz) of A, B, D and E, all in the body's frame; mass that gravity does not act on
 # [kg]; greatest rate d [1/s]

@@ -34,7 +34,7 @@ class Workspace(NamedTuple):
     """Rigid inertia about O."""
     articulated: Annotated[FloatMatrix, Dims('nb', ARTICULATED_SIZE, unit='SI')]
     """Articulated inertia about O; for a free body its factor."""
-    hinge: Annotated[FloatMatrix, Dims('nb', 8, unit='SI')]
+    joint_factor: Annotated[FloatMatrix, Dims('nb', 8, unit='SI')]
     """U = IA S (6), the joint's effective inertia D, and 1 / D, or 0 where locked."""
     velocity: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
     """Spatial velocity."""
@@ -76,8 +76,10 @@ class Workspace(NamedTuple):
     """Likewise of v."""
     response: Annotated[FloatCube, Dims('mimic_rows', 2, 'nv', unit='SI')]
     """Per unit of a mimic row's force: accelerations; efforts of locked joints."""
-    delassus: Annotated[FloatMatrix, Dims('mimic_rows', 'mimic_rows + 1', unit='SI')]
-    """The mimic rows' inverse inertia, and their right-hand side."""
+    delassus: Annotated[FloatMatrix, Dims('mimic_rows', 'mimic_rows', unit='SI')]
+    """The mimic rows' inverse inertia."""
+    mimic_effort: Annotated[FloatVector, Dims('mimic_rows', unit='N, N m')]
+    """Efforts of the mimic rows on the following joints."""
 
 
 def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
