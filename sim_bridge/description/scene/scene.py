@@ -44,16 +44,15 @@ from pathlib import Path
 import re
 from types import MappingProxyType
 
-from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
 from sim_bridge.description.resources import resolve_uri, searched_paths
-from sim_bridge.description.scene.section import read_document, Section
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
+from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
 from sim_bridge.shapes.materials import ContactMaterial, Material, ODE_NAMES
 from sim_bridge.shapes.placed import Placed
 
-MOTIONS = ('dynamic', 'static', 'kinematic')
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
 _MATERIAL_KEYS = tuple(f.name for f in fields(Material) if f.name != 'name')
 _CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
