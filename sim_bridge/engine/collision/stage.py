@@ -36,7 +36,7 @@ def detect(table, phase):
     model, geometry, options = open_model(table), open_geometry(table), open_options(table)
     state, ws, twist = open_state(table), open_workspace(table), open_response(table).twist
     scratch, contacts = open_collision(table), open_contacts(table)
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, twist)
+    find_twists(model, model.kind, ws, state.v, twist)
     start_collision(geometry, ws.pose, twist, model.root,
                     options.time_step, options.contact_margin, scratch, contacts)
     collide_closed_pairs(geometry, scratch, contacts)

@@ -7,12 +7,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from sim_bridge.engine.collision.narrow.support import (
-    EXPAND_FACE_SHAPE,
-    EXPAND_PLANE_SHAPE,
-    EXPAND_POINT_SHAPE,
-    POLYGON_SHAPE,
-)
 from sim_bridge.engine.data.geometry import Geometry
 
 # entries of CollisionScratch.count
@@ -31,6 +25,13 @@ SURFACE = 2  # with a mesh or a height field
 
 CANDIDATES = 512
 """Contact points of one pair with a mesh or height field that are looked at together."""
+
+
+# shapes of the scratch arrays of the narrow phase
+EXPAND_POINT_SHAPE = (128, 7)
+EXPAND_PLANE_SHAPE = (256, 4)
+EXPAND_FACE_SHAPE = (256, 12)
+POLYGON_SHAPE = (256, 8)
 
 
 class CollisionScratch(NamedTuple):

@@ -38,6 +38,9 @@ FREE = 5
 FREE_SINGLE = 6  # a free body that carries no other: has an exactly conserving integrator
 KINEMATIC = 7  # moves at a prescribed velocity, whatever pushes it; coordinates of a free one
 
+# first column of the centre of mass in Model.inertia; mass and inertia are where those of a
+# rigid inertia are, see `inertia`
+CENTRE = 1
 # columns of Model.passive
 ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
 # columns of Model.limits
@@ -46,6 +49,9 @@ LOWER, UPPER, EFFORT, VELOCITY = range(4)
 GAIN_P, GAIN_D, MAX_EFFORT = range(3)
 # columns of Model.stop
 BOUNCE, ERP, CFM = range(3)
+# columns of Model.mimic and Model.mimic_law
+FOLLOWING, FOLLOWED = range(2)
+MULTIPLIER, OFFSET = range(2)
 
 
 class Model(NamedTuple):

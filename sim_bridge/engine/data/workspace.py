@@ -33,7 +33,7 @@ class Workspace(NamedTuple):
     """(nb, 10) rigid inertia about O."""
     articulated: FloatMatrix
     """(nb, 21) articulated inertia about O; for a free body its factor."""
-    hinge: FloatMatrix
+    joint_factor: FloatMatrix
     """(nb, 8) U = IA S (6), the joint's effective inertia D, and 1 / D, or 0 where locked."""
     velocity: FloatMatrix
     """(nb, 6) spatial velocity."""
@@ -80,7 +80,9 @@ class Workspace(NamedTuple):
     None where loops see to the mimic rows.
     """
     delassus: FloatMatrix
-    """(nm, nm + 1) the mimic rows' inverse inertia, and their right-hand side."""
+    """(nm, nm) the mimic rows' inverse inertia."""
+    mimic_effort: FloatVector
+    """(nm,) efforts of the mimic rows on the following joints."""
 
 
 def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
@@ -91,7 +93,7 @@ def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
         kind=model.kind.copy(), still=np.zeros(nv, np.int64),
         pose=np.zeros((nb, 12)), axis=np.zeros((nb, 6)),
         rigid=np.zeros((nb, RIGID_SIZE)), articulated=np.zeros((nb, ARTICULATED_SIZE)),
-        hinge=np.zeros((nb, 8)), velocity=np.zeros((nb, 6)), twist=np.zeros((nb, 6)),
+        joint_factor=np.zeros((nb, 8)), velocity=np.zeros((nb, 6)), twist=np.zeros((nb, 6)),
         drift=np.zeros((nb, 6)), force=np.zeros((nb, 6)), acceleration=np.zeros((nb, 6)),
         # unlike any wrench, so that the first observation finds everything changed
         wrench=np.full((nb, 6), np.nan),
@@ -100,4 +102,5 @@ def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
         constraint=np.zeros(nv), mode=np.zeros(nv, np.int64),
         given=np.zeros(nv), law=np.zeros((nv, LAW_SIZE)),
         q_slopes=np.zeros((6, nq)), v_slopes=np.zeros((6, nv)),
-        response=np.zeros((nm, 2, nv)), delassus=np.zeros((nm, nm + 1)))
+        response=np.zeros((nm, 2, nv)), delassus=np.zeros((nm, nm)),
+        mimic_effort=np.zeros(nm))

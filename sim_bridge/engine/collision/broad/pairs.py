@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.collision.broad.filters import may_collide
+from sim_bridge.engine.collision.broad.filters import is_closed, may_collide
 from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.broad.place import spread_along
-from sim_bridge.engine.collision.narrow.narrow import is_closed
 from sim_bridge.engine.data.collision_scratch import (
     CLASS,
     CLOSED,
