@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-import sys
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -13,27 +12,25 @@ from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateEr
 from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.params import parameter_table
 from sim_bridge.ros.params.parameters import SimulatorParameters
-from sim_bridge.ros.process import process, realtime
+from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.deferred import DeferredServices
 from sim_bridge.ros.process.delivery import await_delivery
 from sim_bridge.ros.process.entity_scope import NodePart
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.pacer import Pacer
 from sim_bridge.ros.process.polling import PollingNode
-from sim_bridge.ros.publish.diagnostics import Diagnostics
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.publish.sinks import GraphSink, Tee
 from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.services import Services
 from sim_bridge.ros.services.simulation_control import Conductor
 from sim_bridge.ros.services.standard import offer_standard_services
+from sim_bridge.ros.session.diagnostics import Diagnostics
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 
 # how soon a new subscriber gets its first message [s]
 _REFRESH_PERIOD_S = 0.05
-
-MANAGED = '--managed'
 
 
 class SimBridge:
@@ -91,8 +88,7 @@ class SimBridge:
     def _build(self, is_active: bool) -> None:
         node, parameters = self._node, self.parameters
         self._simulator = simulator = self._make_simulator()
-        if simulator.recording is not None:
-            self._closing.append(simulator.recording.close)
+        self._closing.append(simulator.journal.close)
         simulator.listen(node)
         self._controls = JointControls(node, simulator.interfaces, parameters)
         self.pacer = Pacer(
@@ -107,8 +103,7 @@ class SimBridge:
             on_rush=self._schedule_thread,
             on_error=self._report,
         )
-        if simulator.lockstep is not None:
-            simulator.lockstep.on_answer = self.pacer.wake
+        simulator.lockstep.on_answer = self.pacer.wake
         calls = ExecutorCalls(node)
         entities = Entities(
             simulator, self._controls, self.pacer, calls, parameters, node)
@@ -150,10 +145,9 @@ class SimBridge:
         folder = free_folder(asked)
         recorder = Recorder(folder, on_error=complain)
         try:
-            bag = BagSink(recorder, node.get_namespace(), parameters.record_topics)
+            bag = BagSink(recorder, node.resolve_topic_name, parameters.record_topics)
             simulator = Simulator(Tee(graph, bag), loaded, parameters)
-            simulator.recording = Recording(
-                bag, simulator, loaded, parameters, node.get_namespace(), node.resolve_topic_name)
+            Recording(bag, simulator, loaded, parameters, node.get_namespace())
         except SimBridgeError:
             recorder.discard()
             raise
@@ -202,20 +196,3 @@ class SimBridge:
 
 def _count(number: int, what: str) -> str:
     return f'{number} {what}{"" if number == 1 else "s"}'
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """
-    Run the node; return the exit code of the process.
-
-    args: of the process, the first its name; those after --ros-args are ROS's own, and `--managed`
-    lets it be a managed node.
-    """
-    realtime.schedule_others()
-    given = list(sys.argv if args is None else args)
-    if MANAGED not in given:
-        return process.run('sim_bridge', SimBridge, given)
-    from sim_bridge.ros.node.managed import ManagedSimBridge
-
-    given.remove(MANAGED)
-    return process.run('sim_bridge', ManagedSimBridge, given)

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from rclpy.node import Node
     from rclpy.qos import QoSProfile
 
-    from sim_bridge.ros.bag.bag_sink import BagSink
-
 
 class Outlet(Protocol):
     """Takes the messages of one topic; `topic` is its full name."""
@@ -138,26 +136,26 @@ class ClosingSink:
 
 
 class Tee:
-    """The graph and a bag, which gets the same bytes under the same full names."""
+    """Two sinks that get the same bytes, such as the graph and a bag."""
 
-    def __init__(self, graph: Sink, bag: BagSink) -> None:
-        """Send to both."""
-        self._graph, self._bag = graph, bag
+    def __init__(self, first: Sink, second: Sink) -> None:
+        """Send to both; topics have the full names that the first gives them."""
+        self._first, self._second = first, second
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Open the topic in both."""
-        first = self._graph.open(topic, message_type, qos)
-        return _Both(first, self._bag.open(topic, message_type, qos, first.topic))
+        return _Both(*(each.open(topic, message_type, qos)
+                       for each in (self._first, self._second)))
 
     def begin(self, time_ns: int) -> None:
         """Tell both."""
-        self._graph.begin(time_ns)
-        self._bag.begin(time_ns)
+        self._first.begin(time_ns)
+        self._second.begin(time_ns)
 
     def pause(self) -> None:
         """Tell both."""
-        self._graph.pause()
-        self._bag.pause()
+        self._first.pause()
+        self._second.pause()
 
 
 class _Both:
