@@ -10,6 +10,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.node.node import SimBridge
 from sim_bridge.ros.process.polling import PollingMixin
+from sim_bridge.ros.process.rclpy_compat import guard_service
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -23,8 +24,7 @@ class ManagedNode(PollingMixin, LifecycleNode):
     def __init__(self, name: str) -> None:
         """Offer the services of managed nodes."""
         super().__init__(name)
-        (service,) = (one for one in self.services if one.srv_name.endswith('/change_state'))
-        service.callback = _refusing(service.callback)
+        guard_service(self, '/change_state', _refusing)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load and compile."""

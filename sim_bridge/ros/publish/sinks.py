@@ -13,6 +13,7 @@ from rclpy.exceptions import InvalidTopicNameException
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.process.entity_scope import undeclare_overrides
+from sim_bridge.ros.process.rclpy_compat import raw_publish_of
 from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
@@ -87,8 +88,7 @@ class _Publisher:
 
     def __init__(self, node: Node, publisher: Any) -> None:
         self.topic: str = publisher.topic_name
-        # rclpy's way there, which looks at every message anew, takes as long as the middleware's
-        self._publish_bytes = publisher.handle.publish_raw
+        self._publish_bytes = raw_publish_of(publisher)
         self._count = publisher.get_subscription_count
         self._node, self._publisher = node, publisher
 
