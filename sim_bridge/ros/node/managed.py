@@ -90,7 +90,7 @@ class ManagedSimBridge(SimBridge):
         """Do nothing yet."""
 
     def configure(self) -> None:
-        """Load and compile; raises SimBridgeError, with nothing left of it, where that fails."""
+        """Load and compile; raises SimBridgeError, with nothing left on the graph."""
         try:
             self.load(is_active=False)
         except SimBridgeError:
@@ -100,8 +100,8 @@ class ManagedSimBridge(SimBridge):
     def activate(self) -> None:
         """Run, unless the parameter `paused` says to begin paused."""
         plays = not self.parameters.paused
-        self.pacer.submit(lambda: self.conductor.activate(plays))
+        self.pacer.submit(lambda: self.control.activate(plays))
 
     def deactivate(self) -> None:
         """Pause, whatever is under way."""
-        self.pacer.submit(self.conductor.deactivate)
+        self.pacer.submit(self.control.deactivate)

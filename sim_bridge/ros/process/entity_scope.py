@@ -24,7 +24,7 @@ _KINDS = (
 )
 
 
-class NodePart:
+class EntityScope:
     """
     Whatever a node got while `collecting`, to be destroyed together.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
 from sim_bridge.ros.process.delivery import await_delivery
-from sim_bridge.ros.process.entity_scope import NodePart
+from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.publish.publishers import clock_stream, Rate
 from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
@@ -62,7 +62,7 @@ class Simulator:
         self._node: Node | None = None
         # what is opened on the sink, and on the node, for each robot
         self._outlets: dict[str, ClosingSink] = {}
-        self._parts: dict[str, NodePart] = {}
+        self._parts: dict[str, EntityScope] = {}
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
@@ -322,7 +322,7 @@ class Simulator:
         return interface
 
     def _listen(self, interface: RobotInterface) -> None:
-        part = self._parts[interface.robot.name] = NodePart(self._node)
+        part = self._parts[interface.robot.name] = EntityScope(self._node)
         with part.collecting():
             interface.listen(self._node)
 
