@@ -11,16 +11,18 @@ import numpy as np
 from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import real_array
+from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.motor import FITTING, POSITION, VELOCITY
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 
 
 class ControlledJoint(Protocol):
-    """A joint that tells why its control does not go for a target."""
+    """A joint that has axes."""
 
-    def check_control(self, column: int, what: str) -> None:
-        """Raise StateError where the motor does not go for a target, POSITION or VELOCITY."""
+    @property
+    def axes(self) -> Sequence[Axis]:
+        """One for each coordinate that turns about, or slides along, an axis."""
 
 
 class JointCommands:
@@ -96,7 +98,7 @@ class JointCommands:
     def _check_controls(self, column: int, what: str, names: Sequence[str]) -> None:
         fits = FITTING[column][self._slot.control[self._columns(names)]]
         if not fits.all():
-            self._joint(names[int(np.argmin(fits))]).check_control(column, what)
+            self._joint(names[int(np.argmin(fits))]).axes[0].check_control(column, what)
 
     def _chosen(self, joints: Sequence[str] | None) -> Sequence[str]:
         return self._names if joints is None else list(joints)

@@ -25,8 +25,8 @@ from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.devices import make_device
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joint_commands import JointCommands
-from sim_bridge.robots.joints.constraint import ConstraintJoint
-from sim_bridge.robots.joints.tree import Joint
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
 from sim_bridge.sensors.devices import Device, ImuSensor
 from sim_bridge.simulation.assembly import Part
@@ -50,8 +50,8 @@ class Robot(DeclaredAttributes):
         '_commands', '_crawlers', '_devices', '_joints', '_links', 'description', 'geometries',
         'joint_names', 'loop_joints', 'name', 'simulation', 'slot', 'world')
     internal_names = DeclaredAttributes.internal_names | {
-        'blueprint', 'invalidate', 'leave', 'offsets', 'part', 'remember', 'simulation', 'site',
-        'slot', 'wake'}
+        'blueprint', 'first_site', 'invalidate', 'leave', 'offsets', 'part', 'remember',
+        'simulation', 'site', 'slot', 'wake'}
 
     def __init__(self, world: Any, simulation: Simulation, slot: RobotSlot):
         """Show what a slot holds; World makes robots."""
@@ -70,7 +70,7 @@ class Robot(DeclaredAttributes):
         for joint_description in description.joints.values():
             parent = self._links[joint_description.parent]
             child = self._links[joint_description.child]
-            joint = Joint(self, joint_description, parent, child)
+            joint = Joint(TreeSeat(self, joint_description, parent, child))
             self._joints[joint.name] = joint
             child.parent, child.joint = parent, joint
             parent.children.append(child)
@@ -430,6 +430,11 @@ class Robot(DeclaredAttributes):
         """Where its bodies and coordinates begin in the world's model."""
         self.simulation.settle()
         return self.slot.part.at
+
+    @property
+    def first_site(self) -> int:
+        """The row of its first link among the observed sites."""
+        return self.slot.first_site
 
     def site(self, link: Link) -> np.ndarray:
         """Return a link's row of `engine.pipeline.observe` at the present state."""

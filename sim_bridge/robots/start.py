@@ -33,8 +33,5 @@ def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
         if law is not None:
             of_name[name].q = law.multiplier * of_name[law.joint].q + law.offset
     for joint in robot.joints:
-        parent, origin = joint.parent_link, joint.description.origin
-        if joint.type is JointType.FLOATING and parent is not None:
-            position = parent.p + parent.R @ origin.position
-            rotation = parent.R @ origin.rotation
-            joint.q = [*position, *quaternion_from_matrix(rotation)]
+        if joint.type is JointType.FLOATING:
+            joint.q = [*joint.anchor, *quaternion_from_matrix(joint.rotation)]

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from sim_bridge.compilation.compile import Placement
+from sim_bridge.engine.data import model as columns
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, Model
-from sim_bridge.engine.dynamics import medium as columns
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 

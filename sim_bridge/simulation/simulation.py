@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Sized
+from collections.abc import Sequence
 from enum import auto, IntFlag
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -115,12 +115,12 @@ class Constraint(Protocol):
         """What the error of each row is counted from."""
 
     @property
-    def axes(self) -> Sized:
-        """The coordinates that it leaves free."""
+    def axis_count(self) -> int:
+        """How many coordinates it leaves free."""
 
     @property
-    def potential_energy(self) -> float:
-        """Energy of its springs [J]."""
+    def joint(self) -> Any:
+        """What users see of it."""
 
     compliance: tuple[float, float]
 
@@ -421,7 +421,7 @@ class Simulation:
         observer, model = self.observed(), self._model
         kinetic, potential = energy(
             observer.handle, 0, body_count(model), 0, velocity_count(model))
-        springs = sum(joint.potential_energy for joint in self.constraints.values())
+        springs = sum(seat.joint.potential_energy for seat in self.constraints.values())
         return Energy(kinetic, potential + springs)
 
     def momentum(self) -> Momentum:
@@ -515,7 +515,7 @@ class Simulation:
         # geometries keep their numbers, and what touched goes on touching
         room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
         room = max(room, contact_room(before))
-        axes = sum(len(joint.axes) for joint in joints)
+        axes = sum(joint.axis_count for joint in joints)
         model, self._state, parts = assemble(slots, self.gravity, room, len(joints), axes)
         copy_contacts(before, self._state)
         if self._dirty & _LOOP_FORCES:
@@ -534,7 +534,7 @@ class Simulation:
         first = 0
         for joint in joints:
             joint.bind(self._loops, self._state, first)
-            first += len(joint.axes)
+            first += joint.axis_count
         self._state.idle[:] = 0
         self._dirty &= ~(_ROBOT_ARRAYS | _LOOP_FORCES)
         self._connect()

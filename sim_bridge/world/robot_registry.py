@@ -13,9 +13,9 @@ import numpy as np
 from sim_bridge.compilation.bodies import BodySpec, describe_body
 from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, read_shapes
 from sim_bridge.compilation.compile import Blueprint, compile_robot
-from sim_bridge.compilation.exclusions import read_srdf
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
+from sim_bridge.description.srdf import read_srdf
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import truth_or_none
@@ -158,7 +158,7 @@ class RobotRegistry:
         for robot in robots:
             del self._robots[robot.name], self._simulation.slots[robot.name]
             for joint in robot.loop_joints.values():
-                self._simulation.constraints.pop(joint.key, None)
+                self._simulation.constraints.pop(joint.key or '', None)
         self._simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
 
     def remove(self, robot: Robot | str) -> None:

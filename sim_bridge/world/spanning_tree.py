@@ -13,8 +13,9 @@ from sim_bridge.description.model import JointType
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
-from sim_bridge.robots.joints.constraint import ConstraintJoint
-from sim_bridge.robots.joints.mounted import MountedJoint
+from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.joint import AnyJoint, ConstraintJoint, Joint
+from sim_bridge.robots.joints.mounted import MountedSeat
 from sim_bridge.robots.joints.spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.loop_assembly import close_loops
@@ -35,15 +36,14 @@ class SpanningTree:
     def __init__(self, simulation: Simulation):
         """Begin empty."""
         self._simulation = simulation
-        self._mounted: dict[str, MountedJoint] = {}
+        self._mounted: dict[str, MountedSeat] = {}
 
     @property
-    def joints(self) -> Mapping[str, MountedJoint | ConstraintJoint]:
+    def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
         """What `add` added, and the robots' joints that close loops, by name."""
-        constraints = {
-            key: joint for key, joint in self._simulation.constraints.items()
-            if isinstance(joint, ConstraintJoint)}
-        return MappingProxyType({**self._mounted, **constraints})
+        return MappingProxyType({
+            key: seat.joint for seats in (self._mounted, self._simulation.constraints)
+            for key, seat in seats.items()})
 
     def free_name(self, name: str | None, kind: str) -> str:
         """Return a joint's name that is not taken yet; raises InvalidValueError."""
@@ -86,7 +86,7 @@ class SpanningTree:
 
     def add(
         self, spec: JointSpec, tree: bool | None = None
-    ) -> MountedJoint | ConstraintJoint:
+    ) -> Joint | ConstraintJoint:
         """Add a joint of a free name; part of a tree if it can be and `tree` is not False."""
         seat = None if tree is False or spec.yields else self._seat(spec)
         if seat is None:
@@ -94,20 +94,20 @@ class SpanningTree:
                 raise StateError(
                     f'joint {spec.name!r} cannot be part of a tree: it closes a loop, yields, or '
                     'neither link is the base of what is free. Leave out tree=True')
-            return self.constrain(spec.name, spec)
+            return self.constrain(spec.name, spec).joint
         self._match_velocities(spec)
-        return self._mount(spec, seat)
+        return self._mount(spec, seat).joint
 
-    def constrain(self, key: str, spec: JointSpec) -> ConstraintJoint:
+    def constrain(self, key: str, spec: JointSpec) -> ConstraintSeat:
         """Add a constraint under a name of the world's."""
-        joint = ConstraintJoint(self._simulation, key, spec)
-        self._simulation.constraints[key] = joint
+        seat = ConstraintSeat(self._simulation, key, spec)
+        self._simulation.constraints[key] = seat
         self._simulation.reconnect_joints()
-        return joint
+        return seat
 
-    def remove(self, joint: MountedJoint | ConstraintJoint) -> None:
+    def remove(self, joint: Joint | ConstraintJoint) -> None:
         """Take a joint out; as `World.remove_joint`."""
-        if not isinstance(joint, (MountedJoint, ConstraintJoint)):
+        if not isinstance(joint, AnyJoint) or joint.key is None:
             raise InvalidValueError(
                 'joint', joint, 'one that add_joint or add_angular_motor gave', 'remove_joint')
         if self.joints.get(joint.key) is not joint:
@@ -139,10 +139,10 @@ class SpanningTree:
         """
         links = {link.name: link for link in robot.links}
         for description in robot.description.constraints:
-            joint = self.constrain(
+            seat = self.constrain(
                 f'{robot.name}/{description.name}', spec_of(description, links))
-            joint.describe(description.limits, description.dynamics)
-            robot.loop_joints[description.name] = joint
+            seat.describe(description.limits, description.dynamics)
+            robot.loop_joints[description.name] = joint = seat.joint
             first, second = joint.link1, joint.link2
             if first is not None and second is not None:
                 self._simulation.separate(first.slot, second.slot)
@@ -185,33 +185,34 @@ class SpanningTree:
         return (all(len(slot.links) == 1 for slot in path)
                 and all(joint.spec.type in SYMMETRIC for joint in joints))
 
-    def _joint_under(self, slot: RobotSlot) -> MountedJoint:
+    def _joint_under(self, slot: RobotSlot) -> MountedSeat:
         """Return the joint that a robot's base hangs on."""
         mount = slot.blueprint.mount
         assert mount is not None, 'it has a carrier'
         return self._mounted[mount.joint.name]
 
-    def _mount(self, spec: JointSpec, by_second: bool) -> MountedJoint:
+    def _mount(self, spec: JointSpec, by_second: bool) -> MountedSeat:
         """Hang one of a joint's robots on the other's, having turned its tree round."""
         own: Any = (spec.second if by_second else spec.first).link
         motion = _relative_motion(spec)
         path = _path_to_root(own.robot.slot)
         joints = [self._joint_under(slot) for slot in path[:-1]]
         kept = [joint.values() for joint in joints]
-        joint = MountedJoint(spec, by_second)
+        joint = MountedSeat(spec, by_second)
         self._hang(path[0], joint)
         for slot, turned, values in zip(path[1:], joints, kept, strict=True):
-            turned.take_seat(turned.link2 is not None and turned.link2.robot.slot is slot)
+            second = turned.spec.second.link
+            turned.turn(second is not None and second.robot.slot is slot)
             self._hang(slot, turned)
             turned.restore(values)
         self._mounted[joint.name] = joint
-        self._set_rates(joint, motion)
+        self._set_rates(joint.joint, motion)
         for slot in path:
             slot.remember()
             slot.added = slot.initial
         return joint
 
-    def _hang(self, slot: RobotSlot, joint: MountedJoint | None) -> None:
+    def _hang(self, slot: RobotSlot, joint: MountedSeat | None) -> None:
         """Compile a robot anew, to hang on a joint or to be free."""
         _rebuild(slot, joint)
         for other in self._mounted.values():
@@ -224,14 +225,14 @@ class SpanningTree:
         self._simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
 
     def _set_rates(
-        self, joint: MountedJoint, motion: tuple[np.ndarray, np.ndarray]
+        self, joint: Joint, motion: tuple[np.ndarray, np.ndarray]
     ) -> None:
         """Let a new joint move as its links did, as far as it allows."""
         v, w = motion
         if not v.any() and not w.any():
             return
         if joint.type is JointType.BALL:
-            joint.dq = joint.spec.first.pose[0].T @ w
+            joint.dq = joint.rotation.T @ w
         for linear, velocity in ((True, v), (False, w)):
             axes = [axis for axis in joint.axes if axis.is_linear == linear]
             if axes:
@@ -240,7 +241,7 @@ class SpanningTree:
                 for axis, rate in zip(axes, rates, strict=True):
                     axis.dq = float(rate)
 
-def _rebuild(slot: RobotSlot, joint: MountedJoint | None) -> None:
+def _rebuild(slot: RobotSlot, joint: MountedSeat | None) -> None:
     """Compile a robot anew, its base on a joint or free."""
     mount, carrier = None, None
     if joint is not None:

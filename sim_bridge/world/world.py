@@ -29,8 +29,7 @@ from sim_bridge.foundation.errors import (
 from sim_bridge.foundation.validation import finite_vector, truth, truth_or_none, whole_number
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.arguments import described_spec, motor_spec
-from sim_bridge.robots.joints.constraint import ConstraintJoint
-from sim_bridge.robots.joints.mounted import MountedJoint
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.materials import ContactMaterial, Material, MaterialTable
@@ -319,11 +318,11 @@ class World(DeclaredAttributes):
     # --- joints ----------------------------------------------------------------------------------
 
     @property
-    def joints(self) -> Mapping[str, MountedJoint | ConstraintJoint]:
+    def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
         """What `add_joint` added, and the robots' joints that close loops, by name."""
         return self.tree.joints
 
-    def joint(self, name: str) -> MountedJoint | ConstraintJoint:
+    def joint(self, name: str) -> Joint | ConstraintJoint:
         """Return a joint of `joints`; raises UnknownNameError."""
         joints = self.tree.joints
         if name not in joints:
@@ -346,7 +345,7 @@ class World(DeclaredAttributes):
         suspension: tuple[float, float] | None = None,
         tree: bool | None = None,
         collide: bool = False,
-    ) -> MountedJoint | ConstraintJoint:
+    ) -> Joint | ConstraintJoint:
         """
         Join two links where they are, or a link and the world; after ODE's joints.
 
@@ -406,9 +405,9 @@ class World(DeclaredAttributes):
         """
         links = self.tree.own_links(first, second, 'add_angular_motor')
         key = self.tree.free_name(name, 'angular_motor')
-        return self.tree.constrain(key, motor_spec(key, links, axes, fixed_on, euler))
+        return self.tree.constrain(key, motor_spec(key, links, axes, fixed_on, euler)).joint
 
-    def remove_joint(self, joint: MountedJoint | ConstraintJoint) -> None:
+    def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
         Take a joint out; what hung on it is free, and moves on as it does.
 
