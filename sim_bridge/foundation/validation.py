@@ -95,11 +95,11 @@ def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -
 
 def name_set(what: str, value: object, place: str) -> frozenset[str]:
     """Return names as a set; raise InvalidValueError for anything but texts that are not empty."""
-    is_several = isinstance(value, Iterable) and not isinstance(value, str)
-    names = tuple(value) if is_several else ()
-    if not is_several or not all(isinstance(name, str) and name for name in names):
-        raise InvalidValueError(what, value, 'a set of names', place)
-    return frozenset(names)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        names = tuple(value)
+        if all(isinstance(name, str) and name for name in names):
+            return frozenset(names)
+    raise InvalidValueError(what, value, 'a set of names', place)
 
 
 def whole_number(what: str, value: object) -> int:
