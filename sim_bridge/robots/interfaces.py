@@ -32,7 +32,7 @@ class WorldInterface(Protocol):
 
 
 class RobotInterface(Protocol):
-    """The robot of a link."""
+    """The robot of a link or a joint."""
 
     name: str
     world: Any
@@ -40,9 +40,19 @@ class RobotInterface(Protocol):
     slot: RobotSlot
     loop_joints: dict[str, Any]
 
+    @property
+    def root_link(self) -> LinkInterface:
+        """The link that is no joint's child."""
+
+    def set_base_pose(self, position: Any, orientation: Any) -> None:
+        """Put the root link's frame somewhere in the world."""
+
+    def set_base_velocity(self, linear: Any, angular: Any) -> None:
+        """Set the velocity of the root link."""
+
 
 class LinkInterface(Protocol):
-    """The link of a geometry or a crawler."""
+    """The link of a geometry or a crawler, or one that a joint connects."""
 
     name: str
     slot: LinkSlot
@@ -59,12 +69,35 @@ class LinkInterface(Protocol):
     def R(self) -> np.ndarray:
         """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
 
+    @property
+    def v(self) -> np.ndarray:
+        """(3,) velocity of the frame's origin [m/s], world axes."""
+
+    @property
+    def w(self) -> np.ndarray:
+        """(3,) angular velocity [rad/s], world axes."""
+
+    @property
+    def dv(self) -> np.ndarray:
+        """(3,) acceleration of the frame's origin [m/s²], world axes."""
+
+    @property
+    def dw(self) -> np.ndarray:
+        """(3,) angular acceleration [rad/s²], world axes."""
+
+    @property
+    def wc(self) -> np.ndarray:
+        """(3,) centre of mass [m], world."""
+
 
 class JointInterface(Protocol):
     """The joint that a link hangs on."""
 
     name: str
-    type: Any
+
+    @property
+    def type(self) -> Any:
+        """The kind of joint."""
 
     @property
     def parent_link(self) -> LinkInterface | None:
