@@ -9,8 +9,8 @@ import numpy as np
 from sim_bridge.foundation.errors import InvalidValueError
 
 if TYPE_CHECKING:
+    from sim_bridge.robots.interfaces import LinkInterface
     from sim_bridge.robots.joints.axis import Axis
-    from sim_bridge.robots.joints.protocols import JointLink
 
 # the property of axes that holds each part of what passes, but for what passes through the joint
 _OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
@@ -41,9 +41,9 @@ class FeedbackJoint(Protocol):
     @property
     def place(self) -> str: ...
     @property
-    def link1(self) -> JointLink | None: ...
+    def link1(self) -> LinkInterface | None: ...
     @property
-    def link2(self) -> JointLink | None: ...
+    def link2(self) -> LinkInterface | None: ...
     @property
     def anchor2(self) -> np.ndarray: ...
     @property

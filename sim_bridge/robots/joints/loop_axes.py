@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sim_bridge.robots.joints.axis import Axis
     from sim_bridge.robots.joints.constraint import ConstraintSeat
     from sim_bridge.robots.joints.frame import JointFrame
-    from sim_bridge.robots.joints.protocols import JointSimulation
+    from sim_bridge.simulation.simulation import Simulation
 
 # columns of sites
 _TURN, _PLACE = slice(SITE_ROTATION, SITE_ROTATION + 9), slice(SITE_POSITION, SITE_POSITION + 3)
@@ -42,7 +42,7 @@ class LoopAxes:
     """
 
     def __init__(
-        self, simulation: JointSimulation, seats: Mapping[str, ConstraintSeat],
+        self, simulation: Simulation, seats: Mapping[str, ConstraintSeat],
         axes: Sequence[Axis]
     ) -> None:
         """
@@ -108,7 +108,7 @@ class LoopAxes:
 def _site(frame: JointFrame) -> int:
     """Return the row of a frame's link among all sites; that of the world comes last."""
     link = frame.link
-    return -1 if link is None else link.robot.first_site + link.robot.links.index(link)
+    return -1 if link is None else link.slot.site
 
 
 def _velocity(sites: np.ndarray, arms: np.ndarray) -> tuple[np.ndarray, ...]:
