@@ -22,6 +22,8 @@ from sim_bridge.engine.data.model import body_count, FREE, GROUND, Model, veloci
 
 # rows of a contact
 NORMAL, FIRST, SECOND, SPIN, ROLL, ROLL2 = range(6)
+# columns of Laws.radius
+FIRST_BOUND, SECOND_BOUND, ROLL_BOUND, SPIN_BOUND = range(4)
 # columns of Rows.block: the Delassus matrix of the linear rows, the diagonal of the angular ones
 NN, N1, D11, N2, D12, D22, SPIN_SPIN, ROLL_ROLL, ROLL2_ROLL2 = range(9)
 # entries of Solution.effort
@@ -32,6 +34,11 @@ NEWTONS = 2  # likewise
 NATURAL = 0  # natural map [m/s]
 COMPLEMENTARITY = 1  # [J]
 PENETRATION = 2  # [m]
+
+# columns of Direct.unknown
+CONTACT, ROW, LEAST, GREATEST = range(4)
+# first columns of Direct.kept
+KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
 NO_LAW = -1  # of a contact that only reports
 
@@ -76,6 +83,8 @@ class Islands(NamedTuple):
     """(nb,) island of a leader."""
     spent: IntVector
     """(nc,) multiplications that an island's Newton steps took in this step of time."""
+    idle: IntVector
+    """(nc,) steps that all trees of an island have been at rest."""
 
 
 class Rows(NamedTuple):
@@ -113,7 +122,9 @@ class Solution(NamedTuple):
     z: FloatVector
     """(nz,) whitened velocity that the impulses give."""
     last: FloatMatrix
-    """(nc, 6) impulses of the last step, world axes; scratch for contacts that are new."""
+    """(nc, 6) impulses of the last step, world axes."""
+    proposal: FloatMatrix
+    """(nc, 3) change of the linear rows' impulses that an estimate for new contacts proposes."""
     shift: FloatVector
     """(nc,) impulses of the position problem."""
     effort: IntVector
@@ -228,13 +239,15 @@ def make_problem(
              radius=np.zeros((nc, 4)), target=np.zeros((nc, 3)), softness=np.zeros((nc, 6)),
              approach=np.zeros(nc), wanted=np.zeros(nc), pull=np.zeros(nc)),
         Islands(number=integers(nc), order=integers(nc), first=integers(nc + 1),
-                leader=integers(nb), of_tree=integers(nb), spent=integers(nc)),
+                leader=integers(nb), of_tree=integers(nb), spent=integers(nc),
+                idle=integers(nc)),
         Rows(first=integers(nc + 1), support=integers(ns), linear=np.zeros((3, ns)),
              angular=np.zeros((3, ns)), block=np.zeros((nc, 9)),
              inverse=np.zeros((nc, 6)), place=np.full(nz, -1, np.int64),
              whitening=np.zeros(nv), column=np.zeros((6, 3)), mimic=np.zeros((nm, nv))),
         Solution(impulse=np.zeros((nc, 6)), bias=np.zeros((nc, 6)), z=np.zeros(nz),
-                 last=np.zeros((nc, 6)), shift=np.zeros(nc), effort=integers(3),
+                 last=np.zeros((nc, 6)), proposal=np.zeros((nc, 3)),
+                 shift=np.zeros(nc), effort=integers(3),
                  residual=np.zeros(3)),
         Response(twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), mean_wrench=np.zeros((nb, 6)),
                  pushed=integers(nb), force=np.zeros((nb, 6)), ddq=np.zeros(nv),

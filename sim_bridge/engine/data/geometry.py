@@ -23,6 +23,8 @@ from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntV
 
 (PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HEIGHT_FIELD) = range(10)
 
+# column of Geometry.track behind the axis
+TRACK_SPEED = 3
 # bits of Geometry.flags
 ENABLED = 1
 SENSOR = 2  # reports contacts, but nothing is pushed by them

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.contact_problem import longest_support
 from sim_bridge.engine.data.laws import LAW_SIZE
 from sim_bridge.engine.data.model import body_count, Model, position_count, velocity_count
@@ -232,8 +232,8 @@ class LoopWork(NamedTuple):
     """(ns,) coordinates that the joint being built has entries for."""
     whitened: FloatMatrix
     """(ns, 8) entries of three forces at B's origin along A's axes, and three torques."""
-    load: FloatMatrix
-    """(2, 48) these on their way to the root, from both bodies: (6, 8) torques, then forces."""
+    load: FloatCube
+    """(2, 6, 8) these on their way to the root, from both bodies: torques, then forces."""
     column: FloatMatrix
     """(6, 3) three wrenches at a root."""
     tied: IntVector
@@ -343,7 +343,7 @@ def make_loop_work(model: Model, loops: Loops) -> LoopWork:
         chosen=np.zeros(nt, np.int64), own=np.full(nt, -1, np.int64), factor=np.zeros((nt, nt)),
         reach=np.zeros(nt, np.int64), gram=np.zeros((nt, nt)), vector=np.zeros(nz),
         part=np.zeros(nt), whitening=np.zeros(nv), support=np.zeros(ns, np.int64),
-        whitened=np.zeros((ns, 8)), load=np.zeros((2, 48)), column=np.zeros((6, 3)), tied=tied,
+        whitened=np.zeros((ns, 8)), load=np.zeros((2, 6, 8)), column=np.zeros((6, 3)), tied=tied,
         active=np.zeros(nt, np.int64), q=np.zeros(na), v=np.zeros(na), v_next=np.zeros(na),
         law=np.zeros((na, LAW_SIZE)), given=np.zeros(na), mode=np.zeros(na, np.int64),
         inertia=np.zeros(na), held=np.zeros(na), blocked=np.zeros(nv),
