@@ -16,7 +16,7 @@ from sim_bridge.description.resources import explain_unresolved
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.shapes.materials import Material
-from sim_bridge.shapes.mesh_files import hull_of_file, mesh_of_file
+from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
 

@@ -8,57 +8,67 @@ the others wait for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import contextlib
-import math
 import os
 from pathlib import Path
 import queue
+import signal
 import sys
 import time
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
+import warnings
 
 from sim_bridge.compiler import llvm, objects
-from sim_bridge.compiler.progress import show
+from sim_bridge.compiler.progress import Progress, show
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-    from sim_bridge.compiler.unit import Text, Unit
 
 # Processes import from where this one does. They end in silence on Ctrl-C.
 _BEGIN = ('import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); '
           'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); ')
 _WORKER = f'{_BEGIN}runpy.run_path({llvm.__file__!r}, run_name="__main__")'
 _APART = f'{_BEGIN}runpy.run_module("sim_bridge.compiler", run_name="__main__")'
+# how a process ends that fails at what it does: this one would end likewise
+_CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV}
 _PACKAGES = Path(__file__).parents[2]
 # seconds to compile a line of LLVM's text, until it is known better
 _SECONDS_PER_LINE = 1.2e-4
 
 
-class Progress(NamedTuple):
+class Text(NamedTuple):
     """
-    How far compiling has come: units done of all; seconds spent, and an estimate of those left.
+    A unit as LLVM's text.
 
-    name: of the unit that was finished last, '' at first. is_over: in the last report.
+    facts: what is kept beside the object, as JSON: the kind of the result, and the places in the
+    sources that its checks name.
     """
 
-    done: int
-    total: int
-    name: str
-    elapsed: float
-    remaining: float
-    is_over: bool = False
+    llvm: str
+    facts: str
+
+
+class Compilable(Protocol):
+    """What can be compiled, a `unit.Unit`."""
 
     @property
-    def summary(self) -> str:
-        """The same in words."""
-        if self.is_over:
-            return f'compiled {self.total} units of kernels in {self.elapsed:.1f} s'
-        left = math.ceil(self.remaining)
-        about = f', about {left} s left' if left else ''
-        return f'compiling kernels, once for this machine: {self.done} of {self.total}{about}'
+    def name(self) -> str:
+        """What users are told is being compiled."""
 
+    @property
+    def place(self) -> str:
+        """Module and name of its kernel, MODULE:KERNEL."""
+
+    @property
+    def key(self) -> str:
+        """The digest of all that its object depends on."""
+
+    def emit(self) -> Text:
+        """Read the kernels; raises KernelError where one is outside the subset."""
+
+
+AnyUnit = TypeVar('AnyUnit', bound=Compilable)
 
 Report = Callable[[Progress], None]
 _listeners: list[Report] = [show]
@@ -74,12 +84,12 @@ def listening(report: Report) -> Iterator[None]:
         _listeners.remove(report)
 
 
-def missing(units: Iterable[Unit]) -> list[Unit]:
+def missing(units: Iterable[AnyUnit]) -> list[AnyUnit]:
     """Return the units that have to be compiled."""
     return [unit for unit in dict.fromkeys(units) if objects.find(unit.key) is None]
 
 
-def build(units: Iterable[Unit]) -> None:
+def build(units: Iterable[Compilable]) -> None:
     """
     Compile what is missing; returns when all units can be loaded.
 
@@ -98,7 +108,7 @@ def build(units: Iterable[Unit]) -> None:
         _await(others)
 
 
-def _await(units: list[Unit]) -> None:
+def _await(units: Sequence[Compilable]) -> None:
     """Wait for what other processes compile; compile what they have not finished."""
     track = _Track(len(units), time.perf_counter())
     track.report('')
@@ -109,31 +119,53 @@ def _await(units: list[Unit]) -> None:
     track.close()
 
 
-def build_apart(units: Iterable[Unit]) -> None:
+def build_apart(units: Iterable[Compilable]) -> None:
     """
     Compile what is missing in a process of its own, at a low priority.
 
     This one goes on undisturbed meanwhile, its other threads included, which `build` would keep
-    from the interpreter's lock. What cannot be compiled so is left to whoever needs it.
+    from the interpreter's lock. What cannot be compiled so is left to whoever needs it; a warning
+    says why.
     """
     wanted = missing(units)
     if not wanted or not sys.executable or objects.folder() is None:
         return
-    names = [f'{unit.kernel.__module__}:{unit.kernel.__qualname__}' for unit in wanted]
+    names = [unit.place for unit in wanted]
     track = _Track(len(wanted), time.perf_counter())
     track.report('')
     # imported here as below, since most processes find all compiled
     import subprocess
 
     paths = [str(_PACKAGES), *sys.path]
-    with contextlib.suppress(OSError):
-        subprocess.run(
-            [sys.executable, '-c', _APART, repr(paths), *names], check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    problem = ''
+    try:
+        done = subprocess.run(
+            [sys.executable, '-c', _APART, repr(paths), *names], check=False, text=True,
+            errors='replace', stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+    except OSError as error:
+        problem = f'cannot be started: {error}'
+    else:
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines()[-1:]
+            problem = ': '.join([f'ended {_way_of_ending(done.returncode)}', *said])
     track.close()
+    if problem:
+        warnings.warn(f'a process that was to compile kernels {problem}; they are compiled here '
+                      'when they are needed', RuntimeWarning, stacklevel=2)
 
 
-def _compile(units: list[Unit]) -> None:
+def _way_of_ending(code: int) -> str:
+    """Say how a process ended: by which signal, or with which exit code."""
+    if code >= 0:
+        return f'with exit code {code}'
+    try:
+        return f'by signal {signal.Signals(-code).name}'
+    except ValueError:  # one of those without a name
+        return f'by signal {-code}'
+
+
+def _compile(units: Sequence[Compilable]) -> None:
     if not units:
         return
     track = _Track(len(units), time.perf_counter())
@@ -151,7 +183,9 @@ def _compile(units: list[Unit]) -> None:
     track.close()
 
 
-def _finish(compile_text: Callable[[str], bytes], unit: Unit, text: Text, track: _Track) -> None:
+def _finish(
+    compile_text: Callable[[str], bytes], unit: Compilable, text: Text, track: _Track
+) -> None:
     objects.keep(unit.key, objects.Object(compile_text(text.llvm), text.facts))
     track.finish(unit.name, text.llvm)
 
@@ -189,40 +223,51 @@ class _Track:
 
 
 class _Worker:
-    """A process that compiles one text after the other."""
+    """A process that compiles one text after the other; when it is gone, this one does."""
 
     def __init__(self) -> None:
         import subprocess
 
+        self._is_unwanted = False
         self._process = subprocess.Popen(
             [sys.executable, '-c', _WORKER, repr(sys.path)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._source, self._target = self._process.stdin, self._process.stdout
 
     def compile(self, text: str) -> bytes:
         """Return the object file; raises RuntimeError where it fails."""
-        source, target = self._process.stdin, self._process.stdout
         encoded = text.encode()
         try:
-            source.write(len(encoded).to_bytes(8, 'little') + encoded)
-            source.flush()
-            status, size = target.read(1), target.read(8)
-            code = target.read(int.from_bytes(size, 'little'))
+            self._source.write(len(encoded).to_bytes(8, 'little') + encoded)
+            self._source.flush()
+            status, size = self._target.read(1), self._target.read(8)
+            code = self._target.read(int.from_bytes(size, 'little'))
         except BrokenPipeError:
-            status, code = b'', b''
+            status, size, code = b'', b'', b''
+        if len(size) < 8 or len(code) < int.from_bytes(size, 'little'):
+            return self._compile_here(text)
         if status != b'\0':
-            raise RuntimeError(code.decode() or (
-                f'a process that compiles kernels ended with exit code {self._process.wait()}'))
+            raise RuntimeError(code.decode())
         return code
+
+    def _compile_here(self, text: str) -> bytes:
+        """Do what the process has not done: it was ended, for want of memory for instance."""
+        code = self._process.wait()
+        if self._is_unwanted or -code in _CRASHES:
+            raise RuntimeError(f'a process that compiles kernels ended {_way_of_ending(code)}')
+        return llvm.compile_text(text)
 
     def kill(self) -> None:
         """End the process, whatever it is at."""
+        self._is_unwanted = True
         self._process.kill()
 
     def close(self) -> None:
         """Let the process end, which has nothing to do."""
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        self._process.stdout.close()
+            self._source.close()
+        self._target.close()
         self._process.wait()
 
 

@@ -27,7 +27,16 @@ def emit_body(f: Function, statements: Sequence[ast.stmt]) -> None:
         emit = _EMITTERS.get(type(each))
         if emit is None:
             f.fail(each, f'kernels have no {type(each).__name__} statements')
-        emit(f, each)
+        scope = f.scope
+        try:
+            emit(f, each)
+        except RecursionError:
+            f.scope = scope
+            problem = 'an expression has too many terms, or is too deep: split it into several'
+        else:
+            continue
+        # no longer among what RecursionError went through
+        f.fail(each, problem)
 
 
 def emit_return(f: Function, node: ast.AST, value: Value) -> None:
@@ -147,9 +156,9 @@ def _for(f: Function, node: ast.For) -> None:
     _refuse_else(f, node)
     call = node.iter if isinstance(node.iter, ast.Call) else None
     called = look_up(f, call.func) if call and isinstance(call.func, ast.Name) else None
-    if called is range:
+    if call and called is range:
         _for_range(f, node, call)
-    elif called is enumerate and len(call.args) == 1:
+    elif call and called is enumerate and len(call.args) == 1:
         _for_items(f, node, call.args[0], is_numbered=True)
     else:
         _for_items(f, node, node.iter, is_numbered=False)

@@ -26,6 +26,7 @@ import numpy as np
 
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.validation import real_array
 
 DEFAULT = 'default'
@@ -310,10 +311,10 @@ class MaterialTable(Mapping[str, Material]):
 
     def under_free_name(self, material: Material) -> Material:
         """Return a material as it is, or numbered where another one has its name."""
-        name, number = material.name, 2
-        while self._materials.get(name) not in (None, replace(material, name=name)):
-            name, number = f'{material.name}_{number}', number + 1
-        return replace(material, name=name)
+        def is_taken(name: str) -> bool:
+            return self._materials.get(name) not in (None, replace(material, name=name))
+
+        return replace(material, name=free_name(material.name, is_taken))
 
     def save(self) -> tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]:
         """Return what `restore` goes back to."""
@@ -375,7 +376,7 @@ class MaterialTable(Mapping[str, Material]):
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:
     """Write a complete contact material as the engine's numbers."""
-    row = np.zeros(law.LAW_SIZE)
+    row = np.zeros(law.SURFACE_LAW_SIZE)
     row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
     most = math.inf if row[law.MODEL] == law.CONSTANT else _STICKS
     row[law.MU], row[law.MU2] = min(contact.friction, most), min(contact.friction2, most)

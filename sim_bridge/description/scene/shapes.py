@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
-from sim_bridge.description.scene.section import Section
+from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.files import DATA_BYTES, read_file
 from sim_bridge.shapes.placed import Placed

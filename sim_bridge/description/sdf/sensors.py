@@ -11,21 +11,26 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.model import Pose, SensorDescription, SensorKind
-from sim_bridge.description.noise import read_axis_noise, read_classic_noise
+from sim_bridge.description.model import (
+    Pose,
+    SensorDescription,
+    SensorKind,
+    WRENCH_DIRECTIONS,
+    WRENCH_FRAMES,
+)
+from sim_bridge.description.numbers import Numbers, parse_numbers
+from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.gazebo import element_text
+from sim_bridge.description.sdf.noise import read_axis_noise, read_classic_noise
 from sim_bridge.description.sdf.values import read_pose
-from sim_bridge.description.urdf.clean import parse_numbers
-from sim_bridge.description.urdf.poses import read_only
-from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.description.xml.values import BOOLEANS, element_text
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from sim_bridge.description.model import NoiseDescription
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 KINDS = {'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU}
 # iDynTree's names
@@ -34,14 +39,11 @@ ROBOT_KINDS = {
     'accelerometer': SensorKind.ACCELEROMETER,
     'gyroscope': SensorKind.GYRO,
 }
-FRAMES = ('sensor', 'child', 'parent')
-DIRECTIONS = ('child_to_parent', 'parent_to_child')
 
 _RATE = Numbers(minimum=0.0)
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
 _PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
 _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
-_BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 # plugins that were sensors by themselves before Gazebo had sensors for it
 _SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
 
@@ -147,7 +149,8 @@ def _read_force_torque(node: Element, place: Place, findings: Findings) -> dict[
     for element in node:
         inner = place.child(element.tag, element.line)
         text = element_text(element)
-        choices = {'frame': FRAMES, 'measure_direction': DIRECTIONS}.get(element.tag)
+        choices = {
+            'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}.get(element.tag)
         if element.tag in ('force', 'torque'):
             noise.update(read_axis_noise(element, element.tag, inner, findings))
         elif choices and text in choices:
@@ -213,9 +216,9 @@ def _number(node: Element, place: Place, findings: Findings) -> float:
 
 def _boolean(node: Element, place: Place, findings: Findings) -> bool:
     text = element_text(node)
-    if text.lower() not in _BOOLEANS:
+    if text.lower() not in BOOLEANS:
         findings.error('bad-value', place, 'must be true or false', value=text)
-    return _BOOLEANS.get(text.lower(), True)
+    return BOOLEANS.get(text.lower(), True)
 
 
 def _text(node: Element, tags: tuple[str, ...]) -> str:

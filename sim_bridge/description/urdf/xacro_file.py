@@ -10,7 +10,7 @@ from pathlib import Path
 import sys
 
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.document import Document, parse_document
+from sim_bridge.description.xml.document import Document, parse_document
 
 # what an expansion may take; the largest robots need a second, and 100 MB
 LIMIT_S = 10.0
@@ -33,7 +33,7 @@ def is_xacro(name: str, document: Document) -> bool:
     return any(
         node.tag.startswith(_PREFIX)
         or any('${' in text or '$(' in text for text in node.attrib.values())
-        for node in document.root.iter()
+        for node in document.root.walk()
     )
 
 

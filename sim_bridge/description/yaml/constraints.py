@@ -30,7 +30,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.constraints import (
+from sim_bridge.description.mechanism.constraints import (
     attach,
     Declared,
     direction,
@@ -40,9 +40,9 @@ from sim_bridge.description.constraints import (
     TYPES,
 )
 from sim_bridge.description.model import JointDynamics
+from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings
-from sim_bridge.description.scene.section import read_document, Section
-from sim_bridge.description.urdf.poses import read_quaternion
+from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 if TYPE_CHECKING:

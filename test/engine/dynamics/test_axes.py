@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.description.mechanism.inertia import check_joints
 from sim_bridge.description.model import JointDynamics, JointLimits, JointType, Pose
 from sim_bridge.description.report import Findings
-from sim_bridge.description.urdf.inertia import check_joints
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sim_bridge.description.model import JointDescription, LinkDescription, Mimic, RobotDescription
+from sim_bridge.description.model import (
+    JointDescription,
+    LinkDescription,
+    Mimic,
+    ONE_AXIS,
+    RobotDescription,
+)
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.urdf.joints import ONE_AXIS
 
 
 def check_tree(

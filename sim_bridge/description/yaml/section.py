@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.poses import read_quaternion
 from sim_bridge.foundation.errors import close_match, SimBridgeError
 from sim_bridge.foundation.rotation import matrix_from_rpy, quaternion_from_matrix
 

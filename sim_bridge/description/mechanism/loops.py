@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.model import ConstraintType, JointType, Pose
-from sim_bridge.description.urdf.inertia import motion_subspace
-from sim_bridge.description.urdf.joints import ONE_AXIS
-from sim_bridge.description.urdf.tree import parents_first
+from sim_bridge.description.mechanism.inertia import motion_subspace
+from sim_bridge.description.mechanism.tree import parents_first
+from sim_bridge.description.model import ConstraintType, JointType, ONE_AXIS, Pose
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 
 if TYPE_CHECKING:
