@@ -134,6 +134,7 @@ def openers_of(parts: Sequence[type]) -> list[PartOpener]:
 
 def emit_field(function: Function, part: Value, name: str) -> Value:
     """Read a part's field; raises KeyError where it has none of that name."""
+    assert isinstance(part.kind, Part)
     fields = fields_of(part.kind.type)
     kind, row = fields[name], list(fields).index(name)
     leaves = []
