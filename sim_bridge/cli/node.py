@@ -16,7 +16,7 @@ for example:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'node',
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 
-    from sim_bridge.ros.node.node import main, MANAGED
+    from sim_bridge.ros.node.main import main, MANAGED
 
     arguments = [sys.argv[0], *args.forwarded]
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'

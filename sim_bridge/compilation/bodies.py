@@ -126,4 +126,5 @@ def _checked_inertia(value: object, place: str) -> np.ndarray:
     excess = principal[2] - principal[0] - principal[1]
     if not is_symmetric or principal[0] <= 0.0 or excess > _TRIANGLE_TOLERANCE * scale:
         raise InvalidValueError('inertia', value, expected, place)
-    return 0.5 * (matrix + matrix.T)
+    symmetric: np.ndarray = 0.5 * (matrix + matrix.T)
+    return symmetric

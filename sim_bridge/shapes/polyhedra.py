@@ -247,7 +247,8 @@ def _hull_in_plane(points: np.ndarray) -> np.ndarray:
     """Return the numbers of the corners of a convex polygon around points (n, 2), in its order."""
     from scipy.spatial import ConvexHull as QuickHull
 
-    return QuickHull(points).vertices
+    corners: np.ndarray = QuickHull(points).vertices
+    return corners
 
 
 def _signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:

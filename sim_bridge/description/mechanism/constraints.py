@@ -99,8 +99,9 @@ def attach(
 
     known: loop joints that the robot has already, whose names are taken.
     """
-    others = (*description.crawlers, *description.joints.values(), *known)
-    taken = {other.name: other.line for other in others}
+    taken = {crawler.name: crawler.line for crawler in description.crawlers}
+    taken |= {joint.name: joint.line for joint in description.joints.values()}
+    taken |= {constraint.name: constraint.line for constraint in known}
     # a tree that is none cannot be walked
     walkable = is_tree(description)
     kept = []

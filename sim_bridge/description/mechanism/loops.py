@@ -157,6 +157,7 @@ def _held_directions(
         return (second - first).reshape(1, 3), nothing
     axis = poses[constraint.link1].rotation @ constraint.axis
     if kind in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
+        assert constraint.axis2 is not None, f'a {kind.value} joint has a second axis'
         turn = poses[constraint.link2].rotation if constraint.link2 else np.eye(3)
         return everything, np.cross(axis, turn @ constraint.axis2).reshape(1, 3)
     # the rest of an orthonormal basis that begins with the axis

@@ -43,6 +43,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 import re
 from types import MappingProxyType
+from typing import Any
 
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
@@ -160,7 +161,7 @@ def _material(section: Section) -> Material | None:
 
 def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | None:
     pair = section.texts('between', 2)
-    values = {
+    values: dict[str, Any] = {
         key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
         for key in _CONTACT_KEYS}
     for ode, own in ODE_NAMES.items():
@@ -172,7 +173,7 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
                 values['friction_model'] = 'pyramid'
     section.close()
     contact = section.make(lambda: ContactMaterial(**values))
-    return None if contact is None or pair is None else (*pair, contact)
+    return None if contact is None or pair is None else (pair[0], pair[1], contact)
 
 
 def _keep_one(section: Section, own: str, other: str) -> None:

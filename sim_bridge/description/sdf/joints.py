@@ -228,8 +228,7 @@ def _numbers(
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
     """Read ODE's erp and cfm of the joint itself."""
-    ode = None if node is None else node.find('ode')
-    if ode is None:
+    if node is None or (ode := node.find('ode')) is None:
         return
     place = one.place.child('physics', node.line).child('ode', ode.line)
     values = {}

@@ -120,9 +120,9 @@ def _name(
 
     Where none is given, that of the fixed joint that carries the link, else the link's.
     """
-    is_fixed = carrier is not None and carrier.type is JointType.FIXED
-    name = one.joint or (carrier.name if is_fixed else one.link)
-    if name not in joints or (is_fixed and joints[name] is carrier):
+    fixed = carrier if carrier is not None and carrier.type is JointType.FIXED else None
+    name = one.joint or (one.link if fixed is None else fixed.name)
+    if name not in joints or joints[name] is fixed:
         return name
     if joints[name] is carrier:
         message = 'this joint moves by itself; choose a name of its own'

@@ -79,7 +79,8 @@ def _answer(request: dict[str, object]) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         return {'error': f'it is not done within {LIMIT_S:g} s'}
     try:
-        return json.loads(process.stdout)
+        answer: dict[str, str] = json.loads(process.stdout)
+        return answer
     except ValueError:
         said = process.stderr.strip().splitlines() or [f'exit code {process.returncode}']
         return {'error': f'{said[-1]}; it may take {MOST_BYTES >> 20} MB of memory'}

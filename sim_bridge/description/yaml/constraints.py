@@ -28,7 +28,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from sim_bridge.description.mechanism.constraints import (
     attach,
@@ -115,7 +115,7 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
     type_name = section.text(word['type'], '', required=True)
     spot = Spot(section.place(word['type']), word['type'])
     kind = read_type(type_name, TYPES, spot, findings) if type_name else None
-    values = {
+    values: dict[str, Any] = {
         'positions': [section.vector(word[f'position{k}'], 3, None) for k in (1, 2)],
         'rotations': [_rotation(section, k, findings) for k in (1, 2)],
         'axes': [_axis(section, key, findings) for key in (word['axis'], 'axis2')],

@@ -47,15 +47,14 @@ def noise_from_mapping(
 def _noise_of(
     entries: Mapping[str, object], base: NoiseDescription, place: Place, findings: Findings
 ) -> NoiseDescription:
-    kind = entries.get('type', base.kind)
-    values = {}
+    kind, values = base.kind, {}
     for key, value in entries.items():
         if key == 'type':
             if value not in KINDS:
                 findings.error(
                     'noise-type', place, f'the types are {", ".join(KINDS)}', key, str(value)
                 )
-                kind = 'none'
+            kind = str(value) if value in KINDS else 'none'
         elif key not in KEYS:
             findings.error(
                 'unknown-key', place, f'the keys are type, {", ".join(KEYS)}', str(key), str(value)
