@@ -152,11 +152,4 @@ def _read(table: type, values: Any, place: str) -> Any:
     """Check a block; its parameters are named in full where they are wrong."""
     if not isinstance(values, Mapping):
         raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
-    try:
-        return checked(table, values)
-    except InvalidValueError as err:
-        name = err.what.split("'")[1]
-        raise InvalidValueError(f"parameter '{place}.{name}'", err.value, err.expected) from err
-    except UnknownNameError as err:
-        raise UnknownNameError('parameter', f'{place}.{err.name}', [
-            f'{place}.{name}' for name in err.known]) from err
+    return checked(table, values, f'{place}.')

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TYPE_CHECKING
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.parameter import Parameter
 
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
 from sim_bridge.robots.joints.motor import CONTROLS
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ class JointControls:
             if key in self._axes:
                 raise InvalidValueError(
                     'namespace', interface.namespace, 'one in which no joint has the parameter '
-                    f"{_CONTROL.format(key)!r} of another robot's", interface.robot.name)
+                    f"{_CONTROL.format(key)!r} of another robot's", interface.robot.name,
+                    code=ErrorCode.NAMESPACE_INVALID)
         return axes
 
     def _declare(self, keys: Iterable[str], values: Mapping[str, Any]) -> None:

@@ -108,11 +108,11 @@ class Specification:
                 descriptor.floating_point_range = [bounds]
         return descriptor
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Any, block: str = '') -> Any:
         """
         Return the value in the type of this parameter.
 
-        Raises InvalidValueError if it is not accepted.
+        Raises InvalidValueError if it is not accepted. block: before the name in messages.
         """
         converted = self._convert(value)
         numbers = converted if isinstance(converted, tuple) else (converted,)
@@ -123,7 +123,7 @@ class Specification:
             and (self.low is None or all(self._is_within(number) for number in numbers))
         )
         if not is_accepted:
-            raise InvalidValueError(f'parameter {self.name!r}', value, self.accepted)
+            raise InvalidValueError(f'parameter {block + self.name!r}', value, self.accepted)
         return converted
 
     def _is_within(self, number: float) -> bool:
@@ -199,9 +199,11 @@ def specifications(table: type) -> dict[str, Specification]:
     }
 
 
-def checked(table: type[Table], values: Mapping[str, Any]) -> Table:
+def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> Table:
     """
     Build a table from values by name; what is not given has its default.
+
+    block: of parameters that the table is, with a dot at its end, for messages.
 
     Raises InvalidValueError for a value that is not accepted, UnknownNameError for a name not in
     the table.
@@ -209,8 +211,9 @@ def checked(table: type[Table], values: Mapping[str, Any]) -> Table:
     known = specifications(table)
     for name in values:
         if name not in known:
-            raise UnknownNameError('parameter', name, known)
-    return table(**{name: known[name].check(value) for name, value in values.items()})
+            raise UnknownNameError(
+                'parameter', block + name, [f'{block}{each}' for each in known])
+    return table(**{name: known[name].check(value, block) for name, value in values.items()})
 
 
 def declare(
