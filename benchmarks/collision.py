@@ -16,13 +16,9 @@ import numpy as np
 
 from benchmarks.report import Report, Target
 from sim_bridge.compiler.entry import entry
+from sim_bridge.engine.collision.broad.filters import is_closed
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
-from sim_bridge.engine.collision.narrow.narrow import (
-    collide_closed,
-    collide_pair,
-    distance,
-    is_closed,
-)
+from sim_bridge.engine.collision.narrow.narrow import collide_closed, collide_pair, distance
 from sim_bridge.engine.data.geometry import (
     BOX,
     CAPSULE,

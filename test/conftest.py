@@ -109,6 +109,18 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize('example_robot', urdfs.values(), ids=urdfs.keys())
 
 
+def fixed_and_free(robots: dict[str, object]) -> list:
+    """
+    Give parameters (robot, is_free): each robot fixed and free.
+
+    One of the two, by turns, is left to the long tests.
+    """
+    return [
+        pytest.param((robot, is_free), id=f'{name}-{"free" if is_free else "fixed"}',
+                     marks=pytest.mark.long if (number + is_free) % 2 else ())
+        for number, (name, robot) in enumerate(robots.items()) for is_free in (False, True)]
+
+
 @pytest.fixture(scope='session')
 def example_robots() -> dict[str, Path]:
     """All URDFs of `example-robot-data` by name, such as 'panda/panda'."""

@@ -16,7 +16,7 @@ for example:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'node',

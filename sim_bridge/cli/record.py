@@ -7,12 +7,16 @@ import os
 from pathlib import Path
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.simulated import add_simulated
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.params.parameters import SimulatorParameters
 
 FAILED = 1
 
@@ -29,7 +33,7 @@ A bag that is full of a disk's last space is readable; the exit code is 1 then.
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'record',
@@ -89,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parameters(args: argparse.Namespace, console: Console) -> object:
+def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
     """Gather parameters as `sim_bridge run` does: beside the robot, file, then words."""
     from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
     from sim_bridge.ros.params.parameter_table import from_flat

@@ -20,7 +20,7 @@ exit status:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'replay',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 import math
 import os
 import shutil
@@ -51,7 +51,7 @@ itself it is that one's.
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'run',
@@ -161,7 +161,10 @@ def _namespace(name: str) -> list[str]:
 
 
 def supervise(
-    commands: dict[str, Sequence[str]], namespace: str, duration: float | None, console: Console,
+    commands: Mapping[str, Sequence[str]],
+    namespace: str,
+    duration: float | None,
+    console: Console,
     robot: str = '',
 ) -> int:
     """
@@ -185,8 +188,9 @@ def supervise(
         console.line(f'{reason}; ending {names}')
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
     for child in told_to_end:
-        if not is_clean_exit(child.exit_code):
-            console.line(f'{child.name}, told to end, {describe_exit(child.exit_code)}')
+        own = child.exit_code
+        if own is not None and not is_clean_exit(own):
+            console.line(f'{child.name}, told to end, {describe_exit(own)}')
             code = code or 1
     return code
 
@@ -205,6 +209,7 @@ def _follow(
         ended = supervisor.first_ended
         if ended:
             code = ended.exit_code
+            assert code is not None, 'it has ended'
             return f'{ended.name} {describe_exit(code)}', code if code >= 0 else 128 - code
         now = time.monotonic()
         if first_message is None:

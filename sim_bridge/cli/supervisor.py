@@ -33,12 +33,16 @@ class Child:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
+        # it has both, as it was started with pipes
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._input, self._output = self._process.stdin, self._process.stdout
         os.set_blocking(self.output, False)
 
     @property
     def output(self) -> int:
         """File descriptor of what it writes to standard output and standard error."""
-        return self._process.stdout.fileno()
+        return self._output.fileno()
 
     @property
     def exit_code(self) -> int | None:
@@ -70,8 +74,8 @@ class Child:
 
     def close(self) -> None:
         """Let go of its input and output."""
-        self._process.stdin.close()
-        self._process.stdout.close()
+        self._input.close()
+        self._output.close()
 
 
 class Supervisor:

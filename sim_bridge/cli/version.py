@@ -11,7 +11,7 @@ import platform
 from sim_bridge.foundation.version import __version__
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'version',

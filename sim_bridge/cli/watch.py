@@ -71,7 +71,10 @@ class Watch:
         topic = '/'.join(filter(None, (robot, 'joint_states')))
         self.joint_states = self._node.resolve_topic_name(topic)
         self._node.create_subscription(
-            JointState, self.joint_states, self._on_joint_states, _LATEST)
+            JointState, self.joint_states,
+            # rclpy's annotation lacks callbacks that take the message's information, too
+            self._on_joint_states,  # type: ignore[arg-type]
+            _LATEST)
         self._node.create_subscription(Clock, '/clock', self._on_clock, _LATEST)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._executor = SingleThreadedExecutor(context=self._context)

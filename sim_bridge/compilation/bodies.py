@@ -9,10 +9,9 @@ from types import MappingProxyType
 import numpy as np
 
 from sim_bridge.compilation.collisions import Collisions, shapes_on
-from sim_bridge.description.model import Inertial, LinkDescription, Pose, RobotDescription
+from sim_bridge.description.model import Inertial, LinkDescription, MOTIONS, Pose, RobotDescription
+from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Report
-from sim_bridge.description.scene.scene import MOTIONS
-from sim_bridge.description.urdf.poses import read_only
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, positive_number, real_array
 from sim_bridge.shapes.materials import Material
@@ -127,4 +126,5 @@ def _checked_inertia(value: object, place: str) -> np.ndarray:
     excess = principal[2] - principal[0] - principal[1]
     if not is_symmetric or principal[0] <= 0.0 or excess > _TRIANGLE_TOLERANCE * scale:
         raise InvalidValueError('inertia', value, expected, place)
-    return 0.5 * (matrix + matrix.T)
+    symmetric: np.ndarray = 0.5 * (matrix + matrix.T)
+    return symmetric

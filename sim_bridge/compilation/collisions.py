@@ -6,7 +6,7 @@ Primitives stay primitives; meshes become convex hulls, or triangle meshes by ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from sim_bridge.description.resources import explain_unresolved
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.shapes.materials import Material
-from sim_bridge.shapes.mesh_files import hull_of_file, mesh_of_file
+from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
@@ -79,19 +79,25 @@ def read_shapes(
             shape = _shape(geometry, read, place, findings, missing_meshes)
             if shape is not None:
                 shapes.append(LinkShape(link.name, Placed(
-                    shape, geometry.pose.position,
-                    quaternion_from_matrix(geometry.pose.rotation), geometry.name, material,
+                    shape, geometry.pose.position.tolist(),
+                    quaternion_from_matrix(geometry.pose.rotation).tolist(), geometry.name,
+                    material,
                     friction_direction=link.contact.direction)))
     return tuple(shapes)
 
 
 def _shape(
-    geometry: Geometry, read: object, place: Place, findings: Findings, severity: str
+    geometry: Geometry,
+    read: Callable[[str, Sequence[float]], Shape],
+    place: Place,
+    findings: Findings,
+    severity: str,
 ) -> Shape | None:
-    """Return shape of a collision element; None, with a finding, for a mesh that is not read."""
+    """Return the shape of a collision element; None, with a finding, for an unread mesh."""
     size = geometry.size
     if geometry.kind == 'box':
-        return Box(size)
+        x, y, z = size
+        return Box((x, y, z))
     if geometry.kind == 'sphere':
         return Sphere(*size)
     if geometry.kind == 'cylinder':

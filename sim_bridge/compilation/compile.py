@@ -28,7 +28,6 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.description.stages import axis_frame, coordinate_counts, Stage, stages_of
 from sim_bridge.engine.data import model as engine
-from sim_bridge.engine.dynamics.medium import MEDIUM_SIZE
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.placed import Placed
 
@@ -159,7 +158,8 @@ class _Compiler:
         single = [joint for joint in joints if joint.type in one_axis]
         others = [joint for joint in joints if joint.type not in (*one_axis, JointType.FIXED)]
         self._joint_names = tuple(joint.name for joint in single)
-        self._joint_v, self._joint_q = {}, {}
+        self._joint_v: dict[str, int] = {}
+        self._joint_q: dict[str, int] = {}
         self._stages: dict[str, tuple[Stage, ...]] = {}
         q, v = (0, 0) if self._fixed_base else (7, 6)
         if self._mount is not None:
@@ -220,7 +220,8 @@ class _Compiler:
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Refuse free bodies that a force would accelerate without bound."""
-        for body in np.flatnonzero(np.isin(model.kind, (engine.FREE, engine.FREE_SINGLE))):
+        is_free = np.isin(model.kind, (engine.FREE, engine.FREE_SINGLE))
+        for body in np.flatnonzero(is_free).tolist():
             # welded bodies move with it
             moving, masses = [body], list(self._masses[body])
             for other in range(body + 1, len(model.parent)):
@@ -333,7 +334,7 @@ class _Compiler:
             q_of_v=q_of_v,
             weight=np.ones(len(self._parent)),
             medium_body=np.zeros(0, np.int64),
-            medium=np.zeros((0, MEDIUM_SIZE)),
+            medium=np.zeros((0, engine.MEDIUM_SIZE)),
             gravity=np.zeros(3),
         )
 

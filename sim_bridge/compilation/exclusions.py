@@ -16,13 +16,10 @@ pairs are left out, and its list takes the place of the overlap test.
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
-from sim_bridge.description.urdf.document import parse_document, read_source
 from sim_bridge.engine.data import model as engine
 
 if TYPE_CHECKING:
@@ -50,7 +47,7 @@ def adjacent_bodies(model: engine.Model, has_shape: np.ndarray) -> Pairs:
     def is_something(group: int) -> bool:
         return any(model.inertia[body, 0] > 0.0 or has_shape[body] for body in welded[group])
 
-    pairs = set()
+    pairs: set[tuple[int, int]] = set()
     for group, bodies in welded.items():
         pairs.update(combinations(bodies, 2))
         above = model.parent[group]
@@ -90,31 +87,7 @@ def pairs_of_links(
     """
     pairs = set()
     for names in separated:
-        bodies = sorted({body_of[name] for name in names if name in body_of})
+        bodies = {body_of[name] for name in names if name in body_of}
         if len(bodies) == 2:
-            pairs.add(tuple(bodies))
-    return frozenset(pairs)
-
-
-def read_srdf(source: str | Path, links: Iterable[str]) -> frozenset[frozenset[str]]:
-    """
-    Return the pairs of links that the `disable_collisions` elements of an SRDF name.
-
-    source: the path of the file, or XML text. `default_self_collision_enabled` is not asked for:
-    it is MoveIt's own. Raises DescriptionError, with every defect, for a file that cannot be read
-    or names links that the robot does not have.
-    """
-    findings, pairs, known = Findings(), set(), set(links)
-    name, data = read_source(source, findings)
-    document = None if data is None else parse_document(data, findings)
-    for node in () if document is None else document.root.iter('disable_collisions'):
-        place = Place('disable_collisions', line=node.line)
-        names = [node.get(end, '') for end in ('link1', 'link2')]
-        for end, link in zip(('link1', 'link2'), names, strict=True):
-            if link not in known:
-                findings.error('unknown-link', place, unknown('link', link, known), end, link)
-        pairs.add(frozenset(names))
-    report = findings.report(name)
-    if not report.ok:
-        raise DescriptionError(report)
+            pairs.add((min(bodies), max(bodies)))
     return frozenset(pairs)

@@ -14,9 +14,11 @@ import math
 import os
 from pathlib import Path
 import queue
+import signal
 import sys
 import time
 from typing import NamedTuple, TYPE_CHECKING
+import warnings
 
 from sim_bridge.compiler import llvm, objects
 from sim_bridge.compiler.progress import show
@@ -31,6 +33,8 @@ _BEGIN = ('import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.S
           'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); ')
 _WORKER = f'{_BEGIN}runpy.run_path({llvm.__file__!r}, run_name="__main__")'
 _APART = f'{_BEGIN}runpy.run_module("sim_bridge.compiler", run_name="__main__")'
+# how a process ends that fails at what it does: this one would end likewise
+_CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV}
 _PACKAGES = Path(__file__).parents[2]
 # seconds to compile a line of LLVM's text, until it is known better
 _SECONDS_PER_LINE = 1.2e-4
@@ -114,7 +118,8 @@ def build_apart(units: Iterable[Unit]) -> None:
     Compile what is missing in a process of its own, at a low priority.
 
     This one goes on undisturbed meanwhile, its other threads included, which `build` would keep
-    from the interpreter's lock. What cannot be compiled so is left to whoever needs it.
+    from the interpreter's lock. What cannot be compiled so is left to whoever needs it; a warning
+    says why.
     """
     wanted = missing(units)
     if not wanted or not sys.executable or objects.folder() is None:
@@ -126,11 +131,32 @@ def build_apart(units: Iterable[Unit]) -> None:
     import subprocess
 
     paths = [str(_PACKAGES), *sys.path]
-    with contextlib.suppress(OSError):
-        subprocess.run(
-            [sys.executable, '-c', _APART, repr(paths), *names], check=False,
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    problem = ''
+    try:
+        done = subprocess.run(
+            [sys.executable, '-c', _APART, repr(paths), *names], check=False, text=True,
+            errors='replace', stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE)
+    except OSError as error:
+        problem = f'cannot be started: {error}'
+    else:
+        if done.returncode != 0:
+            said = done.stderr.strip().splitlines()[-1:]
+            problem = ': '.join([f'ended {_way_of_ending(done.returncode)}', *said])
     track.close()
+    if problem:
+        warnings.warn(f'a process that was to compile kernels {problem}; they are compiled here '
+                      'when they are needed', RuntimeWarning, stacklevel=2)
+
+
+def _way_of_ending(code: int) -> str:
+    """Say how a process ended: by which signal, or with which exit code."""
+    if code >= 0:
+        return f'with exit code {code}'
+    try:
+        return f'by signal {signal.Signals(-code).name}'
+    except ValueError:  # one of those without a name
+        return f'by signal {-code}'
 
 
 def _compile(units: list[Unit]) -> None:
@@ -189,11 +215,12 @@ class _Track:
 
 
 class _Worker:
-    """A process that compiles one text after the other."""
+    """A process that compiles one text after the other; when it is gone, this one does."""
 
     def __init__(self) -> None:
         import subprocess
 
+        self._is_unwanted = False
         self._process = subprocess.Popen(
             [sys.executable, '-c', _WORKER, repr(sys.path)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -208,14 +235,23 @@ class _Worker:
             status, size = target.read(1), target.read(8)
             code = target.read(int.from_bytes(size, 'little'))
         except BrokenPipeError:
-            status, code = b'', b''
+            status, size, code = b'', b'', b''
+        if len(size) < 8 or len(code) < int.from_bytes(size, 'little'):
+            return self._compile_here(text)
         if status != b'\0':
-            raise RuntimeError(code.decode() or (
-                f'a process that compiles kernels ended with exit code {self._process.wait()}'))
+            raise RuntimeError(code.decode())
         return code
+
+    def _compile_here(self, text: str) -> bytes:
+        """Do what the process has not done: it was ended, for want of memory for instance."""
+        code = self._process.wait()
+        if self._is_unwanted or -code in _CRASHES:
+            raise RuntimeError(f'a process that compiles kernels ended {_way_of_ending(code)}')
+        return llvm.compile_text(text)
 
     def kill(self) -> None:
         """End the process, whatever it is at."""
+        self._is_unwanted = True
         self._process.kill()
 
     def close(self) -> None:

@@ -12,9 +12,10 @@ import ast
 from collections.abc import Callable
 import copy
 import ctypes
+from functools import cache
 import math
 import operator
-from types import ModuleType, SimpleNamespace
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from sim_bridge.compiler.source import expression_of
 from sim_bridge.compiler.stage import call_stage, Stage
 
 _INTEGERS = (int, np.integer)
+_LEAST, _MOST = -2**63, 2**63 - 1
 
 Wrap = Callable[[Kernel, Callable[..., Any]], Callable[..., Any]]
 
@@ -48,7 +50,6 @@ class Reference:
         """Begin without any function."""
         self._wrap = wrap
         self._functions: dict[Kernel, Callable[..., Any]] = {}
-        self._globals: dict[int, dict[str, Any]] = {}
 
     def __call__(self, kernel: Kernel) -> Callable[..., Any]:
         """Return the Python function of a kernel."""
@@ -57,39 +58,29 @@ class Reference:
         return self._functions[kernel]
 
     def _make(self, kernel: Kernel) -> Callable[..., Any]:
-        tree = copy.deepcopy(kernel.tree)
-        tree.decorator_list, tree.returns = [], None
-        for argument in tree.args.args:
-            argument.annotation = None
-        is_expression = is_part_of_expressions(kernel)
-        tree = _Rewriter(kernel, is_expression).visit(tree)
-        module = ast.fix_missing_locations(ast.Module([tree], []))
-        names = dict(self._names_of(kernel))
-        exec(compile(module, kernel.function.__code__.co_filename, 'exec'), names)
-        function = names[tree.name]
+        code, given = _code_of(kernel), kernel.function.__globals__
+        names = dict(_HELPERS)
+        for name in kernel.function.__code__.co_names:
+            if name in given:
+                names[name] = self._ours(given[name], names, name)
+        function = FunctionType(code, names)
         return self._wrap(kernel, function) if self._wrap else function
 
-    def _names_of(self, kernel: Kernel) -> dict[str, Any]:
-        """Return the global names of a kernel's file, with ours in place of kernels and math."""
-        given = kernel.function.__globals__
-        if id(given) not in self._globals:
-            ours = {name: self._ours(value) for name, value in given.items()}
-            self._globals[id(given)] = {**ours, **_HELPERS}
-        return self._globals[id(given)]
-
-    def _ours(self, value: Any) -> Any:
-        """Return what stands for a global value."""
+    def _ours(self, value: Any, names: dict[str, Any], name: str) -> Any:
+        """Return what stands for a global value, which is called by a name among names."""
         if isinstance(value, Kernel):
-            return self._lazily(value)
+            return self._lazily(value, names, name)
         if value is math:
             return _IEEE
         if isinstance(value, ModuleType):
             return _Module(self, value)
         return self._call_stage if value is call_stage else value
 
-    def _lazily(self, kernel: Kernel) -> Callable[..., Any]:
+    def _lazily(self, kernel: Kernel, names: dict[str, Any], name: str) -> Callable[..., Any]:
+        """Return what makes the function when it is called, and puts it in its own place."""
         def call(*arguments: Any) -> Any:
-            return self(kernel)(*arguments)
+            names[name] = self(kernel)
+            return names[name](*arguments)
         return call
 
     def _call_stage(self, address: int, table: Any, phase: int) -> int:
@@ -103,12 +94,26 @@ class _Module:
         self._reference, self._module = reference, module
 
     def __getattr__(self, name: str) -> Any:
-        return self._reference._ours(getattr(self._module, name))
+        found = self._reference._ours(getattr(self._module, name), vars(self), name)
+        return vars(self).setdefault(name, found)
 
 
 def is_part_of_expressions(kernel: Kernel) -> bool:
     """Return whether a kernel is part of the expression that calls it; see `kernel`."""
     return kernel.is_inlined and expression_of(kernel.tree) is not None
+
+
+@cache
+def _code_of(kernel: Kernel) -> CodeType:
+    """Return the code of a kernel's Python function, with functions in place of operators."""
+    tree = copy.deepcopy(kernel.tree)
+    tree.decorator_list, tree.returns = [], None
+    for argument in tree.args.args:
+        argument.annotation = None
+    tree = _Rewriter(kernel, is_part_of_expressions(kernel)).visit(tree)
+    module = ast.fix_missing_locations(ast.Module([tree], []))
+    made = compile(module, kernel.function.__code__.co_filename, 'exec')
+    return next(each for each in made.co_consts if isinstance(each, CodeType))
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -119,6 +124,35 @@ class _Rewriter(ast.NodeTransformer):
         self._locals = kernel.local_names
         self._is_expression = is_expression
         self._count = 0
+
+    def _plain(self, node: ast.expr) -> ast.expr:
+        """Rewrite an expression whose value is rounded; says so only where it may be a product."""
+        if isinstance(node, ast.Tuple):
+            return ast.Tuple([self._plain(each) for each in node.elts], ast.Load())
+        if _is_product(node):
+            return _call('__times', self.visit(node.left), self.visit(node.right))
+        rewritten = self.visit(node)
+        return rewritten if self._is_rounded(node) else _call('__plain', rewritten)
+
+    def _is_rounded(self, node: ast.expr) -> bool:
+        """Tell whether the source says that a value is no product, nor a tuple with one."""
+        if isinstance(node, ast.Name):
+            # what is assigned has been rounded, and so have the arguments but of expressions
+            return not self._is_expression or node.id not in self._locals
+        if isinstance(node, ast.Subscript):
+            return self._is_rounded(node.value) or not self._is_literal(node.slice)
+        if isinstance(node, ast.BinOp):
+            # the sum of two tuples may hold products
+            return not isinstance(node.op, (ast.Add, ast.Mult))
+        if isinstance(node, ast.Call):
+            return not self._is_part(node)
+        return isinstance(node, (
+            ast.Attribute, ast.Constant, ast.Compare, ast.IfExp, ast.UnaryOp))
+
+    def _is_part(self, node: ast.Call) -> bool:
+        """Tell whether what is called is a part of this expression."""
+        target = self._target(node.func)
+        return isinstance(target, Kernel) and is_part_of_expressions(target)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.generic_visit(node)
@@ -139,20 +173,29 @@ class _Rewriter(ast.NodeTransformer):
         return pairs[0] if len(pairs) == 1 else ast.BoolOp(ast.And(), pairs)
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        operator = _OPERATORS.get(type(node.op))
-        self.generic_visit(node)
-        return _call(operator, node.left, node.right) if operator else node
+        if isinstance(node.op, (ast.Add, ast.Sub)) and (
+                _is_product(node.left) and not _is_product(node.right)):
+            factors = self.visit(node.left.left), self.visit(node.left.right)
+            return _call(_OF_PRODUCT[type(node.op)], *factors, self.visit(node.right))
+        # of two products the left one is rounded
+        rewrite = self._plain if _is_product(node.right) else self.visit
+        return self._operation(node.op, rewrite(node.left), node.right)
+
+    def _operation(self, op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
+        """Join what is rewritten and what is not; a product that is added is not made first."""
+        if isinstance(op, (ast.Add, ast.Sub)) and _is_product(right):
+            factors = self.visit(right.left), self.visit(right.right)
+            return _call(_BY_PRODUCT[type(op)], left, *factors)
+        operator = _OPERATORS.get(type(op))
+        right = self.visit(right)
+        return _call(operator, left, right) if operator else ast.BinOp(left, op, right)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
-        self.generic_visit(node)
-        return _call('__plain', node)
+        return ast.IfExp(self.visit(node.test), self._plain(node.body), self._plain(node.orelse))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        target = self._target(node.func)
-        self.generic_visit(node)
-        if not (isinstance(target, Kernel) and is_part_of_expressions(target)):
-            node.args = [_call('__plain', each) for each in node.args]
-        return node
+        rewrite = self.visit if self._is_part(node) else self._plain
+        return ast.Call(node.func, list(map(rewrite, node.args)), [])
 
     def _target(self, function: ast.expr) -> Any:
         """Return what is called by its name, or as an attribute of a module."""
@@ -161,64 +204,75 @@ class _Rewriter(ast.NodeTransformer):
         return self._names.get(function.id) if isinstance(function, ast.Name) else None
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
-        self.generic_visit(node)
         if isinstance(node.ctx, ast.Load):
-            return _call('__item', node.value, self._index(node.slice))
-        node.slice = _call('__checked', self._index(node.slice))
-        return node
+            whole = self.visit(node.value)
+            if self._is_literal(node.slice):
+                return _call('__item_at', whole, self.visit(node.slice))
+            ends = node.slice.elts if isinstance(node.slice, ast.Tuple) else []
+            if len(ends) == 2 and not any(map(self._counts_from_the_end, ends)):
+                return _call('__cell', whole, *map(self.visit, ends))
+            return _call('__item', whole, self._index(node.slice))
+        return ast.Subscript(self.visit(node.value), self._checked(node.slice), ast.Store())
+
+    def _checked(self, index: ast.expr) -> ast.expr:
+        """Rewrite an index that is written to, which must be checked first."""
+        rewritten = self._index(index)
+        return rewritten if self._is_literal(index) else _call('__checked', rewritten)
 
     def _index(self, index: ast.expr) -> ast.expr:
-        """Mark literal indices and bounds, which may count from the end."""
+        """Rewrite an index; mark literal ones and bounds, which may count from the end."""
         if isinstance(index, ast.Tuple):
             return ast.Tuple([self._index(each) for each in index.elts], ast.Load())
         if isinstance(index, ast.Slice):
             ends = [each or ast.Constant(None) for each in (index.lower, index.upper)]
             return _call('__range', *map(self._index, ends))
-        return _call('__literal', index) if self._is_literal(index) else index
+        is_literal, rewritten = self._is_literal(index), self.visit(index)
+        return _call('__literal', rewritten) if is_literal else rewritten
 
     def _is_literal(self, index: ast.expr) -> bool:
         """Return whether an index is a number in the source, or a constant of the module."""
-        if _is_call(index, '__negate'):
-            index, = index.args
+        if isinstance(index, ast.Tuple):
+            return all(map(self._is_literal, index.elts))
+        if isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub):
+            index = index.operand
         if isinstance(index, ast.Name) and index.id not in self._locals:
             return isinstance(self._names.get(index.id), int)
         return isinstance(index, ast.Constant) and index.value is not None
 
+    def _counts_from_the_end(self, index: ast.expr) -> bool:
+        """Tell whether an index is a range, or may be a literal less than 0."""
+        return isinstance(index, ast.Slice) or (
+            self._is_literal(index) and not isinstance(index, ast.Constant))
+
     def visit_Assign(self, node: ast.Assign) -> ast.stmt:
-        self.generic_visit(node)
-        node.value = _call('__plain', node.value)
-        return node
+        return ast.Assign([self.visit(each) for each in node.targets], self._plain(node.value))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> list[ast.stmt]:
-        operator = _OPERATORS[type(node.op)]
         if isinstance(node.target, ast.Name):
-            value = self.visit(node.value)
             before = ast.Name(node.target.id, ast.Load())
-            after = _call('__plain', _call(operator, before, value))
-            return [ast.Assign([node.target], after)]
+            after = self._operation(node.op, before, node.value)
+            return [ast.Assign([node.target], _call('__plain', after))]
         self._count += 1
         array, index = f'__array{self._count}', f'__index{self._count}'
-        place = _call('__checked', self._index(self.visit(node.target.slice)))
+        place = [ast.Name(array, ast.Load()), ast.Name(index, ast.Load())]
+        whole, at = self.visit(node.target.value), self._checked(node.target.slice)
+        after = self._operation(node.op, _call('__item_at', *place), node.value)
         return [
-            ast.Assign([ast.Name(array, ast.Store())], self.visit(node.target.value)),
-            ast.Assign([ast.Name(index, ast.Store())], place),
-            ast.Assign(
-                [ast.Subscript(ast.Name(array, ast.Load()), ast.Name(index, ast.Load()),
-                               ast.Store())],
-                _call('__plain', _call(
-                    operator, _call('__item', ast.Name(array, ast.Load()),
-                                    ast.Name(index, ast.Load())),
-                    self.visit(node.value))))]
+            ast.Assign([ast.Name(array, ast.Store())], whole),
+            ast.Assign([ast.Name(index, ast.Store())], at),
+            ast.Assign([ast.Subscript(*place, ast.Store())], _call('__plain', after))]
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
-        self.generic_visit(node)
-        if node.value is not None and not self._is_expression:
-            node.value = _call('__plain', node.value)
-        return node
+        if node.value is None:
+            return node
+        value = self.visit(node.value) if self._is_expression else self._plain(node.value)
+        return ast.Return(value)
 
     def visit_For(self, node: ast.For) -> ast.stmt:
+        is_rounded = self._is_rounded(node.iter)
         self.generic_visit(node)
-        node.iter = _call('__plain', node.iter)
+        if not is_rounded:
+            node.iter = _call('__plain', node.iter)
         return node
 
 
@@ -226,8 +280,8 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
-def _is_call(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+def _is_product(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
 class _Literal(int):
@@ -258,10 +312,24 @@ def _range(lower: int | None, upper: int | None) -> slice:
 
 
 def _item(whole: Any, index: Any) -> Any:
-    if isinstance(whole, tuple):
-        item = whole[_checked(index)]
-        return item if type(index) is _Literal else _plain(item)
-    found = whole[_checked(index)]
+    """Return an item by an index that is no literal."""
+    if type(index) is not int or index < 0:
+        _checked(index)
+    found = whole[index]
+    return found.item() if isinstance(found, np.generic) else _plain(found)
+
+
+def _item_at(whole: Any, index: Any) -> Any:
+    """Return an item by an index that has been checked; that of a tuple may be a product."""
+    found = whole[index]
+    return found.item() if isinstance(found, np.generic) else found
+
+
+def _cell(matrix: np.ndarray, row: int, column: int) -> Any:
+    """Return an item, or what more dimensions there are, by two indices from the beginning."""
+    if row < 0 or column < 0:
+        _checked((row, column))
+    found = matrix[row, column]
     return found.item() if isinstance(found, np.generic) else found
 
 
@@ -270,7 +338,8 @@ def _is_float(a: Any, b: Any) -> bool:
 
 
 def _wrap(value: int) -> int:
-    return (int(value) + 2**63) % 2**64 - 2**63
+    value = int(value)
+    return value if _LEAST <= value <= _MOST else (value - _LEAST) % 2**64 + _LEAST
 
 
 def _multiply(a: Any, b: Any) -> Any:
@@ -282,7 +351,20 @@ def _multiply(a: Any, b: Any) -> Any:
     return product
 
 
+def _times(a: Any, b: Any) -> Any:
+    """Multiply and round."""
+    if type(a) is float and type(b) is float:
+        return a * b
+    if type(a) is int and type(b) is int:
+        return _wrap(a * b)
+    return float(a) * float(b) if _is_float(a, b) else _wrap(int(a) * int(b))
+
+
 def _add(a: Any, b: Any) -> Any:
+    if type(a) is float and type(b) is float:
+        return a + b
+    if type(a) is int and type(b) is int:
+        return _wrap(a + b)
     if isinstance(a, tuple):
         return a + b
     if not _is_float(a, b):
@@ -295,6 +377,10 @@ def _add(a: Any, b: Any) -> Any:
 
 
 def _subtract(a: Any, b: Any) -> Any:
+    if type(a) is float and type(b) is float:
+        return a - b
+    if type(a) is int and type(b) is int:
+        return _wrap(a - b)
     if not _is_float(a, b):
         return _wrap(int(a) - int(b))
     if type(b) is Product:
@@ -302,6 +388,34 @@ def _subtract(a: Any, b: Any) -> Any:
     if type(a) is Product:
         return fused(a.a, a.b, -float(b))
     return float(a) - float(b)
+
+
+def _add_product(x: Any, a: Any, b: Any) -> Any:
+    if type(a) is float and type(b) is float and type(x) is float:
+        return fused(a, b, x)
+    if type(a) is int and type(b) is int and type(x) is int:
+        return _wrap(x + a * b)
+    return _add(x, _multiply(a, b))
+
+
+def _product_add(a: Any, b: Any, x: Any) -> Any:
+    if type(a) is float and type(b) is float and type(x) is float:
+        return fused(a, b, x)
+    if type(a) is int and type(b) is int and type(x) is int:
+        return _wrap(a * b + x)
+    return _add(_multiply(a, b), x)
+
+
+def _subtract_product(x: Any, a: Any, b: Any) -> Any:
+    if type(a) is float and type(b) is float and type(x) is float:
+        return fused(-a, b, x)
+    return _subtract(x, _multiply(a, b))
+
+
+def _product_subtract(a: Any, b: Any, x: Any) -> Any:
+    if type(a) is float and type(b) is float and type(x) is float:
+        return fused(a, b, -x)
+    return _subtract(_multiply(a, b), x)
 
 
 def _negate(a: Any) -> Any:
@@ -414,11 +528,8 @@ def _tolerant(function: Callable[..., float]) -> Callable[..., float]:
 _LIBRARY = ctypes.CDLL('libm.so.6')
 _LIBRARY.fma.restype = ctypes.c_double
 _LIBRARY.fma.argtypes = (ctypes.c_double,) * 3
-
-
-def fused(a: float, b: float, c: float) -> float:
-    """Compute a * b + c with one rounding; Python has it from 3.13 on."""
-    return _LIBRARY.fma(a, b, c)
+# a * b + c with one rounding; Python's, from 3.13 on, raises where the result is not finite
+fused = _LIBRARY.fma
 
 
 _IEEE = SimpleNamespace(
@@ -434,12 +545,20 @@ _OPERATORS: dict[type[ast.operator], str] = {
     ast.FloorDiv: '__floor_divide', ast.Mod: '__modulo', ast.LShift: '__shift_left',
     ast.RShift: '__shift_right', ast.BitAnd: '__and', ast.BitOr: '__or', ast.BitXor: '__xor'}
 
+_BY_PRODUCT: dict[type[ast.operator], str] = {
+    ast.Add: '__add_product', ast.Sub: '__subtract_product'}
+_OF_PRODUCT: dict[type[ast.operator], str] = {
+    ast.Add: '__product_add', ast.Sub: '__product_subtract'}
+
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: '__equal', ast.NotEq: '__unequal', ast.Lt: '__less', ast.LtE: '__less_equal',
     ast.Gt: '__greater', ast.GtE: '__greater_equal'}
 
 _HELPERS: dict[str, Any] = {
-    '__plain': _plain, '__item': _item, '__checked': _checked, '__literal': _Literal,
+    '__plain': _plain, '__item': _item, '__item_at': _item_at, '__cell': _cell,
+    '__checked': _checked, '__literal': _Literal, '__times': _times,
+    '__add_product': _add_product, '__subtract_product': _subtract_product,
+    '__product_add': _product_add, '__product_subtract': _product_subtract,
     '__add': _add, '__subtract': _subtract, '__multiply': _multiply, '__divide': _divide,
     '__floor_divide': _floor_divide, '__modulo': _modulo, '__shift_left': _shift_left,
     '__shift_right': _shift_right, '__and': operator.and_, '__or': operator.or_,

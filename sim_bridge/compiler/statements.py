@@ -27,7 +27,16 @@ def emit_body(f: Function, statements: Sequence[ast.stmt]) -> None:
         emit = _EMITTERS.get(type(each))
         if emit is None:
             f.fail(each, f'kernels have no {type(each).__name__} statements')
-        emit(f, each)
+        scope = f.scope
+        try:
+            emit(f, each)
+        except RecursionError:
+            f.scope = scope
+            problem = 'an expression has too many terms, or is too deep: split it into several'
+        else:
+            continue
+        # no longer among what RecursionError went through
+        f.fail(each, problem)
 
 
 def emit_return(f: Function, node: ast.AST, value: Value) -> None:

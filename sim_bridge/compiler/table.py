@@ -65,12 +65,21 @@ def tabulate(parts: Sequence[NamedTuple]) -> np.ndarray:
     return np.array(rows, np.int64).reshape(len(rows), COLUMNS)
 
 
+@cache
+def _layouts_of(part: type) -> dict[str, Layout]:
+    """Return the layout of each field of a part that is an array."""
+    return {
+        name: next(each for each in hint.__metadata__ if isinstance(each, Layout))
+        for name, hint in get_type_hints(part, include_extras=True).items()
+        if isinstance(fields_of(part)[name], Array)}
+
+
 def _rows(part: NamedTuple) -> Iterator[list[int]]:
-    hints = get_type_hints(type(part), include_extras=True)
+    layouts = _layouts_of(type(part))
     for name, kind in fields_of(type(part)).items():
         value = getattr(part, name)
         if isinstance(kind, Array):
-            layout = next(each for each in hints[name].__metadata__ if isinstance(each, Layout))
+            layout = layouts[name]
             if (value.dtype, value.ndim) != layout or not value.flags.c_contiguous:
                 raise TypeError(
                     f'{type(part).__name__}.{name} must be a C-contiguous {layout.dtype} '

@@ -4,7 +4,8 @@ Robot descriptions: URDF, xacro, SDF and YAML read, checked and returned as plai
 Imports `shapes` and `foundation`; nothing here knows the engine's arrays.
 """
 
-from sim_bridge.description.loops import gap, link_poses, Mobility, mobility
+from sim_bridge.description.mechanism.loops import gap, link_poses, Mobility, mobility
+from sim_bridge.description.mechanism.sensors import add_sensors
 from sim_bridge.description.report import DescriptionError, Finding, Report
 from sim_bridge.description.resources import (
     find_robot,
@@ -12,8 +13,7 @@ from sim_bridge.description.resources import (
     share_directory,
     shipped_robots,
 )
-from sim_bridge.description.sensors import add_sensors
-from sim_bridge.description.urdf.urdf import (
+from sim_bridge.description.urdf.load import (
     check_description,
     examine_description,
     load_description,

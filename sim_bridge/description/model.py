@@ -44,6 +44,10 @@ class JointType(enum.Enum):
     HINGE2 = 'hinge2'
 
 
+# the joints of a single coordinate, which may have limits, dynamics and a mimic rule
+ONE_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
+
+
 class ConstraintType(enum.Enum):
     """
     What two links that a loop joint connects can still do to each other; ODE's names of joints.
@@ -73,6 +77,13 @@ class SensorKind(enum.Enum):
     GYRO = 'gyro'
     ACCELEROMETER = 'accelerometer'
     IMU = 'imu'
+
+
+# the axes a force-torque sensor's wrench may be in, and whose wrench on whom it may be
+WRENCH_FRAMES = ('sensor', 'child', 'parent')
+WRENCH_DIRECTIONS = ('child_to_parent', 'parent_to_child')
+# how a body of a scene moves
+MOTIONS = ('dynamic', 'static', 'kinematic')
 
 
 @dataclass(frozen=True, eq=False)

@@ -175,14 +175,15 @@ def _package_folders(
         yield from _inside(path, package)
     yield from _ament_share(package)
     for variable in _RESOURCE_VARIABLES:
-        for path in os.environ.get(variable, '').split(os.pathsep):
-            if path:
-                yield from _inside(Path(path), package)
-    for folder in base.parents if base is not None else ():
-        yield folder / package
-    for folder in (base, *base.parents) if base is not None else ():
-        if folder.name == package:
-            yield folder
+        for folder in os.environ.get(variable, '').split(os.pathsep):
+            if folder:
+                yield from _inside(Path(folder), package)
+    if base is not None:
+        for above in base.parents:
+            yield above / package
+        for above in (base, *base.parents):
+            if above.name == package:
+                yield above
 
 
 def _inside(path: Path, package: str) -> Iterator[Path]:

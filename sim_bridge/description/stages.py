@@ -86,7 +86,8 @@ def axis_frame(axis: np.ndarray) -> np.ndarray:
         # half a turn first: the formula below loses all precision towards z = -1
         return axis_frame(-axis) @ np.diag([1.0, -1.0, -1.0])
     v = np.array([[0.0, 0.0, x], [0.0, 0.0, y], [-x, -y, 0.0]])
-    return np.eye(3) + v + v @ v / (1.0 + z)
+    rotation: np.ndarray = np.eye(3) + v + v @ v / (1.0 + z)
+    return rotation
 
 
 def _ball_stages(joint: JointDescription) -> tuple[Stage, ...]:

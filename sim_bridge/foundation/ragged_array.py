@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class NumberRows(Sequence[np.ndarray]):
+class NumberRows:
     """
     Rows of numbers, which lie anywhere in one array.
 
@@ -33,8 +33,10 @@ class NumberRows(Sequence[np.ndarray]):
 
     def __getitem__(self, number: int) -> np.ndarray:
         start = self.starts[number]
-        return self.values[start : start + self.counts[number]]
+        row: np.ndarray = self.values[start : start + self.counts[number]]
+        return row
 
     def table(self, which: np.ndarray, width: int) -> np.ndarray:
-        """Return rows of one width, one below other; which: (k,) whether a row is among them."""
-        return self.values[self.starts[which].reshape(-1, 1) + np.arange(width)]
+        """Return rows of one width as a matrix; which: (k,) whether a row is among them."""
+        rows: np.ndarray = self.values[self.starts[which].reshape(-1, 1) + np.arange(width)]
+        return rows

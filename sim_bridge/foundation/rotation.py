@@ -81,7 +81,8 @@ def quaternions_from_matrices(rotations: np.ndarray) -> np.ndarray:
     largest = np.argmax(squares, axis=1)
     rows = products[np.arange(len(R)), largest]
     signs = np.where(rows[:, 3:] < 0.0, -0.5, 0.5)
-    return signs * rows / np.sqrt(squares.max(axis=1, keepdims=True))
+    quaternions: np.ndarray = signs * rows / np.sqrt(squares.max(axis=1, keepdims=True))
+    return quaternions
 
 
 def rotation_vector(rotation: np.ndarray) -> np.ndarray:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import math
 
-from sim_bridge.compiler.arrays import FloatVector, IntVector
-from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at
 
@@ -52,9 +50,3 @@ def add_noise(record_inout, truth, truth_at, measured_out, measured_at):
             # halves away from zero, as std::round
             value = math.copysign(float(math.floor(abs(value / step) + 0.5)), value) * step
         measured_out[measured_at + axis] = value
-
-
-@entry
-def apply_noise(record_inout: IntVector, truth: FloatVector, measured_out: FloatVector):
-    """Add noise to three numbers; see `add_noise`."""
-    add_noise(record_inout, truth, 0, measured_out, 0)

@@ -31,7 +31,6 @@ from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.sensors.draws import (
-    apply_noise,
     BIAS,
     DECAY,
     ELAPSED,
@@ -81,9 +80,9 @@ class Noise:
     """
     Noise of one quantity, such as a force: three channels x, y, z with models of their own.
 
-    `record` is what kernels add it by (see `draws`), as long as `prepare` says that they can;
-    `apply` does both for one sample. `reset` begins again as a new noise of that seed does;
-    `state` and `restore` save and bring back the exact point in the stream.
+    `record` is what kernels add it by (see `draws`), as long as there are numbers, which `prepare`
+    gives. `reset` begins again as a new noise of that seed does; `state` and `restore` save and
+    bring back the exact point in the stream.
     """
 
     def __init__(
@@ -159,16 +158,6 @@ class Noise:
             self._draw_block()
         if dt != self._numbers[ELAPSED]:
             self._decay_over(dt)
-
-    def apply(self, value: np.ndarray, dt: float, out: np.ndarray) -> None:
-        """
-        Write the measured value for a true one.
-
-        value, out: (3,), may be the same array. dt: seconds since the last sample, 0 for the
-        first.
-        """
-        self.prepare(dt)
-        apply_noise(self.record, value, out)
 
     def state(self) -> NoiseState:
         """Return the point in the stream."""

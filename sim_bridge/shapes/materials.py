@@ -26,6 +26,7 @@ import numpy as np
 
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.validation import real_array
 
 DEFAULT = 'default'
@@ -109,7 +110,7 @@ class Material:
     surface_layer: float = 0.0
     max_correcting_velocity: float = 0.1
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check everything."""
         if not isinstance(self.name, str) or not self.name:
             raise InvalidValueError('name of the material', self.name, 'a text that is not empty')
@@ -174,7 +175,7 @@ class ContactMaterial:
     stiffness: float | None = None
     damping: float | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
         place = 'contact material'
         if self.friction_model is not None and self.friction_model not in FRICTION_MODELS:
@@ -310,10 +311,10 @@ class MaterialTable(Mapping[str, Material]):
 
     def under_free_name(self, material: Material) -> Material:
         """Return a material as it is, or numbered where another one has its name."""
-        name, number = material.name, 2
-        while self._materials.get(name) not in (None, replace(material, name=name)):
-            name, number = f'{material.name}_{number}', number + 1
-        return replace(material, name=name)
+        def is_taken(name: str) -> bool:
+            return self._materials.get(name) not in (None, replace(material, name=name))
+
+        return replace(material, name=free_name(material.name, is_taken))
 
     def save(self) -> tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]:
         """Return what `restore` goes back to."""
@@ -324,7 +325,7 @@ class MaterialTable(Mapping[str, Material]):
     ) -> None:
         """Go back to what `save` gave."""
         if saved != (self._materials, self._explicit):
-            self._materials, self._explicit = map(dict, saved)
+            self._materials, self._explicit = dict(saved[0]), dict(saved[1])
             self._on_change()
 
     def set_contact_material(
@@ -375,12 +376,13 @@ class MaterialTable(Mapping[str, Material]):
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:
     """Write a complete contact material as the engine's numbers."""
-    row = np.zeros(law.LAW_SIZE)
+    row = np.zeros(law.SURFACE_LAW_SIZE)
+    assert contact.friction_model is not None
     row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
     most = math.inf if row[law.MODEL] == law.CONSTANT else _STICKS
-    row[law.MU], row[law.MU2] = min(contact.friction, most), min(contact.friction2, most)
-    row[law.ROLLING] = min(contact.rolling_friction, _STICKS)
-    row[law.SPINNING] = min(contact.spinning_friction, _STICKS)
+    row[law.MU], row[law.MU2] = _least(contact.friction, most), _least(contact.friction2, most)
+    row[law.ROLLING] = _least(contact.rolling_friction, _STICKS)
+    row[law.SPINNING] = _least(contact.spinning_friction, _STICKS)
     row[law.RESTITUTION] = contact.restitution
     row[law.BOUNCE_VELOCITY] = contact.bounce_velocity
     row[law.ERP], row[law.CFM] = contact.erp, contact.cfm
@@ -391,10 +393,16 @@ def _law_row(contact: ContactMaterial) -> np.ndarray:
     row[law.MAX_VELOCITY] = contact.max_correcting_velocity
     row[law.ADHESION] = contact.adhesion
     # 0 stands for rigid
-    is_elastic = math.isfinite(contact.stiffness)
+    is_elastic = contact.stiffness is not None and math.isfinite(contact.stiffness)
     row[law.STIFFNESS] = contact.stiffness if is_elastic else 0.0
     row[law.DAMPING] = contact.damping if is_elastic else 0.0
     return row
+
+
+def _least(value: float | None, bound: float) -> float:
+    """Return the value of a complete contact material, at most the bound."""
+    assert value is not None
+    return min(value, bound)
 
 
 def _mean(a: float, b: float) -> float:
@@ -409,7 +417,9 @@ def _in_series(a: float, b: float) -> float:
     return a * b / (a + b)
 
 
-def _check_fields(thing: object, ranges: Mapping[str, _Range], place: str) -> None:
+def _check_fields(
+    thing: Material | ContactMaterial, ranges: Mapping[str, _Range], place: str
+) -> None:
     """Hold numbers to their ranges and make them floats; None stays where it is the default."""
     defaults = {field.name: field.default for field in fields(thing)}
     for name, allowed in ranges.items():

@@ -1,11 +1,11 @@
-"""Mesh files as shapes: STL, OBJ, DAE and PLY, read by trimesh."""
+"""Mesh files: STL, OBJ, DAE and PLY, read by trimesh."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 import io
 from pathlib import Path
+from typing import NamedTuple
 from xml.etree import ElementTree
 
 import numpy as np
@@ -13,46 +13,20 @@ import numpy as np
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.shapes.files import DATA_BYTES, read_file
-from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
 FORMATS = ('.stl', '.obj', '.dae', '.ply')
-
-_SHAPES_KEPT = 256
 
 _LOOKS = frozenset({'library_effects', 'library_images', 'library_materials', 'bind_material'})
 
 
-def hull_of_file(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> ConvexHull:
-    """Return the convex hull of a mesh, the same as before if the file is; as `read_mesh`."""
-    return _shape_of_file(ConvexHull, path, scale)
+class MeshArrays(NamedTuple):
+    """A surface: `vertices` (n, 3) [m], `triangles` (m, 3) the numbers of the corners of each."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
 
 
-def mesh_of_file(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> TriangleMesh:
-    """Return a mesh, the same as before if the file is; as `read_mesh`."""
-    return _shape_of_file(TriangleMesh, path, scale)
-
-
-def _shape_of_file(
-    kind: type[ConvexHull] | type[TriangleMesh], path: str | Path, scale: Sequence[float]
-) -> ConvexHull | TriangleMesh:
-    try:
-        status = Path(path).stat()
-    except OSError as err:
-        raise InvalidValueError('mesh file', str(path), 'a file that exists') from err
-    return _read_shape(kind, Path(path), tuple(scale), status.st_mtime_ns, status.st_size)
-
-
-@lru_cache(maxsize=_SHAPES_KEPT)
-def _read_shape(
-    kind: type[ConvexHull] | type[TriangleMesh], path: Path, scale: tuple[float, ...],
-    changed_ns: int, size: int,
-) -> ConvexHull | TriangleMesh:
-    """Read a file as it was changed last; worlds of one process share what comes of it."""
-    mesh = read_mesh(path, scale)
-    return mesh if kind is TriangleMesh else ConvexHull(mesh.vertices)
-
-
-def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> TriangleMesh:
+def load_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> MeshArrays:
     """
     Read a mesh file; all its parts become one surface.
 
@@ -86,7 +60,7 @@ def read_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Tri
     vertices, triangles = merge_vertices(surface.vertices, surface.faces)
     if not np.isfinite(vertices).all():
         raise InvalidValueError('mesh file', str(path), 'a file with finite coordinates')
-    return _scaled(TriangleMesh(vertices, triangles), scale, path)
+    return _scaled(MeshArrays(vertices, triangles), scale, path)
 
 
 def _without_looks(data: bytes) -> bytes:
@@ -99,16 +73,16 @@ def _without_looks(data: bytes) -> bytes:
     return ElementTree.tostring(root)
 
 
-def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Let triangles share the corners that coincide; those that have no area by that are gone."""
+def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> MeshArrays:
+    """Return the surface with coincident vertices merged, without the triangles that collapse."""
     vertices, number = np.unique(vertices, axis=0, return_inverse=True)
     triangles = number.reshape(-1)[triangles]
     a, b, c = triangles.T
-    return vertices, triangles[(a != b) & (b != c) & (c != a)]
+    return MeshArrays(vertices, triangles[(a != b) & (b != c) & (c != a)])
 
 
-def _scaled(mesh: TriangleMesh, scale: Sequence[float], path: Path) -> TriangleMesh:
-    """Stretch a mesh along its axes."""
+def _scaled(mesh: MeshArrays, scale: Sequence[float], path: Path) -> MeshArrays:
+    """Return a mesh scaled along its axes."""
     factors = finite_vector('scale', scale, 3, f'mesh {path}', '3 finite numbers other than 0')
     if not factors.all():
         raise InvalidValueError(
@@ -116,4 +90,4 @@ def _scaled(mesh: TriangleMesh, scale: Sequence[float], path: Path) -> TriangleM
     if (factors == 1.0).all():
         return mesh
     triangles = mesh.triangles if factors.prod() > 0.0 else mesh.triangles[:, ::-1]
-    return TriangleMesh(mesh.vertices * factors, triangles)
+    return MeshArrays(mesh.vertices * factors, triangles)

@@ -42,7 +42,7 @@ class Placed:
     surface_velocity: Sequence[float] = (0.0, 0.0, 0.0)
     friction_direction: Sequence[float] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check everything."""
         place = f'geometry {self.name!r}' if self.name else 'geometry'
         if not isinstance(self.shape, Shape):

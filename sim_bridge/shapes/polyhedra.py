@@ -13,6 +13,7 @@ from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import positive_number, positive_vector, real_array
+from sim_bridge.shapes.mesh_files import load_mesh
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
 # of the extent of a set of points: thinner ones are flat
@@ -78,8 +79,8 @@ class ConvexHull(_Polyhedron):
     def from_file(
         cls, path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)
     ) -> ConvexHull:
-        """Wrap a mesh file; see `mesh_files.read_mesh`."""
-        return cls(TriangleMesh.from_file(path, scale).vertices)
+        """Return the hull of a mesh file; see `mesh_files.load_mesh`."""
+        return cls(load_mesh(path, scale).vertices)
 
     @cached_property
     def polytope(self) -> Polytope:
@@ -122,10 +123,8 @@ class TriangleMesh(_Polyhedron):
     def from_file(
         cls, path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)
     ) -> TriangleMesh:
-        """Read a mesh file; see `mesh_files.read_mesh`."""
-        # imported here, since the reader makes shapes of this module
-        from sim_bridge.shapes.mesh_files import read_mesh
-        return read_mesh(path, scale)
+        """Return the mesh of a file; see `mesh_files.load_mesh`."""
+        return cls(*load_mesh(path, scale))
 
     @cached_property
     def is_closed(self) -> bool:
@@ -248,7 +247,8 @@ def _hull_in_plane(points: np.ndarray) -> np.ndarray:
     """Return the numbers of the corners of a convex polygon around points (n, 2), in its order."""
     from scipy.spatial import ConvexHull as QuickHull
 
-    return QuickHull(points).vertices
+    corners: np.ndarray = QuickHull(points).vertices
+    return corners
 
 
 def _signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:

@@ -12,11 +12,11 @@ import numpy as np
 from sim_bridge.compilation.bodies import BodySpec, describe_body
 from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, read_shapes
 from sim_bridge.compilation.compile import compile_robot
-from sim_bridge.compilation.exclusions import read_srdf
 from sim_bridge.description import load_description
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
+from sim_bridge.description.srdf import read_srdf
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import truth, truth_or_none

@@ -67,10 +67,14 @@ import subprocess
 signal.pause()
 """
 
+# with less patience, or the tests would need more
 SUPERVISE = """
 import sys
+from sim_bridge.cli import run, supervisor
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.run import supervise
+run._WAITING_S = 1.0
+supervisor.STAGES = tuple((number, 0.25 * patience) for number, patience in supervisor.STAGES)
 names, scripts = ('simulator', 'controller'), sys.argv[2:]
 commands = {name: [sys.executable, '-c', script] for name, script in zip(names, scripts)}
 sys.exit(supervise(commands, '', float(sys.argv[1]), Console(sys.stdout)))

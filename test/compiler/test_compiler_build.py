@@ -65,11 +65,52 @@ def test_text_that_llvm_refuses_is_an_error_of_the_build(no_folder, monkeypatch)
     assert build.missing(units) == units
 
 
-def test_worker_that_dies_is_an_error_of_the_build(no_folder, monkeypatch):
-    """Name the exit code of a process that was ended from outside."""
-    monkeypatch.setattr(build, '_WORKER', 'raise SystemExit(7)')
-    with pytest.raises(RuntimeError, match='exit code 7'):
-        build.build(units_of('def one(x):\n    return 4.0 * x', 'def two(x):\n    return x / 3.0'))
+# what a worker does: end before it reads, be killed at work, be killed in the middle of an answer
+ENDS = {
+    'before': 'raise SystemExit(7)',
+    'at work': 'import os, signal, sys; sys.stdin.buffer.read(8); os.kill(os.getpid(), '
+               'signal.SIGKILL)',
+    'answering': 'import os, signal, sys; sys.stdin.buffer.read(8); os.write(1, bytes(1) + '
+                 'bytes([9]) + bytes(7) + b"half"); os.kill(os.getpid(), signal.SIGKILL)'}
+
+
+@pytest.mark.parametrize('worker', ENDS.values(), ids=ENDS)
+def test_what_a_worker_leaves_is_compiled_here(no_folder, monkeypatch, worker):
+    """Build all, though the processes that were to do it are ended from outside."""
+    monkeypatch.setattr(build, '_WORKER', worker)
+    sources = 'def one(x):\n    return 4.0 * x', 'def two(x):\n    return x / 3.0'
+    units = units_of(*sources, 'def three(x):\n    return x - 1.5')
+    build.build(units)
+    assert build.missing(units) == []
+    assert all(unit.address for unit in units)
+
+
+def test_worker_that_crashes_is_an_error_of_the_build(no_folder, monkeypatch):
+    """Name the signal, and do not try here what would end this process too."""
+    monkeypatch.setattr(build, '_WORKER', 'import os; os.abort()')
+    with pytest.raises(RuntimeError, match='SIGABRT'):
+        build.build(units_of('def one(x):\n    return 5.0 * x', 'def two(x):\n    return x / 5.0'))
+
+
+@pytest.mark.parametrize(('program', 'said'), [
+    ('raise SystemExit("no such thing")', 'ended with exit code 1: no such thing'),
+    ('import os, signal; os.kill(os.getpid(), signal.SIGKILL)', 'ended by signal SIGKILL;')])
+def test_process_apart_that_fails_is_warned_of(tmp_path, monkeypatch, program, said):
+    """Say how it ended and what it said last, and leave the units to whoever needs them."""
+    monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
+    monkeypatch.setattr(build, '_APART', program)
+    units = units_of('def apart(x):\n    return x + 7.0')
+    with pytest.warns(RuntimeWarning, match=said):
+        build.build_apart(units)
+    assert build.missing(units) == units
+
+
+def test_process_apart_that_cannot_start_is_warned_of(tmp_path, monkeypatch):
+    """Say so likewise."""
+    monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
+    monkeypatch.setattr(build.sys, 'executable', str(tmp_path / 'nowhere'))
+    with pytest.warns(RuntimeWarning, match='cannot be started'):
+        build.build_apart(units_of('def apart(x):\n    return x + 8.0'))
 
 
 def test_entries_are_compiled_when_they_are_first_called(no_folder, monkeypatch):

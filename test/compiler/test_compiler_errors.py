@@ -287,6 +287,26 @@ def test_wrong_kernels_are_refused(source, advice):
     assert re.search(advice, error.problem), error
 
 
+@pytest.mark.parametrize('statement', ['y = {}', 'if {} > 0.0: y = x', 'a[0] = {}'])
+def test_expressions_that_are_too_long_are_refused(statement):
+    """Name the line of an expression of thousands of terms, and say to split it."""
+    terms = ' + '.join(['x'] * 2000)
+    error = error_of(
+        'def f(x, a):\n    y = x\n    for _ in range(3):\n'
+        f'        {statement.format(terms)}\n    return y')
+    assert error.line == 4
+    assert error.kernel == 'f'
+    assert 'split it' in error.problem
+
+
+def test_long_expression_within_a_kernel_that_is_a_part_of_one_is_refused():
+    """Name the statement that it is a part of."""
+    terms = ' + '.join(['x'] * 2000)
+    error = error_of(f'@kernel\ndef g(x):\n    return {terms}\n\ndef f(x):\n    return g(x)')
+    assert (error.line, error.kernel) == (6, 'f')
+    assert 'split it' in error.problem
+
+
 def test_error_names_a_file_as_seen_from_here(tmp_path, monkeypatch):
     """Give a path that an editor opens from where the user is."""
     path = tmp_path / 'kernels.py'

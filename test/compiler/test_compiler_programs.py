@@ -9,6 +9,7 @@ from hypothesis import given, HealthCheck, note, settings
 from hypothesis import strategies as st
 from kernel_pairs import compile_together, differing, program, REFERENCE
 import numpy as np
+import pytest
 
 from sim_bridge.compiler.kinds import kind_of_argument
 
@@ -271,12 +272,17 @@ def inputs(draw):
             array(SOME_FLOATS, np.float64, 3, 4), array(SOME_INTEGERS, np.int64, 5))
 
 
-@settings(max_examples=250, derandomize=True, deadline=None, database=None,
-          suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large,
-                                 HealthCheck.large_base_example])
-@given(seed=st.integers(0, 2**32), arguments=st.lists(inputs(), min_size=2, max_size=2))
-def test_programs_do_what_they_do_in_cpython(seed, arguments):
+@pytest.mark.parametrize('count', [100, pytest.param(1000, marks=pytest.mark.long)])
+def test_programs_do_what_they_do_in_cpython(count):
     """Give the same results and the same arrays, to the bit."""
+    settings(max_examples=count, derandomize=True, deadline=None, database=None,
+             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large,
+                                    HealthCheck.large_base_example])(check_program)()
+
+
+@given(seed=st.integers(0, 2**32), arguments=st.lists(inputs(), min_size=2, max_size=2))
+def check_program(seed, arguments):
+    """Run one program on arguments, compiled and in CPython."""
     # hypothesis would take a hundred times as long to choose every word of a program
     source = write_program(random.Random(seed))
     note(source)

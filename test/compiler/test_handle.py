@@ -38,7 +38,7 @@ class Fields:
 
     def __init__(self):
         self.extents = count(2)
-        self.values = count(1)
+        self.value = 1
 
     def fill(self, part):
         """Return one with such arrays, of the annotated kinds."""
@@ -47,9 +47,10 @@ class Fields:
     def array(self, layout):
         """Return an array of the layout."""
         shape = [next(self.extents) for _ in range(layout.dimensions)]
-        values = [next(self.values) for _ in range(np.prod(shape))]
+        first = self.value
+        self.value += int(np.prod(shape))
         dtype = np.float64 if layout.item is FLOAT else np.int64
-        return np.array(values, dtype).reshape(shape)
+        return np.arange(first, self.value, dtype=dtype).reshape(shape)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -142,6 +143,7 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
         yield 'has parameters after those it writes'
 
 
+@cache
 def all_kernels() -> list[Kernel]:
     """Find all kernels, those of the engine and of the sensors."""
     return [

@@ -196,7 +196,7 @@ def test_an_unreadable_file(write, capsys, monkeypatch):
     def refuse(path):
         raise PermissionError(13, 'Permission denied')
 
-    monkeypatch.setattr('sim_bridge.description.urdf.document.read_file', refuse)
+    monkeypatch.setattr('sim_bridge.description.xml.document.read_file', refuse)
     assert run(path) == 2
     assert (
         capsys.readouterr().err == f'sim_bridge check: {path}: cannot be read: Permission denied\n'

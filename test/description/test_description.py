@@ -10,9 +10,9 @@ import pinocchio
 import pytest
 
 from sim_bridge.description import check_description, load_description
+from sim_bridge.description.mechanism import inertia, tree
+from sim_bridge.description.mechanism.inertia import STAND_IN_ARMATURE
 from sim_bridge.description.model import JointType, Mimic
-from sim_bridge.description.urdf import inertia, tree
-from sim_bridge.description.urdf.inertia import STAND_IN_ARMATURE
 from sim_bridge.foundation.errors import InvalidValueError
 
 BALL = (

@@ -329,7 +329,7 @@ def test_every_code_of_the_sources_is_tested(repository):
     """Keep the tables complete: a code that appears in the sources appears in a test."""
     noted = re.compile(r"findings\.(?:error|warning|add)\(\s*'([a-z0-9-]+)'")
     codes = set()
-    for file in (repository / 'sim_bridge' / 'description').glob('*.py'):
+    for file in (repository / 'sim_bridge' / 'description').rglob('*.py'):
         codes.update(noted.findall(file.read_text()))
     elsewhere = {
         'unreadable', 'xacro', 'xacro-missing', 'unknown-key', 'sensor-type', 'not-yaml',

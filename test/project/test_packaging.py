@@ -241,7 +241,9 @@ def test_editable_install_uses_the_checkout(source, environment, tmp_path):
     assert share.strip() == str(source)
 
 
-@pytest.mark.parametrize('options', [[], ['--symlink-install']], ids=['copy', 'symlink'])
+@pytest.mark.parametrize('options', [
+    pytest.param([], id='copy'),
+    pytest.param(['--symlink-install'], id='symlink', marks=pytest.mark.long)])
 def test_colcon_builds_the_package(source, environment, tmp_path, manifest, options):
     """Build with colcon, source the result, find share folder and command where ROS looks."""
     shutil.copytree(source, tmp_path / 'src/sim_bridge')

@@ -8,8 +8,6 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 
 def tracked_files(repository: Path) -> list[Path]:
     """List the files of the checkout that git knows or would add."""
@@ -61,21 +59,53 @@ def test_tests_are_functions_that_say_what_they_demand(repository):
     assert not wrong, '\n'.join(wrong)
 
 
-@pytest.mark.parametrize('document', ['ARCHITECTURE.md', 'README.md'])
-def test_paths_named_in_documents_exist(repository, document):
-    """Name in the documents, in backticks, no path that is not there."""
-    text = (repository / document).read_text()
-    named = re.findall(r'`([\w./-]+)`', text)
-    roots = {path.name for path in repository.iterdir()} | {
-        path.name for path in (repository / 'sim_bridge').iterdir()
-    }
-    paths = [name for name in named if name.split('/')[0] in roots]
-    assert paths, f'{document} names no path'
+def documents(repository: Path) -> list[Path]:
+    """List the documents of the checkout."""
+    return [path for path in tracked_files(repository) if path.suffix == '.md']
+
+
+def test_paths_named_in_documents_exist(repository):
+    """Name in the documents, in backticks, no file or folder/ that is not there."""
+    roots = [repository, repository / 'sim_bridge']
+    top = {path.name for root in roots for path in root.iterdir()}
+    missing = []
+    for document in documents(repository):
+        # `path`, or `path: what is in it`
+        for name in re.findall(r'`([\w.-]+/[\w./-]*)(?:: [^`]*)?`', document.read_text()):
+            is_path = name.endswith('/') or Path(name).suffix in ('.md', '.py', '.urdf', '.yaml')
+            is_ours = is_path and name.split('/')[0] in top
+            if is_ours and not any((root / name).exists() for root in roots):
+                missing.append(f'{document.relative_to(repository)}: {name}')
+    assert not missing, '\n'.join(missing)
+
+
+def test_documents_named_in_code_exist(repository):
+    """Name in code no document that is not there."""
     missing = [
-        name for name in paths
-        if not (repository / name).exists() and not (repository / 'sim_bridge' / name).exists()
+        f'{path.relative_to(repository)}: {name}'
+        for path in python_files(repository)
+        for name in re.findall(r'docs/[\w/.-]*\.(?:md|yaml|png)', path.read_text())
+        if not (repository / name).exists()
     ]
-    assert not missing, f'{document} names what is not there: {missing}'
+    assert not missing, '\n'.join(missing)
+
+
+def test_links_between_documents_lead_somewhere(repository):
+    """Link to files that are there, and to headings that they have."""
+    wrong = []
+    for document in documents(repository):
+        for link in re.findall(r'\]\((?!https?:)([^)\s]+)\)', document.read_text()):
+            name, _, heading = link.partition('#')
+            target = document.parent / name if name else document
+            if not target.exists() or heading and heading not in headings(target):
+                wrong.append(f'{document.relative_to(repository)}: {link}')
+    assert not wrong, '\n'.join(wrong)
+
+
+def headings(document: Path) -> set[str]:
+    """Return the anchors of a document's headings, as GitHub makes them."""
+    titles = re.findall(r'^#+ (.*)$', document.read_text(), re.MULTILINE)
+    return {re.sub(r'[^\w -]', '', title.lower()).replace(' ', '-') for title in titles}
 
 
 def test_nothing_names_this_machine(repository):

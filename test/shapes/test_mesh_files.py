@@ -11,7 +11,8 @@ import trimesh
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.shapes.mesh_files import FORMATS, hull_of_file, mesh_of_file, read_mesh
+from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
+from sim_bridge.shapes.mesh_files import FORMATS, load_mesh
 
 # one of each format, maker and up axis; large files would take long
 MESHES = [
@@ -69,7 +70,7 @@ def test_files_are_read_as_coal_reads_them(robots_folder, name):
     path = robots_folder / name
     assert path.is_file(), sorted(str(p) for p in path.parent.glob('*'))[:20]
     scale = np.array([1.0, 2.0, 0.5])
-    own = read_mesh(path, scale)
+    own = sb.TriangleMesh.from_file(path, scale)
     other = coal.MeshLoader().load(str(path), scale)
     other.computeLocalAABB()
     size = np.abs(own.bounds).max()
@@ -82,7 +83,7 @@ def test_formats_agree(solid, tmp_path, suffix):
     """Read the same solid from every format that is written here, with its outside out."""
     path = tmp_path / f'solid{suffix.upper()}'
     solid.export(path, file_type=suffix[1:])
-    mesh = read_mesh(path)
+    mesh = sb.TriangleMesh.from_file(path)
     assert mesh.is_closed
     assert len(mesh.vertices) == len(solid.vertices)
     assert mesh.mass_properties(1.0).mass == pytest.approx(solid.volume, rel=1e-5)
@@ -92,7 +93,7 @@ def test_dae_follows_nodes_and_unit_but_not_materials_or_up_axis(tmp_path):
     """Apply a node's transform and the file's unit; live with lost materials; leave axes alone."""
     path = tmp_path / 'square.dae'
     path.write_text(SQUARE_DAE)
-    mesh = read_mesh(path)
+    mesh = sb.TriangleMesh.from_file(path)
     np.testing.assert_allclose(mesh.bounds, [[0, 0, 1], [1, 2, 4]], atol=1e-12)
 
 
@@ -100,7 +101,7 @@ def test_mirrored_mesh_keeps_its_outside_out(solid, tmp_path):
     """Turn the triangles of a mirrored mesh, so that its normals still point outwards."""
     path = tmp_path / 'solid.stl'
     solid.export(path)
-    mesh = read_mesh(path, (1.0, -2.0, 1.0))
+    mesh = sb.TriangleMesh.from_file(path, (1.0, -2.0, 1.0))
     a, b, c = (mesh.vertices[mesh.triangles[:, k]] for k in range(3))
     outward = np.einsum('ij,ij->i', np.cross(b - a, c - a), a - mesh.vertices.mean(axis=0))
     assert (outward > 0.0).all()
@@ -146,7 +147,7 @@ def test_broken_files_are_named(tmp_path, name, content, message):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InvalidValueError, match=message) as caught:
-        read_mesh(path)
+        load_mesh(path)
     assert str(path) in str(caught.value)
 
 
@@ -156,4 +157,4 @@ def test_scale_is_checked(solid, tmp_path, scale):
     path = tmp_path / 'solid.stl'
     solid.export(path)
     with pytest.raises(InvalidValueError, match='scale'):
-        read_mesh(path, scale)
+        load_mesh(path, scale)

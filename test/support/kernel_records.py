@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 import contextlib
 from dataclasses import dataclass
+from functools import cached_property
 import importlib
 import pkgutil
 from typing import Any
@@ -126,7 +127,7 @@ class Record:
     result: Any
     size: int
 
-    @property
+    @cached_property
     def kinds(self) -> tuple[Kind, ...]:
         """The kinds of the arguments."""
         return tuple(map(kind_of_argument, self.before))

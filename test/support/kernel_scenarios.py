@@ -181,13 +181,14 @@ def surfaces(watch):
 
 def distances(watch):
     """Measure distances between all shapes, apart and overlapping."""
-    vertices, triangles = lumpy_ball()
+    (vertices, triangles), (corners, faces) = lumpy_ball(), lumpy_ball(4, 6)
     every = {**SHAPES, 'plane': sb.Plane(),
              'mesh': sb.TriangleMesh(0.2 * vertices, triangles),
+             'small': sb.TriangleMesh(0.2 * corners, faces),
              'field': sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(5, 5)), (1, 1))}
     pairs = [
         ('box', 'cone'), ('hull', 'cylinder'), ('sphere', 'mesh'), ('box', 'field'),
-        ('capsule', 'field'), ('mesh', 'mesh'), ('plane', 'mesh'), ('mesh', 'field'),
+        ('capsule', 'field'), ('mesh', 'small'), ('plane', 'mesh'), ('small', 'field'),
         ('box', 'plane'), ('hull', 'plane'), ('cylinder', 'plane')]
     for number, (a, b) in enumerate(pairs):
         x = (0.05, 0.4)[number % 2]

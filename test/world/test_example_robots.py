@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from conftest import example_urdfs, fixed_and_free
 import numpy as np
 import pytest
 
 import sim_bridge as sb
 
 
-@pytest.mark.parametrize('fixed_base', [True, False])
-def test_robot_is_simulated(example_robot, fixed_base):
+@pytest.mark.parametrize('source', fixed_and_free(example_urdfs()))
+def test_robot_is_simulated(source):
     """Let it fall or hang for a while: finite, within its stops, mimics in step."""
+    path, is_free = source
     world = sb.World()
-    robot = world.load_urdf(example_robot, fixed_base=fixed_base)
+    robot = world.load_urdf(path, fixed_base=not is_free)
     for _ in range(10):
-        world.step(10)
+        world.step(5)
         assert world.report.converged
     assert np.isfinite(robot.q).all()
     assert np.isfinite(robot.dq).all()
@@ -25,7 +27,7 @@ def test_robot_is_simulated(example_robot, fixed_base):
         assert joint.lower <= q <= joint.upper or joint.lower > joint.upper, name
         if law is not None:
             assert q == law.multiplier * robot.joint(law.joint).q + law.offset
-    if robot.links and not fixed_base:
+    if robot.links and is_free:
         heavy = sum(link.m for link in robot.links if link.gravity)
         fallen = (0, 0, -9.81 * heavy * world.time)
         np.testing.assert_allclose(world.momentum().linear, fallen, atol=1e-2 * robot.mass)

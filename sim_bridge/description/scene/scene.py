@@ -43,17 +43,17 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 import re
 from types import MappingProxyType
+from typing import Any
 
-from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
 from sim_bridge.description.resources import resolve_uri, searched_paths
-from sim_bridge.description.scene.section import read_document, Section
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
+from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
 from sim_bridge.shapes.materials import ContactMaterial, Material, ODE_NAMES
 from sim_bridge.shapes.placed import Placed
 
-MOTIONS = ('dynamic', 'static', 'kinematic')
 _BODY_VECTORS = ('center_of_mass', 'linear_velocity', 'angular_velocity')
 _MATERIAL_KEYS = tuple(f.name for f in fields(Material) if f.name != 'name')
 _CONTACT_KEYS = tuple(f.name for f in fields(ContactMaterial))
@@ -118,14 +118,14 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
         world = document.section('world', required=True)
         document.close()
         if world is not None:
-            scene = _scene(label, folder, world, findings)
+            scene = _scene(label, folder, world)
     report = findings.report(label)
     if not report.ok:
         raise SceneError(report)
     return scene
 
 
-def _scene(label: str, folder: Path, world: Section, findings: Findings) -> SceneDescription:
+def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     gravity = world.vector('gravity', 3, None)
     materials = tuple(
         material for material in map(_material, world.sections('materials'))
@@ -161,7 +161,7 @@ def _material(section: Section) -> Material | None:
 
 def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | None:
     pair = section.texts('between', 2)
-    values = {
+    values: dict[str, Any] = {
         key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
         for key in _CONTACT_KEYS}
     for ode, own in ODE_NAMES.items():
@@ -173,7 +173,7 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
                 values['friction_model'] = 'pyramid'
     section.close()
     contact = section.make(lambda: ContactMaterial(**values))
-    return None if contact is None or pair is None else (*pair, contact)
+    return None if contact is None or pair is None else (pair[0], pair[1], contact)
 
 
 def _keep_one(section: Section, own: str, other: str) -> None:

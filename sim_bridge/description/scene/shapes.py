@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
-from sim_bridge.description.scene.section import Section
+from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.files import DATA_BYTES, read_file
 from sim_bridge.shapes.placed import Placed
@@ -34,7 +35,7 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
             f'must hold exactly one of {", ".join(SHAPES)}; found {", ".join(given) or "none"}')
         return None
     shape = section.make(lambda: SHAPES[given[0]](section, given[0], folder))
-    arguments: dict[str, object] = {
+    arguments: dict[str, Any] = {
         'sensor': section.flag('sensor', False), 'enabled': section.flag('enabled', True),
         'groups': section.texts('groups') or (),
         'surface_velocity': section.vector('surface_velocity', 3, (0.0, 0.0, 0.0)),
@@ -48,10 +49,10 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
     return section.make(lambda: Placed(shape, **arguments))
 
 
-def _sized(build: Callable[[tuple[float, ...]], Shape]) -> _Reader:
+def _sized(build: Callable[[tuple[float, float, float]], Shape]) -> _Reader:
     def read(section: Section, key: str, folder: Path) -> Shape | None:
         size = section.vector(key, 3, None)
-        return None if size is None else build(size)
+        return None if size is None else build((size[0], size[1], size[2]))
     return read
 
 
@@ -85,10 +86,11 @@ def _hull(section: Section, key: str, folder: Path) -> Shape | None:
         return None
     points, mesh = inner.matrix('points'), _file(inner, folder)
     inner.close()
-    if (points is None) == (mesh is None):
+    corners = points if mesh is None else mesh.vertices
+    if corners is None or (points is not None and mesh is not None):
         section.error(key, section.peek(key), 'must hold either points [m] or file')
         return None
-    return inner.make(lambda: ConvexHull(mesh.vertices if points is None else points))
+    return inner.make(lambda: ConvexHull(corners))
 
 
 def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
@@ -123,7 +125,8 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
         return None
     if file is not None:
         heights = _heights_of(inner, folder / file)
-    return None if heights is None else inner.make(lambda: HeightField(heights, size))
+    lengths = size[0], size[1]
+    return None if heights is None else inner.make(lambda: HeightField(heights, lengths))
 
 
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:
@@ -131,7 +134,8 @@ def _heights_of(section: Section, path: Path) -> np.ndarray | None:
     try:
         content = io.BytesIO(read_file(path, DATA_BYTES))
         if path.suffix == '.npy':
-            return np.load(content, allow_pickle=False)
+            loaded: np.ndarray = np.load(content, allow_pickle=False)
+            return loaded
         return np.loadtxt(content, delimiter=',' if path.suffix == '.csv' else None, ndmin=2)
     except (OSError, ValueError, MemoryError) as err:
         section.error('file', path, f'cannot be read: {err}')

@@ -1,5 +1,5 @@
 """
-What `<gazebo>` elements say in SDF's words: sensors, contact parameters, extra joints.
+What `<gazebo>` elements say in SDF's words: sensors, contact parameters, physics, loop joints.
 
-Readers only: each returns the data classes of `description.model`.
+Imports the rooms `mechanism` and `xml`.
 """

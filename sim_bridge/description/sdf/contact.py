@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
+from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.gazebo import element_text, read_boolean
-from sim_bridge.description.urdf.clean import parse_numbers
-from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.description.xml.values import element_text, read_boolean
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import LinkDescription
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _POSITIVE = Numbers(minimum=0.0, above=True)
@@ -55,7 +54,7 @@ def with_contact(
 
 def _changes(
     element: Element, is_of_link: bool, place: Place, findings: Findings
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return the fields of ContactDescription that an element sets."""
     text = element_text(element)
     if element.tag in _SELF_COLLIDE:

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sim_bridge.description.model import ONE_AXIS
+from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.urdf.clean import parse_numbers
-from sim_bridge.description.urdf.joints import ONE_AXIS
-from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.description.xml.values import element_text, read_boolean
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDescription, LinkDescription
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 _SPRING = {'springStiffness': 'stiffness', 'springReference': 'reference'}
 # tags of <gazebo> that would change the motion of a robot and are not simulated; with the text
@@ -28,7 +28,6 @@ _NOT_SIMULATED = {
 _GRAVITY = {'gravity': True, 'turnGravityOff': False}
 # ODE's damping: the share of its velocity that a link loses in each step, whatever the step
 _DECAY = ('dampingFactor', 'velocity_decay')
-_BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 # file names of Gazebo plugins that move joints; those that make sensors are looked at with the
 # sensors
 _MOVING_PLUGINS = {
@@ -99,19 +98,6 @@ def with_gravity(
                     'not-simulated', place, 'is for links, ignored',
                     value=element_text(element).lower())
     return known
-
-
-def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
-    """Return what an element says, with a warning and None where that is not true or false."""
-    text = element_text(element)
-    if text.lower() not in _BOOLEANS:
-        findings.warning('bad-value', place, 'must be true or false, ignored', value=text)
-    return _BOOLEANS.get(text.lower())
-
-
-def element_text(element: Element) -> str:
-    """Return what an element says, as text inside it or as old Gazebo's `value` attribute."""
-    return (element.text or '').strip() or element.get('value', '').strip()
 
 
 def _with_spring(

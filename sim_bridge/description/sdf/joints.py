@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.constraints import (
+from sim_bridge.description.mechanism.constraints import (
     Declared,
     direction,
     read_limits,
@@ -24,18 +24,17 @@ from sim_bridge.description.constraints import (
     Spot,
     WORLD,
 )
-from sim_bridge.description.loops import link_poses
+from sim_bridge.description.mechanism.loops import link_poses
+from sim_bridge.description.mechanism.tree import is_tree
 from sim_bridge.description.model import ConstraintType, JointDynamics, Pose
+from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.sdf.gazebo import element_text
 from sim_bridge.description.sdf.values import is_true, read_pose
-from sim_bridge.description.urdf.clean import parse_numbers
-from sim_bridge.description.urdf.schema import Numbers
-from sim_bridge.description.urdf.tree import is_tree
+from sim_bridge.description.xml.values import element_text
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 TYPES = {
     'revolute': ConstraintType.HINGE,
@@ -115,7 +114,7 @@ def _read_joint(
     if not place.name.strip():
         findings.error('missing-attribute', place, 'missing', 'name')
     _warn_of_unknown(node, 'joint', place, findings)
-    parts = {element.tag: element for element in reversed(node)}
+    parts = {element.tag: element for element in reversed(node.children)}
     ends = [_end(tag, parts, place, findings) for tag in ('parent', 'child')]
     if kind is None:
         return None
@@ -178,7 +177,7 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
     place = one.place.child(node.tag, node.line)
     _warn_of_unknown(node, 'axis', place, findings)
     one.spots[node.tag] = Spot(place)
-    parts = {element.tag: element for element in reversed(node)}
+    parts = {element.tag: element for element in reversed(node.children)}
     xyz = parts.get('xyz')
     vector: list[float] | None = [0.0, 0.0, 1.0]
     if xyz is not None:
@@ -229,8 +228,7 @@ def _numbers(
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
     """Read ODE's erp and cfm of the joint itself."""
-    ode = None if node is None else node.find('ode')
-    if ode is None:
+    if node is None or (ode := node.find('ode')) is None:
         return
     place = one.place.child('physics', node.line).child('ode', ode.line)
     values = {}

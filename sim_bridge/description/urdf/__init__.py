@@ -1,5 +1,5 @@
 """
-URDF and xacro files, and their `<sim_bridge>` extension.
+URDF and xacro files, with what stands in them in SDF's words and in `<sim_bridge>`.
 
-Readers only: each returns the data classes of `description.model`.
+Imports the rooms `sdf`, `yaml`, `mechanism` and `xml`, and urdf-parser-py.
 """

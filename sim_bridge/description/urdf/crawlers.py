@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.constraints import direction, Spot
+from sim_bridge.description.mechanism.constraints import direction, Spot
 from sim_bridge.description.model import CrawlerDescription, JointType
+from sim_bridge.description.numbers import Numbers, parse_numbers
+from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.sdf.gazebo import element_text
-from sim_bridge.description.urdf.clean import clean, parse_numbers
 from sim_bridge.description.urdf.extension import CRAWLER, TAG
-from sim_bridge.description.urdf.poses import read_only
-from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.description.xml.schema import clean
+from sim_bridge.description.xml.values import element_text
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDescription, LinkDescription
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 # in the file names of the plugin under Gazebo and, before it, Ignition
 _PLUGIN = 'track-controller-system'
@@ -79,10 +79,9 @@ def _extension_crawlers(root: Element, findings: Findings) -> Iterator[_Declared
         for node in outer.findall('crawler'):
             place = Place('crawler', node.get('link', ''), node.line)
             crawler = clean(node, CRAWLER, place, findings)
-            axis = [float(word) for word in crawler.get('axis').split()]
             yield _Declared(
                 crawler.get('link', '').strip(),
-                direction(axis, Spot(place, 'axis'), findings),
+                direction(crawler.floats('axis'), Spot(place, 'axis'), findings),
                 crawler.get('joint', '').strip(),
                 Spot(place, 'link'),
             )
@@ -121,9 +120,9 @@ def _name(
 
     Where none is given, that of the fixed joint that carries the link, else the link's.
     """
-    is_fixed = carrier is not None and carrier.type is JointType.FIXED
-    name = one.joint or (carrier.name if is_fixed else one.link)
-    if name not in joints or (is_fixed and joints[name] is carrier):
+    fixed = carrier if carrier is not None and carrier.type is JointType.FIXED else None
+    name = one.joint or (one.link if fixed is None else fixed.name)
+    if name not in joints or joints[name] is fixed:
         return name
     if joints[name] is carrier:
         message = 'this joint moves by itself; choose a name of its own'

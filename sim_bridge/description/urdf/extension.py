@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.constraints import (
+from sim_bridge.description.mechanism.constraints import (
     Declared,
     direction,
     read_limits,
@@ -31,10 +31,11 @@ from sim_bridge.description.constraints import (
     TYPES,
 )
 from sim_bridge.description.model import JointDynamics
+from sim_bridge.description.numbers import Numbers
+from sim_bridge.description.poses import read_only, read_quaternion
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.clean import clean
-from sim_bridge.description.urdf.poses import read_only, read_quaternion
-from sim_bridge.description.urdf.schema import Child, Numbers, ORIGIN, Schema, Text
+from sim_bridge.description.urdf.schema import ORIGIN
+from sim_bridge.description.xml.schema import Child, clean, Schema, Text
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from sim_bridge.description.urdf.document import Element
+    from sim_bridge.description.xml.document import Element
 
 TAG = 'sim_bridge'
 
@@ -118,9 +119,9 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
             setattr(one, tag, parts[tag].get('name', '').strip())
     for k, tag in enumerate(('axis', 'axis2')):
         if tag in parts:
-            one.axes[k] = direction(_floats(parts[tag], 'xyz'), one.spots[tag], findings)
+            one.axes[k] = direction(parts[tag].floats('xyz'), one.spots[tag], findings)
     if 'distance' in parts:
-        one.distance = float(parts['distance'].get('value'))
+        one.distance = parts['distance'].floats('value')[0]
     if 'limit' in parts:
         values = {key: float(value) for key, value in parts['limit'].attrib.items()}
         one.limits = read_limits(values, one.spots['limits'], findings)
@@ -136,16 +137,12 @@ def _frame(
     node: Element, place: Place, findings: Findings
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
     """Return position and rotation of a frame on a link, None for what is not given."""
-    position = read_only(_floats(node, 'xyz')) if 'xyz' in node.attrib else None
+    position = read_only(node.floats('xyz')) if 'xyz' in node.attrib else None
     quaternion = node.get('quat_xyzw')
-    if quaternion is None:
-        rpy = _floats(node, 'rpy') if 'rpy' in node.attrib else None
+    if 'quat_xyzw' not in node.attrib:
+        rpy = node.floats('rpy') if 'rpy' in node.attrib else None
         return position, None if rpy is None else matrix_from_rpy(rpy)
     if 'rpy' in node.attrib:
         message = 'both rpy and quat_xyzw are given; keep one'
         findings.error('two-rotations', place, message, 'quat_xyzw', quaternion)
     return position, read_quaternion(quaternion, place, findings, 'quat_xyzw')
-
-
-def _floats(node: Element, attribute: str) -> list[float]:
-    return [float(word) for word in node.get(attribute).split()]

@@ -7,110 +7,110 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.description.mechanism.constraints import direction, Spot
 from sim_bridge.description.model import (
     JointDescription,
     JointDynamics,
     JointLimits,
     JointType,
     Mimic,
+    ONE_AXIS,
     SafetyLimits,
 )
-from sim_bridge.description.urdf.poses import NORM_TOLERANCE, read_only, read_origin
+from sim_bridge.description.poses import read_only
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.urdf.origin import read_origin
+from sim_bridge.description.urdf.parser import parse_joint
 
 if TYPE_CHECKING:
-    from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.urdf.document import Element
+    from urdf_parser_py import urdf
 
-ONE_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
-STOPPED = (JointType.REVOLUTE, JointType.PRISMATIC)
-WITH_AXIS = (*ONE_AXIS, JointType.PLANAR)
+    from sim_bridge.description.xml.document import Element
 
+_STOPPED = (JointType.REVOLUTE, JointType.PRISMATIC)
+_WITH_AXIS = (*ONE_AXIS, JointType.PLANAR)
 _ONE_AXIS_ONLY = ('limit', 'dynamics', 'safety_controller')
 
 
-def build_joint(
-    parsed: object, node: Element, place: Place, findings: Findings
-) -> JointDescription:
+def build_joint(element: Element, findings: Findings) -> JointDescription:
     """
-    Build a joint from urdf-parser-py's object and the checked element it was read from.
+    Return the joint of a checked element.
 
-    The element tells what the object cannot: what was given, what was left out, and where.
+    The element tells what urdf-parser-py's object cannot: what was given, what was left out, and
+    where.
     """
+    parsed = parse_joint(element)
+    place = Place('joint', parsed.name, element.line)
     kind = JointType(parsed.type)
     one_axis = kind in ONE_AXIS
     if kind in (JointType.FLOATING, JointType.PLANAR):
-        for element in node:
-            if element.tag in _ONE_AXIS_ONLY:
-                inner = place.child(element.tag, element.line)
+        for child in element:
+            if child.tag in _ONE_AXIS_ONLY:
+                inner = place.child(child.tag, child.line)
                 findings.warning(
                     'ignored-tag', inner, f'has no meaning for a {kind.value} joint, ignored'
                 )
+    limit, dynamics = element.find('limit'), element.find('dynamics')
     return JointDescription(
         name=parsed.name,
         type=kind,
         parent=parsed.parent,
         child=parsed.child,
-        origin=read_origin(parsed.origin, node.find('origin'), place, findings),
-        axis=_axis(parsed, kind, node.find('axis'), place, findings),
-        limits=_limits(kind, node.find('limit'), place, findings) if one_axis else JointLimits(),
-        dynamics=_dynamics(node.find('dynamics')) if one_axis else JointDynamics(),
-        mimic=_mimic(parsed.mimic, kind, node.find('mimic'), place, findings),
+        origin=read_origin(parsed.origin, element.find('origin'), place, findings),
+        axis=_axis(parsed.axis, kind, element.find('axis'), place, findings),
+        limits=_limits(parsed.limit, kind, limit, place, findings) if one_axis else JointLimits(),
+        dynamics=_dynamics(parsed.dynamics, dynamics) if one_axis else JointDynamics(),
+        mimic=_mimic(parsed.mimic, kind, element.find('mimic'), place, findings),
         safety=_safety(parsed.safety_controller) if one_axis else None,
-        line=node.line,
+        line=element.line,
     )
 
 
 def _axis(
-    parsed: object, kind: JointType, node: Element | None, place: Place, findings: Findings
+    parsed: list[float] | None,
+    kind: JointType,
+    element: Element | None,
+    place: Place,
+    findings: Findings,
 ) -> np.ndarray:
     # exporters write 0 0 0 on joints that have no axis
-    if kind not in WITH_AXIS or parsed.axis is None or node is None:
+    if kind not in _WITH_AXIS or parsed is None or element is None:
         return read_only([1.0, 0.0, 0.0])
-    axis = np.array(parsed.axis)
-    length = math.hypot(*axis)
-    inner = place.child('axis', node.line)
-    if length == 0.0:
-        findings.error('zero-axis', inner, 'has no direction', 'xyz', node.get('xyz'))
-        return read_only([1.0, 0.0, 0.0])
-    if abs(length - 1.0) > NORM_TOLERANCE:
-        findings.warning(
-            'not-normalised', inner, f'of length {length:.6g}; normalised', 'xyz', node.get('xyz')
-        )
-    # a power of two leaves the digits alone and keeps the squares of tiny and huge numbers
-    # representable
-    scaled = np.ldexp(axis, -math.frexp(np.abs(axis).max())[1])
-    return read_only(scaled / math.hypot(*scaled))
+    spot = Spot(place.child('axis', element.line), 'xyz')
+    axis = direction(parsed, spot, findings, element.get('xyz'))
+    return read_only([1.0, 0.0, 0.0]) if axis is None else axis
 
 
 def _limits(
-    kind: JointType, node: Element | None, place: Place, findings: Findings
+    parsed: urdf.JointLimit | None,
+    kind: JointType,
+    element: Element | None,
+    place: Place,
+    findings: Findings,
 ) -> JointLimits:
-    if node is None:
-        if kind in STOPPED:
+    if parsed is None or element is None:
+        if kind in _STOPPED:
             inner = place.child('limit', place.line)
             findings.warning(
                 'missing-limit', inner, 'missing; no limit of position, velocity or effort'
             )
         return JointLimits()
-    place = place.child('limit', node.line)
+    place = place.child('limit', element.line)
     for name in ('lower', 'upper', 'effort', 'velocity'):
-        if 'inf' in node.get(name, '') and name in node.attrib:
+        if 'inf' in element.get(name):
             message = 'read as no limit; other parsers refuse it'
-            findings.warning('infinite-limit', place, message, name, node.get(name))
-    lower, upper = _stops(kind, node, place, findings)
+            findings.warning('infinite-limit', place, message, name, element.get(name))
+    lower, upper = _stops(parsed, kind, element, place, findings)
+    effort = _cap(parsed.effort, 'effort', element, place, findings)
     return JointLimits(
-        lower,
-        upper,
-        _cap('effort', node, place, findings),
-        _cap('velocity', node, place, findings),
-    )
+        lower, upper, effort, _cap(parsed.velocity, 'velocity', element, place, findings))
 
 
 def _stops(
-    kind: JointType, node: Element, place: Place, findings: Findings
+    parsed: urdf.JointLimit, kind: JointType, element: Element, place: Place, findings: Findings
 ) -> tuple[float, float]:
-    lower, upper = float(node.get('lower', 0.0)), float(node.get('upper', 0.0))
-    if kind not in STOPPED:
+    lower, upper = float(parsed.lower), float(parsed.upper)
+    if kind not in _STOPPED:
         if lower or upper:
             text = f'{lower:g} {upper:g}'
             findings.warning(
@@ -122,7 +122,7 @@ def _stops(
         findings.error('lower-above-upper', place, message, 'lower', f'{lower:g}')
         return -math.inf, math.inf
     if lower == upper:
-        given = [name for name in ('lower', 'upper') if name in node.attrib]
+        given = [name for name in ('lower', 'upper') if name in element.attrib]
         why = '' if given else ' (URDF takes missing ones as 0)'
         findings.warning(
             'no-range',
@@ -134,33 +134,38 @@ def _stops(
     return lower, upper
 
 
-def _cap(name: str, node: Element, place: Place, findings: Findings) -> float:
+def _cap(
+    value: float, name: str, element: Element, place: Place, findings: Findings
+) -> float:
     """Return the effort or velocity limit; 0 is how files say that none is known."""
-    if name not in node.attrib:
+    if name not in element.attrib:
         findings.warning('missing-limit', place, 'missing; no limit', name)
         return math.inf
-    value = float(node.get(name))
     if value == 0.0:
-        findings.warning('zero-limit', place, 'taken as not given: no limit', name, node.get(name))
+        message = 'taken as not given: no limit'
+        findings.warning('zero-limit', place, message, name, element.get(name))
         return math.inf
     return value
 
 
-def _dynamics(node: Element | None) -> JointDynamics:
-    # from the element and not from urdf-parser-py's object, which has no armature
-    if node is None:
+def _dynamics(parsed: urdf.JointDynamics | None, element: Element | None) -> JointDynamics:
+    if parsed is None or element is None:
         return JointDynamics()
+    # urdf-parser-py's object has no armature
     return JointDynamics(
-        **{name: float(node.get(name, 0.0)) for name in ('damping', 'friction', 'armature')}
-    )
+        parsed.damping or 0.0, parsed.friction or 0.0, float(element.get('armature', '0')))
 
 
 def _mimic(
-    parsed: object | None, kind: JointType, node: Element | None, place: Place, findings: Findings
+    parsed: urdf.JointMimic | None,
+    kind: JointType,
+    element: Element | None,
+    place: Place,
+    findings: Findings,
 ) -> Mimic | None:
-    if parsed is None or node is None:
+    if parsed is None or element is None:
         return None
-    inner = place.child('mimic', node.line)
+    inner = place.child('mimic', element.line)
     if kind is JointType.FIXED:
         findings.warning('ignored-tag', inner, 'has no meaning for a fixed joint, ignored')
         return None
@@ -174,7 +179,7 @@ def _mimic(
     return Mimic(parsed.joint, multiplier, offset)
 
 
-def _safety(parsed: object | None) -> SafetyLimits | None:
+def _safety(parsed: urdf.SafetyController | None) -> SafetyLimits | None:
     if parsed is None:
         return None
     return SafetyLimits(

@@ -5,49 +5,65 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim_bridge.description.model import Geometry, Inertial, LinkDescription
-from sim_bridge.description.urdf.poses import read_only, read_origin
+from sim_bridge.description.poses import read_only
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.urdf.origin import read_origin
+from sim_bridge.description.urdf.parser import parse_link
 
 if TYPE_CHECKING:
-    from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.urdf.document import Element
+    from collections.abc import Iterable
+
+    from urdf_parser_py import urdf
+
+    from sim_bridge.description.xml.document import Element
 
 
-def build_link(parsed: object, node: Element, place: Place, findings: Findings) -> LinkDescription:
-    """Build a link from urdf-parser-py's object and the checked element it was read from."""
-    shapes = {
-        tag: tuple(
-            _geometry(shape, element, place.child(tag, element.line), findings)
-            for shape, element in zip(objects, node.findall(tag), strict=True)
-        )
-        for tag, objects in (('visual', parsed.visuals), ('collision', parsed.collisions))
-    }
+def build_link(element: Element, findings: Findings) -> LinkDescription:
+    """Return the link of a checked element."""
+    parsed = parse_link(element)
+    place = Place('link', parsed.name, element.line)
     return LinkDescription(
         name=parsed.name,
-        inertial=_inertial(parsed.inertial, node.find('inertial'), place, findings),
-        visuals=shapes['visual'],
-        collisions=shapes['collision'],
-        line=node.line,
+        inertial=_inertial(parsed.inertial, element.find('inertial'), place, findings),
+        visuals=_geometries(parsed.visuals, 'visual', element, place, findings),
+        collisions=_geometries(parsed.collisions, 'collision', element, place, findings),
+        line=element.line,
     )
 
 
 def _inertial(
-    parsed: object | None, node: Element | None, place: Place, findings: Findings
+    parsed: urdf.Inertial | None, element: Element | None, place: Place, findings: Findings
 ) -> Inertial | None:
-    if parsed is None or node is None:
+    if parsed is None or element is None:
         return None
-    place = place.child('inertial', node.line)
+    place = place.child('inertial', element.line)
     return Inertial(
         mass=parsed.mass,
-        pose=read_origin(parsed.origin, node.find('origin'), place, findings),
+        pose=read_origin(parsed.origin, element.find('origin'), place, findings),
         inertia=read_only(parsed.inertia.to_matrix()),
-        line=node.line,
+        line=element.line,
     )
 
 
-def _geometry(parsed: object, node: Element, place: Place, findings: Findings) -> Geometry:
-    element = node.find('geometry')[0]
+def _geometries(
+    parsed: Iterable[urdf.Visual | urdf.Collision],
+    tag: str,
+    link: Element,
+    place: Place,
+    findings: Findings,
+) -> tuple[Geometry, ...]:
+    return tuple(
+        _geometry(shape, element, place.child(tag, element.line), findings)
+        for shape, element in zip(parsed, link.findall(tag), strict=True))
+
+
+def _geometry(
+    parsed: urdf.Visual | urdf.Collision, element: Element, place: Place, findings: Findings
+) -> Geometry:
     shape = parsed.geometry
-    kind = element.tag
+    # the schema lets through exactly one <geometry> with exactly one child
+    written = next(child for outer in element.findall('geometry') for child in outer)
+    kind = written.tag
     if kind == 'box':
         size = shape.size
     elif kind == 'sphere':
@@ -59,8 +75,8 @@ def _geometry(parsed: object, node: Element, place: Place, findings: Findings) -
     return Geometry(
         kind=kind,
         size=tuple(size),
-        pose=read_origin(parsed.origin, node.find('origin'), place, findings),
+        pose=read_origin(parsed.origin, element.find('origin'), place, findings),
         name=parsed.name or '',
-        filename=element.get('filename', ''),
-        line=element.line,
+        filename=written.get('filename'),
+        line=written.line,
     )

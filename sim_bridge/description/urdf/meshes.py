@@ -35,9 +35,9 @@ def with_mesh_files(
             return geometry
         uri = geometry.filename
         if uri not in located:
-            path = resolve_uri(uri, base=base, package_paths=package_paths)
-            searched = () if path else searched_paths(uri, base=base, package_paths=package_paths)
-            located[uri] = str(path or ''), tuple(map(str, searched))
+            file = resolve_uri(uri, base=base, package_paths=package_paths)
+            looked = [] if file else searched_paths(uri, base=base, package_paths=package_paths)
+            located[uri] = str(file or ''), tuple(map(str, looked))
         path, searched = located[uri]
         if not path:
             message = explain_unresolved(uri, base=base, package_paths=package_paths)

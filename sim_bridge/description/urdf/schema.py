@@ -7,59 +7,8 @@ Sources: the URDF specification (wiki.ros.org/urdf/XML) and urdfdom's parsers, w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-import math
-
-
-@dataclass(frozen=True)
-class Text:
-    """An attribute that is a word."""
-
-    required: bool = True
-
-
-@dataclass(frozen=True)
-class Numbers:
-    """
-    An attribute that holds numbers.
-
-    count: how many. default: what stands in for a missing or broken attribute. minimum: the least
-    value allowed, itself excluded if `above`. infinite: whether an infinite value is a way to say
-    "none".
-    """
-
-    count: int = 1
-    default: str = '0'
-    required: bool = True
-    minimum: float = -math.inf
-    above: bool = False
-    infinite: bool = False
-
-
-@dataclass(frozen=True)
-class Child:
-    """An element inside another. many: any number of times, else at most once."""
-
-    schema: Schema
-    required: bool = False
-    many: bool = False
-
-
-@dataclass(frozen=True)
-class Schema:
-    """
-    One element.
-
-    one_of: whether there must be exactly one child. silent: tags and attributes other tools read
-    and that change nothing in a simulation.
-    """
-
-    attributes: Mapping[str, Text | Numbers] = field(default_factory=dict)
-    children: Mapping[str, Child] = field(default_factory=dict)
-    one_of: bool = False
-    silent: frozenset[str] = frozenset()
-
+from sim_bridge.description.numbers import Numbers
+from sim_bridge.description.xml.schema import Child, Schema, Text
 
 KNOWN_VERSIONS = ('1.0', '1.1', '1.2')
 JOINT_TYPES = ('revolute', 'continuous', 'prismatic', 'fixed', 'floating', 'planar')

@@ -10,7 +10,7 @@ from pathlib import Path
 import sys
 
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.document import Document, parse_document
+from sim_bridge.description.xml.document import Document, parse_document
 
 # what an expansion may take; the largest robots need a second, and 100 MB
 LIMIT_S = 10.0
@@ -33,7 +33,7 @@ def is_xacro(name: str, document: Document) -> bool:
     return any(
         node.tag.startswith(_PREFIX)
         or any('${' in text or '$(' in text for text in node.attrib.values())
-        for node in document.root.iter()
+        for node in document.root.walk()
     )
 
 
@@ -79,7 +79,8 @@ def _answer(request: dict[str, object]) -> dict[str, str]:
     except subprocess.TimeoutExpired:
         return {'error': f'it is not done within {LIMIT_S:g} s'}
     try:
-        return json.loads(process.stdout)
+        answer: dict[str, str] = json.loads(process.stdout)
+        return answer
     except ValueError:
         said = process.stderr.strip().splitlines() or [f'exit code {process.returncode}']
         return {'error': f'{said[-1]}; it may take {MOST_BYTES >> 20} MB of memory'}

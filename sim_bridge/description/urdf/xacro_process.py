@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -20,7 +21,8 @@ def main() -> None:
     # find the same modules as whoever asks
     sys.path[:] = request['path']
     limit_memory(request['most_bytes'])
-    printed, answer = io.StringIO(), {}
+    printed = io.StringIO()
+    answer: dict[str, str] = {}
     try:
         with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             answer['text'] = expanded(request)
@@ -29,14 +31,14 @@ def main() -> None:
     json.dump({**answer, 'printed': printed.getvalue()}, sys.stdout)
 
 
-def expanded(request: dict) -> str:
+def expanded(request: dict[str, Any]) -> str:
     """Return the document without xacro."""
     import xacro
 
     xacro.init_stacks(request['file'])
     document = xacro.parse(request['text'], request['file'])
     xacro.process_doc(document, mappings=request['mappings'])
-    return document.toprettyxml(indent='  ')
+    return str(document.toprettyxml(indent='  '))
 
 
 def limit_memory(most_bytes: int) -> None:

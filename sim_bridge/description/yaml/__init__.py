@@ -1,5 +1,5 @@
 """
 YAML files, and the sensors and loop joints declared in them.
 
-Readers only: each returns the data classes of `description.model`.
+Imports the room `mechanism`.
 """

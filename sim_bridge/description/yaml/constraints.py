@@ -28,9 +28,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
-from sim_bridge.description.constraints import (
+from sim_bridge.description.mechanism.constraints import (
     attach,
     Declared,
     direction,
@@ -40,9 +40,9 @@ from sim_bridge.description.constraints import (
     TYPES,
 )
 from sim_bridge.description.model import JointDynamics
+from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings
-from sim_bridge.description.scene.section import read_document, Section
-from sim_bridge.description.urdf.poses import read_quaternion
+from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
     type_name = section.text(word['type'], '', required=True)
     spot = Spot(section.place(word['type']), word['type'])
     kind = read_type(type_name, TYPES, spot, findings) if type_name else None
-    values = {
+    values: dict[str, Any] = {
         'positions': [section.vector(word[f'position{k}'], 3, None) for k in (1, 2)],
         'rotations': [_rotation(section, k, findings) for k in (1, 2)],
         'axes': [_axis(section, key, findings) for key in (word['axis'], 'axis2')],

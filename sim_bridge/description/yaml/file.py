@@ -12,7 +12,7 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.shapes.files import read_file
 
 
-class MappingWithLines(dict):
+class MappingWithLines(dict[Any, Any]):
     """A mapping of a YAML file. lines: where its keys stand, from 1."""
 
     def __init__(self, *args: Any):

@@ -25,20 +25,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
-from sim_bridge.description.model import Pose, SensorDescription, SensorKind
-from sim_bridge.description.noise import noise_from_mapping
+from sim_bridge.description.model import (
+    Pose,
+    SensorDescription,
+    SensorKind,
+    WRENCH_DIRECTIONS,
+    WRENCH_FRAMES,
+)
+from sim_bridge.description.numbers import Numbers, parse_numbers
+from sim_bridge.description.poses import read_only, read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings, Place
-from sim_bridge.description.sdf.sensors import DIRECTIONS, FRAMES
-from sim_bridge.description.urdf.clean import parse_numbers
-from sim_bridge.description.urdf.poses import read_only, read_quaternion
-from sim_bridge.description.urdf.schema import Numbers
+from sim_bridge.description.yaml.noise import noise_from_mapping
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 TYPES = {kind.value: kind for kind in SensorKind}
 
 _WORDS = ('joint', 'link', 'frame_id', 'topic')
-_CHOICES = {'frame': FRAMES, 'measure_direction': DIRECTIONS}
+_CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _SWITCHES = ('enable_orientation', 'truth')
 _POSE = {'position': Numbers(3), 'rpy': Numbers(3), 'orientation': Numbers(4)}
 _FORCE_TORQUE_ONLY = ('frame', 'measure_direction')
@@ -99,7 +104,7 @@ def _sensor(
         findings.error('sensor-type', place, message, 'type', '' if word is None else str(word))
         return None
     kind = TYPES[word]
-    values: dict[str, object] = {'link': ''}
+    values: dict[str, Any] = {'link': ''}
     for key, value in settings.items():
         if key not in KEYS:
             findings.error(
@@ -150,8 +155,9 @@ def _pose(settings: Mapping[str, object], place: Place, findings: Findings) -> P
     for key, numbers in _POSE.items():
         if key in settings:
             value = settings[key]
-            listed = isinstance(value, Sequence) and not isinstance(value, str)
-            text = ' '.join(map(str, value)) if listed else str(value)
+            text = str(value)
+            if isinstance(value, Sequence) and not isinstance(value, str):
+                text = ' '.join(map(str, value))
             values = parse_numbers(text, numbers, place, findings, key)
             if values is not None:
                 given[key] = values

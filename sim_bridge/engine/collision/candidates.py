@@ -32,7 +32,7 @@ def find_needs(geometry: Geometry) -> Needs:
     low, high = np.minimum.outer(shape, shape), np.maximum.outer(shape, shape)
     may = (np.not_equal.outer(body, body) & np.logical_or.outer(moves, moves)
            & (high > PLANE) & ~np.isin(key, geometry.excluded))
-    # as narrow.is_closed
+    # as broad.filters.is_closed
     is_closed = np.select([low == PLANE, low == SPHERE], [high <= HULL, high < HULL], high <= BOX)
     surface = high >= MESH
     kinds = may, may & ~surface & ~is_closed, may & surface

@@ -12,6 +12,7 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.pairs import choose_pairs, find_overlaps
 from sim_bridge.engine.collision.broad.place import place_geometries
+from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows
 from sim_bridge.engine.collision.narrow.narrow import collide_closed, collide_pair
 from sim_bridge.engine.data.collision_scratch import (
     CLASS,
@@ -27,10 +28,7 @@ from sim_bridge.engine.data.collision_scratch import (
     SURFACE_PAIRS,
 )
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
-from sim_bridge.engine.math.vec3 import load3, load_m, store3
-
-MOST_POINTS = 8
-"""Contact points of one pair at most."""
+from sim_bridge.engine.math.vec3 import load3, store3
 
 
 @kernel
@@ -49,9 +47,9 @@ def start_collision(
                      scratch_out.pose, scratch_out.reach, scratch_out.motion, scratch_out.box)
     find_overlaps(scratch_out)
     room = scratch_out.found.shape[0] - 1
-    found = scratch_out.count[FOUND]
+    found = scratch_out.counts[FOUND]
     choose_pairs(geometry, scratch_out.pose, scratch_out.reach, scratch_out.box, scratch_out.found,
-                 found if found <= room else 0, scratch_out.count, scratch_out.pair)
+                 found if found <= room else 0, scratch_out.counts, scratch_out.pair)
     contacts_out.size[COUNT] = 0
     contacts_out.size[OVERFLOW] = 1 if found > room else 0
 
@@ -62,7 +60,7 @@ def collide_closed_pairs(
     scratch_inout, contacts_inout,
 ):
     """Find the contact points of the pairs of class CLOSED."""
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         if scratch_inout.pair[row, CLASS] != CLOSED:
             continue
         first = claim_rows(contacts_inout)
@@ -85,7 +83,7 @@ def collide_convex_pairs(
     scratch_inout, contacts_inout,
 ):
     """Find the contact points of the pairs of class CONVEX."""
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         if scratch_inout.pair[row, CLASS] != CONVEX:
             continue
         first = claim_rows(contacts_inout)
@@ -104,35 +102,9 @@ def collide_convex_pairs(
 
 
 @kernel
-def geometry_pose(scratch, g):
-    """Return (R, p) of a geometry in the world."""
-    return load_m(scratch.pose, g, 0), load3(scratch.pose, g, 9)
-
-
-@kernel
-def claim_rows(contacts_inout):
-    """Return the first free row if there is room for all points of a pair, else -1."""
-    first = contacts_inout.size[COUNT]
-    if first + MOST_POINTS > contacts_inout.feature.shape[0]:
-        contacts_inout.size[OVERFLOW] = 1
-        return -1
-    return first
-
-
-@kernel
-def keep_rows(row, first, count, pair_inout, contacts_inout):
-    """Note that a pair has contact points in the rows from `first` on."""
-    for k in range(first, first + count):
-        contacts_inout.geometry[k, 0] = pair_inout[row, FIRST]
-        contacts_inout.geometry[k, 1] = pair_inout[row, SECOND]
-    contacts_inout.size[COUNT] = first + count
-    pair_inout[row, FIRST_ROW], pair_inout[row, ROWS] = first, count
-
-
-@kernel
 def needs_order(scratch):
     """Return whether pairs of more than the class CLOSED wrote contact points."""
-    return scratch.count[CONVEX_PAIRS] + scratch.count[SURFACE_PAIRS] > 0
+    return scratch.counts[CONVEX_PAIRS] + scratch.counts[SURFACE_PAIRS] > 0
 
 
 @kernel
@@ -147,7 +119,7 @@ def order_contacts(scratch_inout, contacts_inout):
         store3(scratch_inout.spare_place, k, 3, load3(contacts_inout.normal, k, 0))
         scratch_inout.spare_place[k, 6] = contacts_inout.gap[k]
     at = 0
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         first = scratch_inout.pair[row, FIRST_ROW]
         for k in range(first, first + scratch_inout.pair[row, ROWS]):
             contacts_inout.geometry[at, 0] = scratch_inout.spare_geometry[k, 0]

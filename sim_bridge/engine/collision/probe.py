@@ -14,7 +14,7 @@ from sim_bridge.engine.data.world_table import (
     open_state,
     open_workspace,
 )
-from sim_bridge.engine.dynamics.evaluate import place
+from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.math.vec3 import add, load3, load_m, mul_mm, mul_mv, store3, store_m
 
 

@@ -36,13 +36,13 @@ def detect(table, phase):
     model, geometry, options = open_model(table), open_geometry(table), open_options(table)
     state, ws, twist = open_state(table), open_workspace(table), open_response(table).twist
     scratch, contacts = open_collision(table), open_contacts(table)
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, twist)
+    find_twists(model, model.kind, ws, state.v, twist)
     start_collision(geometry, ws.pose, twist, model.root,
                     options.time_step, options.contact_margin, scratch, contacts)
     collide_closed_pairs(geometry, scratch, contacts)
-    if scratch.count[CONVEX_PAIRS] > 0:
+    if scratch.counts[CONVEX_PAIRS] > 0:
         call_stage(options.detect_convex, table, phase)
-    if scratch.count[SURFACE_PAIRS] > 0:
+    if scratch.counts[SURFACE_PAIRS] > 0:
         call_stage(options.detect_surface, table, phase)
     if needs_order(scratch):
         order_contacts(scratch, contacts)

@@ -1,4 +1,10 @@
-"""The axes of joints that close loops: where they are, and what acts along or about them."""
+"""
+The axes of joints that close loops: where they are, and what acts along or about them.
+
+`measure_axis`, `axis_direction` and `axis_wrench` say how each kind of axis moves; the joints that
+users see read their coordinates by them too. There `loops` is anything with `axis_kind` and
+`axis_vector`.
+"""
 
 from __future__ import annotations
 
@@ -92,29 +98,49 @@ def find_excesses(pose, h, state, loops, work):
 
 
 @kernel
+def axis_direction(loops, axis, R_A, R_B):
+    """Return the unit vector along which, or about which, an axis moves the second body."""
+    kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
+    if kind == SPIN or kind == SPIN_B:
+        return mul_mv(R_B if kind == SPIN_B else R_A, load3(loops.axis_vector, axis, 0))
+    if kind == EULER:
+        return euler_axis(number, axis_of(R_A, Z), axis_of(R_B, X))
+    return axis_of(R_B if kind == SECOND else R_A, number)
+
+
+@kernel
 def axis_wrench(loops, axis, R_A, R_B):
     """
-    Return torque and the force on the second body of one unit of effort along or about an axis.
+    Return the torque and the force on the second body of one unit of effort on an axis.
 
     A joint's effort about one of its axes does no work about its other one, also where the two are
-    not orthogonal.
+    not orthogonal. So this is also what the axis' rate is of the relative velocities: the products
+    with the angular one and with that of the joint's points, summed.
     """
     zero = (0.0, 0.0, 0.0)
-    kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
+    kind = loops.axis_kind[axis, 0]
+    if kind == EULER:
+        number = loops.axis_kind[axis, 1]
+        return euler_wrench(number, axis_of(R_A, Z), axis_of(R_B, X)), zero
+    own = axis_direction(loops, axis, R_A, R_B)
     if kind == ALONG:
-        return zero, axis_of(R_A, number)
-    if kind == HINGE:
-        return axis_of(R_A, number), zero
+        return zero, own
     if kind == FIRST or kind == SECOND:
-        own, other = axis_of(R_A, Z), axis_of(R_B, Z)
-        if kind == SECOND:
-            own, other = other, own
+        other = axis_of(R_B if kind == FIRST else R_A, Z)
         c = dot(own, other)
         return scale(1.0 / (1.0 - c * c), sub(own, scale(c, other))), zero
-    if kind == EULER:
-        return euler_wrench(number, axis_of(R_A, Z), axis_of(R_B, X)), zero
-    vector = load3(loops.axis_vector, axis, 0)
-    return mul_mv(R_B if kind == SPIN_B else R_A, vector), zero
+    return own, zero
+
+
+@kernel
+def euler_axis(number, first, last):
+    """Return the unit vector about which one of an angular motor's angles turns."""
+    if number == 0:
+        return first
+    if number == 2:
+        return last
+    middle = cross(last, first)
+    return scale(1.0 / math.sqrt(dot(middle, middle)), middle)
 
 
 @kernel
@@ -205,7 +231,7 @@ def set_axis_row(loops, h, axis, square, work):
 
 @subroutine
 def switch_axes(h, loops, work):
-    """Change the axes' modes that are wrong, as `modes.update_modes`; give how many."""
+    """Change the axes' modes that are wrong, as `active_set.update_modes`; return how many."""
     changed, slack, how = 0, work.pivot[SLACK], int(work.pivot[HOW])
     for axis in range(loops.axis_joint.shape[0]):
         law = work.law[axis]

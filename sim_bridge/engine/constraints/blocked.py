@@ -55,7 +55,7 @@ def find_blocking_forces(model, ws, loops, h, work):
     independent rows that moves the same.
     """
     factor, part, change = work.factor, work.part, work.change
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, work.twist)
+    find_twists(model, model.kind, ws, ws.v_next, work.twist)
     change[:] = 0.0
     part[:] = 0.0
     any_violated = False

@@ -25,8 +25,8 @@ from sim_bridge.engine.data.world_table import (
     open_workspace,
 )
 from sim_bridge.engine.dynamics.articulated import factorize
-from sim_bridge.engine.dynamics.evaluate import place
 from sim_bridge.engine.dynamics.integrator import drift
+from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.twists import find_twists
 
 _ROUNDS = 4  # at most, of bringing positions back
@@ -47,7 +47,7 @@ def follow_shift(table):
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     work, response = open_loop_work(table), open_response(table)
     rows = loops.size[ALL]
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, response.ddq, work.twist)
+    find_twists(model, model.kind, ws, response.ddq, work.twist)
     for row in range(rows):
         work.right[row] = -rate_of(model, loops, row, work, response.ddq)
     find_impulses(rows, False, work.right, work, work.change)
@@ -85,14 +85,14 @@ def close(table):
             greatest = max(greatest, abs(work.ddq[joint]))
         if worst <= _NEARLY and greatest <= _FARTHEST:
             # what is left is less by the step's share of the motion
-            drift(ws.kind, model.q_index, model.v_index, ws.q, work.ddq, 1.0, ws.q)
+            drift(model, ws.kind, ws.q, work.ddq, 1.0, ws.q)
             break
         share = min(1.0, _FARTHEST / greatest) if greatest > 0.0 else 0.0
         before = total
         for at in range(ws.q.shape[0]):
             work.q_before[at] = ws.q[at]
         for _ in range(_HALVINGS):
-            drift(ws.kind, model.q_index, model.v_index, work.q_before, work.ddq, share, ws.q)
+            drift(model, ws.kind, work.q_before, work.ddq, share, ws.q)
             worst, total = look(model, ws, h, state, loops, work)
             if total < before:
                 break
@@ -137,8 +137,7 @@ def look(model, ws, h, state, loops, work):
 def build_anew(table):
     """Build the rigid rows, with the inertias, where the bodies were placed."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    factorize(model.parent, ws.kind, model.v_index, model.passive, ws.mode, ws.axis, ws.rigid,
-              0.0, ws.law, ws.articulated, ws.hinge)
+    factorize(model, ws, 0.0)
     find_arms(model.root, ws.pose, loops, open_loop_work(table).arm)
     build_loops(table, loops.size[HARD])
 
@@ -170,7 +169,7 @@ def assemble(table):
         for joint in range(work.ddq.shape[0]):
             greatest = max(greatest, abs(work.ddq[joint]))
         share = min(1.0, _LONGEST / greatest) if greatest > 0.0 else 0.0
-        drift(ws.kind, model.q_index, model.v_index, ws.q, work.ddq, share, ws.q)
+        drift(model, ws.kind, ws.q, work.ddq, share, ws.q)
     return -1
 
 
@@ -186,7 +185,7 @@ def begin(table):
     place(model, state.q, ws)
     ws.mode[:] = 0
     build_anew(table)
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, work.twist)
+    find_twists(model, model.kind, ws, state.v, work.twist)
     for row in range(rows):
         work.right[row] = -rate_of(model, loops, row, work, state.v)
     find_impulses(rows, True, work.right, work, work.change)

@@ -21,7 +21,7 @@ from sim_bridge.engine.dynamics.articulated import solve
 def build_loops(table, count):
     """Build so many rows, whenever the trees were factorized; work.arm is that of the poses."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    build_basis(model, ws.kind, ws.pose, ws.axis, ws.hinge, ws.articulated, loops, count,
+    build_basis(model, ws.kind, ws.pose, ws.axis, ws.joint_factor, ws.articulated, loops, count,
                 open_options(table).time_step, open_state(table), open_loop_work(table))
     return 0
 
@@ -57,8 +57,7 @@ def respond_to_rows(model, ws, work):
         if ws.mode[joint] >= LOCKED:
             # a locked joint takes the row's effort itself
             work.rhs[joint] = 0.0
-    solve(model.parent, ws.kind, model.v_index, ws.articulated, ws.hinge, ws.axis, work.rhs,
-          work.force, ws.acceleration, work.ddq, work.constraint)
+    solve(model, ws, work.rhs, work.force, work.ddq, work.constraint)
     for joint in range(nv):
         if ws.mode[joint] >= LOCKED:
             work.constraint[joint] -= work.effort[joint]

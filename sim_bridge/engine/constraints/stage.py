@@ -90,7 +90,7 @@ def prepare_loops(table):
     find_arms(model.root, ws.pose, loops, work.arm)
     if loops.size[ALL] > loops.size[HARD]:
         find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
-        find_twists(model.parent, model.kind, model.v_index, ws.axis, state.v, work.twist)
+        find_twists(model, model.kind, ws, state.v, work.twist)
         for row in range(loops.size[HARD], loops.size[ROWS]):
             # as ODE: the error at the start of the step
             start = work.error[row] - 0.5 * h * rate_of(model, loops, row, work, state.v)
@@ -116,7 +116,7 @@ def obey(table, is_first):
         push_axes(model, ws, h, loops, work)
     for joint in range(ws.ddq.shape[0]):
         ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, work.twist)
+    find_twists(model, model.kind, ws, ws.v_next, work.twist)
     hard, rows = loops.size[HARD], loops.size[ALL]
     for row in range(rows):
         wanted = -0.5 * h * work.drift[row] if row < hard else work.error[row]
@@ -130,7 +130,7 @@ def obey(table, is_first):
     if loops.size[ALL] > loops.size[ROWS]:
         for joint in range(ws.ddq.shape[0]):
             ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
-        find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, work.twist)
+        find_twists(model, model.kind, ws, ws.v_next, work.twist)
         for axis in range(loops.axis_joint.shape[0]):
             work.v_next[axis] = rate_of(model, loops, loops.size[ROWS] + axis, work, ws.v_next)
     return 0
@@ -162,7 +162,7 @@ def obey_present(table):
     rows = loops.size[HARD]
     find_drifts(model.root, ws.kind, model.v_index, model.gravity, ws.pose, ws.velocity,
                 ws.drift, loops, False, work.drift)
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.ddq, work.twist)
+    find_twists(model, model.kind, ws, ws.ddq, work.twist)
     for row in range(rows):
         work.right[row] = -work.drift[row] - rate_of(model, loops, row, work, ws.ddq)
     find_impulses(rows, True, work.right, work, work.impulse)

@@ -34,7 +34,7 @@ _TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no dir
 
 
 @subroutine
-def set_laws(root, geometry, surfaces, pose, twist, contacts, h, laws):
+def set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws):
     """Fill the laws of all contacts; twist: at the start of the step."""
     for contact in range(contacts.size[0]):
         a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
@@ -46,8 +46,8 @@ def set_laws(root, geometry, surfaces, pose, twist, contacts, h, laws):
         law = surfaces.law[laws.law[contact]]
         laws.model[contact] = int(law[MODEL])
         normal = load3(contacts.normal, contact, 0)
-        wanted, velocity_a = surface_motion(geometry, pose, a, scale(-1.0, normal))
-        wanted_b, velocity_b = surface_motion(geometry, pose, b, normal)
+        wanted, velocity_a = surface_motion(ws, geometry, a, scale(-1.0, normal))
+        wanted_b, velocity_b = surface_motion(ws, geometry, b, normal)
         if dot(wanted, wanted) == 0.0:
             wanted = wanted_b
         belt = sub(velocity_b, velocity_a)
@@ -58,7 +58,7 @@ def set_laws(root, geometry, surfaces, pose, twist, contacts, h, laws):
         sticks = law[ADHESION] > 0.0 and contacts.gap[contact] < law[LAYER] + _STICKY_REACH
         laws.pull[contact] = h * law[ADHESION] if sticks else 0.0
         laws.approach[contact] = dot(normal, relative_velocity(
-            root, pose, twist, geometry.body[a], geometry.body[b],
+            model, ws, twist, geometry.body[a], geometry.body[b],
             load3(contacts.point, contact, 0)))
 
 
@@ -71,24 +71,24 @@ def rows_of_law(law):
 
 
 @kernel
-def to_world(geometry, pose, number, vector):
+def to_world(ws, geometry, number, vector):
     """Turn a vector from a geometry's frame to world axes."""
     vector = mul_mv(load_m(geometry.frame, number, 0), vector)
     body = geometry.body[number]
-    return mul_mv(load_m(pose, body, 0), vector) if body >= 0 else vector
+    return mul_mv(load_m(ws.pose, body, 0), vector) if body >= 0 else vector
 
 
 @subroutine
-def surface_motion(geometry, pose, number, outward):
+def surface_motion(ws, geometry, number, outward):
     """
     Return a geometry's friction direction, and its surface's velocity relative to its body [m/s].
 
     World axes; the direction is zero where it has none. That of a track is the one it runs in,
     which at its ends, where the outward normal is along the axis, is none.
     """
-    wanted = to_world(geometry, pose, number, load3(geometry.direction, number, 0))
-    velocity = to_world(geometry, pose, number, load3(geometry.belt, number, 0))
-    along = cross(to_world(geometry, pose, number, load3(geometry.track, number, 0)), outward)
+    wanted = to_world(ws, geometry, number, load3(geometry.direction, number, 0))
+    velocity = to_world(ws, geometry, number, load3(geometry.belt, number, 0))
+    along = cross(to_world(ws, geometry, number, load3(geometry.track, number, 0)), outward)
     norm = math.sqrt(dot(along, along))
     if norm > _TRACK_END:
         along = scale(1.0 / norm, along)

@@ -40,23 +40,17 @@ def add_push(
 
 
 @subroutine
-def respond(
-    parent, root, kind, v_index,  # model
-    pose, axis, articulated, hinge,  # state (read)
-    acceleration,  # scratch
-    response,
-):
+def respond(model, ws, response):
     """
     Compute the accelerations, and the efforts of locked joints, that response.wrench gives.
 
     By the same elimination as everything else, so that the joints' laws hold to rounding.
     """
-    for body in range(parent.shape[0]):
+    for body in range(model.parent.shape[0]):
         n, f = load3(response.wrench, body, 0), load3(response.wrench, body, 3)
-        arm = sub(load3(pose, body, 9), load3(pose, root[body], 9))
+        arm = sub(load3(ws.pose, body, 9), load3(ws.pose, model.root[body], 9))
         n = add(n, cross(arm, f))
         for k in range(3):
             response.force[body, k] = -n[k]
             response.force[body, 3 + k] = -f[k]
-    solve(parent, kind, v_index, articulated, hinge, axis, response.rhs,
-          response.force, acceleration, response.ddq, response.constraint)
+    solve(model, ws, response.rhs, response.force, response.ddq, response.constraint)

@@ -21,6 +21,18 @@ from sim_bridge.engine.data.surfaces import (
     RESTITUTION,
     STIFFNESS,
 )
+from sim_bridge.engine.data.world_table import (
+    open_contacts,
+    open_geometry,
+    open_laws,
+    open_model,
+    open_options,
+    open_response,
+    open_solution,
+    open_state,
+    open_surfaces,
+    open_workspace,
+)
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
@@ -39,38 +51,39 @@ _FRICTION_SWEEPS = 5  # of the split solver between solutions of the normals
 
 
 @kernel
-def set_biases(
-    model, state, geometry_body, surface_law, pose, twist, contacts, h, touching, laws, bias_out,
-):
+def set_biases(table):
     """
-    Compute all rows' velocities without contact impulses, less those they are to have.
+    Compute solution.bias: the rows' velocities without contact impulses, less the wanted ones.
 
-    twist: that the step would end with if there were no contacts.
+    response.twist: the bodies' spatial velocities at the end of the step without contacts.
     """
-    root = model.root
+    model, options = open_model(table), open_options(table)
+    state, ws = open_state(table), open_workspace(table)
+    geometry, contacts = open_geometry(table), open_contacts(table)
+    surface_law = open_surfaces(table).law
+    laws, twist, bias = open_laws(table), open_response(table).twist, open_solution(table).bias
     for contact in range(contacts.size[0]):
         if laws.rows[contact] == 0:
             continue
-        a = geometry_body[contacts.geometry[contact, 0]]
-        b = geometry_body[contacts.geometry[contact, 1]]
+        a = geometry.body[contacts.geometry[contact, 0]]
+        b = geometry.body[contacts.geometry[contact, 1]]
         point = load3(contacts.point, contact, 0)
-        relative = relative_velocity(root, pose, twist, a, b, point)
+        relative = relative_velocity(model, ws, twist, a, b, point)
         u_n = dot(load3(laws.frame, contact, 0), relative)
         target = laws.target[contact]
         laws.wanted[contact] = target[NORMAL] + least_velocity(
             surface_law[laws.law[contact]], contacts.gap[contact], laws.approach[contact], u_n,
-            h, touching)
-        bias_out[contact, 0] = u_n - laws.wanted[contact]
+            options.time_step, options.touching)
+        bias[contact, 0] = u_n - laws.wanted[contact]
         if laws.rows[contact] > 1:
-            relative = add(relative, common_turn(root, twist, a, b, h))
-            relative = add(relative, relative_gain(model.kind, model.v_index, pose,
-                                                   state.v, state.v_left, a, b, point))
-            bias_out[contact, 1] = dot(load3(laws.frame, contact, 3), relative) - target[1]
-            bias_out[contact, 2] = dot(load3(laws.frame, contact, 6), relative) - target[2]
+            relative = add(relative, common_turn(model, twist, a, b, options.time_step))
+            relative = add(relative, relative_gain(model, state, ws, a, b, point))
+            bias[contact, 1] = dot(load3(laws.frame, contact, 3), relative) - target[1]
+            bias[contact, 2] = dot(load3(laws.frame, contact, 6), relative) - target[2]
         if laws.rows[contact] > 3:
             turn = relative_turn(twist, a, b)
             for k in range(3):
-                bias_out[contact, 3 + k] = dot(load3(laws.frame, contact, 3 * k), turn)
+                bias[contact, 3 + k] = dot(load3(laws.frame, contact, 3 * k), turn)
 
 
 @kernel

@@ -82,8 +82,8 @@ def prepare(table):
                 model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
                 geometry.body, geometry.flags, state.idle)
         set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
-    set_laws(model.root, geometry, open_surfaces(table), ws.pose, open_response(table).twist,
-             contacts, open_options(table).time_step, laws)
+    set_laws(model, ws, geometry, open_surfaces(table), contacts, open_response(table).twist,
+             open_options(table).time_step, laws)
     find_islands(model.root, ws.kind, geometry.body, count, contacts.geometry,
                  open_loops(table).body, laws.rows, open_islands(table), solution.effort)
     start_impulses(state.contact_size[COUNT], state.contact_geometry, state.contact_feature,
@@ -97,15 +97,15 @@ def build(table):
     """Build the rows, whenever the trees were factorized."""
     model, ws, rows = open_model(table), open_workspace(table), open_rows(table)
     contacts = open_contacts(table)
-    whiten(ws.kind, model.v_index, ws.hinge, ws.articulated, rows.whitening)
+    whiten(ws.kind, model.v_index, ws.joint_factor, ws.articulated, rows.whitening)
     if rows.mimic.shape[0] > 0:
         build_mimic_rows(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
-                         ws.axis, ws.hinge, ws.articulated, rows.whitening,
+                         ws.axis, ws.joint_factor, ws.articulated, rows.whitening,
                          rows.mimic, rows.column)
     work = open_loop_work(table)
     bonds = rows.mimic if open_options(table).loops == 0 else work.basis[: work.counts[RANK]]
     build_rows(model.parent, model.root, ws.kind, model.v_index, open_geometry(table).body,
-               ws.pose, ws.axis, ws.hinge, ws.articulated,
+               ws.pose, ws.axis, ws.joint_factor, ws.articulated,
                contacts.size[COUNT], contacts.geometry, contacts.point, open_laws(table), bonds,
                rows)
     return 0
@@ -118,9 +118,8 @@ def resolve(table):
     contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
     solution, response = open_solution(table), open_response(table)
     h, geometry_body = options.time_step, open_geometry(table).body
-    find_twists(model.parent, model.kind, model.v_index, ws.axis, ws.v_next, response.twist)
-    set_biases(model, open_state(table), geometry_body, open_surfaces(table).law, ws.pose,
-               response.twist, contacts, h, options.touching, laws, solution.bias)
+    find_twists(model, model.kind, ws, ws.v_next, response.twist)
+    set_biases(table)
     solve_contacts(table, options, contacts.geometry, laws, open_islands(table), rows, solution,
                    open_direct(table).right.shape[0], contacts.size[COUNT])
     find_blocked(model.parent, model.root, ws.kind, model.v_index, geometry_body,
@@ -129,9 +128,7 @@ def resolve(table):
                  response.blocked)
     gather_wrenches(geometry_body, ws.pose, contacts, laws, solution.impulse, h,
                     response.wrench, response.pushed)
-    respond(model.parent, model.root, ws.kind, model.v_index,
-            ws.pose, ws.axis, ws.articulated, ws.hinge, ws.acceleration,
-            response)
+    respond(model, ws, response)
     return 0
 
 
@@ -154,9 +151,7 @@ def part(table):
     solve_positions(laws, islands, rows, solution, options.touching / h, options.max_sweeps)
     gather_shifts(open_geometry(table).body, ws.pose, contacts, laws, solution.shift, h,
                   response.wrench, response.pushed)
-    respond(model.parent, model.root, ws.kind, model.v_index,
-            ws.pose, ws.axis, ws.articulated, ws.hinge, ws.acceleration,
-            response)
+    respond(model, ws, response)
     for joint in range(ws.v_next.shape[0]):
         response.v_drift[joint] = ws.v_next[joint] + h * response.ddq[joint]
     return 1

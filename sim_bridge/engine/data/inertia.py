@@ -11,7 +11,12 @@ Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13 and 7.1.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.math.vec3 import add, cross, scale, sub
+from sim_bridge.engine.math.vec3 import add, cross, load_v, scale, sub
+
+# columns of a rigid inertia: mass, first moment, inertia about O
+MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ = 0, 1, 4, 5, 6, 7, 8, 9
+# columns of Workspace.joint_factor behind those of U: D, and 1 / D or 0
+EFFECTIVE, INVERSE = 6, 7
 
 RIGID_SIZE = 10
 ARTICULATED_SIZE = 21
@@ -25,11 +30,11 @@ def mul_rigid(rigid, body, w, v):
     It is I_O w + h x v and m v - h x w.
     """
     i = rigid[body]
-    h = (i[1], i[2], i[3])
-    angular = (i[4] * w[0] + i[5] * w[1] + i[6] * w[2],
-               i[5] * w[0] + i[7] * w[1] + i[8] * w[2],
-               i[6] * w[0] + i[8] * w[1] + i[9] * w[2])
-    return add(angular, cross(h, v)), sub(scale(i[0], v), cross(h, w))
+    h = load_v(i, MOMENT)
+    angular = (i[XX] * w[0] + i[XY] * w[1] + i[XZ] * w[2],
+               i[XY] * w[0] + i[YY] * w[1] + i[YZ] * w[2],
+               i[XZ] * w[0] + i[YZ] * w[1] + i[ZZ] * w[2])
+    return add(angular, cross(h, v)), sub(scale(i[MASS], v), cross(h, w))
 
 
 @kernel
@@ -54,20 +59,21 @@ def _mul6(a0, a1, a2, a3, a4, a5, w, v):
 def start_articulated(rigid, body, articulated_out):
     """Start an articulated inertia from the body's own rigid one."""
     i, a = rigid[body], articulated_out[body]
-    m, hx, hy, hz = i[0], i[1], i[2], i[3]
-    a[0] = i[4]
-    a[1], a[2] = i[5], i[7]
-    a[3], a[4], a[5] = i[6], i[8], i[9]
+    m = i[MASS]
+    hx, hy, hz = load_v(i, MOMENT)
+    a[0] = i[XX]
+    a[1], a[2] = i[XY], i[YY]
+    a[3], a[4], a[5] = i[XZ], i[YZ], i[ZZ]
     a[6], a[7], a[8], a[9] = 0.0, hz, -hy, m
     a[10], a[11], a[12], a[13], a[14] = -hz, 0.0, hx, 0.0, m
     a[15], a[16], a[17], a[18], a[19], a[20] = hy, -hx, 0.0, 0.0, 0.0, m
 
 
 @kernel
-def add_articulated(hinge, parent, body, articulated_inout):
+def add_articulated(joint_factor, parent, body, articulated_inout):
     """Add to the parent's inertia the body's, less the part U Uᵀ / D that its joint lets slip."""
-    p, a, u = articulated_inout[parent], articulated_inout[body], hinge[body]
-    d_inv = u[7]
+    p, a, u = articulated_inout[parent], articulated_inout[body], joint_factor[body]
+    d_inv = u[INVERSE]
     k = 0
     for i in range(6):
         s = d_inv * u[i]

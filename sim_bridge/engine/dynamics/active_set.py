@@ -1,14 +1,14 @@
 """
-Stops, friction, motors and holds of single joints, solved exactly.
+The active set of joints: stops, friction, motors and holds of single joints, solved exactly.
 
 At the end of a step each joint's velocity v⁺ and the effort λ of its elements are on the graph of
 its law (`laws`), which falls from piece to piece: a mixed linear complementarity problem with the
-tree's inverse inertia as its matrix. A joint is loose on a piece, or locked at one of the
-velocities where the law jumps; given that choice one linear-time elimination yields every v⁺ and
-λ, and the choice is changed where it was wrong: at all wrong joints at once (block pivoting,
-Júdice and Pires 1994), then, should that cycle, only at the first wrong one (Murty 1974), which
-ends because the matrix is positive definite. A choice that was right in one step mostly is in the
-next, which then costs no more than a step without stops.
+tree's inverse inertia as its matrix. A joint's *mode* says whether it is loose on a piece, or
+locked at one of the velocities where the law jumps; the modes of all joints are the active set.
+Given it, one linear-time elimination yields every v⁺ and λ, and wrong modes are changed: all at
+once (block pivoting, Júdice and Pires 1994), then, should that cycle, only the first wrong one
+(Murty 1974), which ends because the matrix is positive definite. The active set of one step is
+mostly that of the next, which then costs no more than a step without stops.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from sim_bridge.engine.data.state import (
 
 VELOCITY_SLACK = 1e-11  # rad/s or m/s
 
-# which wrong modes `update_modes` changes
+# which wrong modes `update_active_set` changes
 ALL, FIRST, RELEASE = range(3)
 
 _INFINITY = float('inf')
@@ -60,24 +60,20 @@ _STRONG = 1e5
 
 
 @kernel
-def start_modes(
-    q_of_v,  # model
-    v, hold, mode, law,  # state (read)
-    mode_out,
-):
-    """Guess every joint's mode from the last step's and the state."""
-    for joint in range(q_of_v.shape[0]):
+def guess_active_set(model, state, ws):
+    """Write into ws.mode a guess of the active set, from the last step's and the state."""
+    for joint in range(model.q_of_v.shape[0]):
         guess = LOOSE
-        if hold[joint] != 0:
+        if state.hold[joint] != 0:
             guess = HELD
-        elif q_of_v[joint] >= 0:
-            guess = guess_mode(law[joint], v[joint], mode[joint])
-        mode_out[joint] = guess
+        elif model.q_of_v[joint] >= 0:
+            guess = guess_mode(ws.law[joint], state.v[joint], state.mode[joint])
+        ws.mode[joint] = guess
 
 
 @kernel
 def guess_mode(law, v, last):
-    """Guess a joint's mode from the last step's."""
+    """Return a guess of a joint's mode from that of the last step."""
     if law[MOTOR] == HARD and (last == AT_TARGET or law[MOST] >= _STRONG or v == law[TARGET]):
         return AT_TARGET
     if (last == AT_UPPER and law[HIGH] <= max(v, 0.0)
@@ -99,63 +95,51 @@ def guess_mode(law, v, last):
 
 
 @kernel
-def set_right_hand_side(
-    q_of_v,  # model
-    v, mode, given, law,  # state (read)
-    h, rhs_out,
-):
-    """Write each joint's effort, or its prescribed acceleration where it is locked."""
-    for joint in range(q_of_v.shape[0]):
-        rhs_out[joint] = given[joint]
-        if mode[joint] >= LOCKED:
-            rhs_out[joint] = (locked_velocity(law[joint], mode[joint]) - v[joint]) / h
-        elif q_of_v[joint] >= 0:
-            rhs_out[joint] += loose_effort(law[joint], mode[joint])
+def set_right_hand_side(model, state, ws, h):
+    """Write into ws.rhs each joint's effort, or its prescribed acceleration where it is locked."""
+    for joint in range(model.q_of_v.shape[0]):
+        ws.rhs[joint] = ws.given[joint]
+        if ws.mode[joint] >= LOCKED:
+            ws.rhs[joint] = (locked_velocity(ws.law[joint], ws.mode[joint]) - state.v[joint]) / h
+        elif model.q_of_v[joint] >= 0:
+            ws.rhs[joint] += loose_effort(ws.law[joint], ws.mode[joint])
 
 
 @kernel
-def settle_locked(
-    mode, given, law,  # state (read)
-    v_next_inout, constraint_inout,
-):
+def settle_locked(ws):
     """
-    Give locked joints their velocity to the last bit, without the rounding of v + h (v⁺ - v) / h.
+    Set the velocities of locked joints to the last bit: v + h (v⁺ - v) / h has rounding errors.
 
-    constraint_inout: reduced from the whole effort on each joint to what its elements, or the
-    hold, give.
+    Reduces ws.constraint from the whole effort on each joint to that of its elements or its hold.
     """
-    for joint in range(mode.shape[0]):
-        if mode[joint] >= LOCKED:
-            v_next_inout[joint] = locked_velocity(law[joint], mode[joint])
-            constraint_inout[joint] -= given[joint]
+    for joint in range(ws.mode.shape[0]):
+        if ws.mode[joint] >= LOCKED:
+            ws.v_next[joint] = locked_velocity(ws.law[joint], ws.mode[joint])
+            ws.constraint[joint] -= ws.given[joint]
         else:
-            constraint_inout[joint] = 0.0
+            ws.constraint[joint] = 0.0
 
 
 @kernel
-def update_modes(
-    kind, v_index,  # model
-    v, hinge, law, v_next, constraint,  # state (read)
-    h, v_slack, how, mode_inout,
-):
+def update_active_set(model, state, ws, h, v_slack, how):
     """
-    Change the modes that are wrong; give how many were changed.
+    Change wrong modes in ws.mode; return how many were changed.
 
-    One counts as wrong by a velocity of `v_slack` or more, or by the effort that gives it to the
-    joint within the step: where a stop just touches, rounding alone decides the sign.
-    how: ALL, no more than the FIRST wrong joint, or only to RELEASE locked ones.
+    A mode is wrong if a velocity violates it by more than `v_slack`, or an effort by more than
+    causes that velocity within the step: where a stop just touches, rounding alone decides the
+    sign. how: change ALL wrong modes, only the FIRST, or only RELEASE locked joints.
     """
     changed = 0
-    for body in range(kind.shape[0]):
-        if kind[body] != REVOLUTE and kind[body] != PRISMATIC:
+    for body in range(ws.kind.shape[0]):
+        if ws.kind[body] != REVOLUTE and ws.kind[body] != PRISMATIC:
             continue
-        joint = v_index[body]
-        mode = next_mode(law[joint], mode_inout[joint], v[joint], v_next[joint],
-                         constraint[joint], v_slack, hinge[body, 6] * (v_slack / h))
+        joint = model.v_index[body]
+        mode = next_mode(ws.law[joint], ws.mode[joint], state.v[joint], ws.v_next[joint],
+                         ws.constraint[joint], v_slack, ws.joint_factor[body, 6] * (v_slack / h))
         if how == RELEASE and mode >= LOCKED:
             continue
-        if mode != mode_inout[joint]:
-            mode_inout[joint] = mode
+        if mode != ws.mode[joint]:
+            ws.mode[joint] = mode
             changed += 1
             if how == FIRST:
                 break
@@ -163,26 +147,23 @@ def update_modes(
 
 
 @kernel
-def release_weakest(
-    blocked, v, law, v_next, constraint,  # state (read)
-    mode_inout,
-):
+def release_weakest(state, ws, blocked):
     """
-    Release the locked joint that yields first where contacts push on locked joints alone.
+    Release the locked joint that yields first to blocked contacts; return how many: 1 or 0.
 
-    blocked: what these contacts would push the joints with.
-    Returns 1, or 0 where there is none: all that are pushed are held, or by as much as it takes.
+    blocked: (nv,) efforts of unit normal forces at these contacts. None yields where all pushed
+    joints are held, or by as much as it takes.
     """
-    weakest, _ = find_weakest(blocked, v, law, v_next, constraint, mode_inout)
+    weakest, _ = find_weakest(blocked, state.v, ws.law, ws.v_next, ws.constraint, ws.mode)
     if weakest < 0:
         return 0
-    release(weakest, blocked, v, law, v_next, mode_inout)
+    release(weakest, blocked, state.v, ws.law, ws.v_next, ws.mode)
     return 1
 
 
 @kernel
 def find_weakest(blocked, v, law, v_next, constraint, mode):
-    """Return locked joint that yields first, -1 for none, and by how much more it is pushed."""
+    """Return the locked joint that yields first, -1 for none, and the push at which it does."""
     weakest, least_push = -1, _INFINITY
     for joint in range(blocked.shape[0]):
         if blocked[joint] == 0.0 or mode[joint] < LOCKED or mode[joint] == HELD:
@@ -197,5 +178,5 @@ def find_weakest(blocked, v, law, v_next, constraint, mode):
 
 @kernel
 def release(joint, blocked, v, law, v_next, mode_inout):
-    """Let a joint go the way that it is pushed."""
+    """Put a locked joint on the piece of its law beside its velocity, the way it is pushed."""
     mode_inout[joint] = piece_beside(law[joint], v[joint], v_next[joint], side(blocked[joint], 0))

@@ -13,7 +13,9 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.inertia import (
     add_articulated,
+    EFFECTIVE,
     factor_free,
+    INVERSE,
     mul_articulated,
     solve_free,
     start_articulated,
@@ -41,7 +43,16 @@ from sim_bridge.engine.data.model import (
     WELD,
 )
 from sim_bridge.engine.data.state import LOCKED, MOTOR_SIDE, STOP_SIDE
-from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, store3, sub
+from sim_bridge.engine.math.spatial import (
+    add_spatial,
+    ANGULAR,
+    FORCE,
+    LINEAR,
+    load_spatial,
+    store_spatial,
+    TORQUE,
+)
+from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, sub
 
 
 @kernel
@@ -59,67 +70,56 @@ def is_immobile(joint):
 
 @kernel
 def has_axis(joint):
-    """Return whether body has one velocity coordinate: turns about, or slides along, its axis."""
+    """Return whether a kind of joint has one velocity: about, or along, its axis."""
     return WELD < joint < FREE
 
 
 @kernel
-def factorize(
-    parent, kind, v_index, passive,  # model
-    mode, axis, rigid, h,  # state (read)
-    law_inout, articulated_out, hinge_out,
-):
-    """Start from the bodies' own inertias, and eliminate the trees."""
-    start_trees(kind, rigid, articulated_out)
-    eliminate(parent, kind, v_index, passive,
-              mode, axis, h,
-              law_inout, articulated_out, hinge_out)
+def factorize(model, ws, h):
+    """Write ws.articulated and ws.joint_factor, from the bodies' own inertias."""
+    start_trees(ws)
+    eliminate(model, ws, h)
 
 
 @kernel
-def start_trees(kind, rigid, articulated_out):
+def start_trees(ws):
     """Start the articulated inertias from the bodies' own."""
-    for body in range(kind.shape[0]):
-        if not is_immobile(kind[body]):
-            start_articulated(rigid, body, articulated_out)
+    for body in range(ws.kind.shape[0]):
+        if not is_immobile(ws.kind[body]):
+            start_articulated(ws.rigid, body, ws.articulated)
 
 
 @kernel
-def eliminate(
-    parent, kind, v_index, passive,  # model
-    mode, axis, h,  # state (read)
-    law_inout, articulated_inout, hinge_out,
-):
+def eliminate(model, ws, h):
     """
     Eliminate the trees.
 
-    articulated_inout: the bodies' own inertias, on return the articulated ones. hinge_out: each
-    joint's U = IA S, its effective inertia D = Sᵀ U + armature + implicit terms, and 1 / D, or 0
-    where it is locked. law_inout: servos get their slopes.
+    ws.articulated: the bodies' own inertias, on return the articulated ones. Writes into
+    ws.joint_factor each joint's U = IA S, its effective inertia D = Sᵀ U + armature + implicit
+    terms, and 1 / D, or 0 where it is locked; into ws.law the slopes of servos.
     """
-    for body in range(parent.shape[0] - 1, -1, -1):
-        joint = kind[body]
+    for body in range(model.parent.shape[0] - 1, -1, -1):
+        joint = ws.kind[body]
         if is_immobile(joint):
             continue
-        hinge = hinge_out[body]
+        factor = ws.joint_factor[body]
         if has_axis(joint):
-            at = v_index[body]
-            s, t = load3(axis, body, 0), load3(axis, body, 3)
-            n, f = mul_articulated(articulated_inout, body, s, t)
-            store3(hinge_out, body, 0, n)
-            store3(hinge_out, body, 3, f)
-            d = dot(s, n) + dot(t, f) + passive[at, ARMATURE]
-            d = implicit_inertia(passive, at, mode[at], d, h, law_inout[at])
-            hinge[6] = d
-            hinge[7] = 0.0 if mode[at] >= LOCKED else 1.0 / d
+            at = model.v_index[body]
+            s, t = load_spatial(ws.axis, body)
+            n, f = mul_articulated(ws.articulated, body, s, t)
+            store_spatial(ws.joint_factor, body, n, f)
+            d = dot(s, n) + dot(t, f) + model.passive[at, ARMATURE]
+            d = implicit_inertia(model.passive, at, ws.mode[at], d, h, ws.law[at])
+            factor[EFFECTIVE] = d
+            factor[INVERSE] = 0.0 if ws.mode[at] >= LOCKED else 1.0 / d
         elif joint == WELD:
-            hinge[7] = 0.0
+            factor[INVERSE] = 0.0
         else:
-            factor_free(body, articulated_inout)
+            factor_free(body, ws.articulated)
             continue
-        above = carrier(parent, kind, body)
+        above = carrier(model.parent, ws.kind, body)
         if above >= 0:
-            add_articulated(hinge_out, above, body, articulated_inout)
+            add_articulated(ws.joint_factor, above, body, ws.articulated)
 
 
 @kernel
@@ -171,74 +171,69 @@ def servo_stiffness(d, spring):
 
 
 @kernel
-def solve(
-    parent, kind, v_index,  # model
-    articulated, hinge, axis, rhs,  # state (read)
-    force_inout, acceleration_out, ddq_out, constraint_out,
-):
+def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
     """
     Solve for the joint accelerations.
 
-    rhs: effort of a loose joint, prescribed acceleration of a locked one. force_inout: (nb, 6) the
-    force each body needs at zero joint accelerations; on return each joint's accumulated one.
-    constraint_out: effort that a locked joint needs to keep its acceleration, 0 for a loose one.
-    ddq_out: the linear part of a free joint's result is the spatial acceleration, that of its
-    origin less w x v.
+    rhs: (nv,) effort of a loose joint, prescribed acceleration of a locked one. force_inout:
+    (nb, 6) force each body needs at zero joint accelerations; on return the accumulated one of
+    each joint. constraint_out: (nv,) effort that keeps a locked joint at its acceleration, 0 for a
+    loose one. ddq_out: (nv,) with a free body's spatial acceleration, which is that of its origin
+    less w x v. Writes the bodies' spatial accelerations into ws.acceleration.
     """
-    for body in range(parent.shape[0] - 1, -1, -1):
-        joint = kind[body]
+    for body in range(model.parent.shape[0] - 1, -1, -1):
+        joint = ws.kind[body]
         if is_immobile(joint):
             continue
-        above = carrier(parent, kind, body)
-        n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
+        above = carrier(model.parent, ws.kind, body)
+        n, f = load_spatial(force_inout, body)
         if has_axis(joint):
-            at = v_index[body]
+            at = model.v_index[body]
             w = rhs[at]
-            if hinge[body, 7] != 0.0:
-                s, t = load3(axis, body, 0), load3(axis, body, 3)
-                w = hinge[body, 7] * (w - dot(s, n) - dot(t, f))
+            if ws.joint_factor[body, INVERSE] != 0.0:
+                s, t = load_spatial(ws.axis, body)
+                w = ws.joint_factor[body, INVERSE] * (w - dot(s, n) - dot(t, f))
             ddq_out[at] = w
             if above >= 0:
-                n = add(n, scale(w, load3(hinge, body, 0)))
-                f = add(f, scale(w, load3(hinge, body, 3)))
+                n = add(n, scale(w, load3(ws.joint_factor, body, TORQUE)))
+                f = add(f, scale(w, load3(ws.joint_factor, body, FORCE)))
         if above >= 0:
-            store3(force_inout, above, 0, add(load3(force_inout, above, 0), n))
-            store3(force_inout, above, 3, add(load3(force_inout, above, 3), f))
+            add_spatial(force_inout, above, n, f)
 
-    for body in range(parent.shape[0]):
-        joint = kind[body]
+    for body in range(model.parent.shape[0]):
+        joint = ws.kind[body]
         if joint == GROUND:
             continue
-        at = v_index[body]
+        at = model.v_index[body]
         if joint == KINEMATIC:
             for k in range(6):
-                acceleration_out[body, k] = 0.0
+                ws.acceleration[body, k] = 0.0
                 ddq_out[at + k] = 0.0
             continue
         if joint == FREE or joint == FREE_SINGLE:
-            n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
+            n, f = load_spatial(force_inout, body)
             force, torque = load_v(rhs, at), load_v(rhs, at + 3)
-            store3(acceleration_out, body, 0, sub(torque, n))
-            store3(acceleration_out, body, 3, sub(force, f))
-            solve_free(articulated, body, acceleration_out)
+            store_spatial(ws.acceleration, body, sub(torque, n), sub(force, f))
+            solve_free(ws.articulated, body, ws.acceleration)
             for k in range(3):
-                ddq_out[at + k] = acceleration_out[body, 3 + k]
-                ddq_out[at + 3 + k] = acceleration_out[body, k]
+                ddq_out[at + k] = ws.acceleration[body, 3 + k]
+                ddq_out[at + 3 + k] = ws.acceleration[body, k]
             continue
         dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        above = carrier(parent, kind, body)
+        above = carrier(model.parent, ws.kind, body)
         if above >= 0:
-            dw = load3(acceleration_out, above, 0)
-            dv = load3(acceleration_out, above, 3)
+            dw = load3(ws.acceleration, above, ANGULAR)
+            dv = load3(ws.acceleration, above, LINEAR)
         if joint != WELD:
-            slip = dot(load3(hinge, body, 0), dw) + dot(load3(hinge, body, 3), dv)
-            s, t = load3(axis, body, 0), load3(axis, body, 3)
-            if hinge[body, 7] != 0.0:
-                ddq_out[at] -= hinge[body, 7] * slip
+            u, x = load_spatial(ws.joint_factor, body)
+            slip = dot(u, dw) + dot(x, dv)
+            s, t = load_spatial(ws.axis, body)
+            if ws.joint_factor[body, INVERSE] != 0.0:
+                ddq_out[at] -= ws.joint_factor[body, INVERSE] * slip
                 constraint_out[at] = 0.0
             else:
-                n, f = load3(force_inout, body, 0), load3(force_inout, body, 3)
-                constraint_out[at] = hinge[body, 6] * ddq_out[at] + slip + dot(s, n) + dot(t, f)
+                n, f = load_spatial(force_inout, body)
+                d = ws.joint_factor[body, EFFECTIVE]
+                constraint_out[at] = d * ddq_out[at] + slip + dot(s, n) + dot(t, f)
             dw, dv = add(dw, scale(ddq_out[at], s)), add(dv, scale(ddq_out[at], t))
-        store3(acceleration_out, body, 0, dw)
-        store3(acceleration_out, body, 3, dv)
+        store_spatial(ws.acceleration, body, dw, dv)

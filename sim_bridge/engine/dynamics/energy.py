@@ -5,11 +5,12 @@ from __future__ import annotations
 from sim_bridge.compiler.arrays import FloatMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.data.inertia import mul_rigid
-from sim_bridge.engine.data.model import ARMATURE, REFERENCE, STIFFNESS
+from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid
+from sim_bridge.engine.data.model import ARMATURE, LIFTED, REFERENCE, STIFFNESS
 from sim_bridge.engine.data.world_table import open_model, open_state, open_workspace
 from sim_bridge.engine.dynamics.elements import position_of
-from sim_bridge.engine.dynamics.medium import LIFTED, point_from_origin
+from sim_bridge.engine.dynamics.medium import point_from_origin
+from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, store3
 
 
@@ -25,19 +26,19 @@ def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: 
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     kinetic, potential = 0.0, 0.0
     for body in range(first_body, last_body):
-        w, v = load3(ws.velocity, body, 0), load3(ws.velocity, body, 3)
+        w, v = load_spatial(ws.velocity, body)
         n, f = mul_rigid(ws.rigid, body, w, v)
         kinetic += 0.5 * (dot(w, n) + dot(v, f))
         # first moment about the world's origin
-        o = load3(ws.pose, model.root[body], 9)
-        m = ws.rigid[body, 0]
+        o = load3(ws.pose, model.root[body], ORIGIN)
+        m = ws.rigid[body, MASS]
         for k in range(3):
-            potential -= model.gravity[k] * (ws.rigid[body, 1 + k] + m * o[k])
+            potential -= model.gravity[k] * (ws.rigid[body, MOMENT + k] + m * o[k])
     for row in range(model.medium.shape[0]):
         body = model.medium_body[row]
         if first_body <= body < last_body:
-            p_O = point_from_origin(model.root, ws.pose, body, model.medium[row])
-            p = add(load3(ws.pose, model.root[body], 9), p_O)
+            p_O = point_from_origin(model, ws, body, model.medium[row])
+            p = add(load3(ws.pose, model.root[body], ORIGIN), p_O)
             potential += model.medium[row, LIFTED] * dot(load_v(model.gravity, 0), p)
     for joint in range(first_v, last_v):
         kinetic += 0.5 * model.passive[joint, ARMATURE] * state.v[joint] * state.v[joint]
@@ -56,8 +57,9 @@ def momentum(table: Table, first_body: int, last_body: int, total_out: FloatMatr
     model, ws = open_model(table), open_workspace(table)
     linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for body in range(first_body, last_body):
-        n, f = mul_rigid(ws.rigid, body, load3(ws.velocity, body, 0), load3(ws.velocity, body, 3))
+        w, v = load_spatial(ws.velocity, body)
+        n, f = mul_rigid(ws.rigid, body, w, v)
         linear = add(linear, f)
-        angular = add(angular, add(n, cross(load3(ws.pose, model.root[body], 9), f)))
+        angular = add(angular, add(n, cross(load3(ws.pose, model.root[body], ORIGIN), f)))
     store3(total_out, 0, 0, linear)
     store3(total_out, 0, 3, angular)

@@ -10,36 +10,21 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.dynamics.articulated import eliminate, solve, start_trees
-from sim_bridge.engine.dynamics.kinematics import move_bodies, place_bodies
+from sim_bridge.engine.dynamics.kinematics import move_bodies
 from sim_bridge.engine.dynamics.medium import add_medium, oppose
 from sim_bridge.engine.dynamics.mimic import apply_rows, compute_responses
 from sim_bridge.engine.dynamics.twists import find_twists
 
 
 @kernel
-def place(model, q, ws):
-    """Compute poses, axes and rigid inertias at a configuration."""
-    place_bodies(model.parent, model.root, model.kind, model.q_index, model.frame, model.inertia,
-                 q,
-                 ws.pose, ws.axis, ws.rigid)
-
-
-@kernel
 def factorize_trees(model, ws, h):
     """Eliminate the trees under ws.mode; their implicit terms are those of a step of h seconds."""
-    start_trees(ws.kind, ws.rigid, ws.articulated)
+    start_trees(ws)
     if model.medium.shape[0] > 0:
-        add_medium(model.root, model.medium_body, model.medium,
-                   ws.pose, h,
-                   ws.articulated)
-    eliminate(model.parent, ws.kind, model.v_index, model.passive,
-              ws.mode, ws.axis, h,
-              ws.law, ws.articulated, ws.hinge)
+        add_medium(model, ws, h)
+    eliminate(model, ws, h)
     if ws.response.shape[0] > 0:
-        compute_responses(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
-                          ws.articulated, ws.hinge, ws.axis, ws.mode,
-                          ws.rhs, ws.force, ws.acceleration,
-                          ws.response, ws.delassus)
+        compute_responses(model, ws)
 
 
 @kernel
@@ -51,19 +36,11 @@ def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
     velocities at the start of a step of 1 / rate seconds, from which mimic joints must reach their
     law, and from which the medium slows links down; those of now for a rate of 0.
     """
-    move_bodies(model.parent, model.root, ws.kind, model.v_index, model.gravity,
-                v, wrench, ws.pose, ws.axis, ws.rigid,
-                ws.velocity, ws.drift, ws.force)
+    move_bodies(model, v, wrench, ws)
     if model.medium.shape[0] > 0:
-        find_twists(model.parent, ws.kind, model.v_index,
-                    ws.axis, v_start,
-                    ws.twist)
-        oppose(model.root, ws.kind, model.gravity, model.medium_body, model.medium,
-               ws.pose, ws.velocity, ws.drift, ws.twist, 1.0 / rate if rate > 0.0 else 0.0,
-               ws.force)
-    solve(model.parent, ws.kind, model.v_index,
-          ws.articulated, ws.hinge, ws.axis, ws.rhs,
-          ws.force, ws.acceleration, ddq_out, ws.constraint)
+        find_twists(model, ws.kind, ws, v_start, ws.twist)
+        oppose(model, ws, 1.0 / rate if rate > 0.0 else 0.0)
+    solve(model, ws, ws.rhs, ws.force, ddq_out, ws.constraint)
     obey_mimic(model, v_start, rate, ws, ddq_out)
 
 
@@ -71,8 +48,7 @@ def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
 def obey_mimic(model, v_start, rate, ws, ddq_inout):
     """Make mimic joints follow, by the efforts that this takes, unless loops see to it."""
     if ws.response.shape[0] > 0:
-        apply_rows(model.mimic, model.mimic_law, v_start, ws.response, rate,
-                   ws.delassus, ddq_inout, ws.constraint)
+        apply_rows(model, ws, v_start, rate, ddq_inout)
 
 
 @kernel

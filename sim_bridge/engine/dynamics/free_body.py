@@ -14,6 +14,8 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.inertia import MASS, XX, XY, XZ, YY, YZ, ZZ
+from sim_bridge.engine.data.model import CENTRE
 from sim_bridge.engine.math.rotation import quat_exp, quat_mul, quat_normalize, quat_to_matrix
 from sim_bridge.engine.math.vec3 import add, cross, dot, load_v, mul_mv, mul_tv, scale, sub
 
@@ -69,23 +71,20 @@ def mean_velocity(inertia_B, w, h):
 
 
 @kernel
-def advance_free_body(
-    inertia, weight, body, gravity, at_q, at_v,  # model
-    q, v, torque, force,  # state (read)
-    h, q_out, v_out,
-):
+def advance_free_body(model, state, ws, body, torque, force, h):
     """
     Step one free body under a torque and a force about its frame's origin, world axes.
 
-    at_q, at_v: its first coordinates. q_out may be q.
+    Writes its coordinates after h seconds into ws.q and ws.v_next.
     """
-    i = inertia[body]
-    mass, c_B = i[0], (i[1], i[2], i[3])
-    inertia_B = ((i[4], i[5], i[6]), (i[5], i[7], i[8]), (i[6], i[8], i[9]))
-    p = load_v(q, at_q)
-    quat = (q[at_q + 3], q[at_q + 4], q[at_q + 5], q[at_q + 6])
+    i = model.inertia[body]
+    mass, c_B = i[MASS], load_v(i, CENTRE)
+    inertia_B = ((i[XX], i[XY], i[XZ]), (i[XY], i[YY], i[YZ]), (i[XZ], i[YZ], i[ZZ]))
+    at_q, at_v = model.q_index[body], model.v_index[body]
+    p = load_v(state.q, at_q)
+    quat = (state.q[at_q + 3], state.q[at_q + 4], state.q[at_q + 5], state.q[at_q + 6])
     R = quat_to_matrix(quat)
-    vel, w = load_v(v, at_v), load_v(v, at_v + 3)
+    vel, w = load_v(state.v, at_v), load_v(state.v, at_v + 3)
     c = mul_mv(R, c_B)
     p_com, v_com = add(p, c), add(vel, cross(w, c))
     torque_com = sub(torque, cross(c, force))
@@ -102,14 +101,15 @@ def advance_free_body(
     L_B = add(L_B, mul_tv(R, scale(0.5 * h, torque_com)))
     w = mul_mv(R, solve3(inertia_B, L_B))
 
-    acceleration = add(scale(1.0 / mass, force), scale(weight[body], load_v(gravity, 0)))
+    weight, gravity = model.weight[body], load_v(model.gravity, 0)
+    acceleration = add(scale(1.0 / mass, force), scale(weight, gravity))
     v_com_next = add(v_com, scale(h, acceleration))
     p_com = add(p_com, scale(0.5 * h, add(v_com, v_com_next)))
     c = mul_mv(R, c_B)
     p, vel = sub(p_com, c), sub(v_com_next, cross(w, c))
     for k in range(3):
-        q_out[at_q + k] = p[k]
-        v_out[at_v + k] = vel[k]
-        v_out[at_v + 3 + k] = w[k]
+        ws.q[at_q + k] = p[k]
+        ws.v_next[at_v + k] = vel[k]
+        ws.v_next[at_v + 3 + k] = w[k]
     for k in range(4):
-        q_out[at_q + 3 + k] = quat[k]
+        ws.q[at_q + 3 + k] = quat[k]

@@ -15,14 +15,10 @@ from sim_bridge.engine.math.vec3 import load_v
 
 
 @kernel
-def drift(
-    kind, q_index, v_index,  # model
-    q, v,  # state (read)
-    h, q_out,
-):
+def drift(model, kind, q, v, h, q_out):
     """Move every position at its velocity for h seconds; q_out may be q."""
     for body in range(kind.shape[0]):
-        joint, at, at_v = kind[body], q_index[body], v_index[body]
+        joint, at, at_v = kind[body], model.q_index[body], model.v_index[body]
         if joint <= WELD or joint == BALL_STAGE:
             continue
         if joint == BALL:
@@ -43,22 +39,19 @@ def turn_quaternion(q, at, w, h, q_out):
 
 
 @kernel
-def keep_within_stops(
-    q_of_v, limits, stop,  # model
-    q_start,  # state (read)
-    q_inout,
-):
+def keep_within_stops(model, q_start, q_inout):
     """
     Put joints that drifted past a rigid stop onto it, to the last bit.
 
     One that began the step beyond its stop comes back by the stop's share of its excess, without
     gaining velocity.
     """
-    for joint in range(q_of_v.shape[0]):
-        at = q_of_v[joint]
-        if at < 0 or stop[joint, CFM] > 0.0:
+    for joint in range(model.q_of_v.shape[0]):
+        at = model.q_of_v[joint]
+        if at < 0 or model.stop[joint, CFM] > 0.0:
             continue
-        upper, lower, erp = limits[joint, UPPER], limits[joint, LOWER], stop[joint, ERP]
+        upper, lower = model.limits[joint, UPPER], model.limits[joint, LOWER]
+        erp = model.stop[joint, ERP]
         if q_inout[at] > upper:
             q_inout[at] = min(q_inout[at], upper + (1.0 - erp) * max(q_start[at] - upper, 0.0))
         if q_inout[at] < lower:

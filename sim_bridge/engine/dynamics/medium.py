@@ -17,7 +17,15 @@ A link that gravity does not act on is pushed by its weight, upwards.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.model import FREE, KINEMATIC
+from sim_bridge.engine.data.model import ADDED, DRAG, FREE, KINEMATIC, LIFTED, POINT
+from sim_bridge.engine.math.spatial import (
+    add_spatial,
+    ANGULAR,
+    LINEAR,
+    load_spatial,
+    ORIGIN,
+    ROTATION,
+)
 from sim_bridge.engine.math.vec3 import (
     add,
     cross,
@@ -27,35 +35,22 @@ from sim_bridge.engine.math.vec3 import (
     mul_mv,
     mul_tv,
     scale,
-    store3,
     sub,
 )
 
-# columns of Model.medium: the centre of mass [m], the upper triangles (xx xy xz yy yz zz) of A, B,
-# D and E, all in the body's frame; mass that gravity does not act on [kg]; greatest rate d [1/s]
-POINT = 0
-ADDED = 3
-DRAG = 15
-LIFTED = 27
-FASTEST = 28
-MEDIUM_SIZE = 29
-
 
 @subroutine
-def add_medium(
-    root, medium_body, medium,  # model
-    pose, h,  # state (read)
-    articulated_inout,
-):
+def add_medium(model, ws, h):
     """Add A + h D and B + h E to the bodies' own inertias, before the trees are eliminated."""
-    for row in range(medium_body.shape[0]):
-        body = medium_body[row]
-        own = articulated_inout[body]
-        R, c = load_m(pose, body, 0), point_from_origin(root, pose, body, medium[row])
+    for row in range(model.medium_body.shape[0]):
+        body = model.medium_body[row]
+        own = ws.articulated[body]
+        R = load_m(ws.pose, body, ROTATION)
+        c = point_from_origin(model, ws, body, model.medium[row])
         for column in range(6):
             w, v = unit(column), unit(column - 3)
-            n, f = push_for(medium[row], ADDED, R, c, w, v)
-            n_drag, f_drag = push_for(medium[row], DRAG, R, c, w, v)
+            n, f = push_for(model.medium[row], ADDED, R, c, w, v)
+            n_drag, f_drag = push_for(model.medium[row], DRAG, R, c, w, v)
             n, f = add(n, scale(h, n_drag)), add(f, scale(h, f_drag))
             entries = (n[0], n[1], n[2], f[0], f[1], f[2])
             for line in range(column, 6):
@@ -63,61 +58,54 @@ def add_medium(
 
 
 @subroutine
-def oppose(
-    root, kind, gravity, medium_body, medium,  # model
-    pose, velocity, drift, twist, h,  # state (read)
-    force_inout,
-):
+def oppose(model, ws, h):
     """
     Add what the medium takes to the forces that keep every joint acceleration at zero.
 
     twist: the bodies' velocities to begin from, at the start of a step of h seconds or, where h is
     0, now.
     """
-    for row in range(medium_body.shape[0]):
-        body = medium_body[row]
-        R, c = load_m(pose, body, 0), point_from_origin(root, pose, body, medium[row])
-        w, v = load3(twist, body, 0), load3(twist, body, 3)
-        base = root[body]
-        if kind[base] >= FREE and kind[base] != KINEMATIC:
+    for row in range(model.medium_body.shape[0]):
+        body = model.medium_body[row]
+        R = load_m(ws.pose, body, ROTATION)
+        c = point_from_origin(model, ws, body, model.medium[row])
+        w, v = load_spatial(ws.twist, body)
+        base = model.root[body]
+        if ws.kind[base] >= FREE and ws.kind[base] != KINEMATIC:
             # its origin accelerates by w x v more than the spatial acceleration tells
-            turn = cross(load3(velocity, base, 0), load3(velocity, base, 3))
+            w_O, v_O = load_spatial(ws.velocity, base)
+            turn = cross(w_O, v_O)
             v = add(v, scale(h, turn))
-        n, f = opposition(gravity, medium[row], R, c, w, v, velocity, drift, body)
-        store3(force_inout, body, 0, add(load3(force_inout, body, 0), n))
-        store3(force_inout, body, 3, add(load3(force_inout, body, 3), f))
+        n, f = opposition(model, ws, model.medium[row], R, c, w, v, ws.drift, body)
+        add_spatial(ws.force, body, n, f)
 
 
 @subroutine
-def oppose_reactions(
-    parent, root, gravity, medium_body, medium,  # model
-    pose, velocity, acceleration,  # state (read)
-    force_inout,
-):
+def oppose_reactions(model, ws):
     """Add what the medium takes to the forces through the joints, parent on child, about O."""
-    for row in range(medium_body.shape[0]):
-        body = medium_body[row]
-        R, c = load_m(pose, body, 0), point_from_origin(root, pose, body, medium[row])
-        w, v = load3(velocity, body, 0), load3(velocity, body, 3)
-        n, f = opposition(gravity, medium[row], R, c, w, v, velocity, acceleration, body)
+    for row in range(model.medium_body.shape[0]):
+        body = model.medium_body[row]
+        R = load_m(ws.pose, body, ROTATION)
+        c = point_from_origin(model, ws, body, model.medium[row])
+        w, v = load_spatial(ws.velocity, body)
+        n, f = opposition(model, ws, model.medium[row], R, c, w, v, ws.acceleration, body)
         while body >= 0:
-            store3(force_inout, body, 0, add(load3(force_inout, body, 0), n))
-            store3(force_inout, body, 3, add(load3(force_inout, body, 3), f))
-            body = parent[body]
+            add_spatial(ws.force, body, n, f)
+            body = model.parent[body]
 
 
 @kernel
-def opposition(gravity, medium, R, c, w, v, velocity, acceleration, body):
+def opposition(model, ws, medium, R, c, w, v, acceleration, body):
     """
     Return torque about O and force that it takes to move a link against the medium.
 
     w, v: the velocity that drags. acceleration: spatial ones, less gravity.
     """
-    g, turning = load_v(gravity, 0), load3(velocity, body, 0)
+    g, turning = load_v(model.gravity, 0), load3(ws.velocity, body, ANGULAR)
     # of the centre of mass itself: add its w x v, and gravity, which the bodies' lack
-    moving = add(load3(velocity, body, 3), cross(turning, c))
-    dv = add(add(load3(acceleration, body, 3), g), cross(turning, moving))
-    n, f = push_for(medium, ADDED, R, c, load3(acceleration, body, 0), dv)
+    moving = add(load3(ws.velocity, body, LINEAR), cross(turning, c))
+    dv = add(add(load3(acceleration, body, LINEAR), g), cross(turning, moving))
+    n, f = push_for(medium, ADDED, R, c, load3(acceleration, body, ANGULAR), dv)
     n_drag, f_drag = push_for(medium, DRAG, R, c, w, v)
     weight = scale(medium[LIFTED], g)
     f = add(add(f, f_drag), weight)
@@ -142,10 +130,10 @@ def _mul_rotated(medium, at, R, x):
 
 
 @kernel
-def point_from_origin(root, pose, body, medium):
+def point_from_origin(model, ws, body, medium):
     """Return where a link's centre of mass is, from its tree's O [m], world axes."""
-    p_OB = sub(load3(pose, body, 9), load3(pose, root[body], 9))
-    return add(p_OB, mul_mv(load_m(pose, body, 0), load_v(medium, POINT)))
+    p_OB = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
+    return add(p_OB, mul_mv(load_m(ws.pose, body, ROTATION), load_v(medium, POINT)))
 
 
 @kernel

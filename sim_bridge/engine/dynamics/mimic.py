@@ -10,6 +10,7 @@ positions are then set from the followed joint's, so that the law holds to the l
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.model import FOLLOWED, FOLLOWING, MULTIPLIER, OFFSET
 from sim_bridge.engine.data.state import LOCKED
 from sim_bridge.engine.dynamics.articulated import solve
 
@@ -17,81 +18,78 @@ _REDUNDANT = 1e-13  # relative pivot below which a row acts on joints that canno
 
 
 @kernel
-def compute_responses(
-    parent, kind, v_index, mimic, mimic_law,  # model
-    articulated, hinge, axis, mode,  # state (read)
-    rhs, force, acceleration,  # scratch
-    response_out, delassus_out,
-):
-    """Compute each row's response, and factor the rows' inverse inertia J M⁻¹ Jᵀ = L D Lᵀ."""
-    rows = mimic.shape[0]
-    for row in range(rows):
-        following, followed, ratio = mimic[row, 0], mimic[row, 1], mimic_law[row, 0]
-        rhs[:] = 0.0
-        force[:, :] = 0.0
-        if mode[following] < LOCKED:
-            rhs[following] = 1.0
-        if mode[followed] < LOCKED:
-            rhs[followed] = -ratio
-        solve(parent, kind, v_index, articulated, hinge, axis, rhs, force, acceleration,
-              response_out[row, 0], response_out[row, 1])
-        # a locked joint's constraint also takes the row's own effort
-        if mode[following] >= LOCKED:
-            response_out[row, 1, following] -= 1.0
-        if mode[followed] >= LOCKED:
-            response_out[row, 1, followed] += ratio
-        gained = response_out[row, 0]
-        for other in range(rows):
-            delassus_out[other, row] = (
-                gained[mimic[other, 0]] - mimic_law[other, 0] * gained[mimic[other, 1]])
-    for j in range(rows):
-        scale = delassus_out[j, j]
-        for k in range(j):
-            delassus_out[j, j] -= delassus_out[j, k] * delassus_out[j, k] * delassus_out[k, k]
-        if not delassus_out[j, j] > _REDUNDANT * scale:
-            delassus_out[j, j] = 0.0
-        for i in range(j + 1, rows):
-            for k in range(j):
-                delassus_out[i, j] -= delassus_out[i, k] * delassus_out[j, k] * delassus_out[k, k]
-            pivot = delassus_out[j, j]
-            delassus_out[i, j] = delassus_out[i, j] / pivot if pivot > 0.0 else 0.0
+def mimic_row(model, row):
+    """Return the velocity indices of a row's following and followed joint, and its multiplier."""
+    pair = model.mimic[row]
+    return pair[FOLLOWING], pair[FOLLOWED], model.mimic_law[row, MULTIPLIER]
 
 
 @kernel
-def apply_rows(
-    mimic, mimic_law,  # model
-    v, response, rate,  # state (read)
-    delassus_inout, ddq_inout, constraint_inout,
-):
+def compute_responses(model, ws):
+    """Compute each row's response, and factor the rows' inverse inertia J M⁻¹ Jᵀ = L D Lᵀ."""
+    rows = model.mimic.shape[0]
+    for row in range(rows):
+        following, followed, ratio = mimic_row(model, row)
+        ws.rhs[:] = 0.0
+        ws.force[:, :] = 0.0
+        if ws.mode[following] < LOCKED:
+            ws.rhs[following] = 1.0
+        if ws.mode[followed] < LOCKED:
+            ws.rhs[followed] = -ratio
+        solve(model, ws, ws.rhs, ws.force, ws.response[row, 0], ws.response[row, 1])
+        # a locked joint's constraint also takes the row's own effort
+        if ws.mode[following] >= LOCKED:
+            ws.response[row, 1, following] -= 1.0
+        if ws.mode[followed] >= LOCKED:
+            ws.response[row, 1, followed] += ratio
+        gained = ws.response[row, 0]
+        for other in range(rows):
+            its_following, its_followed, its_ratio = mimic_row(model, other)
+            ws.delassus[other, row] = gained[its_following] - its_ratio * gained[its_followed]
+    for j in range(rows):
+        scale = ws.delassus[j, j]
+        for k in range(j):
+            ws.delassus[j, j] -= ws.delassus[j, k] * ws.delassus[j, k] * ws.delassus[k, k]
+        if not ws.delassus[j, j] > _REDUNDANT * scale:
+            ws.delassus[j, j] = 0.0
+        for i in range(j + 1, rows):
+            for k in range(j):
+                ws.delassus[i, j] -= ws.delassus[i, k] * ws.delassus[j, k] * ws.delassus[k, k]
+            pivot = ws.delassus[j, j]
+            ws.delassus[i, j] = ws.delassus[i, j] / pivot if pivot > 0.0 else 0.0
+
+
+@kernel
+def apply_rows(model, ws, v, rate, ddq_inout):
     """
     Add the rows' forces that cancel `rate` J v + J ddq.
 
     rate: 1 / h in a step, 0 for accelerations alone.
     """
-    rows = mimic.shape[0]
+    rows, effort = model.mimic.shape[0], ws.mimic_effort
     for row in range(rows):
-        following, followed, ratio = mimic[row, 0], mimic[row, 1], mimic_law[row, 0]
+        following, followed, ratio = mimic_row(model, row)
         b = (-rate * (v[following] - ratio * v[followed])
              - (ddq_inout[following] - ratio * ddq_inout[followed]))
         for k in range(row):
-            b -= delassus_inout[row, k] * delassus_inout[k, rows]
-        delassus_inout[row, rows] = b
+            b -= ws.delassus[row, k] * effort[k]
+        effort[row] = b
     for row in range(rows):
-        pivot = delassus_inout[row, row]
-        delassus_inout[row, rows] = delassus_inout[row, rows] / pivot if pivot > 0.0 else 0.0
+        pivot = ws.delassus[row, row]
+        effort[row] = effort[row] / pivot if pivot > 0.0 else 0.0
     for row in range(rows - 1, -1, -1):
         for k in range(row + 1, rows):
-            delassus_inout[row, rows] -= delassus_inout[k, row] * delassus_inout[k, rows]
+            effort[row] -= ws.delassus[k, row] * effort[k]
     for row in range(rows):
-        effort = delassus_inout[row, rows]
         for joint in range(ddq_inout.shape[0]):
-            ddq_inout[joint] += effort * response[row, 0, joint]
-            constraint_inout[joint] += effort * response[row, 1, joint]
+            ddq_inout[joint] += effort[row] * ws.response[row, 0, joint]
+            ws.constraint[joint] += effort[row] * ws.response[row, 1, joint]
 
 
 @kernel
-def follow(mimic, mimic_law, q_of_v, q_inout):
+def follow(model, q_inout):
     """Set the following joints' positions."""
-    for row in range(mimic.shape[0]):
-        q_inout[q_of_v[mimic[row, 0]]] = (
-            mimic_law[row, 0] * q_inout[q_of_v[mimic[row, 1]]] + mimic_law[row, 1])
+    for row in range(model.mimic.shape[0]):
+        following, followed, ratio = mimic_row(model, row)
+        q_inout[model.q_of_v[following]] = (
+            ratio * q_inout[model.q_of_v[followed]] + model.mimic_law[row, OFFSET])

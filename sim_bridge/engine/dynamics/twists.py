@@ -5,55 +5,52 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.dynamics.articulated import has_axis
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, store3, sub
+from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, load_spatial, ORIGIN, store_spatial
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, sub
 
 
 @subroutine
-def find_twists(
-    parent, kind, v_index,  # model
-    axis, v,  # state (read)
-    twist_out,
-):
+def find_twists(model, kind, ws, v, twist_out):
     """Compute the bodies' spatial velocities about their trees' O."""
-    for body in range(parent.shape[0]):
-        at, above = v_index[body], parent[body]
+    for body in range(model.parent.shape[0]):
+        at, above = model.v_index[body], model.parent[body]
         w, vel = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if above >= 0:
-            w, vel = load3(twist_out, above, 0), load3(twist_out, above, 3)
+            w, vel = load_spatial(twist_out, above)
         if kind[body] >= FREE:
             vel, w = load_v(v, at), load_v(v, at + 3)
         elif has_axis(kind[body]):
-            w = add(w, scale(v[at], load3(axis, body, 0)))
-            vel = add(vel, scale(v[at], load3(axis, body, 3)))
-        store3(twist_out, body, 0, w)
-        store3(twist_out, body, 3, vel)
+            w = add(w, scale(v[at], load3(ws.axis, body, ANGULAR)))
+            vel = add(vel, scale(v[at], load3(ws.axis, body, LINEAR)))
+        store_spatial(twist_out, body, w, vel)
 
 
 @kernel
-def point_velocity(root, pose, twist, body, point):
+def point_velocity(model, ws, twist, body, point):
     """Return the velocity of a body at a point of the world [m/s]; 0 for body -1."""
     if body < 0:
         return 0.0, 0.0, 0.0
-    p_O = sub(point, load3(pose, root[body], 9))
-    return add(load3(twist, body, 3), cross(load3(twist, body, 0), p_O))
+    p_O = sub(point, load3(ws.pose, model.root[body], ORIGIN))
+    return add(load3(twist, body, LINEAR), cross(load3(twist, body, ANGULAR), p_O))
 
 
 @kernel
-def relative_velocity(root, pose, twist, a, b, point):
+def relative_velocity(model, ws, twist, a, b, point):
     """Return the velocity of body a at a point relative to body b's [m/s]."""
-    return sub(point_velocity(root, pose, twist, a, point),
-               point_velocity(root, pose, twist, b, point))
+    return sub(point_velocity(model, ws, twist, a, point),
+               point_velocity(model, ws, twist, b, point))
 
 
 @kernel
 def relative_turn(twist, a, b):
     """Return the angular velocity of body a relative to body b [rad/s]."""
     zero = (0.0, 0.0, 0.0)
-    return sub(load3(twist, a, 0) if a >= 0 else zero, load3(twist, b, 0) if b >= 0 else zero)
+    return sub(load3(twist, a, ANGULAR) if a >= 0 else zero,
+               load3(twist, b, ANGULAR) if b >= 0 else zero)
 
 
 @kernel
-def common_turn(root, twist, a, b, h):
+def common_turn(model, twist, a, b, h):
     """
     Return how the velocity of body a relative to b changes in half a step, as both turn [m/s].
 
@@ -64,31 +61,31 @@ def common_turn(root, twist, a, b, h):
     """
     if a < 0 or b < 0:
         return 0.0, 0.0, 0.0
-    w, other = load3(twist, a, 0), load3(twist, b, 0)
+    w, other = load3(twist, a, ANGULAR), load3(twist, b, ANGULAR)
     if dot(w, w) > dot(other, other):
         w = other
-    apart = sub(load3(twist, root[b], 3), load3(twist, root[a], 3))
+    apart = sub(load3(twist, model.root[b], LINEAR), load3(twist, model.root[a], LINEAR))
     return scale(0.5 * h, cross(w, apart))
 
 
 @kernel
-def relative_gain(kind, v_index, pose, v, v_left, a, b, point):
+def relative_gain(model, state, ws, a, b, point):
     """
     Return what velocity of body a relative to b gains in half a step by prescribed motion [m/s].
 
     A kinematic body's velocity is the mean over the step. Friction must hold at the step's end, so
     that what a speeding tray carries does not lag behind by a little in every step.
     """
-    return sub(half_gain(kind, v_index, pose, v, v_left, a, point),
-               half_gain(kind, v_index, pose, v, v_left, b, point))
+    return sub(half_gain(model, state, ws, a, point),
+               half_gain(model, state, ws, b, point))
 
 
 @kernel
-def half_gain(kind, v_index, pose, v, v_left, body, point):
+def half_gain(model, state, ws, body, point):
     """Return half of what a kinematic body's velocity at a point gained since the last step."""
-    if body < 0 or kind[body] != KINEMATIC:
+    if body < 0 or model.kind[body] != KINEMATIC:
         return 0.0, 0.0, 0.0
-    at = v_index[body]
-    linear = sub(load_v(v, at), load_v(v_left, at))
-    angular = sub(load_v(v, at + 3), load_v(v_left, at + 3))
-    return scale(0.5, add(linear, cross(angular, sub(point, load3(pose, body, 9)))))
+    at = model.v_index[body]
+    linear = sub(load_v(state.v, at), load_v(state.v_left, at))
+    angular = sub(load_v(state.v, at + 3), load_v(state.v_left, at + 3))
+    return scale(0.5, add(linear, cross(angular, sub(point, load3(ws.pose, body, ORIGIN)))))

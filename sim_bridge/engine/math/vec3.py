@@ -7,6 +7,8 @@ names: v a vector, m a matrix, s a scalar.
 
 from __future__ import annotations
 
+import math
+
 from sim_bridge.compiler.kernel import kernel
 
 
@@ -90,3 +92,21 @@ def mul_tv(m, v):
 def mul_mm(a, b):
     """Return a b."""
     return mul_tv(b, a[0]), mul_tv(b, a[1]), mul_tv(b, a[2])
+
+
+@kernel
+def _least_axis(v):
+    """Return the axis that is farthest from the direction of v."""
+    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
+    if x <= y and x <= z:
+        return 1.0, 0.0, 0.0
+    if y <= z:
+        return 0.0, 1.0, 0.0
+    return 0.0, 0.0, 1.0
+
+
+@kernel
+def perpendicular(v):
+    """Return a unit vector across v, which must not be zero."""
+    u = cross(v, _least_axis(v))
+    return scale(1.0 / math.sqrt(dot(u, u)), u)

@@ -25,13 +25,19 @@ from sim_bridge.engine.data.world_table import (
     open_workspace,
 )
 from sim_bridge.engine.dynamics.articulated import has_axis
-from sim_bridge.engine.dynamics.evaluate import (
-    accelerate,
-    factorize_trees,
-    place,
-    to_origin_acceleration,
-)
+from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
+from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.medium import oppose_reactions
+from sim_bridge.engine.math.spatial import (
+    ANGULAR,
+    FORCE,
+    LINEAR,
+    load_spatial,
+    ORIGIN,
+    ROTATION,
+    store_spatial,
+    TORQUE,
+)
 from sim_bridge.engine.math.vec3 import (
     add,
     cross,
@@ -49,7 +55,7 @@ from sim_bridge.engine.math.vec3 import (
 from sim_bridge.engine.pipeline.present import (
     set_present_efforts,
     set_present_laws,
-    update_present_modes,
+    update_present_active_set,
 )
 
 # columns of the sites' array
@@ -100,21 +106,12 @@ def observe(
         return False
     place(model, ws.q, ws)
     find_accelerations(model, open_options(table), state, ws, table)
-    accelerate_bodies(model.parent, model.kind, model.v_index,
-                      ws.axis, ws.drift, ws.ddq,
-                      ws.acceleration)
-    accumulate_reactions(model.parent, model.root,
-                         ws.wrench, open_loop_work(table).wrench,
-                         ws.pose, ws.rigid, ws.velocity, ws.acceleration,
-                         ws.force)
+    accelerate_bodies(model, ws)
+    accumulate_reactions(model, ws, open_loop_work(table).wrench)
     if model.medium.shape[0] > 0:
-        oppose_reactions(model.parent, model.root, model.gravity, model.medium_body, model.medium,
-                         ws.pose, ws.velocity, ws.acceleration,
-                         ws.force)
+        oppose_reactions(model, ws)
     to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
-    observe_sites(model.root, model.gravity,
-                  ws.pose, ws.velocity, ws.acceleration, ws.force, site_body, site_frame,
-                  site_out)
+    observe_sites(model, ws, site_body, site_frame, site_out)
     return True
 
 
@@ -132,100 +129,83 @@ def copy_changed(source, into_out):
 @kernel
 def find_accelerations(model, options, state, ws, table):
     """Solve for the accelerations and for the joint modes that go with them."""
-    set_present_laws(model, state,
-                     ws.q, ws.v, ws.u,
-                     options.time_step, ws.given, ws.law, ws.mode)
+    set_present_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):
         factorize_trees(model, ws, 0.0)
         if options.loops != 0:
             call_stage(options.loops, table, BUILD_PRESENT)
-        set_present_efforts(ws.given, ws.law, ws.mode,
-                            ws.rhs)
+        set_present_efforts(ws)
         accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, ws.ddq)
         if options.loops != 0:
             call_stage(options.loops, table, OBEY_PRESENT)
-        changed = update_present_modes(model.kind, model.v_index,
-                                       ws.hinge, ws.given, ws.law, ws.ddq, ws.constraint,
-                                       2 * pivots > _MAX_PIVOTS, ws.mode)
+        changed = update_present_active_set(model, ws, 2 * pivots > _MAX_PIVOTS)
         if changed == 0:
             break
 
 
 @kernel
-def accelerate_bodies(
-    parent, kind, v_index,  # model
-    axis, drift, ddq,  # state (read)
-    acceleration_out,
-):
+def accelerate_bodies(model, ws):
     """Compute the bodies' spatial accelerations, less gravity, from the joints' accelerations."""
-    for body in range(parent.shape[0]):
-        at, above = v_index[body], parent[body]
+    for body in range(model.parent.shape[0]):
+        at, above = model.v_index[body], model.parent[body]
         dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-        if kind[body] >= FREE:
-            dv, dw = load_v(ddq, at), load_v(ddq, at + 3)
+        if model.kind[body] >= FREE:
+            dv, dw = load_v(ws.ddq, at), load_v(ws.ddq, at + 3)
         else:
             if above >= 0:
-                dw, dv = load3(acceleration_out, above, 0), load3(acceleration_out, above, 3)
-            if has_axis(kind[body]):
-                dw = add(dw, scale(ddq[at], load3(axis, body, 0)))
-                dv = add(dv, scale(ddq[at], load3(axis, body, 3)))
-        store3(acceleration_out, body, 0, dw)
-        store3(acceleration_out, body, 3, dv)
-    for body in range(parent.shape[0]):
+                dw, dv = load_spatial(ws.acceleration, above)
+            if has_axis(model.kind[body]):
+                dw = add(dw, scale(ws.ddq[at], load3(ws.axis, body, ANGULAR)))
+                dv = add(dv, scale(ws.ddq[at], load3(ws.axis, body, LINEAR)))
+        store_spatial(ws.acceleration, body, dw, dv)
+    for body in range(model.parent.shape[0]):
         for k in range(6):
-            acceleration_out[body, k] += drift[body, k]
+            ws.acceleration[body, k] += ws.drift[body, k]
 
 
 @kernel
-def accumulate_reactions(
-    parent, root,  # model
-    wrench, spatial_wrench, pose, rigid, velocity, acceleration,  # state (read)
-    force_out,
-):
+def accumulate_reactions(model, ws, spatial_wrench):
     """
     Compute the force through each body's joint, parent on child, about O.
 
     Newton's and Euler's equations for all that the joint carries. spatial_wrench: (nb, 6) what
     else acts on the bodies, about O.
     """
-    for body in range(parent.shape[0]):
-        w, v = load3(velocity, body, 0), load3(velocity, body, 3)
-        momentum_n, momentum_f = mul_rigid(rigid, body, w, v)
-        n, f = mul_rigid(rigid, body, load3(acceleration, body, 0), load3(acceleration, body, 3))
-        outer_f = load3(wrench, body, 3)
-        p_OB = sub(load3(pose, body, 9), load3(pose, root[body], 9))
+    for body in range(model.parent.shape[0]):
+        w, v = load_spatial(ws.velocity, body)
+        momentum_n, momentum_f = mul_rigid(ws.rigid, body, w, v)
+        dw, dv = load_spatial(ws.acceleration, body)
+        n, f = mul_rigid(ws.rigid, body, dw, dv)
+        outer_f = load3(ws.wrench, body, FORCE)
+        p_OB = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
         n = add(n, add(cross(w, momentum_n), cross(v, momentum_f)))
-        n = sub(n, add(load3(wrench, body, 0), cross(p_OB, outer_f)))
+        n = sub(n, add(load3(ws.wrench, body, TORQUE), cross(p_OB, outer_f)))
         f = sub(add(f, cross(w, momentum_f)), outer_f)
-        store3(force_out, body, 0, sub(n, load3(spatial_wrench, body, 0)))
-        store3(force_out, body, 3, sub(f, load3(spatial_wrench, body, 3)))
-    for body in range(parent.shape[0] - 1, -1, -1):
-        if parent[body] >= 0:
+        more_n, more_f = load_spatial(spatial_wrench, body)
+        store_spatial(ws.force, body, sub(n, more_n), sub(f, more_f))
+    for body in range(model.parent.shape[0] - 1, -1, -1):
+        if model.parent[body] >= 0:
             for k in range(6):
-                force_out[parent[body], k] += force_out[body, k]
+                ws.force[model.parent[body], k] += ws.force[body, k]
 
 
 @kernel
-def observe_sites(
-    root, gravity,  # model
-    pose, velocity, acceleration, force, site_body, site_frame,  # state (read)
-    site_out,
-):
+def observe_sites(model, ws, site_body, site_frame, site_out):
     """Carry the bodies' motion and their joints' reactions over to the sites."""
     for site in range(site_body.shape[0]):
         body = site_body[site]
-        R_WB = load_m(pose, body, 0)
-        R_WS = mul_mm(R_WB, load_m(site_frame, site, 0))
-        p_WS = add(load3(pose, body, 9), mul_mv(R_WB, load3(site_frame, site, 9)))
-        p_OS = sub(p_WS, load3(pose, root[body], 9))
-        w = load3(velocity, body, 0)
-        v = add(load3(velocity, body, 3), cross(w, p_OS))
-        dw = load3(acceleration, body, 0)
+        R_WB = load_m(ws.pose, body, ROTATION)
+        R_WS = mul_mm(R_WB, load_m(site_frame, site, ROTATION))
+        p_WS = add(load3(ws.pose, body, ORIGIN), mul_mv(R_WB, load3(site_frame, site, ORIGIN)))
+        p_OS = sub(p_WS, load3(ws.pose, model.root[body], ORIGIN))
+        w = load3(ws.velocity, body, ANGULAR)
+        v = add(load3(ws.velocity, body, LINEAR), cross(w, p_OS))
+        dw = load3(ws.acceleration, body, ANGULAR)
         # of the point, not the spatial one: add w x v; and gravity, which the bodies' lack
-        dv = add(add(load3(acceleration, body, 3), cross(dw, p_OS)), cross(w, v))
-        dv = add(dv, load_v(gravity, 0))
-        f = load3(force, body, 3)
-        n = sub(load3(force, body, 0), cross(p_OS, f))
+        dv = add(add(load3(ws.acceleration, body, LINEAR), cross(dw, p_OS)), cross(w, v))
+        dv = add(dv, load_v(model.gravity, 0))
+        f = load3(ws.force, body, FORCE)
+        n = sub(load3(ws.force, body, TORQUE), cross(p_OS, f))
         store_m(site_out, site, SITE_ROTATION, R_WS)
         store3(site_out, site, SITE_POSITION, p_WS)
         store3(site_out, site, SITE_W, w)

@@ -59,48 +59,44 @@ _INFINITY = float('inf')
 
 
 @kernel
-def set_present_laws(
-    model,  # model
-    state, q, v, u, h,  # state (read)
-    given_out, law_out, mode_out,
-):
+def set_present_laws(model, state, ws, h):
     """
     Write the laws of the joints' accelerations and guess the modes.
 
     given_out: the efforts that are known, of the command as a step would clamp it and so on.
     """
     for joint in range(model.q_of_v.shape[0]):
-        at, law = model.q_of_v[joint], law_out[joint]
+        at, law = model.q_of_v[joint], ws.law[joint]
         clear_law(law)
-        mode_out[joint] = LOOSE
+        ws.mode[joint] = LOOSE
         if at < 0:
-            given_out[joint] = explicit_effort(model.passive, joint, u[joint], 0.0, v[joint])
-            if state.hold[joint] != 0 and is_in_impact(state, joint, v[joint], -1.0, -1.0):
-                given_out[joint] += state.force[joint]
-            elif state.hold[joint] != 0 and v[joint] == 0.0:
-                mode_out[joint] = HELD
+            ws.given[joint] = explicit_effort(model.passive, joint, ws.u[joint], 0.0, ws.v[joint])
+            if state.hold[joint] != 0 and is_in_impact(state, joint, ws.v[joint], -1.0, -1.0):
+                ws.given[joint] += state.force[joint]
+            elif state.hold[joint] != 0 and ws.v[joint] == 0.0:
+                ws.mode[joint] = HELD
             continue
         limits, stop = model.limits[joint], model.stop[joint]
-        command = min(max(u[joint], -limits[EFFORT]), limits[EFFORT])
-        above, below = q[at] - limits[UPPER], limits[LOWER] - q[at]
-        given_out[joint] = explicit_effort(model.passive, joint, command, q[at], v[joint])
+        command = min(max(ws.u[joint], -limits[EFFORT]), limits[EFFORT])
+        above, below = ws.q[at] - limits[UPPER], limits[LOWER] - ws.q[at]
+        ws.given[joint] = explicit_effort(model.passive, joint, command, ws.q[at], ws.v[joint])
         if stop[CFM] > 0.0:
-            given_out[joint] += elastic_effort(stop, above, below, v[joint], h)
+            ws.given[joint] += elastic_effort(stop, above, below, ws.v[joint], h)
             above = below = -1.0
-        if is_in_impact(state, joint, v[joint], above, below):
-            given_out[joint] += state.force[joint] + state.motor[joint]
+        if is_in_impact(state, joint, ws.v[joint], above, below):
+            ws.given[joint] += state.force[joint] + state.motor[joint]
             continue
         if state.control[joint] != BY_EFFORT and model.motor[joint, MAX_EFFORT] > 0.0:
-            set_motor(limits, model.motor[joint], q[at], v[joint], command,
+            set_motor(limits, model.motor[joint], ws.q[at], ws.v[joint], command,
                       state.control[joint], state.target[joint], h, law)
-            given_out[joint] += known_motor_effort(state, joint, v[joint], law)
-        if v[joint] == 0.0:
+            ws.given[joint] += known_motor_effort(state, joint, ws.v[joint], law)
+        if ws.v[joint] == 0.0:
             law[COULOMB] = model.passive[joint, FRICTION]
             law[HIGH] = 0.0 if above >= 0.0 else _INFINITY
             law[LOW] = 0.0 if below >= 0.0 else -_INFINITY
         else:
-            given_out[joint] -= side(v[joint], 0) * model.passive[joint, FRICTION]
-        mode_out[joint] = guess_present_mode(law, state.hold[joint], v[joint])
+            ws.given[joint] -= side(ws.v[joint], 0) * model.passive[joint, FRICTION]
+        ws.mode[joint] = guess_present_mode(law, state.hold[joint], ws.v[joint])
 
 
 @kernel
@@ -145,34 +141,27 @@ def guess_present_mode(law, hold, v):
 
 
 @kernel
-def set_present_efforts(
-    given, law, mode,  # state (read)
-    rhs_out,
-):
+def set_present_efforts(ws):
     """Write each joint's effort now; no acceleration where it is locked."""
-    for joint in range(mode.shape[0]):
-        rhs_out[joint] = 0.0
-        if mode[joint] < LOCKED:
-            rhs_out[joint] = given[joint] + loose_effort(law[joint], mode[joint])
+    for joint in range(ws.mode.shape[0]):
+        ws.rhs[joint] = 0.0
+        if ws.mode[joint] < LOCKED:
+            ws.rhs[joint] = ws.given[joint] + loose_effort(ws.law[joint], ws.mode[joint])
 
 
 @kernel
-def update_present_modes(
-    kind, v_index,  # model
-    hinge, given, law, ddq, constraint,  # state (read)
-    only_first, mode_inout,
-):
+def update_present_active_set(model, ws, only_first):
     """Change the modes that are wrong; give how many were changed."""
     changed = 0
-    for body in range(kind.shape[0]):
-        if kind[body] != REVOLUTE and kind[body] != PRISMATIC:
+    for body in range(model.kind.shape[0]):
+        if model.kind[body] != REVOLUTE and model.kind[body] != PRISMATIC:
             continue
-        joint = v_index[body]
-        mode = next_mode(law[joint], mode_inout[joint], 0.0, ddq[joint],
-                         constraint[joint] - given[joint],
-                         _ACCELERATION_SLACK, hinge[body, 6] * _ACCELERATION_SLACK)
-        if mode != mode_inout[joint]:
-            mode_inout[joint] = mode
+        joint = model.v_index[body]
+        mode = next_mode(ws.law[joint], ws.mode[joint], 0.0, ws.ddq[joint],
+                         ws.constraint[joint] - ws.given[joint],
+                         _ACCELERATION_SLACK, ws.joint_factor[body, 6] * _ACCELERATION_SLACK)
+        if mode != ws.mode[joint]:
+            ws.mode[joint] = mode
             changed += 1
             if only_first:
                 break

@@ -22,8 +22,9 @@ from sim_bridge.engine.data.world_table import (
     open_workspace,
 )
 from sim_bridge.engine.dynamics.articulated import factorize, has_axis, solve
-from sim_bridge.engine.dynamics.evaluate import place, to_origin_acceleration
-from sim_bridge.engine.dynamics.kinematics import move_bodies
+from sim_bridge.engine.dynamics.evaluate import to_origin_acceleration
+from sim_bridge.engine.dynamics.kinematics import move_bodies, place
+from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, sub
 from sim_bridge.engine.pipeline.observe import accelerate_bodies, accumulate_reactions
 
@@ -38,26 +39,19 @@ def inverse_dynamics(table: Table, ddq: FloatVector, effort_out: FloatVector):
     _to_spatial_acceleration(model.kind, model.v_index, state.v, ws.ddq)
     work = open_loop_work(table)
     ws.wrench[:, :], work.wrench[:, :] = 0.0, 0.0
-    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
-                state.v, ws.wrench, ws.pose, ws.axis, ws.rigid,
-                ws.velocity, ws.drift, ws.force)
-    accelerate_bodies(model.parent, model.kind, model.v_index,
-                      ws.axis, ws.drift, ws.ddq,
-                      ws.acceleration)
-    accumulate_reactions(model.parent, model.root,
-                         ws.wrench, work.wrench,
-                         ws.pose, ws.rigid, ws.velocity, ws.acceleration,
-                         ws.force)
+    move_bodies(model, state.v, ws.wrench, ws)
+    accelerate_bodies(model, ws)
+    accumulate_reactions(model, ws, work.wrench)
     for body in range(model.parent.shape[0]):
         at = model.v_index[body]
-        n, f = load3(ws.force, body, 0), load3(ws.force, body, 3)
+        n, f = load_spatial(ws.force, body)
         if model.kind[body] >= FREE:
             for k in range(3):
                 effort_out[at + k] = f[k]
                 effort_out[at + 3 + k] = n[k]
         elif model.kind[body] > WELD:
-            effort_out[at] = (dot(load3(ws.axis, body, 0), n) + dot(load3(ws.axis, body, 3), f)
-                              + model.passive[at, ARMATURE] * ddq[at])
+            s, t = load_spatial(ws.axis, body)
+            effort_out[at] = dot(s, n) + dot(t, f) + model.passive[at, ARMATURE] * ddq[at]
 
 
 @entry
@@ -68,15 +62,9 @@ def forward_dynamics(table: Table, effort: FloatVector, ddq_out: FloatVector):
     ws.wrench[:, :] = 0.0
     for joint in range(effort.shape[0]):
         ws.mode[joint] = 0
-    factorize(model.parent, model.kind, model.v_index, model.passive,
-              ws.mode, ws.axis, ws.rigid, 0.0,
-              ws.law, ws.articulated, ws.hinge)
-    move_bodies(model.parent, model.root, model.kind, model.v_index, model.gravity,
-                state.v, ws.wrench, ws.pose, ws.axis, ws.rigid,
-                ws.velocity, ws.drift, ws.force)
-    solve(model.parent, model.kind, model.v_index,
-          ws.articulated, ws.hinge, ws.axis, effort,
-          ws.force, ws.acceleration, ddq_out, ws.constraint)
+    factorize(model, ws, 0.0)
+    move_bodies(model, state.v, ws.wrench, ws)
+    solve(model, ws, effort, ws.force, ddq_out, ws.constraint)
     to_origin_acceleration(model.kind, model.v_index, state.v, ddq_out)
 
 
@@ -125,7 +113,7 @@ def jacobian(
     p_WP = (pose[9] + pose[0] * point[0] + pose[1] * point[1] + pose[2] * point[2],
             pose[10] + pose[3] * point[0] + pose[4] * point[1] + pose[5] * point[2],
             pose[11] + pose[6] * point[0] + pose[7] * point[1] + pose[8] * point[2])
-    p_OP = sub(p_WP, load3(ws.pose, model.root[body], 9))
+    p_OP = sub(p_WP, load3(ws.pose, model.root[body], ORIGIN))
     carrier = body
     while carrier >= 0:
         for column in range(_freedom(model.kind[carrier])):
@@ -151,7 +139,7 @@ def _motion(kind, axis, body, column):
         unit = (1.0 if axle == 0 else 0.0, 1.0 if axle == 1 else 0.0, 1.0 if axle == 2 else 0.0)
         zero = (0.0, 0.0, 0.0)
         return (zero, unit) if column < 3 else (unit, zero)
-    return load3(axis, body, 0), load3(axis, body, 3)
+    return load_spatial(axis, body)
 
 
 @kernel

@@ -31,12 +31,12 @@ from sim_bridge.engine.data.world_table import (
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
+    guess_active_set,
     RELEASE,
     release_weakest,
     set_right_hand_side,
     settle_locked,
-    start_modes,
-    update_modes,
+    update_active_set,
     VELOCITY_SLACK,
 )
 from sim_bridge.engine.dynamics.elements import set_joint_laws
@@ -45,12 +45,13 @@ from sim_bridge.engine.dynamics.evaluate import (
     add_response,
     factorize_trees,
     obey_mimic,
-    place,
     to_origin_acceleration,
 )
 from sim_bridge.engine.dynamics.free_body import advance_free_body
 from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
+from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
+from sim_bridge.engine.math.spatial import FORCE, TORQUE
 from sim_bridge.engine.math.vec3 import add, load3, load_v
 
 # what `step` returns first
@@ -82,8 +83,8 @@ def step(table: Table, n: int):
         return NOT_FINITE, 0, 0
     for done in range(n):
         limit_efforts(model.limits, state.u)
-        drift(model.kind, model.q_index, model.v_index, state.q, state.v, 0.5 * h, ws.q)
-        follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
+        drift(model, model.kind, state.q, state.v, 0.5 * h, ws.q)
+        follow(model, ws.q)
         place(model, ws.q, ws)
         if options.sleep_steps > 0 and options.detect != 0:
             wake_written(model.root, model.kind, model.q_index, model.v_index,
@@ -100,9 +101,7 @@ def step(table: Table, n: int):
                        h, ws.given, ws.law)
         if options.loops != 0:
             call_stage(options.loops, table, LOOPS_PREPARE)
-        start_modes(model.q_of_v,
-                    state.v, state.hold, state.mode, ws.law,
-                    ws.mode)
+        guess_active_set(model, state, ws)
         pivots = choose_velocities(model, options, state, ws, table, touching)
         is_open = advance_positions(model, options, state, ws, table, touching)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
@@ -153,23 +152,18 @@ def choose_velocities(model, options, state, ws, table, touching):
         if touching > 0:
             call_stage(options.contact, table, BUILD)
         advance_velocities(model, options, state, ws, table, touching)
-        settle_locked(ws.mode, ws.given, ws.law,
-                      ws.v_next, ws.constraint)
+        settle_locked(ws)
         if pivots > options.max_pivots:
             how = RELEASE
         elif 2 * pivots > options.max_pivots:
             how = FIRST
-        changed = update_modes(ws.kind, model.v_index,
-                               state.v, ws.hinge, ws.law, ws.v_next, ws.constraint,
-                               options.time_step, slack, how, ws.mode)
+        changed = update_active_set(model, state, ws, options.time_step, slack, how)
         if options.loops != 0 and (changed == 0 or how != FIRST):
             pivot = open_loop_work(table).pivot
             pivot[SLACK], pivot[HOW], pivot[CHANGED] = slack, how, changed
             changed += call_stage(options.loops, table, SWITCH)
         if changed == 0 and touching > 0:
-            changed = release_weakest(open_response(table).blocked,
-                                      state.v, ws.law, ws.v_next, ws.constraint,
-                                      ws.mode)
+            changed = release_weakest(state, ws, open_response(table).blocked)
         if changed == 0 or pivots > options.max_pivots + _RELEASES:
             return pivots
         pivots += 1
@@ -189,9 +183,7 @@ def advance_velocities(model, options, state, ws, table, touching):
     h = options.time_step
     for joint in range(ws.v.shape[0]):
         ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
-    set_right_hand_side(model.q_of_v,
-                        state.v, ws.mode, ws.given, ws.law,
-                        h, ws.rhs)
+    set_right_hand_side(model, state, ws, h)
     passes = options.velocity_passes
     if touching == 0 and options.loops == 0 and is_loose(ws.kind):
         passes = 1
@@ -263,14 +255,11 @@ def advance_positions(model, options, state, ws, table, touching):
     if touching > 0 and call_stage(options.contact, table, PART) > 0:
         if options.loops != 0:
             call_stage(options.loops, table, FOLLOW_SHIFT)
-        drift(model.kind, model.q_index, model.v_index, ws.q, open_response(table).v_drift,
-              0.5 * h, ws.q)
+        drift(model, model.kind, ws.q, open_response(table).v_drift, 0.5 * h, ws.q)
     else:
-        drift(model.kind, model.q_index, model.v_index, ws.q, ws.v_next, 0.5 * h, ws.q)
-    keep_within_stops(model.q_of_v, model.limits, model.stop,
-                      state.q,
-                      ws.q)
-    follow(model.mimic, model.mimic_law, model.q_of_v, ws.q)
+        drift(model, model.kind, ws.q, ws.v_next, 0.5 * h, ws.q)
+    keep_within_stops(model, state.q, ws.q)
+    follow(model, ws.q)
     if options.loops != 0:
         is_open = call_stage(options.loops, table, CLOSE) > 0
     pushed, tied = open_response(table).pushed, open_loop_work(table).tied
@@ -278,12 +267,9 @@ def advance_positions(model, options, state, ws, table, touching):
         is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
         if ws.kind[body] == FREE_SINGLE and is_free:
             at = model.v_index[body]
-            force = add(load_v(state.u, at), load3(state.wrench, body, 3))
-            torque = add(load_v(state.u, at + 3), load3(state.wrench, body, 0))
-            advance_free_body(model.inertia, model.weight, body, model.gravity,
-                              model.q_index[body], at,
-                              state.q, state.v, torque, force,
-                              h, ws.q, ws.v_next)
+            force = add(load_v(state.u, at), load3(state.wrench, body, FORCE))
+            torque = add(load_v(state.u, at + 3), load3(state.wrench, body, TORQUE))
+            advance_free_body(model, state, ws, body, torque, force, h)
     return is_open
 
 

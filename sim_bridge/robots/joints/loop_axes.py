@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.engine.data.loops import ALONG, AXES_OF_TYPE, SECOND
+from sim_bridge.engine.math.vec3 import add, cross, sub
 from sim_bridge.engine.pipeline.observe import (
     SITE_POSITION,
     SITE_ROTATION,
@@ -15,12 +16,14 @@ from sim_bridge.engine.pipeline.observe import (
     SITE_V,
     SITE_W,
 )
-from sim_bridge.robots.joints.constraint_axis import MOTOR_SHARE
+from sim_bridge.robots.joints.constraint import MOTOR_SHARE
+from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
 
 if TYPE_CHECKING:
-    from sim_bridge.robots.joints.constraint_axis import ConstraintAxis
+    from sim_bridge.robots.joints.axis import Axis
+    from sim_bridge.robots.joints.constraint import ConstraintSeat
     from sim_bridge.robots.joints.frame import JointFrame
-    from sim_bridge.world.world import World
+    from sim_bridge.robots.joints.protocols import JointSimulation
 
 # columns of sites
 _TURN, _PLACE = slice(SITE_ROTATION, SITE_ROTATION + 9), slice(SITE_POSITION, SITE_POSITION + 3)
@@ -33,73 +36,73 @@ _WORLD[0, _TURN] = np.eye(3).ravel()
 
 class LoopAxes:
     """
-    Reads what `ConstraintAxis` tells of each axis, of many in the time of one.
+    Reads what axes of joints that close loops are doing, of many in the time of one.
 
     They are those of described joints, in one world; no robot and no joint may come or go there.
     """
 
-    def __init__(self, world: World, axes: Sequence[ConstraintAxis]) -> None:
-        """Look up where the axes and the links they connect are."""
-        self._world = world
-        world.settle()
-        first, count = {}, 0
-        for joint in world.constraints.values():
-            first[joint.key] = count
-            count += len(joint.axes)
-        self._rows = np.array([first[axis.joint.key] + axis.number for axis in axes], dtype=int)
-        kinds = [AXES_OF_TYPE[axis.joint.type][axis.number] for axis in axes]
-        frames = [axis.joint.frames for axis in axes]
+    def __init__(
+        self, simulation: JointSimulation, seats: Mapping[str, ConstraintSeat],
+        axes: Sequence[Axis]
+    ) -> None:
+        """
+        Look up where the axes and the links they connect are.
+
+        seats: of the constraints, by the keys of their joints.
+        """
+        self._simulation = simulation
+        simulation.settle()
+        own = [seats[axis.joint.key or ''] for axis in axes]
+        self._rows = np.array(
+            [seat.first_axis + axis.number for seat, axis in zip(own, axes, strict=True)], int)
+        # those of a kind follow each other, to be computed together
+        kinds = [tuple(seat.free.kinds.axis_kind[axis.number].tolist())
+                 for seat, axis in zip(own, axes, strict=True)]
+        order = sorted(range(len(axes)), key=lambda row: kinds[row])
+        self._order = np.argsort(order)
+        frames = [(own[row].frames.first, own[row].frames.second) for row in order]
         self._sites = [np.array([_site(pair[side]) for pair in frames], int) for side in (0, 1)]
-        self._anchor = _rows_of([second.position for _, second in frames])
-        # the link that an axis is fixed to, and its direction there
-        owner = [pair[kind == SECOND] for pair, (kind, _) in zip(frames, kinds, strict=True)]
-        self._owner = np.array([_site(frame) for frame in owner], int)
-        self._direction = _rows_of([
-            frame.rotation[:, column] for frame, (_, column) in zip(owner, kinds, strict=True)])
-        self._slides = np.array([kind == ALONG for kind, _ in kinds], bool)
-        # of two axes that a joint turns about, each has the other as its partner; else itself
-        turns = np.flatnonzero(~self._slides)
-        self._partner = np.arange(len(axes))
-        for here in turns:
-            for there in turns:
-                if here != there and axes[here].joint is axes[there].joint:
-                    self._partner[here] = there
-        self._has_partner = self._partner != np.arange(len(axes))
+        # numbers of the axes last, as `axis_rate` takes them
+        self._rotations = [
+            np.array([pair[side].rotation for pair in frames]).transpose(1, 2, 0)
+            for side in (0, 1)]
+        self._anchor = np.array([second.position for _, second in frames]).T
+        self._groups = []
+        for kind, of_kind in groupby(range(len(order)), key=lambda at: kinds[order[at]]):
+            rows = list(of_kind)
+            self._groups.append((
+                AxisKinds(np.array([kind]), np.zeros((1, 3))), slice(rows[0], rows[-1] + 1)))
 
     @property
     def q(self) -> np.ndarray:
         """Positions after the last step [rad or m]; a copy."""
-        return self._world.state.axis_q[self._rows]
+        return self._simulation.state.axis_q[self._rows]
 
     @property
     def efforts(self) -> np.ndarray:
         """What drives each: the applied effort, and the motor's in the last step [N m or N]."""
-        state = self._world.state
+        state = self._simulation.state
         return state.axis_u[self._rows] + state.axis_effort[self._rows, MOTOR_SHARE]
 
     @property
     def dq(self) -> np.ndarray:
         """Velocities at the present state [rad/s or m/s]."""
         # the world's is the last row
-        sites = np.concatenate([self._world.observed_sites(), _WORLD])
-        first, second = sites[self._sites[0]], sites[self._sites[1]]
-        along = _turned(sites[self._owner], self._direction)
-        turning = second[:, _W] - first[:, _W]
-        rates = _dot(along, turning)
-        if self._has_partner.any():
-            # turning is a sum of both rates, and the axes need not be at right angles
-            partner = along[self._partner]
-            cosine = _dot(along, partner)
-            with np.errstate(divide='ignore', invalid='ignore'):
-                own = (rates - cosine * _dot(partner, turning)) / (1.0 - cosine**2)
-            rates = np.where(self._has_partner, own, rates)
-        if self._slides.any():
-            # of both links, where the second one's anchor is
-            arm = _turned(second, self._anchor)
-            apart = second[:, _PLACE] - first[:, _PLACE]
-            sliding = _velocity(second, arm) - _velocity(first, apart + arm)
-            rates = np.where(self._slides, _dot(along, sliding), rates)
-        return rates
+        sites = np.concatenate([self._simulation.observed_sites(), _WORLD])
+        first, second = (sites[rows].T for rows in self._sites)
+        turns = [each[_TURN].reshape(3, 3, -1) for each in (first, second)]
+        R_A, R_B = (np.einsum('ijn,jkn->ikn', turn, rotation)
+                    for turn, rotation in zip(turns, self._rotations, strict=True))
+        # of both links, where the second one's anchor is
+        arm = np.einsum('ijn,jn->in', turns[1], self._anchor)
+        apart = second[_PLACE] - first[_PLACE] + arm
+        moving = np.array(sub(_velocity(second, arm), _velocity(first, apart)))
+        turning = second[_W] - first[_W]
+        rates = np.concatenate([
+            axis_rate(kinds, 0, R_A[:, :, rows], R_B[:, :, rows], moving[:, rows],
+                      turning[:, rows])
+            for kinds, rows in self._groups])
+        return rates[self._order]
 
 
 def _site(frame: JointFrame) -> int:
@@ -108,20 +111,6 @@ def _site(frame: JointFrame) -> int:
     return -1 if link is None else link.robot.first_site + link.robot.links.index(link)
 
 
-def _rows_of(vectors: list[np.ndarray]) -> np.ndarray:
-    return np.array(vectors).reshape(-1, 3)
-
-
-def _turned(sites: np.ndarray, vectors: np.ndarray) -> np.ndarray:
-    """Take vectors (n, 3) from the axes of sites (n, 30) to the world's."""
-    rotation = sites[:, _TURN].reshape(-1, 3, 3)
-    return (rotation @ vectors[:, :, np.newaxis])[:, :, 0]
-
-
-def _velocity(sites: np.ndarray, arms: np.ndarray) -> np.ndarray:
-    """Return the velocities (n, 3) of points at `arms` from the sites' origins [m], world axes."""
-    return sites[:, _V] + np.cross(sites[:, _W], arms)
-
-
-def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.einsum('ij,ij->i', a, b)
+def _velocity(sites: np.ndarray, arms: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Return the velocities of points at `arms` (3, n) from the sites' origins [m], world axes."""
+    return add(sites[_V], cross(sites[_W], arms))

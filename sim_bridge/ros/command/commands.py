@@ -442,5 +442,4 @@ def _command(axis: Axis, quantity: int, value: float) -> None:
         axis.u = value
     else:
         column = motor.POSITION if quantity == POSITION else motor.VELOCITY
-        axis.state_rows('target')[0, column] = value
-        axis.wake()
+        axis.write_target(column, value)

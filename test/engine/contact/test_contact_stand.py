@@ -100,7 +100,7 @@ def test_placed_box_pushes_straight_down():
 def test_towers_do_not_starve_each_other(solver):
     """Solve every island, however many there are."""
     world = grounded(solver=solver)
-    for k in range(12):
+    for k in range(6):
         for level in range(8):
             add_block(world, size=(0.2, 0.2, 0.2), mass=1.0 if level % 2 else 10.0,
                       at=(1.0 * k, 0.0), lift=0.201 * level)
@@ -164,20 +164,20 @@ def test_quadruped_stands(solver):
     """Carry the weight on four feet, in every solver."""
     world = grounded(solver=solver)
     robot, hold = stand(world)
-    hold(2000)
+    hold(1500)
     slack = 1e-6 if solver == 'direct' else 1e-2
     assert lifts(world).sum() == pytest.approx(robot.mass * G, rel=slack)
     assert np.abs(world.contacts.forces.sum(axis=0)[:2]).max() < slack * robot.mass * G
     before = robot.root_link.p
-    hold(1000)
-    assert np.linalg.norm(robot.root_link.p - before) < 1e-4
+    hold(500)
+    assert np.linalg.norm(robot.root_link.p - before) < 5e-5
 
 
 def test_force_sensors_feel_what_the_contacts_say():
     """Read in every foot what its contacts push, less the foot's own weight."""
     world = grounded()
     robot, hold = stand(world)
-    hold(3000)
+    hold(1500)
     feet = robot.devices(sb.ForceSensor)
     assert len(feet) == 4
     for foot in feet:

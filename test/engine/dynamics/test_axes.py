@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.description.mechanism.inertia import check_joints
 from sim_bridge.description.model import JointDynamics, JointLimits, JointType, Pose
 from sim_bridge.description.report import Findings
-from sim_bridge.description.urdf.inertia import check_joints
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 
@@ -94,7 +94,9 @@ def test_parameters_belong_to_their_axes():
     with pytest.raises(InvalidValueError, match='axis 0'):
         first.q = [1.0, 2.0]
     single = hang('continuous')
-    assert single.axes == (single,)
+    (only,) = single.axes
+    only.q, single.damping = 0.3, 0.4
+    assert (single.q, only.damping, only.joint) == (0.3, 0.4, single)
 
 
 def test_stop_and_friction_hold_an_axis():

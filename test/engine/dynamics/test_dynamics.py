@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from conftest import example_urdfs
+from conftest import example_urdfs, fixed_and_free
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -19,9 +19,9 @@ TREES = range(4)
 @pytest.fixture(
     scope='module',
     params=[
-        pytest.param((source, free), id=f'{name}-{"free" if free else "fixed"}')
-        for name, source in [*example_urdfs().items(), *((f'tree{seed}', seed) for seed in TREES)]
-        for free in (False, True)
+        *fixed_and_free(example_urdfs()),
+        *(pytest.param((seed, free), id=f'tree{seed}-{"free" if free else "fixed"}')
+          for seed in TREES for free in (False, True)),
     ],
 )
 def twin(request, tmp_path_factory):

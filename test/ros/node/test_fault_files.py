@@ -18,7 +18,7 @@ from sim_bridge.description import (
     resolve_uri,
 )
 from sim_bridge.description.urdf import xacro_file
-from sim_bridge.description.urdf.document import MOST_ELEMENTS
+from sim_bridge.description.xml.document import MOST_ELEMENTS
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.params.parameter_files import parameters_in
 from sim_bridge.shapes.files import DATA_BYTES, read_file, TEXT_BYTES

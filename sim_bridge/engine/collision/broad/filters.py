@@ -1,9 +1,9 @@
-"""Which pairs of geometries may collide at all."""
+"""Which pairs of geometries may collide, and which of them arithmetic alone can do."""
 
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.geometry import ENABLED, PLANE, STATIC
+from sim_bridge.engine.data.geometry import BOX, ENABLED, HULL, PLANE, SPHERE, STATIC
 
 
 @kernel
@@ -43,3 +43,14 @@ def _contains(ascending, value):
         else:
             high = middle
     return low < ascending.shape[0] and ascending[low] == value
+
+
+@kernel
+def is_closed(shape_a, shape_b):
+    """Return whether `narrow.collide_closed` knows a pair of shapes, in whatever order."""
+    low, high = min(shape_a, shape_b), max(shape_a, shape_b)
+    if low == PLANE:
+        return high != PLANE and high <= HULL
+    if low == SPHERE:
+        return high < HULL
+    return high <= BOX

@@ -25,8 +25,7 @@ from sim_bridge.engine.collision.clip.polygon import (
     meet_polygons,
 )
 from sim_bridge.engine.collision.clip.support_face import lay_face, POINT, POLYGON, SEGMENT
-from sim_bridge.engine.collision.narrow.penetration import perpendicular
-from sim_bridge.engine.math.vec3 import cross
+from sim_bridge.engine.math.vec3 import cross, perpendicular
 
 
 @subroutine

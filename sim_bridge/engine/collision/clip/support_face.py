@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.narrow.support import support, TRIANGLE
+from sim_bridge.engine.collision.support import support, TRIANGLE
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
 

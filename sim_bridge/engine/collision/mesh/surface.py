@@ -19,7 +19,12 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates, sort_candidates
-from sim_bridge.engine.collision.collide import claim_rows, geometry_pose, keep_rows, MOST_POINTS
+from sim_bridge.engine.collision.contact_rows import (
+    claim_rows,
+    geometry_pose,
+    keep_rows,
+    MOST_POINTS,
+)
 from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
@@ -74,7 +79,7 @@ def collide_surface_pairs(
 
     Height fields do not collide with each other, nor with planes.
     """
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         if scratch_inout.pair[row, CLASS] != SURFACE:
             continue
         first = claim_rows(contacts_inout)

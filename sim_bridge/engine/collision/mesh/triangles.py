@@ -18,7 +18,7 @@ from sim_bridge.engine.collision.mesh.mesh import (
     near_mesh_triangle,
     next_mesh_triangle,
 )
-from sim_bridge.engine.collision.narrow.support import margin_of, shape_of, support
+from sim_bridge.engine.collision.support import margin_of, shape_of, support
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, SOLID
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mm, mul_mv, mul_tv, scale, sub
 

@@ -28,9 +28,18 @@ from sim_bridge.engine.collision.narrow.nearest import (
     from_ellipsoid,
     from_segment,
 )
-from sim_bridge.engine.collision.narrow.penetration import perpendicular
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, SPHERE
-from sim_bridge.engine.math.vec3 import add, cross, dot, mul_mv, mul_tv, scale, store3, sub
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    dot,
+    mul_mv,
+    mul_tv,
+    perpendicular,
+    scale,
+    store3,
+    sub,
+)
 
 # sine of the angle below which capsules lie along each other
 _PARALLEL = 0.05

@@ -8,7 +8,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.narrow.gjk import APART, FAR, gjk, weigh_points
 from sim_bridge.engine.collision.narrow.penetration import penetrate
 from sim_bridge.engine.collision.narrow.refine_normal import polish
-from sim_bridge.engine.collision.narrow.support import margin_of, separation
+from sim_bridge.engine.collision.support import margin_of, separation
 from sim_bridge.engine.data.geometry import CONE, CYLINDER, ELLIPSOID, SPHERE
 from sim_bridge.engine.math.vec3 import add, dot, scale, sub
 

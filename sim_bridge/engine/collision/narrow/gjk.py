@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.narrow.support import is_curved, separation
+from sim_bridge.engine.collision.support import is_curved, separation
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
 
 # what came out

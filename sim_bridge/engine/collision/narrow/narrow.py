@@ -20,20 +20,9 @@ from sim_bridge.engine.collision.narrow.closed_form import (
 )
 from sim_bridge.engine.collision.narrow.convex import measure_shapes
 from sim_bridge.engine.collision.narrow.plane import collide_with_plane
-from sim_bridge.engine.collision.narrow.support import margin_of, shape_of, support, triangle_of
-from sim_bridge.engine.data.geometry import BOX, CAPSULE, HULL, PLANE, SPHERE
+from sim_bridge.engine.collision.support import margin_of, shape_of, support, triangle_of
+from sim_bridge.engine.data.geometry import BOX, CAPSULE, PLANE, SPHERE
 from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, scale, store3, sub
-
-
-@kernel
-def is_closed(shape_a, shape_b):
-    """Return whether `collide_closed` knows a pair of shapes, in whatever order."""
-    low, high = min(shape_a, shape_b), max(shape_a, shape_b)
-    if low == PLANE:
-        return high != PLANE and high <= HULL
-    if low == SPHERE:
-        return high < HULL
-    return high <= BOX
 
 
 @kernel

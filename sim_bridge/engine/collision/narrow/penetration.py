@@ -12,8 +12,8 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.narrow.gjk import nearest_on_triangle
-from sim_bridge.engine.collision.narrow.support import is_curved, separation
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
+from sim_bridge.engine.collision.support import is_curved, separation
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, perpendicular, scale, store3, sub
 
 # columns of a face: corners 0 1 2, neighbours 3 4 5, and of lists that share its rows: faces seen,
 # the new face that begins at a corner, edges of the horizon with the face beyond and the new one
@@ -90,24 +90,6 @@ def _point_on_face(f, face, point):
     (r, s, t), _ = nearest_on_triangle(load3(point, i, 0), load3(point, j, 0), load3(point, k, 0))
     return add(scale(r, load3(point, i, 3)),
                add(scale(s, load3(point, j, 3)), scale(t, load3(point, k, 3))))
-
-
-@kernel
-def _least_axis(v):
-    """Return the axis that is farthest from the direction of v."""
-    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
-    if x <= y and x <= z:
-        return 1.0, 0.0, 0.0
-    if y <= z:
-        return 0.0, 1.0, 0.0
-    return 0.0, 0.0, 1.0
-
-
-@kernel
-def perpendicular(v):
-    """Return a unit vector across v, which must not be zero."""
-    u = cross(v, _least_axis(v))
-    return scale(1.0 / math.sqrt(dot(u, u)), u)
 
 
 @subroutine

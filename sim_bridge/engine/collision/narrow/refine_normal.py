@@ -13,10 +13,19 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.narrow.penetration import perpendicular
-from sim_bridge.engine.collision.narrow.support import is_curved, separation, TRIANGLE
+from sim_bridge.engine.collision.support import is_curved, separation, TRIANGLE
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    dot,
+    load3,
+    mul_mv,
+    mul_tv,
+    perpendicular,
+    scale,
+    sub,
+)
 
 # n is known at least this well [rad]
 _NEAR = 2e-3

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.model import ConstraintType, JointType, Pose
-from sim_bridge.description.urdf.inertia import motion_subspace
-from sim_bridge.description.urdf.joints import ONE_AXIS
-from sim_bridge.description.urdf.tree import parents_first
+from sim_bridge.description.mechanism.inertia import motion_subspace
+from sim_bridge.description.mechanism.tree import parents_first
+from sim_bridge.description.model import ConstraintType, JointType, ONE_AXIS, Pose
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 
 if TYPE_CHECKING:
@@ -158,6 +157,7 @@ def _held_directions(
         return (second - first).reshape(1, 3), nothing
     axis = poses[constraint.link1].rotation @ constraint.axis
     if kind in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
+        assert constraint.axis2 is not None, f'a {kind.value} joint has a second axis'
         turn = poses[constraint.link2].rotation if constraint.link2 else np.eye(3)
         return everything, np.cross(axis, turn @ constraint.axis2).reshape(1, 3)
     # the rest of an orthonormal basis that begins with the axis

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import math
 from pathlib import Path
 import re
-from typing import Any, TypeVar
+from typing import Any, overload, TypeGuard, TypeVar
 
 import numpy as np
 
+from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.urdf.poses import read_quaternion
 from sim_bridge.foundation.errors import close_match, SimBridgeError
 from sim_bridge.foundation.rotation import matrix_from_rpy, quaternion_from_matrix
 
@@ -100,6 +100,10 @@ class Section:
             self.error(what, getattr(err, 'value', ''), f'expected {expected}')
             return None
 
+    @overload
+    def number(self, key: str, default: float) -> float: ...
+    @overload
+    def number(self, key: str, default: None) -> float | None: ...
     def number(self, key: str, default: float | None) -> float | None:
         """Return a number, infinite ones too."""
         value = self._take(key)
@@ -111,6 +115,10 @@ class Section:
             return default
         return number
 
+    @overload
+    def vector(self, key: str, size: int, default: tuple[float, ...]) -> tuple[float, ...]: ...
+    @overload
+    def vector(self, key: str, size: int, default: None) -> tuple[float, ...] | None: ...
     def vector(
         self, key: str, size: int, default: tuple[float, ...] | None
     ) -> tuple[float, ...] | None:
@@ -118,8 +126,9 @@ class Section:
         value = self._take(key)
         if value is None:
             return default
-        numbers = [_number(v) for v in value] if _is_list(value) else []
-        if len(numbers) != size or not all(v is not None and math.isfinite(v) for v in numbers):
+        items = value if _is_list(value) else ()
+        numbers = [v for v in map(_number, items) if v is not None and math.isfinite(v)]
+        if len(items) != size or len(numbers) != size:
             self.error(key, value, f'must be a list of {size} finite numbers')
             return default
         return tuple(numbers)
@@ -129,16 +138,19 @@ class Section:
         value = self._take(key)
         if value is None:
             return None
-        rows = value if _is_list(value) else ()
-        numbers = [
-            [_number(v) for v in row] if _is_list(row) else _number(row) for row in rows]
-        flat = [v for row in numbers for v in (row if _is_list(row) else [row])]
-        widths = {len(row) if _is_list(row) else 0 for row in numbers}
-        if not flat or len(widths) != 1 or None in flat:
+        items = value if _is_list(value) else ()
+        rows = [[_number(v) for v in (row if _is_list(row) else [row])] for row in items]
+        widths = {len(row) if _is_list(row) else 0 for row in items}
+        if not any(rows) or len(widths) != 1 or any(None in row for row in rows):
             self.error(key, value, 'must be a list of numbers, or of lists of equally many')
             return None
-        return np.array(numbers, dtype=float)
+        matrix = np.array(rows, dtype=float)
+        return matrix.ravel() if widths == {0} else matrix
 
+    @overload
+    def text(self, key: str, default: str, required: bool = False) -> str: ...
+    @overload
+    def text(self, key: str, default: None, required: bool = False) -> str | None: ...
     def text(self, key: str, default: str | None, required: bool = False) -> str | None:
         """Return a text that is not empty."""
         value = self._take(key)
@@ -171,8 +183,12 @@ class Section:
         if value not in choices:
             self.error(key, value, f'must be one of {", ".join(choices)}{_hint(value, choices)}')
             return default
-        return value
+        return str(value)
 
+    @overload
+    def flag(self, key: str, default: bool) -> bool: ...
+    @overload
+    def flag(self, key: str, default: None) -> bool | None: ...
     def flag(self, key: str, default: bool | None) -> bool | None:
         """Return true or false."""
         value = self._take(key)
@@ -267,11 +283,12 @@ def _number(value: object) -> float | None:
     """Return a number; None for what is none. YAML 1.1 takes 1e-3, without a point, for a text."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    return None
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.model import JointDescription, JointType, RobotDescription
+from sim_bridge.description.mechanism.tree import parents_first
+from sim_bridge.description.model import JointDescription, JointType, ONE_AXIS, RobotDescription
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.stages import stages_of
-from sim_bridge.description.urdf.joints import ONE_AXIS
-from sim_bridge.description.urdf.tree import parents_first
 from sim_bridge.engine.data import model as engine
 
 if TYPE_CHECKING:

@@ -18,12 +18,6 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, mul_tv, scale, 
 # a shape of the narrow phase only: one face of a mesh or a height field
 TRIANGLE = 10
 
-# shapes of the scratch arrays of the narrow phase
-EXPAND_POINT_SHAPE = (128, 7)
-EXPAND_PLANE_SHAPE = (256, 4)
-EXPAND_FACE_SHAPE = (256, 12)
-POLYGON_SHAPE = (256, 8)
-
 # below this number of vertices, looking at all of them is faster than climbing
 _FEW = 24
 

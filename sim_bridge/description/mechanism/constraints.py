@@ -8,23 +8,23 @@ hold of it, and what becomes of it, is here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.loops import link_poses, rigid_groups
+from sim_bridge.description.mechanism.loops import link_poses, rigid_groups
+from sim_bridge.description.mechanism.tree import is_tree
 from sim_bridge.description.model import (
     ConstraintDescription,
     ConstraintType,
     JointDynamics,
     JointLimits,
 )
+from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.urdf.poses import NORM_TOLERANCE, read_only
-from sim_bridge.description.urdf.tree import is_tree
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
@@ -99,8 +99,9 @@ def attach(
 
     known: loop joints that the robot has already, whose names are taken.
     """
-    others = (*description.crawlers, *description.joints.values(), *known)
-    taken = {other.name: other.line for other in others}
+    taken = {crawler.name: crawler.line for crawler in description.crawlers}
+    taken |= {joint.name: joint.line for joint in description.joints.values()}
+    taken |= {constraint.name: constraint.line for constraint in known}
     # a tree that is none cannot be walked
     walkable = is_tree(description)
     kept = []
@@ -153,15 +154,20 @@ def read_limits(values: Mapping[str, float], spot: Spot, findings: Findings) -> 
 
 
 def direction(
-    vector: Iterable[float], spot: Spot, findings: Findings, warn: bool = True
+    vector: Sequence[float],
+    spot: Spot,
+    findings: Findings,
+    written: str = '',
+    warn: bool = True,
 ) -> np.ndarray | None:
     """
     Return the unit vector along a vector; None, with an error noted, if it has no direction.
 
-    warn: whether another length than 1 is worth a warning.
+    written: how the vector stands in the file, where that is known. warn: whether another length
+    than 1 is worth a warning.
     """
     values = np.array(vector, dtype=float)
-    text = ' '.join(f'{value:g}' for value in values)
+    text = written or ' '.join(f'{value:g}' for value in values)
     length = math.hypot(*values)
     if length == 0.0:
         findings.error('zero-axis', spot.place, 'has no direction', spot.attribute, text)
@@ -169,6 +175,8 @@ def direction(
     if warn and abs(length - 1.0) > NORM_TOLERANCE:
         message = f'of length {length:.6g}; normalised'
         findings.warning('not-normalised', spot.place, message, spot.attribute, text)
+    # a power of two leaves the digits alone and keeps the squares of tiny and huge numbers
+    # representable
     scaled = np.ldexp(values, -math.frexp(np.abs(values).max())[1])
     return read_only(scaled / math.hypot(*scaled))
 

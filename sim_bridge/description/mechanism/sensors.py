@@ -1,46 +1,12 @@
-"""
-The devices of a robot, from all the places users declare them.
-
-Gazebo's `<gazebo reference="…"><sensor>` and iDynTree's `<sensor>` say what there is and where
-(`sdf_sensors`), `<ros2_control><sensor>` mostly repeats it for the controllers (`ros2_control`),
-YAML adds to it (`yaml_sensors`). Two declarations of one device are one device: the first in this
-order counts, YAML replaces.
-"""
+"""Which link or joint of a robot each sensor sits on."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sim_bridge.description.model import RobotDescription, SensorDescription, SensorKind
 from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
-from sim_bridge.description.sdf.sensors import read_gazebo_sensors, read_robot_sensors
-from sim_bridge.description.urdf.ros2_control import read_ros2_control_sensors
-
-if TYPE_CHECKING:
-    from sim_bridge.description.urdf.document import Element
-
-
-def read_sensors(
-    root: Element, description: RobotDescription, findings: Findings
-) -> tuple[SensorDescription, ...]:
-    """Return the sensors a URDF declares, each on an existing link and with a name of its own."""
-    kept: list[SensorDescription] = []
-    for sensor in read_gazebo_sensors(root, findings):
-        placed = attach(sensor, description, findings)
-        if placed is not None:
-            kept.append(_with_own_name(placed, kept, findings))
-    for sensor in read_robot_sensors(root, findings):
-        placed = attach(sensor, description, findings)
-        if placed is not None and not any(_same_device(placed, other) for other in kept):
-            kept.append(_with_own_name(placed, kept, findings))
-    names = {sensor.name for sensor in kept}
-    for sensor in read_ros2_control_sensors(root, description, names, findings):
-        placed = attach(sensor, description, findings)
-        if placed is not None:
-            kept.append(_with_own_name(placed, kept, findings))
-    return tuple(kept)
 
 
 def add_sensors(
@@ -107,26 +73,3 @@ def attach(
         findings.error('unplaced-sensor', place, what)
         return None
     return replace(sensor, joint=joint.name)
-
-
-def _same_device(sensor: SensorDescription, other: SensorDescription) -> bool:
-    where = (sensor.kind, sensor.link, sensor.joint) == (other.kind, other.link, other.joint)
-    return where or sensor.name == other.name
-
-
-def _with_own_name(
-    sensor: SensorDescription, others: Iterable[SensorDescription], findings: Findings
-) -> SensorDescription:
-    """Return the sensor a name of its own: SDF's names need only differ within a link."""
-    names = {other.name for other in others}
-    name = sensor.name
-    place = Place('sensor', sensor.name, sensor.line)
-    if name in names:
-        name = f'{sensor.link}_{sensor.name}'
-        if name in names:
-            message = 'the name is taken, with that of the link too'
-            findings.error('duplicate-sensor', place, message, 'name', sensor.name)
-        else:
-            message = f'the name is taken; called {name!r}'
-            findings.warning('duplicate-sensor', place, message, 'name', sensor.name)
-    return replace(sensor, name=name)

@@ -1,33 +1,54 @@
 """
-The first pass over a URDF: every value checked against the schema, and a sound copy made.
+What an element may hold, and the check of an element against it.
 
-A defect becomes a finding and the schema's default takes its place in the copy, so that reading
-goes on and the remaining defects come to light in the same run.
+A defect becomes a finding and the schema's default takes its place in the checked copy, so that
+reading goes on and the remaining defects come to light in the same run.
 """
 
 from __future__ import annotations
 
-import math
-import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import ERROR, Findings, Place, WARNING
-from sim_bridge.description.urdf.document import Element
-from sim_bridge.description.urdf.schema import Child, Numbers, Schema, Text
+from sim_bridge.description.xml.document import Element
 
-_DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
-# of no robot in SI units; squares and products of it are still finite
-_LARGEST = 1e30
-_INFINITE = {
-    word: sign * math.inf
-    for name in ('inf', 'infinity')
-    for word, sign in ((name, 1), (f'+{name}', 1), (f'-{name}', -1))
-}
+
+@dataclass(frozen=True)
+class Text:
+    """An attribute that is a word."""
+
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Child:
+    """An element inside another. many: any number of times, else at most once."""
+
+    schema: Schema
+    required: bool = False
+    many: bool = False
+
+
+@dataclass(frozen=True)
+class Schema:
+    """
+    One element.
+
+    one_of: whether there must be exactly one child. silent: tags and attributes other tools read
+    and that change nothing in a simulation.
+    """
+
+    attributes: Mapping[str, Text | Numbers] = field(default_factory=dict)
+    children: Mapping[str, Child] = field(default_factory=dict)
+    one_of: bool = False
+    silent: frozenset[str] = frozenset()
 
 
 def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> Element:
     """Copy what `schema` knows of `node`, its defects noted and replaced by defaults."""
-    copy = Element(node.tag)
-    copy.line = node.line
+    copy = Element(node.tag, line=node.line)
     _copy_attributes(node, schema, place, findings, copy)
     _copy_children(node, schema, place, findings, copy)
     return copy
@@ -48,44 +69,6 @@ def clean_or_drop(
     return copy if usable else None
 
 
-def parse_numbers(
-    text: str, numbers: Numbers, place: Place, findings: Findings, attribute: str
-) -> list[float] | None:
-    """Read the numbers of an attribute or a text; None, with an error noted, if they are wrong."""
-    values = []
-    for word in text.split():
-        value = float(word) if _DECIMAL.fullmatch(word) else _INFINITE.get(word.lower())
-        if value is None:
-            problem = (
-                'must be finite'
-                if word.lower().lstrip('+-') == 'nan'
-                else f'{word!r} is not a number'
-            )
-            findings.error('not-a-number', place, problem, attribute, text)
-            return None
-        if math.isinf(value) and not numbers.infinite:
-            findings.error('not-a-number', place, 'must be finite', attribute, text)
-            return None
-        if abs(value) > _LARGEST and not numbers.infinite:
-            message = f'larger than {_LARGEST:g}, the largest that is computed with'
-            findings.error('out-of-range', place, message, attribute, text)
-            return None
-        values.append(value)
-    if len(values) != numbers.count:
-        expected = f'{numbers.count} number{"s" if numbers.count > 1 else ""}'
-        findings.error(
-            'wrong-count', place, f'expected {expected}, got {len(values)}', attribute, text
-        )
-        return None
-    if any(
-        value < numbers.minimum or (numbers.above and value == numbers.minimum) for value in values
-    ):
-        bound = f'must be {"above" if numbers.above else "at least"} {numbers.minimum:g}'
-        findings.error('out-of-range', place, bound, attribute, text)
-        return None
-    return values
-
-
 def _copy_attributes(
     node: Element, schema: Schema, place: Place, findings: Findings, copy: Element
 ) -> None:
@@ -93,11 +76,11 @@ def _copy_attributes(
         known = schema.attributes.get(name)
         if isinstance(known, Numbers):
             numbers = parse_numbers(value, known, place, findings, name)
-            copy.set(name, known.default if numbers is None else value)
+            copy.attrib[name] = known.default if numbers is None else value
         elif isinstance(known, Text):
             if known.required and not value.strip():
                 findings.error('empty', place, 'must not be empty', name)
-            copy.set(name, value)
+            copy.attrib[name] = value
         elif name not in schema.silent and not name.startswith('xml'):
             findings.warning('unknown-attribute', place, 'unknown attribute, ignored', name, value)
     for name, known in schema.attributes.items():
@@ -106,7 +89,7 @@ def _copy_attributes(
         if known.required:
             findings.error('missing-attribute', place, 'missing', name)
         if isinstance(known, Numbers) and known.required:
-            copy.set(name, known.default)
+            copy.attrib[name] = known.default
 
 
 def _copy_children(
@@ -125,11 +108,11 @@ def _copy_children(
             findings.warning('duplicate-tag', inner, 'given more than once; only the first counts')
         else:
             seen.add(element.tag)
-            copy.append(clean(element, known.schema, inner, findings))
+            copy.children.append(clean(element, known.schema, inner, findings))
     for tag, known in schema.children.items():
         if known.required and tag not in seen:
             findings.error('missing-tag', place.child(tag, place.line), 'missing')
-            copy.append(_default_element(tag, known, place.line))
+            copy.children.append(_default_element(tag, known, place.line))
     if schema.one_of and (unknown or len(seen) != 1):
         found = ', '.join([*sorted(seen), *unknown]) or 'none'
         findings.error(
@@ -140,9 +123,7 @@ def _copy_children(
 
 
 def _default_element(tag: str, child: Child, line: int) -> Element:
-    element = Element(tag)
-    element.line = line
-    for name, known in child.schema.attributes.items():
-        if isinstance(known, Numbers):
-            element.set(name, known.default)
-    return element
+    defaults = {
+        name: known.default for name, known in child.schema.attributes.items()
+        if isinstance(known, Numbers)}
+    return Element(tag, defaults, line)

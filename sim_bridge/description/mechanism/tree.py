@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from sim_bridge.description.model import JointDescription, LinkDescription, Mimic, RobotDescription
+from sim_bridge.description.model import (
+    JointDescription,
+    LinkDescription,
+    Mimic,
+    ONE_AXIS,
+    RobotDescription,
+)
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.urdf.joints import ONE_AXIS
 
 
 def check_tree(
@@ -97,7 +102,7 @@ def resolve_mimics(
     mimics = {
         joint.name: joint.mimic
         for joint in joints.values()
-        if joint.mimic is not None and _can_follow(joint, joints, findings)
+        if joint.mimic is not None and _can_follow(joint, joint.mimic.joint, joints, findings)
     }
     return {
         name: replace(joint, mimic=_master(joint, mimics, findings))
@@ -127,10 +132,12 @@ def check_mimic_limits(joints: Mapping[str, JointDescription], findings: Finding
 
 
 def _can_follow(
-    joint: JointDescription, joints: Mapping[str, JointDescription], findings: Findings
+    joint: JointDescription,
+    followed: str,
+    joints: Mapping[str, JointDescription],
+    findings: Findings,
 ) -> bool:
     place = Place('joint/mimic', joint.name, joint.line)
-    followed = joint.mimic.joint
     if followed not in joints:
         message = f'left free: {unknown("joint", followed, joints)}'
         findings.warning('mimic-unknown', place, message, 'joint', followed)

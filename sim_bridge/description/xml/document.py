@@ -1,18 +1,18 @@
 """
-XML in, element tree out, with the line of every element; no schema yet.
+XML parsed into elements that know their lines, without a schema.
 
-The parser is expat, driven directly because it tells the line on which a tag starts (libxml2 keeps
-the line on which it ends). A DOCTYPE is refused before anything in it takes effect, so no entity
-is ever expanded and nothing outside the document is ever opened. What is too large to be a
-robot is refused, too.
+The parser is expat, called directly because it tells the line on which a tag starts (libxml2 keeps
+the line on which it ends). A DOCTYPE is refused before anything in it takes effect, so that no
+entity is ever expanded and nothing outside the document is ever opened. A document that is too
+large to be a robot is refused as well.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
-import xml.etree.ElementTree as ET
+from typing import TYPE_CHECKING, TypeGuard
 from xml.parsers import expat
 
 from sim_bridge.description.report import Place
@@ -28,10 +28,47 @@ _DOCUMENT = Place('document')
 MOST_ELEMENTS = 200_000
 
 
-class Element(ET.Element):
-    """An XML element that knows the line it starts on."""
+@dataclass(eq=False, slots=True)
+class Element:
+    """
+    An XML element.
 
+    attrib: by name. line: on which it starts, from 1. text: before its first child. children: in
+    the order of the file.
+    """
+
+    tag: str
+    attrib: dict[str, str] = field(default_factory=dict)
     line: int = 0
+    text: str = ''
+    children: list[Element] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[Element]:
+        return iter(self.children)
+
+    def get(self, name: str, default: str = '') -> str:
+        """Return an attribute; the default where it is absent."""
+        return self.attrib.get(name, default)
+
+    def floats(self, name: str) -> list[float]:
+        """Return the numbers of an attribute that was checked to hold numbers."""
+        return [float(word) for word in self.attrib[name].split()]
+
+    def find(self, tag: str) -> Element | None:
+        """Return the first child of a tag."""
+        return next((child for child in self.children if child.tag == tag), None)
+
+    def findall(self, tag: str) -> list[Element]:
+        """Return the children of a tag."""
+        return [child for child in self.children if child.tag == tag]
+
+    def walk(self) -> Iterator[Element]:
+        """Yield the element and everything inside it, in the order of the file."""
+        pending = [self]
+        while pending:
+            element = pending.pop()
+            yield element
+            pending.extend(reversed(element.children))
 
 
 class _DoctypeError(Exception):
@@ -42,8 +79,8 @@ class _TooLargeError(Exception):
     """There are more elements than any robot has."""
 
 
-def is_xml_text(source: object) -> bool:
-    """Tell XML text from a path: the first character of XML is '<'."""
+def is_xml_text(source: str | Path) -> TypeGuard[str]:
+    """Return whether a source is XML text and no path: the first character of XML is '<'."""
     return isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<')
 
 
@@ -129,10 +166,9 @@ class _TreeBuilder:
         self._count += 1
         if self._count > MOST_ELEMENTS:
             raise _TooLargeError
-        element = Element(tag, attributes)
-        element.line = self.parser.CurrentLineNumber
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
         if self._open:
-            self._open[-1].append(element)
+            self._open[-1].children.append(element)
         else:
             self.root = element
         self._open.append(element)
@@ -142,5 +178,5 @@ class _TreeBuilder:
 
     def _text(self, text: str) -> None:
         element = self._open[-1]
-        if not len(element):
-            element.text = (element.text or '') + text
+        if not element.children:
+            element.text += text

@@ -1,22 +1,22 @@
 """
 From a URDF to a `RobotDescription`: read, check everything, build.
 
-Two passes. The first, ours (`clean`), checks every value against the schema and knows the lines;
-the second, urdf-parser-py's, turns the clean copy into objects. So its own printing and refusals
-never reach the user, and a description is judged by what a simulation needs only.
+Every link and joint is checked against the schema first, and urdf-parser-py reads the checked
+elements. So what it prints and refuses never reaches the user, and a description is judged only by
+what a simulation needs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-import xml.etree.ElementTree as ET
 
-from sim_bridge.description import sensors
-from sim_bridge.description.constraints import attach
+from sim_bridge.description.mechanism import inertia
+from sim_bridge.description.mechanism.constraints import attach
+from sim_bridge.description.mechanism.sensors import with_sensors
+from sim_bridge.description.mechanism.tree import check_mimic_limits, check_tree, resolve_mimics
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import (
     DescriptionError,
@@ -30,9 +30,7 @@ from sim_bridge.description.report import (
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
-from sim_bridge.description.urdf import crawlers, extension, inertia, meshes, xacro_file
-from sim_bridge.description.urdf.clean import clean, clean_or_drop
-from sim_bridge.description.urdf.document import Document, Element, parse_document, read_source
+from sim_bridge.description.urdf import crawlers, extension, meshes, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
 from sim_bridge.description.urdf.schema import (
@@ -44,7 +42,9 @@ from sim_bridge.description.urdf.schema import (
     ROBOT_TAGS,
     SHAPE,
 )
-from sim_bridge.description.urdf.tree import check_mimic_limits, check_tree, resolve_mimics
+from sim_bridge.description.urdf.sensors import read_sensors
+from sim_bridge.description.xml.document import Document, Element, parse_document, read_source
+from sim_bridge.description.xml.schema import clean, clean_or_drop
 from sim_bridge.description.yaml.constraints import add_extra_joints
 
 
@@ -112,7 +112,7 @@ def examine_description(
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
         description = meshes.with_mesh_files(description, base, package_paths, findings)
-        description = sensors.with_sensors(description, extra_sensors, findings)
+        description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)
 
 
@@ -131,19 +131,8 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     place = Place('robot', name, root.line)
     _check_robot(root, place, findings)
     parts = _read_parts(root, findings)
-
-    # imported here, since worlds without URDFs do without it and the YAML that it brings along
-    from urdf_parser_py.urdf import URDF
-
-    parsed = URDF.from_xml_string(ET.tostring(_as_urdf_1_0(name, parts), encoding='unicode'))
-    links = {
-        link.name: build_link(link, node, Place('link', link.name, node.line), findings)
-        for link, node in zip(parsed.links, parts.links.values(), strict=True)
-    }
-    joints = {
-        joint.name: build_joint(joint, node, Place('joint', joint.name, node.line), findings)
-        for joint, node in zip(parsed.joints, parts.joints.values(), strict=True)
-    }
+    links = {name: build_link(node, findings) for name, node in parts.links.items()}
+    joints = {name: build_joint(node, findings) for name, node in parts.joints.items()}
     tree_root = check_tree(links, joints.values(), parts.complete, place, findings)
     joints = resolve_mimics(gazebo.with_joint_physics(root, joints, links, findings), findings)
     check_mimic_limits(joints, findings)
@@ -169,7 +158,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
         if not findings.report(source).errors:
             joints = inertia.check_joints(description, findings)
             description = replace(description, joints=MappingProxyType(joints))
-    return replace(description, sensors=sensors.read_sensors(root, description, findings))
+    return replace(description, sensors=read_sensors(root, description, findings))
 
 
 def _check_robot(root: Element, place: Place, findings: Findings) -> None:
@@ -235,7 +224,7 @@ def _read_link(node: Element, findings: Findings) -> Element:
         for shape in node.findall(tag):
             kept = clean_or_drop(shape, SHAPE, place.child(tag, shape.line), findings, severity)
             if kept is not None:
-                link.append(kept)
+                link.children.append(kept)
     return link
 
 
@@ -244,36 +233,17 @@ def _read_joint(node: Element, links: Mapping[str, Element], findings: Findings)
     name = node.get('name', '')
     place = Place('joint', name, node.line)
     joint = clean(node, JOINT, place, findings)
-    if joint.get('type', 'fixed') not in JOINT_TYPES:
+    if joint.attrib.setdefault('type', 'fixed') not in JOINT_TYPES:
         message = f'unknown; the types are {", ".join(JOINT_TYPES)}'
         findings.error('joint-type', place, message, 'type', joint.get('type'))
-        joint.set('type', 'fixed')
+        joint.attrib['type'] = 'fixed'
     connected = True
-    for tag in ('parent', 'child'):
-        end = joint.find(tag)
-        link = end.get('link', '')
+    for end in (*joint.findall('parent'), *joint.findall('child')):
+        link = end.get('link')
         if link and link not in links:
             message = unknown('link', link, links)
-            findings.error('unknown-link', place.child(tag, end.line), message, 'link', link)
+            findings.error('unknown-link', place.child(end.tag, end.line), message, 'link', link)
         connected &= link in links
-    joint.set('type', joint.get('type', 'fixed'))
-    for mimic in joint.findall('mimic'):
-        if not mimic.get('joint'):
-            joint.remove(mimic)
+    joint.children = [
+        child for child in joint if child.tag != 'mimic' or child.get('joint')]
     return joint if connected else None
-
-
-def _as_urdf_1_0(name: str, parts: _Parts) -> ET.Element:
-    """Return the checked parts as a document urdf-parser-py reads: without what URDF got later."""
-    robot = ET.Element('robot', {'name': name or 'robot'})
-    robot.extend(copy.deepcopy([*parts.links.values(), *parts.joints.values()]))
-    for origin in robot.iter('origin'):
-        origin.attrib.pop('quat_xyzw', None)
-    for capsule in [*robot.iter('capsule')]:
-        capsule.tag = 'cylinder'
-    for dynamics in robot.iter('dynamics'):
-        dynamics.attrib.pop('armature', None)
-    for limit in robot.iter('limit'):
-        for attribute in ('effort', 'velocity'):
-            limit.attrib.setdefault(attribute, 'inf')
-    return robot

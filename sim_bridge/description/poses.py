@@ -1,0 +1,41 @@
+"""Positions and rotations as files give them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from sim_bridge.description.report import Findings, Place
+
+# beyond the rounding of values printed with four digits
+NORM_TOLERANCE = 1e-3
+
+
+def read_only(values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return the values as a float array that cannot be written to."""
+    array = np.array(values, dtype=float)
+    array.flags.writeable = False
+    return array
+
+
+def read_quaternion(text: str, place: Place, findings: Findings, attribute: str) -> np.ndarray:
+    """Return the rotation of four numbers x y z w that were checked to be numbers."""
+    xyzw = [float(word) for word in text.split()]
+    norm = math.hypot(*xyzw)
+    if norm == 0.0:
+        findings.error(
+            'zero-quaternion', place, 'the zero quaternion is no rotation', attribute, text
+        )
+        return read_only(np.eye(3))
+    if abs(norm - 1.0) > NORM_TOLERANCE:
+        findings.warning(
+            'not-normalised', place, f'of length {norm:.6g}; normalised', attribute, text
+        )
+    return read_only(matrix_from_quaternion(xyzw))

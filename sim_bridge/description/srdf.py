@@ -1,0 +1,38 @@
+"""SRDF files: the pairs of links that never touch each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
+from sim_bridge.description.xml.document import parse_document, read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+
+def read_srdf(source: str | Path, links: Iterable[str]) -> frozenset[frozenset[str]]:
+    """
+    Return the pairs of links that the `disable_collisions` elements of an SRDF name.
+
+    source: the path of the file, or XML text. `default_self_collision_enabled` is not asked for:
+    it is MoveIt's own. Raises DescriptionError, with every defect, for a file that cannot be read
+    or names links that the robot does not have.
+    """
+    findings, pairs, known = Findings(), set(), set(links)
+    name, data = read_source(source, findings)
+    document = None if data is None else parse_document(data, findings)
+    for node in () if document is None else document.root.walk():
+        if node.tag != 'disable_collisions':
+            continue
+        place = Place('disable_collisions', line=node.line)
+        names = [node.get(end, '') for end in ('link1', 'link2')]
+        for end, link in zip(('link1', 'link2'), names, strict=True):
+            if link not in known:
+                findings.error('unknown-link', place, unknown('link', link, known), end, link)
+        pairs.add(frozenset(names))
+    report = findings.report(name)
+    if not report.ok:
+        raise DescriptionError(report)
+    return frozenset(pairs)

@@ -1,0 +1,5 @@
+"""
+XML documents whose elements know their lines, and the check of elements against a schema.
+
+Imports `numbers` and `report`; the formats' own tables are in `urdf` and `sdf`.
+"""

@@ -1,0 +1,24 @@
+"""Values that stand in an element's text, or in old Gazebo's `value` attribute."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sim_bridge.description.report import Findings, Place
+    from sim_bridge.description.xml.document import Element
+
+BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
+
+
+def element_text(element: Element) -> str:
+    """Return what an element says, as text inside it or as old Gazebo's `value` attribute."""
+    return element.text.strip() or element.get('value', '').strip()
+
+
+def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
+    """Return what an element says, with a warning and None where that is not true or false."""
+    text = element_text(element)
+    if text.lower() not in BOOLEANS:
+        findings.warning('bad-value', place, 'must be true or false, ignored', value=text)
+    return BOOLEANS.get(text.lower())

@@ -1,0 +1,69 @@
+"""Noise of sensors in YAML, read into `NoiseDescription`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from sim_bridge.description.model import NoiseDescription, SensorKind
+from sim_bridge.description.noise import AXES, KEYS, KINDS, QUANTITIES
+from sim_bridge.description.numbers import parse_numbers
+from sim_bridge.description.report import Findings, Place
+
+
+def noise_from_mapping(
+    mapping: Mapping[str, object], kind: SensorKind, place: Place, findings: Findings
+) -> dict[str, NoiseDescription]:
+    """
+    Read the `noise` of a sensor in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
+
+    What is said of a quantity holds for its three axes; what is said of an axis comes on top.
+    """
+    channels = {}
+    for quantity, entries in mapping.items():
+        inner = Place(f'{place.element}/{quantity}', place.name)
+        if quantity not in QUANTITIES[kind]:
+            known = ', '.join(QUANTITIES[kind])
+            findings.error('unknown-key', inner, f'a {kind.value} sensor has noise of {known}')
+        elif not isinstance(entries, Mapping):
+            findings.error(
+                'bad-value', inner, 'must be a mapping of noise keys', value=str(entries)
+            )
+        else:
+            common = {key: value for key, value in entries.items() if key not in AXES}
+            noise = _noise_of(common, NoiseDescription(), inner, findings)
+            for axis in AXES:
+                own = entries.get(axis, {})
+                at = Place(f'{inner.element}/{axis}', place.name)
+                if not isinstance(own, Mapping):
+                    findings.error(
+                        'bad-value', at, 'must be a mapping of noise keys', value=str(own)
+                    )
+                    own = {}
+                channels[f'{quantity}.{axis}'] = _noise_of(own, noise, at, findings)
+    return {channel: noise for channel, noise in channels.items() if noise.kind != 'none'}
+
+
+def _noise_of(
+    entries: Mapping[str, object], base: NoiseDescription, place: Place, findings: Findings
+) -> NoiseDescription:
+    kind, values = base.kind, {}
+    for key, value in entries.items():
+        if key == 'type':
+            if value not in KINDS:
+                findings.error(
+                    'noise-type', place, f'the types are {", ".join(KINDS)}', key, str(value)
+                )
+            kind = str(value) if value in KINDS else 'none'
+        elif key not in KEYS:
+            findings.error(
+                'unknown-key', place, f'the keys are type, {", ".join(KEYS)}', str(key), str(value)
+            )
+        else:
+            numbers = parse_numbers(str(value), KEYS[key], place, findings, key)
+            if numbers is not None:
+                values[key] = numbers[0]
+    # a number without a type means the plain model; a step without one, the quantised
+    if 'type' not in entries and values and kind == 'none':
+        kind = 'gaussian_quantized' if values.get('precision') else 'gaussian'
+    return replace(base, kind=kind, **values)

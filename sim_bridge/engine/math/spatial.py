@@ -1,0 +1,38 @@
+"""
+Rows of arrays that hold poses, spatial motions and spatial forces.
+
+A spatial vector is six numbers: the angular half, then the linear one, of a velocity or an
+acceleration; the torque, then the force, of a force or a wrench.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.math.vec3 import add, load3, store3
+
+# columns of a pose or a frame: the rotation by rows, then the origin [m]
+ROTATION, ORIGIN = 0, 9
+# columns of a spatial velocity or acceleration
+ANGULAR, LINEAR = 0, 3
+# columns of a spatial force or a wrench
+TORQUE, FORCE = 0, 3
+
+
+@kernel
+def load_spatial(array, row):
+    """Read a spatial vector: its angular and its linear half."""
+    return load3(array, row, ANGULAR), load3(array, row, LINEAR)
+
+
+@kernel
+def store_spatial(array_out, row, angular, linear):
+    """Write a spatial vector."""
+    store3(array_out, row, ANGULAR, angular)
+    store3(array_out, row, LINEAR, linear)
+
+
+@kernel
+def add_spatial(array_inout, row, angular, linear):
+    """Add to a spatial vector."""
+    store3(array_inout, row, ANGULAR, add(load3(array_inout, row, ANGULAR), angular))
+    store3(array_inout, row, LINEAR, add(load3(array_inout, row, LINEAR), linear))
