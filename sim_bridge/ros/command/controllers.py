@@ -24,8 +24,8 @@ class _Table:
     """The parameters of one controller: those of ros2_control's that make sense here."""
 
     joints: tuple[str, ...] = parameter((), 'Joints it takes trajectories for; [] for all')
-    constraints: dict = parameter({}, 'Tolerances')
-    gains: dict = parameter({}, 'Gains of joints driven by effort, or by velocity')
+    constraints: dict[str, Any] = parameter({}, 'Tolerances')
+    gains: dict[str, Any] = parameter({}, 'Gains of joints driven by effort, or by velocity')
     action_monitor_rate: float = parameter(20.0, 'Rate of feedback', unit='Hz', low=0.1)
     allow_partial_joints_goal: bool = parameter(True, 'Take trajectories of some joints')
     allow_nonzero_velocity_at_trajectory_end: bool = parameter(False, 'Take such trajectories')

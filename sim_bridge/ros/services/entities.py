@@ -124,7 +124,7 @@ class Entities:
         link = self.frame(frame)
         if link is None:
             return p, quat
-        rotation = link.R @ matrix_from_quaternion(quat)
+        rotation = link.R @ matrix_from_quaternion(quat.tolist())
         return link.p + link.R @ p, quaternion_from_matrix(rotation)
 
     def frame(self, name: str) -> sb.Link | None:
@@ -190,7 +190,7 @@ class Entities:
 
     def _name_for(self, request: SpawnRequest, pattern: sb.Robot) -> str:
         """Return a name that is free; raises InvalidValueError where it may not be changed."""
-        wanted = pattern.name
+        wanted: str = pattern.name
         if wanted not in self.world.robots:
             return wanted
         if not request.allow_renaming:
