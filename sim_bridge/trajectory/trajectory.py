@@ -52,10 +52,10 @@ class Trajectory:
     def __init__(
         self,
         joints: Sequence[str],
-        times: Sequence[float],
-        positions: Sequence[Sequence[float]],
-        velocities: Sequence[Sequence[float] | None] | None = None,
-        accelerations: Sequence[Sequence[float] | None] | None = None,
+        times: Sequence[float] | np.ndarray,
+        positions: Sequence[Sequence[float]] | NumberRows,
+        velocities: Sequence[Sequence[float] | None] | NumberRows | None = None,
+        accelerations: Sequence[Sequence[float] | None] | NumberRows | None = None,
     ) -> None:
         """
         Check and keep the points.
@@ -235,7 +235,7 @@ def _coefficients(
         for first, third, fifth in zip(line, cubic, quintic, strict=True)], axis=1)
 
 
-def _times_ns(times: Sequence[float]) -> np.ndarray:
+def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
     """Check times [s] and give them in ns."""
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
@@ -257,7 +257,7 @@ def _times_ns(times: Sequence[float]) -> np.ndarray:
 
 def _values(
     name: str,
-    given: Sequence[Sequence[float] | None] | None,
+    given: Sequence[Sequence[float] | None] | NumberRows | None,
     count: int,
     joints: Sequence[str],
     unit: str,
