@@ -17,7 +17,7 @@ import numpy as np
 from sim_bridge.description.mechanism.inertia import motion_subspace
 from sim_bridge.description.mechanism.tree import parents_first
 from sim_bridge.description.model import ConstraintType, JointType, ONE_AXIS, Pose
-from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.rotation import matrix_from_axis_angle
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import (
@@ -121,9 +121,7 @@ def _moved(joint: JointDescription, position: float) -> Pose:
     if joint.type is JointType.PRISMATIC:
         return Pose(joint.axis * position)
     if joint.type in ONE_AXIS:
-        half = 0.5 * position
-        quaternion = (*(joint.axis * math.sin(half)), math.cos(half))
-        return Pose(rotation=matrix_from_quaternion(quaternion))
+        return Pose(rotation=matrix_from_axis_angle(joint.axis, position))
     return Pose()
 
 
