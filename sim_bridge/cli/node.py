@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 
-    from sim_bridge.ros.node.node import main, MANAGED
+    from sim_bridge.ros.node.main import main, MANAGED
 
     arguments = [sys.argv[0], *args.forwarded]
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'

@@ -28,7 +28,6 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.description.stages import axis_frame, coordinate_counts, Stage, stages_of
 from sim_bridge.engine.data import model as engine
-from sim_bridge.engine.dynamics.medium import MEDIUM_SIZE
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.placed import Placed
 
@@ -335,7 +334,7 @@ class _Compiler:
             q_of_v=q_of_v,
             weight=np.ones(len(self._parent)),
             medium_body=np.zeros(0, np.int64),
-            medium=np.zeros((0, MEDIUM_SIZE)),
+            medium=np.zeros((0, engine.MEDIUM_SIZE)),
             gravity=np.zeros(3),
         )
 

@@ -24,10 +24,10 @@ class ComputedTorqueParameters(ControllerParameters):
     """What the computed-torque controller can be told."""
 
     natural_frequency: float = parameter(
-        30.0, 'How fast errors decay', unit='rad/s', low=0.0, above=True
+        30.0, 'Natural frequency of the error dynamics', unit='rad/s', low=0.0, above=True
     )
     damping_ratio: float = parameter(
-        1.0, 'How well damped errors decay; 1 without overshoot', low=0.0
+        1.0, 'Damping ratio of the error dynamics; 1 for no overshoot', low=0.0
     )
 
 

@@ -38,15 +38,15 @@ class ControllerParameters:
     """What every controller can be told; lists have one value for all joints, or one for each."""
 
     joints: tuple[str, ...] = parameter(
-        (), "Joints to control, in order; [''] for all that mimic no other, in URDF order"
+        (), "Joints to control, in order; [''] for all except mimic joints, in URDF order"
     )
-    base: str = parameter('auto', 'Root link, as the simulator has it', choices=tuple(FIXED_BASE))
+    base: str = parameter('auto', 'Root link, as in the simulator', choices=tuple(FIXED_BASE))
     gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), 'Gravity, as the simulator has it', unit='m/s^2', sizes=(3,)
+        (0.0, 0.0, -9.81), 'Gravity, as in the simulator', unit='m/s^2', sizes=(3,)
     )
     positions: tuple[float, ...] = parameter(
         (),
-        'Pose to hold, or the centre of the sinusoid; empty for the pose found at start',
+        'Pose to hold, or centre of the sinusoid; empty for the pose at the start',
         unit='rad or m',
     )
     amplitude: tuple[float, ...] = parameter(
@@ -60,8 +60,8 @@ class ControllerParameters:
     )
     max_state_gap: float = parameter(
         0.1,
-        'Simulated time between two joint states after which the controller starts anew from '
-        'where the robot is',
+        'Longest simulated time between two joint states; after a longer gap the controller '
+        'starts anew from the present pose',
         unit='s',
         low=0.0,
         above=True,

@@ -25,7 +25,7 @@ class PdParameters(ControllerParameters):
 
     stiffness: tuple[float, ...] = parameter(
         (),
-        'Proportional gains; empty for the inertia felt by each joint times natural_frequency^2',
+        'Proportional gains; empty for natural_frequency^2 times the inertia felt by each joint',
         unit='N m/rad or N/m',
         low=0.0,
     )
@@ -36,9 +36,9 @@ class PdParameters(ControllerParameters):
         low=0.0,
     )
     natural_frequency: float = parameter(
-        80.0, 'Natural frequency where stiffness is not given', unit='rad/s', low=0.0, above=True
+        80.0, 'Natural frequency, if stiffness is not given', unit='rad/s', low=0.0, above=True
     )
-    damping_ratio: float = parameter(1.0, 'Damping ratio where damping is not given', low=0.0)
+    damping_ratio: float = parameter(1.0, 'Damping ratio, if damping is not given', low=0.0)
 
 
 class PdLaw:

@@ -26,19 +26,20 @@ class VelocityParameters:
     """What the velocity controller can be told; lists have a value for each joint, or for all."""
 
     joints: tuple[str, ...] = parameter(
-        (), "Joints whose control is 'velocity', and crawlers, to drive"
+        (), "Joints to drive, whose control mode must be 'velocity', and crawlers"
     )
     velocities: tuple[float, ...] = parameter(
-        (0.0,), 'Velocities, which are reached within ramp_time', unit='rad/s or m/s'
+        (0.0,), 'Velocities, reached after ramp_time', unit='rad/s or m/s'
     )
     amplitude: tuple[float, ...] = parameter(
-        (0.0,), 'Amplitude of sinusoids about where the joints are found', unit='rad or m'
+        (0.0,), 'Amplitude of sinusoids about the positions at the start', unit='rad or m'
     )
-    frequency: tuple[float, ...] = parameter((0.5,), 'Frequency of them', unit='Hz', low=0.0)
+    frequency: tuple[float, ...] = parameter(
+        (0.5,), 'Frequency of the sinusoids', unit='Hz', low=0.0
+    )
     position_gain: float = parameter(
         5.0,
-        'How fast joints that swing, and have no velocity beside it, come back to their sinusoids '
-        'where they were kept from them',
+        'Gain of the position error of joints that follow a sinusoid and have no velocity besides',
         unit='1/s',
         low=0.0,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import math
 
 import numpy as np
 
@@ -42,6 +43,16 @@ def finite_vector(
     if array.shape != (size,) or not np.isfinite(array).all():
         raise InvalidValueError(what, value, expected, place)
     return array
+
+
+def finite_number(
+    what: str, value: object, place: str, expected: str = 'a finite number'
+) -> float:
+    """Return a value as a finite float; else raise InvalidValueError."""
+    if type(value) is float and math.isfinite(value):
+        # the usual case, without an array
+        return value
+    return float(finite_vector(what, value, 1, place, expected)[0])
 
 
 def positive_vector(

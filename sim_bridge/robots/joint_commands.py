@@ -15,7 +15,7 @@ from sim_bridge.robots.joints.motor import FITTING, POSITION, VELOCITY
 
 if TYPE_CHECKING:
     from sim_bridge.engine.data.state import State
-    from sim_bridge.robots.joints.tree import Joint
+    from sim_bridge.robots.joints.joint import AnyJoint
 
 
 class JointCommands:
@@ -118,7 +118,7 @@ class JointCommands:
         self._control, self._motor = state.control[one_axis], state.motor[one_axis]
         self._index = {name: k for k, name in enumerate(self.joint_names)}
 
-    def joint(self, name: str) -> Joint:
+    def joint(self, name: str) -> AnyJoint:
         """Return a joint; Robot does."""
         raise NotImplementedError
 
@@ -129,7 +129,7 @@ class JointCommands:
     def _check_controls(self, column: int, what: str, names: list[str]) -> None:
         fits = FITTING[column][self._control[self._columns(names)]]
         if not fits.all():
-            self.joint(names[int(np.argmin(fits))]).check_control(column, what)
+            self.joint(names[int(np.argmin(fits))]).axes[0].check_control(column, what)
 
     def _names(self, joints: Sequence[str] | None) -> list[str]:
         return self.joint_names if joints is None else list(joints)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sim_bridge.description.model import LinkDescription
     from sim_bridge.robots.crawler import Crawler
     from sim_bridge.robots.geometry import Geometry
-    from sim_bridge.robots.joints.tree import Joint
+    from sim_bridge.robots.joints.joint import Joint
     from sim_bridge.robots.robot import Robot
 
 

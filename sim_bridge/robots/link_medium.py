@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.engine.data import model as columns
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, Model
-from sim_bridge.engine.dynamics import medium as columns
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 
@@ -48,9 +48,6 @@ class Surroundings:
         if (numbers < 0.0).any():
             raise InvalidValueError(what, value, expected, place)
         return replace(self, **{what: tuple(numbers.tolist())})
-
-
-IN_VACUUM = Surroundings()
 
 
 def surround(model: Model, robots: Iterable[Robot]) -> Model:

@@ -19,7 +19,8 @@ from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.devices import make_device
 from sim_bridge.robots.geometry import Geometry, GeometrySettings
 from sim_bridge.robots.joint_commands import JointCommands
-from sim_bridge.robots.joints.tree import Joint
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.self_collision import excluded_bodies
 from sim_bridge.sensors.devices import Device, ImuSensor
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from sim_bridge.compilation.compile import Blueprint
     from sim_bridge.compilation.exclusions import Pairs
     from sim_bridge.engine.pipeline.join import Offsets
-    from sim_bridge.robots.joints.constraint import ConstraintJoint
     from sim_bridge.world.world import World
 
 _Kind = TypeVar('_Kind', bound=Device)
@@ -77,7 +77,7 @@ class Robot(MotionControl, JointCommands):
         for joint_description in description.joints.values():
             parent = self._links[joint_description.parent]
             child = self._links[joint_description.child]
-            joint = Joint(self, joint_description, parent, child)
+            joint = Joint(TreeSeat(self, joint_description, parent, child))
             self._joints[joint.name] = joint
             child.parent, child.joint = parent, joint
             parent.children.append(child)
@@ -382,10 +382,7 @@ class Robot(MotionControl, JointCommands):
                 self._joints[name].q = law.multiplier * self._joints[law.joint].q + law.offset
         for joint in self._joints.values():
             if joint.type is JointType.FLOATING:
-                parent, origin = joint.parent_link, joint.description.origin
-                position = parent.p + parent.R @ origin.position
-                rotation = parent.R @ origin.rotation
-                joint.q = [*position, *quaternion_from_matrix(rotation)]
+                joint.q = [*joint.anchor, *quaternion_from_matrix(joint.rotation)]
 
     def invalidate(self) -> None:
         """Forget what was computed from the model's parameters."""

@@ -376,7 +376,7 @@ class MaterialTable(Mapping[str, Material]):
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:
     """Write a complete contact material as the engine's numbers."""
-    row = np.zeros(law.LAW_SIZE)
+    row = np.zeros(law.SURFACE_LAW_SIZE)
     assert contact.friction_model is not None
     row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
     most = math.inf if row[law.MODEL] == law.CONSTANT else _STICKS

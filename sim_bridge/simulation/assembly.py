@@ -8,47 +8,34 @@ something needs them, and every robot's part is then a stretch of those.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.description.model import SensorKind
-from sim_bridge.engine.data.model import (
-    body_count,
-    FREE,
-    FREE_SINGLE,
-    GROUND,
-    Model,
-    position_count,
-    velocity_count,
-)
+from sim_bridge.engine.data import geometry as collision
+from sim_bridge.engine.data.loops import Loops
+from sim_bridge.engine.data.model import body_count, FREE, FREE_SINGLE, GROUND, Model, model_sizes
+from sim_bridge.engine.data.parts import arrays_of, copy, make, parameters, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, make_state, State
 from sim_bridge.engine.pipeline.join import join_models, Offsets
 from sim_bridge.sensors.sampling import Mounted, Sampling
 
 if TYPE_CHECKING:
     from sim_bridge.compilation.compile import Blueprint
-    from sim_bridge.engine.data import geometry as collision
-    from sim_bridge.engine.data.loops import Loops
     from sim_bridge.robots.geometry import Geometry
     from sim_bridge.robots.link import Link
     from sim_bridge.robots.robot import Robot
     from sim_bridge.sensors.devices import Device
 
-# fields of State that belong to the world as a whole, with a row for each contact
-_OF_CONTACTS = (
-    'contact_geometry', 'contact_feature', 'contact_point', 'contact_normal', 'contact_gap',
-    'contact_impulse')
-_OF_WORLD = frozenset({'contact_size', *_OF_CONTACTS})
-# and those with a row for each joint that closes a loop, or for each of its axes
-LOOP_FIELDS = (
-    'loop_wrench', 'axis_q', 'axis_u', 'axis_control', 'axis_target', 'axis_mode', 'axis_effort')
-_BY_POSITION = frozenset({'q', 'rest'})
-_BY_BODY = frozenset({'wrench', 'contact_wrench', 'yield_wrench', 'idle'})
-# parameters that can be changed while a world runs, by body and by velocity
-_BODY_PARAMETERS = ('frame',)
-_VELOCITY_PARAMETERS = ('passive', 'limits', 'motor', 'stop')
+_OF_ROBOT = ('nb', 'nq', 'nv')
+"""Dimensions along which a robot's numbers are a stretch of the world's."""
+_STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
+_PARAMETERS = {
+    field: along for field, along in rows_of(Model).items()
+    if arrays_of(Model)[field].dims.is_parameter}
+_OF_CONTACTS = [field for field, along in rows_of(State).items() if along == 'nc']
 
 
 class Part(NamedTuple):
@@ -74,46 +61,46 @@ class Sites(NamedTuple):
 
 def own_part(compiled: Model) -> Part:
     """Return arrays for a robot alone, at rest, with parameters of its own."""
-    changeable = (*_BODY_PARAMETERS, *_VELOCITY_PARAMETERS)
-    model = compiled._replace(**{field: getattr(compiled, field).copy() for field in changeable})
-    return Part(model, make_state(model), Offsets(0, 0, 0))
+    return Part(_with_own_parameters(compiled), make_state(compiled), Offsets(0, 0, 0))
+
+
+def _with_own_parameters(model: Model) -> Model:
+    """Return a model with copies of a robot's changeable parameters."""
+    return model._replace(**{field: getattr(model, field).copy() for field in _PARAMETERS})
 
 
 def copy_part(part: Part, own: Model) -> Part:
     """Copy the state and the changeable parameters of a robot, whose own model gives the sizes."""
-    copy = own_part(own)
-    carry_over(own, part, copy)
-    return copy
+    copied = own_part(own)
+    carry_over(own, part, copied)
+    return copied
 
 
 def carry_over(own: Model, source: Part, target: Part) -> None:
     """Copy one robot's state and parameters to another place; `own` gives the sizes."""
-    nb, nq, nv = body_count(own), position_count(own), velocity_count(own)
-    for field in State._fields:
-        if field in _OF_WORLD or field in LOOP_FIELDS:
-            continue
-        if field in _BY_POSITION:
-            size, start, to = nq, source.at.q, target.at.q
-        elif field in _BY_BODY:
-            size, start, to = nb, source.at.body, target.at.body
-        else:
-            size, start, to = nv, source.at.v, target.at.v
-        values = getattr(source.state, field)[start : start + size]
-        getattr(target.state, field)[to : to + size] = values
-    for field in _VELOCITY_PARAMETERS:
-        values = getattr(source.model, field)[source.at.v : source.at.v + nv]
-        getattr(target.model, field)[target.at.v : target.at.v + nv] = values
-    for field in _BODY_PARAMETERS:
-        values = getattr(source.model, field)[source.at.body : source.at.body + nb]
-        getattr(target.model, field)[target.at.body : target.at.body + nb] = values
+    counts = model_sizes(own)
+    stretches = {
+        along: (source.at.along(along), target.at.along(along), counts[along])
+        for along in _OF_ROBOT}
+    _carry(_STATE, source.state, target.state, stretches)
+    _carry(_PARAMETERS, source.model, target.model, stretches)
 
 
 def carry_bodies(own: Model, source: Part, target: Part) -> None:
     """Copy what acts on one robot's bodies to another place; `own` gives their number."""
-    nb = body_count(own)
-    for field in _BY_BODY:
-        values = getattr(source.state, field)[source.at.body : source.at.body + nb]
-        getattr(target.state, field)[target.at.body : target.at.body + nb] = values
+    stretch = source.at.body, target.at.body, body_count(own)
+    _carry(_STATE, source.state, target.state, {'nb': stretch})
+
+
+def _carry(
+    fields: Mapping[str, str], source: NamedTuple, target: NamedTuple,
+    stretches: Mapping[str, tuple[int, int, int]],
+) -> None:
+    """Copy stretches of arrays: by dimension the first row there, the first here, how many."""
+    for field, along in fields.items():
+        if along in stretches:
+            start, to, count = stretches[along]
+            getattr(target, field)[to : to + count] = getattr(source, field)[start : start + count]
 
 
 def assemble(
@@ -171,20 +158,12 @@ def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
 
     The coordinates of its joints and their parameters are as they were, those of the base zero.
     """
-    part = own_part(new.model)
-    for field in State._fields:
-        if field in _OF_WORLD or field in LOOP_FIELDS or field in _BY_BODY:
-            continue
-        by_q = field in _BY_POSITION
-        start = source.at.q + old.first_q if by_q else source.at.v + old.first_v
-        to = new.first_q if by_q else new.first_v
-        target = getattr(part.state, field)
-        count = len(target) - to
-        target[to:] = getattr(source.state, field)[start : start + count]
-    for field in _VELOCITY_PARAMETERS:
-        target = getattr(part.model, field)
-        start, count = source.at.v + old.first_v, len(target) - new.first_v
-        target[new.first_v :] = getattr(source.model, field)[start : start + count]
+    part, counts = own_part(new.model), model_sizes(new.model)
+    stretches = {
+        'nq': (source.at.q + old.first_q, new.first_q, counts['nq'] - new.first_q),
+        'nv': (source.at.v + old.first_v, new.first_v, counts['nv'] - new.first_v)}
+    _carry(_STATE, source.state, part.state, stretches)
+    _carry(_PARAMETERS, source.model, part.model, stretches)
     return part
 
 
@@ -195,11 +174,8 @@ def contact_room(state: State) -> int:
 
 def with_contact_room(state: State, contacts: int) -> State:
     """Return a state with room for so many contacts, its other arrays the same."""
-    grown = {}
-    for field in _OF_CONTACTS:
-        array = getattr(state, field)
-        grown[field] = np.zeros((contacts, *array.shape[1:]), array.dtype)
-    roomy = state._replace(**grown)
+    kept = {field: array for field, array in state._asdict().items() if field not in _OF_CONTACTS}
+    roomy = make(State, {'nc': contacts}, **kept)
     copy_contacts(state, roomy)
     return roomy
 
@@ -262,23 +238,20 @@ def present_state(state: State) -> State:
     """Return a copy without the room that its contacts do not take."""
     count = state.contact_size[0]
     cut = {field: getattr(state, field)[:count] for field in _OF_CONTACTS}
-    return State(*(array.copy() for array in state._replace(**cut)))
+    return copy(state._replace(**cut))
 
 
 def restore_state(source: State, target: State) -> None:
     """Overwrite `target`, which has room for the contacts of `source`, in place."""
     for field, array in target._asdict().items():
-        if field not in _OF_WORLD:
+        if field not in _OF_CONTACTS:
             array[...] = getattr(source, field)
     copy_contacts(source, target)
 
 
-def changeable(model: Model, geometry: collision.Geometry, loops: Loops) -> list[np.ndarray]:
+def changeable(*parts: Model | collision.Geometry | Loops) -> list[np.ndarray]:
     """List the arrays beside a world's state that can be changed while it runs."""
-    return [
-        model.frame, model.passive, model.limits, model.motor, model.stop, model.gravity,
-        geometry.flags, geometry.material, geometry.group, geometry.mask, geometry.belt,
-        geometry.track, loops.passive, loops.limits, loops.motor, loops.stop]
+    return [array for part in parts for array in parameters(part).values()]
 
 
 def start_control(model: Model, control: np.ndarray, state: State) -> None:
@@ -324,9 +297,7 @@ def initial_state(
     robots: Iterable[Robot], model: Model, loops: int, axes: int
 ) -> tuple[State, np.ndarray]:
     """Return state all robots were added in, without contacts, and their joint frames there."""
-    state, frame = make_state(model, loops=loops, axes=axes), model.frame.copy()
-    target = model._replace(
-        frame=frame, **{field: getattr(model, field).copy() for field in _VELOCITY_PARAMETERS})
+    initial, state = _with_own_parameters(model), make_state(model, loops=loops, axes=axes)
     for robot in robots:
-        carry_over(robot.blueprint.model, robot.initial, Part(target, state, robot.part.at))
-    return state, frame
+        carry_over(robot.blueprint.model, robot.initial, Part(initial, state, robot.part.at))
+    return state, initial.frame

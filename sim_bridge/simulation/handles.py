@@ -22,8 +22,9 @@ from sim_bridge.engine.data.contact_problem import ContactProblem, make_problem
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.loops import ALL, HARD, Loops, LoopWork, make_loop_work, make_loops
 from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.data.surfaces import LAW_SIZE, Surfaces
+from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
@@ -44,7 +45,7 @@ _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
 _SWEEPS = {DIRECT: 300, ITERATIVE: 50, SPLIT: 50}  # at most
 _TOUCHING = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-8}  # gap that counts as none [m]
 _TOLERANCE = {DIRECT: 1e-9, ITERATIVE: 1e-6, SPLIT: 1e-6}  # natural-map residual [m/s]
-_NO_SURFACES = Surfaces(np.zeros((0, 0), np.int64), np.zeros((0, LAW_SIZE)))
+_NO_SURFACES = make(Surfaces, {'materials': 0, 'laws': 0})
 
 
 class Observer(NamedTuple):

@@ -16,7 +16,7 @@ from sim_bridge.engine.data.state import State
 from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.robots.geometry import Geometry, settings_in
-from sim_bridge.robots.joints.constraint import ConstraintJoint
+from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.link_medium import surround, Surroundings
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.materials import MaterialTable
@@ -55,8 +55,8 @@ class JoinedRobots:
         self.materials = MaterialTable(self._forget_surfaces)
         self.groups = CollisionGroups(self.regroup)
         self._gravity = gravity
-        self.constraints: Mapping[str, ConstraintJoint]
-        self._constraints: dict[str, ConstraintJoint] = {}
+        self.constraints: Mapping[str, ConstraintSeat]
+        self._constraints: dict[str, ConstraintSeat] = {}
         self.constraints = MappingProxyType(self._constraints)
         self._separated: dict[tuple[str, ...], tuple[Link, Link]] = {}
         self._next_number: dict[str, int] = {}
@@ -85,7 +85,7 @@ class JoinedRobots:
         for robot in robots:
             del self._robots[robot.name]
             for joint in robot.loop_joints.values():
-                self._constraints.pop(joint.key, None)
+                self._constraints.pop(joint.key or '', None)
         self._forget_parts()
 
     def expel(self, robot: Robot) -> None:
@@ -288,7 +288,7 @@ class JoinedRobots:
         else:
             before = None
         joints = list(self._constraints.values())
-        axes = sum(len(joint.axes) for joint in joints)
+        axes = sum(joint.axis_count for joint in joints)
         self._model, self._state, parts = assemble(
             robots, self._gravity, room, len(joints), axes)
         if before is not None:
@@ -311,7 +311,7 @@ class JoinedRobots:
         first = 0
         for joint in joints:
             joint.bind(self._loops, self._state, first)
-            first += len(joint.axes)
+            first += joint.axis_count
         self._was_joined = True
 
     def _take_surroundings(self) -> None:

@@ -14,8 +14,9 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import truth, truth_or_none
 from sim_bridge.robots.joints.arguments import described_spec, motor_spec
-from sim_bridge.robots.joints.constraint import ConstraintJoint
-from sim_bridge.robots.joints.mounted import MountedJoint
+from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.joint import AnyJoint, ConstraintJoint, Joint
+from sim_bridge.robots.joints.mounted import MountedSeat
 from sim_bridge.robots.joints.spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.loop_assembly import close_loops
@@ -35,14 +36,15 @@ class Mechanisms(JoinedRobots):
     def __init__(self, gravity: np.ndarray):
         """Begin empty. gravity: (3,) [m/s²], used in place."""
         super().__init__(gravity)
-        self._mounted: dict[str, MountedJoint] = {}
+        self._mounted: dict[str, MountedSeat] = {}
 
     @property
-    def joints(self) -> Mapping[str, MountedJoint | ConstraintJoint]:
+    def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
         """What `add_joint` added, and the robots' joints that close loops, by name."""
-        return MappingProxyType({**self._mounted, **self._constraints})
+        return MappingProxyType({
+            key: seat.joint for key, seat in (*self._mounted.items(), *self._constraints.items())})
 
-    def joint(self, name: str) -> MountedJoint | ConstraintJoint:
+    def joint(self, name: str) -> Joint | ConstraintJoint:
         """Return a joint of `joints`; raises UnknownNameError."""
         if name not in self.joints:
             raise UnknownNameError('joint', name, self.joints, 'the world')
@@ -64,7 +66,7 @@ class Mechanisms(JoinedRobots):
         suspension: tuple[float, float] | None = None,
         tree: bool | None = None,
         collide: bool = False,
-    ) -> MountedJoint | ConstraintJoint:
+    ) -> Joint | ConstraintJoint:
         """
         Join two links where they are, or a link and the world; after ODE's joints.
 
@@ -124,16 +126,16 @@ class Mechanisms(JoinedRobots):
         """
         links = self._own_links(first, second, 'add_angular_motor')
         key = self._free_joint_name(name, 'angular_motor')
-        return self._constrain(key, motor_spec(key, links, axes, fixed_on, euler))
+        return self._constrain(key, motor_spec(key, links, axes, fixed_on, euler)).joint
 
-    def remove_joint(self, joint: MountedJoint | ConstraintJoint) -> None:
+    def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
         Take a joint out; what hung on it is free, and moves on as it does.
 
         Raises InvalidValueError for what `add_joint` never gave, and UnknownNameError for a joint
         that is not, or no longer, of this world.
         """
-        if not isinstance(joint, (MountedJoint, ConstraintJoint)):
+        if not isinstance(joint, AnyJoint) or joint.key is None:
             raise InvalidValueError(
                 'joint', joint, 'one that add_joint or add_angular_motor gave', 'remove_joint')
         if self.joints.get(joint.key) is not joint:
@@ -159,7 +161,7 @@ class Mechanisms(JoinedRobots):
 
     def _add_joint(
         self, spec: JointSpec, tree: bool | None = None
-    ) -> MountedJoint | ConstraintJoint:
+    ) -> Joint | ConstraintJoint:
         """Add a joint of a free name; part of a tree if it can be and `tree` is not False."""
         seat = None if tree is False or spec.yields else self._seat(spec)
         if seat is None:
@@ -167,13 +169,13 @@ class Mechanisms(JoinedRobots):
                 raise StateError(
                     f'joint {spec.name!r} cannot be part of a tree: it closes a loop, yields, or '
                     'neither link is the base of what is free. Leave out tree=True')
-            return self._constrain(spec.name, spec)
+            return self._constrain(spec.name, spec).joint
         self._match_velocities(spec)
-        return self._mount(spec, seat)
+        return self._mount(spec, seat).joint
 
-    def _constrain(self, key: str, spec: JointSpec) -> ConstraintJoint:
+    def _constrain(self, key: str, spec: JointSpec) -> ConstraintSeat:
         """Add a constraint under a name of the world's."""
-        joint = ConstraintJoint(self, key, spec)
+        joint = ConstraintSeat(self, key, spec)
         self._constraints[key] = joint
         self.reconnect_joints()
         return joint
@@ -197,9 +199,9 @@ class Mechanisms(JoinedRobots):
             joint = self._constrain(
                 f'{robot.name}/{description.name}', spec_of(description, links))
             joint.describe(description.limits, description.dynamics)
-            robot.loop_joints[description.name] = joint
-            if joint.link2 is not None:
-                self.exclude(joint.link1, joint.link2)
+            robot.loop_joints[description.name] = joint.joint
+            if joint.joint.link2 is not None:
+                self.exclude(joint.joint.link1, joint.joint.link2)
         if robot.loop_joints:
             close_loops(robot, kept)
 
@@ -229,31 +231,32 @@ class Mechanisms(JoinedRobots):
         return (all(len(robot.links) == 1 for robot in path)
                 and all(joint.spec.type in SYMMETRIC for joint in joints))
 
-    def _joint_under(self, robot: Robot) -> MountedJoint:
+    def _joint_under(self, robot: Robot) -> MountedSeat:
         """Return the joint that a robot's base hangs on."""
         return self._mounted[robot.blueprint.mount.joint.name]
 
-    def _mount(self, spec: JointSpec, by_second: bool) -> MountedJoint:
+    def _mount(self, spec: JointSpec, by_second: bool) -> MountedSeat:
         """Hang one of a joint's robots on the other's, having turned its tree round."""
         own = (spec.second if by_second else spec.first).link
         motion = _relative_motion(spec)
         path = _path_to_root(own.robot)
         joints = [self._joint_under(robot) for robot in path[:-1]]
         kept = [joint.values() for joint in joints]
-        joint = MountedJoint(spec, by_second)
+        joint = MountedSeat(spec, by_second)
         self._hang(own.robot, joint)
         for robot, turned, values in zip(path[1:], joints, kept, strict=True):
-            turned.take_seat(turned.link2.robot is robot)
+            second = turned.spec.second.link
+            turned.turn(second is not None and second.robot is robot)
             self._hang(robot, turned)
             turned.restore(values)
         self._mounted[joint.name] = joint
-        self._set_rates(joint, motion)
+        self._set_rates(joint.joint, motion)
         for robot in path:
             robot.remember()
             robot.added = robot.initial
         return joint
 
-    def _hang(self, robot: Robot, joint: MountedJoint | None) -> None:
+    def _hang(self, robot: Robot, joint: MountedSeat | None) -> None:
         """Compile a robot anew, to hang on a joint or to be free."""
         _rebuild(robot, joint)
         for other in self._mounted.values():
@@ -265,14 +268,14 @@ class Mechanisms(JoinedRobots):
         self._forget_parts()
 
     def _set_rates(
-        self, joint: MountedJoint, motion: tuple[np.ndarray, np.ndarray]
+        self, joint: Joint, motion: tuple[np.ndarray, np.ndarray]
     ) -> None:
         """Let a new joint move as its links did, as far as it allows."""
         v, w = motion
         if not v.any() and not w.any():
             return
         if joint.type is JointType.BALL:
-            joint.dq = joint.spec.first.pose[0].T @ w
+            joint.dq = joint.rotation.T @ w
         for linear, velocity in ((True, v), (False, w)):
             axes = [axis for axis in joint.axes if axis.is_linear == linear]
             if axes:
@@ -316,7 +319,7 @@ class Mechanisms(JoinedRobots):
         return name
 
 
-def _rebuild(robot: Robot, joint: MountedJoint | None) -> None:
+def _rebuild(robot: Robot, joint: MountedSeat | None) -> None:
     """Compile a robot anew, its base on a joint or free."""
     mount, carrier = None, None
     if joint is not None:

@@ -19,7 +19,7 @@ from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.validation import finite_vector, truth, whole_number
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.joints.constraint import ConstraintJoint
+from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.loop_assembly import begin_loops
 from sim_bridge.sensors.advance import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
@@ -278,7 +278,7 @@ class World(Population):
         self.observed_sites()
         bodies, velocities = body_count(self._model), velocity_count(self._model)
         kinetic, potential = energy(self._observer.handle, 0, bodies, 0, velocities)
-        springs = sum(joint.potential_energy for joint in self._constraints.values())
+        springs = sum(seat.joint.potential_energy for seat in self._constraints.values())
         return Energy(kinetic, potential + springs)
 
     def momentum(self) -> Momentum:
@@ -362,7 +362,7 @@ class World(Population):
         self._state.wrench[body, 3:] += force
         self._pushed = True
 
-    def constraint_wrench(self, joint: ConstraintJoint) -> tuple[np.ndarray, np.ndarray]:
+    def constraint_wrench(self, joint: ConstraintSeat) -> tuple[np.ndarray, np.ndarray]:
         """Return force and torque about anchor2 of a joint on its second link, as observed."""
         number, work = list(self._constraints).index(joint.key), self._observer.loop_work
         body, origin = int(self._loops.body[number, 1]), None

@@ -111,7 +111,7 @@ def test_engine_gets_every_parameter():
         law.SLIP: 1e-3, law.SLIP2: 2e-3, law.MOTION: 0.7, law.MOTION2: -0.8, law.MOTION_N: 0.9,
         law.LAYER: 1e-3, law.MAX_VELOCITY: 3.0, law.ADHESION: 5.0, law.STIFFNESS: 1e5,
         law.DAMPING: 40.0}
-    assert sorted(expected) == list(range(law.LAW_SIZE))
+    assert sorted(expected) == list(range(law.SURFACE_LAW_SIZE))
     for a, b in (('steel', 'rubber'), ('rubber', 'steel')):
         values = row(table, a, b)
         assert {column: values[column] for column in expected} == expected

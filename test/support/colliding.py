@@ -14,8 +14,9 @@ from sim_bridge.engine.data.contact_points import COUNT, make_contacts, OVERFLOW
 from sim_bridge.engine.data.contact_problem import make_problem
 from sim_bridge.engine.data.loops import make_loop_work, make_loops
 from sim_bridge.engine.data.model import FREE_SINGLE, Model
+from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import make_state
-from sim_bridge.engine.data.surfaces import LAW_SIZE, Surfaces
+from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.join import join_models
@@ -66,7 +67,7 @@ class Bodies:
             detect_convex=DETECT_CONVEX.address, detect_surface=DETECT_SURFACE.address)
         self._handle = Handle(
             model, options, self._state, self._workspace, self.geometry,
-            Surfaces(np.zeros((0, 0), np.int64), np.zeros((0, LAW_SIZE))),
+            make(Surfaces, {'materials': 0, 'laws': 0}),
             make_collision_scratch(self.geometry, room), self.contacts,
             *make_problem(model, room, 0), loops, make_loop_work(model, loops))
 

@@ -118,14 +118,14 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
         world = document.section('world', required=True)
         document.close()
         if world is not None:
-            scene = _scene(label, folder, world, findings)
+            scene = _scene(label, folder, world)
     report = findings.report(label)
     if not report.ok:
         raise SceneError(report)
     return scene
 
 
-def _scene(label: str, folder: Path, world: Section, findings: Findings) -> SceneDescription:
+def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     gravity = world.vector('gravity', 3, None)
     materials = tuple(
         material for material in map(_material, world.sections('materials'))

@@ -47,9 +47,9 @@ def start_collision(
                      scratch_out.pose, scratch_out.reach, scratch_out.motion, scratch_out.box)
     find_overlaps(scratch_out)
     room = scratch_out.found.shape[0] - 1
-    found = scratch_out.count[FOUND]
+    found = scratch_out.counts[FOUND]
     choose_pairs(geometry, scratch_out.pose, scratch_out.reach, scratch_out.box, scratch_out.found,
-                 found if found <= room else 0, scratch_out.count, scratch_out.pair)
+                 found if found <= room else 0, scratch_out.counts, scratch_out.pair)
     contacts_out.size[COUNT] = 0
     contacts_out.size[OVERFLOW] = 1 if found > room else 0
 
@@ -60,7 +60,7 @@ def collide_closed_pairs(
     scratch_inout, contacts_inout,
 ):
     """Find the contact points of the pairs of class CLOSED."""
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         if scratch_inout.pair[row, CLASS] != CLOSED:
             continue
         first = claim_rows(contacts_inout)
@@ -83,7 +83,7 @@ def collide_convex_pairs(
     scratch_inout, contacts_inout,
 ):
     """Find the contact points of the pairs of class CONVEX."""
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         if scratch_inout.pair[row, CLASS] != CONVEX:
             continue
         first = claim_rows(contacts_inout)
@@ -104,7 +104,7 @@ def collide_convex_pairs(
 @kernel
 def needs_order(scratch):
     """Return whether pairs of more than the class CLOSED wrote contact points."""
-    return scratch.count[CONVEX_PAIRS] + scratch.count[SURFACE_PAIRS] > 0
+    return scratch.counts[CONVEX_PAIRS] + scratch.counts[SURFACE_PAIRS] > 0
 
 
 @kernel
@@ -119,7 +119,7 @@ def order_contacts(scratch_inout, contacts_inout):
         store3(scratch_inout.spare_place, k, 3, load3(contacts_inout.normal, k, 0))
         scratch_inout.spare_place[k, 6] = contacts_inout.gap[k]
     at = 0
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         first = scratch_inout.pair[row, FIRST_ROW]
         for k in range(first, first + scratch_inout.pair[row, ROWS]):
             contacts_inout.geometry[at, 0] = scratch_inout.spare_geometry[k, 0]

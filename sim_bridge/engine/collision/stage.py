@@ -40,9 +40,9 @@ def detect(table, phase):
     start_collision(geometry, ws.pose, twist, model.root,
                     options.time_step, options.contact_margin, scratch, contacts)
     collide_closed_pairs(geometry, scratch, contacts)
-    if scratch.count[CONVEX_PAIRS] > 0:
+    if scratch.counts[CONVEX_PAIRS] > 0:
         call_stage(options.detect_convex, table, phase)
-    if scratch.count[SURFACE_PAIRS] > 0:
+    if scratch.counts[SURFACE_PAIRS] > 0:
         call_stage(options.detect_surface, table, phase)
     if needs_order(scratch):
         order_contacts(scratch, contacts)

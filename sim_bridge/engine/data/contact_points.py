@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-import numpy as np
+from typing import Annotated, NamedTuple
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.engine.data.parts import Dims, make
 
 # entries of Contacts.size
 COUNT = 0  # points found
@@ -15,28 +14,25 @@ OVERFLOW = 1  # 1 where there was no room for all
 
 class Contacts(NamedTuple):
     """
-    Arrays with room for nc points, ordered by (geometry a, geometry b, feature).
+    Contact points, ordered by (geometry a, geometry b, feature).
 
     The normal points from the second geometry towards the first, the way the first is pushed.
     """
 
-    size: IntVector
-    """(2,) COUNT, OVERFLOW."""
-    geometry: IntMatrix
-    """(nc, 2) the two geometries, the first the lower number."""
-    feature: IntVector
-    """(nc,) what touches what: equal from step to step as long as the same features touch."""
-    point: FloatMatrix
-    """(nc, 3) midway between the two nearest points [m], world."""
-    normal: FloatMatrix
-    """(nc, 3) unit vector, world."""
-    gap: FloatVector
-    """(nc,) signed distance [m], negative inside."""
+    size: Annotated[IntVector, Dims(2)]
+    """COUNT, OVERFLOW."""
+    geometry: Annotated[IntMatrix, Dims('nc', 2, points_at='ng')]
+    """The two geometries, the first the lower number."""
+    feature: Annotated[IntVector, Dims('nc')]
+    """What touches what: equal from step to step as long as the same features touch."""
+    point: Annotated[FloatMatrix, Dims('nc', 3, unit='m')]
+    """Midway between the two nearest points, world."""
+    normal: Annotated[FloatMatrix, Dims('nc', 3, unit='1')]
+    """Unit vector, world."""
+    gap: Annotated[FloatVector, Dims('nc', unit='m')]
+    """Signed distance, negative inside."""
 
 
 def make_contacts(capacity: int) -> Contacts:
     """Make room for `capacity` points."""
-    return Contacts(
-        size=np.zeros(2, np.int64), geometry=np.zeros((capacity, 2), np.int64),
-        feature=np.zeros(capacity, np.int64), point=np.zeros((capacity, 3)),
-        normal=np.zeros((capacity, 3)), gap=np.zeros(capacity))
+    return make(Contacts, {'nc': capacity})

@@ -13,12 +13,21 @@ nv are the coordinates'; each row that yields, of a joint that closes a loop, ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from sim_bridge.engine.data.model import body_count, FREE, GROUND, Model, velocity_count, WELD
+from sim_bridge.engine.data.model import (
+    body_count,
+    FREE,
+    GROUND,
+    Model,
+    model_sizes,
+    velocity_count,
+    WELD,
+)
+from sim_bridge.engine.data.parts import Dims, make
 
 # rows of a contact
 NORMAL, FIRST, SECOND, SPIN, ROLL, ROLL2 = range(6)
@@ -37,135 +46,133 @@ NO_LAW = -1  # of a contact that only reports
 
 
 class Laws(NamedTuple):
-    """What is demanded of nc contacts."""
+    """What is demanded of the contacts."""
 
-    law: IntVector
-    """(nc,) row of Surfaces.law, or NO_LAW."""
-    model: IntVector
-    """(nc,) surface.CONE, PYRAMID or CONSTANT."""
-    rows: IntVector
-    """(nc,) how many rows the contact has: 0, 1, 3 or 6."""
-    frame: FloatMatrix
-    """(nc, 9) normal and both friction directions, world; the second scaled by mu2 / mu."""
-    radius: FloatMatrix
-    """(nc, 4) bounds of both friction directions, of rolling and of spinning, per normal."""
-    target: FloatMatrix
-    """(nc, 3) wanted velocities of the linear rows [m/s]."""
-    softness: FloatMatrix
-    """(nc, 6) velocity that a row yields per impulse [1/kg, 1/(kg m²)]."""
-    approach: FloatVector
-    """(nc,) velocity along the normal at the start of the step [m/s]."""
-    wanted: FloatVector
-    """(nc,) least velocity along the normal that the step may end with [m/s]."""
-    pull: FloatVector
-    """(nc,) impulse of the adhesion [N s]."""
+    law: Annotated[IntVector, Dims('nc', points_at='laws')]
+    """Row of Surfaces.law, or NO_LAW."""
+    model: Annotated[IntVector, Dims('nc')]
+    """surfaces.CONE, PYRAMID or CONSTANT."""
+    rows: Annotated[IntVector, Dims('nc')]
+    """How many rows the contact has: 0, 1, 3 or 6."""
+    frame: Annotated[FloatMatrix, Dims('nc', 9, unit='1')]
+    """Normal and both friction directions, world; the second scaled by mu2 / mu."""
+    radius: Annotated[FloatMatrix, Dims('nc', 4, unit='1; m')]
+    """Bounds of both friction directions, of rolling and of spinning, per normal."""
+    target: Annotated[FloatMatrix, Dims('nc', 3, unit='m/s')]
+    """Wanted velocities of the linear rows."""
+    softness: Annotated[FloatMatrix, Dims('nc', 6, unit='1/kg; 1/(kg m²)')]
+    """Velocity that a row yields per impulse."""
+    approach: Annotated[FloatVector, Dims('nc', unit='m/s')]
+    """Velocity along the normal at the start of the step."""
+    wanted: Annotated[FloatVector, Dims('nc', unit='m/s')]
+    """Least velocity along the normal that the step may end with."""
+    pull: Annotated[FloatVector, Dims('nc', unit='N s')]
+    """Impulse of the adhesion."""
 
 
 class Islands(NamedTuple):
     """Groups of contacts that depend on each other, through the trees that they connect."""
 
-    number: IntVector
-    """(nc,) the contact's island, -1 for none."""
-    order: IntVector
-    """(nc,) contacts, island by island."""
-    first: IntVector
-    """(nc + 1,) first place of each island in `order`."""
-    leader: IntVector
-    """(nb,) union-find forest over the trees' first bodies."""
-    of_tree: IntVector
-    """(nb,) island of a leader."""
-    spent: IntVector
-    """(nc,) multiplications that an island's Newton steps took in this step of time."""
+    number: Annotated[IntVector, Dims('nc')]
+    """The contact's island, -1 for none."""
+    order: Annotated[IntVector, Dims('nc', points_at='nc')]
+    """Contacts, island by island."""
+    first: Annotated[IntVector, Dims('nc + 1')]
+    """First place of each island in `order`."""
+    leader: Annotated[IntVector, Dims('nb', points_at='nb')]
+    """Union-find forest over the trees' first bodies."""
+    of_tree: Annotated[IntVector, Dims('nb')]
+    """Island of a leader."""
+    spent: Annotated[IntVector, Dims('nc')]
+    """Multiplications that an island's Newton steps took in this step of time."""
 
 
 class Rows(NamedTuple):
-    """Whitened rows of nc contacts, ns entries in all."""
+    """Whitened rows of the contacts, all their entries behind each other."""
 
-    first: IntVector
-    """(nc + 1,) first entry of each contact."""
-    support: IntVector
-    """(ns,) velocity coordinate of each entry."""
-    linear: FloatMatrix
-    """(3, ns) entries of NORMAL, FIRST, SECOND."""
-    angular: FloatMatrix
-    """(3, ns) entries of SPIN, ROLL, ROLL2; of contacts that have six rows."""
-    block: FloatMatrix
-    """(nc, 9) the contact's own Delassus matrix; columns NN … ROLL2_ROLL2."""
-    inverse: FloatMatrix
-    """(nc, 6) inverse of the linear rows' matrix; columns NN … D22, 0 where it is singular."""
-    place: IntVector
-    """(nz,) entry of a coordinate in the contact that is being built, -1 for none."""
-    whitening: FloatVector
-    """(nv,) D^-½; 0 for locked joints."""
-    column: FloatMatrix
-    """(6, 3) three wrenches at a root."""
-    mimic: FloatMatrix
-    """(nm, nv) whitened rows of the mimic joints, made orthonormal; none where there are loops."""
+    first: Annotated[IntVector, Dims('nc + 1')]
+    """First entry of each contact."""
+    support: Annotated[IntVector, Dims('entries', points_at='nv')]
+    """Velocity coordinate of each entry."""
+    linear: Annotated[FloatMatrix, Dims(3, 'entries', unit='kg^-½')]
+    """Entries of NORMAL, FIRST, SECOND."""
+    angular: Annotated[FloatMatrix, Dims(3, 'entries', unit='m^-1 kg^-½')]
+    """Entries of SPIN, ROLL, ROLL2; of contacts that have six rows."""
+    block: Annotated[FloatMatrix, Dims('nc', 9, unit='1/kg; 1/(kg m²)')]
+    """The contact's own Delassus matrix; columns NN … ROLL2_ROLL2."""
+    inverse: Annotated[FloatMatrix, Dims('nc', 6, unit='kg')]
+    """Inverse of the linear rows' matrix; columns NN … D22, 0 where it is singular."""
+    place: Annotated[IntVector, Dims('whitened')]
+    """Entry of a coordinate in the contact that is being built, -1 for none."""
+    whitening: Annotated[FloatVector, Dims('nv', unit='SI')]
+    """D^-½; 0 for locked joints."""
+    column: Annotated[FloatMatrix, Dims(6, 3, unit='N m; N')]
+    """Three wrenches at a root."""
+    mimic: Annotated[FloatMatrix, Dims('mimic_rows', 'nv', unit='1')]
+    """Whitened rows of the mimic joints, made orthonormal; none where there are loops."""
 
 
 class Solution(NamedTuple):
     """The impulses, and how well they fulfil the laws."""
 
-    impulse: FloatMatrix
-    """(nc, 6) of the rows [N s, N m s]; along the normal it includes the pull."""
-    bias: FloatMatrix
-    """(nc, 6) rows' velocities without contact impulses, less those that are wanted."""
-    z: FloatVector
-    """(nz,) whitened velocity that the impulses give."""
-    last: FloatMatrix
-    """(nc, 6) impulses of the last step, world axes; scratch for contacts that are new."""
-    shift: FloatVector
-    """(nc,) impulses of the position problem."""
-    effort: IntVector
-    """(3,) ISLANDS, SWEEPS, NEWTONS of the last solution."""
-    residual: FloatVector
-    """(3,) NATURAL, COMPLEMENTARITY, PENETRATION; maxima since they were last set to 0."""
+    impulse: Annotated[FloatMatrix, Dims('nc', 6, unit='N s; N m s')]
+    """Impulses of the rows; along the normal it includes the pull."""
+    bias: Annotated[FloatMatrix, Dims('nc', 6, unit='m/s; rad/s')]
+    """Rows' velocities without contact impulses, less those that are wanted."""
+    z: Annotated[FloatVector, Dims('whitened', unit='SI')]
+    """Whitened velocity that the impulses give."""
+    last: Annotated[FloatMatrix, Dims('nc', 6, unit='N s; N m s')]
+    """Impulses of the last step, world axes; scratch for contacts that are new."""
+    shift: Annotated[FloatVector, Dims('nc', unit='N s')]
+    """Impulses of the position problem."""
+    effort: Annotated[IntVector, Dims(3)]
+    """ISLANDS, SWEEPS, NEWTONS of the last solution."""
+    residual: Annotated[FloatVector, Dims(3, unit='m/s; J; m')]
+    """NATURAL, COMPLEMENTARITY, PENETRATION; maxima since they were last set to 0."""
 
 
 class Response(NamedTuple):
-    """What impulses do to nb bodies and nv coordinates."""
+    """What impulses do to bodies and coordinates."""
 
-    twist: FloatMatrix
-    """(nb, 6) spatial velocities that the rows' velocities are computed from."""
-    wrench: FloatMatrix
-    """(nb, 6) wrench on each body that `respond` answers; as State.wrench."""
-    mean_wrench: FloatMatrix
-    """(nb, 6) the contacts' mean wrench over the step on each body; as State.wrench."""
-    pushed: IntVector
-    """(nb,) 1 where contacts act on the body."""
-    force: FloatMatrix
-    """(nb, 6) scratch of the elimination."""
-    ddq: FloatVector
-    """(nv,) accelerations that the wrenches give."""
-    rhs: FloatVector
-    """(nv,) zeros."""
-    constraint: FloatVector
-    """(nv,) efforts of locked joints that the wrenches call forth."""
-    blocked: FloatVector
-    """(nv,) what contacts that nothing can yield to would push each joint with, see `blocked`."""
-    v_drift: FloatVector
-    """(nv,) velocity that the positions move with in the second half of the step."""
+    twist: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
+    """Spatial velocities that the rows' velocities are computed from."""
+    wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
+    """Wrench on each body that `respond` answers; as State.wrench."""
+    mean_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
+    """The contacts' mean wrench over the step on each body; as State.wrench."""
+    pushed: Annotated[IntVector, Dims('nb')]
+    """1 where contacts act on the body."""
+    force: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
+    """Scratch of the elimination."""
+    ddq: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
+    """Accelerations that the wrenches give."""
+    rhs: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """Zeros."""
+    constraint: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """Efforts of locked joints that the wrenches call forth."""
+    blocked: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """What contacts that nothing can yield to would push each joint with, see `blocked`."""
+    v_drift: Annotated[FloatVector, Dims('nv', unit='m/s, rad/s')]
+    """Velocity that the positions move with in the second half of the step."""
 
 
 class Direct(NamedTuple):
-    """Scratch of the direct solver, for islands of up to nd rows."""
+    """Scratch of the direct solver."""
 
-    matrix: FloatMatrix
-    """(nd, nd)"""
-    right: FloatVector
-    """(nd,)"""
-    unknown: IntMatrix
-    """(nd, 4) contact and row of each unknown; least and greatest coordinate of its entries."""
-    dense: FloatVector
-    """(nz,) a whitened row with its zeros."""
-    rows: IntVector
-    """(nc,) Laws.rows while the normals are solved alone."""
-    coordinate: IntVector
-    """(nz,) the coordinates that an island's contacts push."""
-    search: FloatMatrix
-    """(4, nz) vectors of the conjugate gradients."""
-    kept: FloatMatrix
-    """(nc, 27) impulse, bias, softness and block of a contact before a proximal step."""
+    matrix: Annotated[FloatMatrix, Dims('direct_rows', 'direct_rows', unit='SI')]
+    right: Annotated[FloatVector, Dims('direct_rows', unit='SI')]
+    unknown: Annotated[IntMatrix, Dims('direct_rows', 4)]
+    """Contact and row of each unknown; least and greatest coordinate of its entries."""
+    dense: Annotated[FloatVector, Dims('whitened', unit='SI')]
+    """A whitened row with its zeros."""
+    rows: Annotated[IntVector, Dims('nc')]
+    """Laws.rows while the normals are solved alone."""
+    coordinate: Annotated[IntVector, Dims('whitened')]
+    """The coordinates that an island's contacts push."""
+    search: Annotated[FloatMatrix, Dims(4, 'whitened', unit='SI')]
+    """Vectors of the conjugate gradients."""
+    kept: Annotated[FloatMatrix, Dims('nc', 27, unit='SI')]
+    """Impulse, bias, softness and block of a contact before a proximal step."""
 
 
 class ContactProblem(NamedTuple):
@@ -215,32 +222,12 @@ def make_problem(
 
     tied, yielding: as for `longest_support`.
     """
-    nb, nv, nc = body_count(model), velocity_count(model), capacity
-    nm = 0 if len(tied) else len(model.mimic)
-    nz = nv + yielding
-    ns = 2 * nc * longest_support(model, tied, yielding)
-
-    def integers(*shape: int) -> np.ndarray:
-        return np.zeros(shape, np.int64)
-
+    sizes = {
+        **model_sizes(model), 'nc': capacity, 'direct_rows': direct_rows,
+        'mimic_rows': 0 if len(tied) else len(model.mimic),
+        'whitened': velocity_count(model) + yielding,
+        'entries': 2 * capacity * longest_support(model, tied, yielding)}
     return ContactProblem(
-        Laws(law=integers(nc), model=integers(nc), rows=integers(nc), frame=np.zeros((nc, 9)),
-             radius=np.zeros((nc, 4)), target=np.zeros((nc, 3)), softness=np.zeros((nc, 6)),
-             approach=np.zeros(nc), wanted=np.zeros(nc), pull=np.zeros(nc)),
-        Islands(number=integers(nc), order=integers(nc), first=integers(nc + 1),
-                leader=integers(nb), of_tree=integers(nb), spent=integers(nc)),
-        Rows(first=integers(nc + 1), support=integers(ns), linear=np.zeros((3, ns)),
-             angular=np.zeros((3, ns)), block=np.zeros((nc, 9)),
-             inverse=np.zeros((nc, 6)), place=np.full(nz, -1, np.int64),
-             whitening=np.zeros(nv), column=np.zeros((6, 3)), mimic=np.zeros((nm, nv))),
-        Solution(impulse=np.zeros((nc, 6)), bias=np.zeros((nc, 6)), z=np.zeros(nz),
-                 last=np.zeros((nc, 6)), shift=np.zeros(nc), effort=integers(3),
-                 residual=np.zeros(3)),
-        Response(twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), mean_wrench=np.zeros((nb, 6)),
-                 pushed=integers(nb), force=np.zeros((nb, 6)), ddq=np.zeros(nv),
-                 rhs=np.zeros(nv), constraint=np.zeros(nv),
-                 blocked=np.zeros(nv), v_drift=np.zeros(nv)),
-        Direct(matrix=np.zeros((direct_rows, direct_rows)), right=np.zeros(direct_rows),
-               unknown=integers(direct_rows, 4), dense=np.zeros(nz),
-               rows=integers(nc), coordinate=integers(nz),
-               search=np.zeros((4, nz)), kept=np.zeros((nc, 27))))
+        make(Laws, sizes), make(Islands, sizes),
+        make(Rows, sizes, place=np.full(sizes['whitened'], -1, np.int64)),
+        make(Solution, sizes), make(Response, sizes), make(Direct, sizes))

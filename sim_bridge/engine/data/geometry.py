@@ -17,9 +17,10 @@ A *geometry* is a shape in a frame fixed to a body. In its own frame
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.engine.data.parts import Dims
 
 (PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HEIGHT_FIELD) = range(10)
 
@@ -32,77 +33,76 @@ STATIC = 8  # of a body that no force moves: two of them never collide
 
 class Geometry(NamedTuple):
     """
-    Constant arrays of ng geometries; shape data of all of them pooled.
+    Constant arrays of the geometries; shape data of all of them pooled.
 
     A range is the first row of a pool that belongs to a geometry and the one past its last. Rows
     of a pool refer to each other by their place in the pool.
     """
 
-    body: IntVector
-    """(ng,) body that carries it, -1 for the world."""
-    shape: IntVector
-    """(ng,) PLANE … HEIGHT_FIELD."""
-    flags: IntVector
-    """(ng,) ENABLED, SENSOR, SOLID, STATIC."""
-    material: IntVector
-    """(ng,) row and column of Surfaces.pair."""
-    group: IntVector
-    """(ng,) bits of the collision groups it belongs to."""
-    mask: IntVector
-    """(ng,) bits of the groups it collides with; both geometries of a pair must agree."""
-    size: FloatMatrix
-    """(ng, 3) [m], by shape."""
-    frame: FloatMatrix
-    """(ng, 12) own frame in the body's: rotation by rows, origin [m]."""
-    bounds: FloatMatrix
-    """(ng, 6) box around it in its own frame: centre, half extents [m]; infinite for a plane."""
-    radius: FloatVector
-    """(ng,) farthest from the centre of its bounds that turning moves a point of it [m]."""
-    belt: FloatMatrix
-    """(ng, 3) velocity of its surface relative to its body [m/s], own frame (conveyors)."""
-    track: FloatMatrix
+    body: Annotated[IntVector, Dims('ng', points_at='nb')]
+    """Body that carries it, -1 for the world."""
+    shape: Annotated[IntVector, Dims('ng')]
+    """PLANE … HEIGHT_FIELD."""
+    flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
+    """ENABLED, SENSOR, SOLID, STATIC."""
+    material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
+    """Row and column of Surfaces.pair."""
+    group: Annotated[IntVector, Dims('ng', is_parameter=True)]
+    """Bits of the collision groups it belongs to."""
+    mask: Annotated[IntVector, Dims('ng', is_parameter=True)]
+    """Bits of the groups it collides with; both geometries of a pair must agree."""
+    size: Annotated[FloatMatrix, Dims('ng', 3, unit='m')]
+    """Radius, half length or half extents, by shape."""
+    frame: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
+    """Own frame in the body's: rotation by rows, origin."""
+    bounds: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]
+    """Box around it in its own frame: centre, half extents; infinite for a plane."""
+    radius: Annotated[FloatVector, Dims('ng', unit='m')]
+    """Farthest from the centre of its bounds that turning moves a point of it."""
+    belt: Annotated[FloatMatrix, Dims('ng', 3, unit='m/s', is_parameter=True)]
+    """Velocity of its surface relative to its body, own frame (conveyors)."""
+    track: Annotated[FloatMatrix, Dims('ng', 4, unit='1; m/s', is_parameter=True)]
     """
-    (ng, 4) unit axis about which its surface runs, own frame, and the speed [m/s] (crawlers).
-
+    Unit axis about which its surface runs, own frame, and the speed (crawlers).
     Where the outward normal is n, along axis × n. The axis is zero where it is no track.
     """
-    direction: FloatMatrix
-    """(ng, 3) first friction direction (ODE's fdir1), own frame; zero where there is none."""
-    excluded: IntVector
+    direction: Annotated[FloatMatrix, Dims('ng', 3, unit='1')]
+    """First friction direction (ODE's fdir1), own frame; zero where there is none."""
+    excluded: Annotated[IntVector, Dims('excluded')]
     """Pairs of bodies that never collide, as `filters.pair_key`, ascending."""
 
-    vertex: FloatMatrix
-    """(nx, 3) corners of hulls and meshes [m], own frame of their geometry."""
-    vertex_range: IntMatrix
-    """(ng, 2) rows of `vertex`."""
-    ring_start: IntVector
-    """(nx + 1,) where each vertex's neighbours begin in `ring`."""
-    ring: IntVector
+    vertex: Annotated[FloatMatrix, Dims('vertices', 3, unit='m')]
+    """Corners of hulls and meshes, own frame of their geometry."""
+    vertex_range: Annotated[IntMatrix, Dims('ng', 2, points_at='vertices')]
+    """Rows of `vertex`."""
+    ring_start: Annotated[IntVector, Dims('vertices + 1', points_at='neighbours')]
+    """Where each vertex's neighbours begin in `ring`."""
+    ring: Annotated[IntVector, Dims('neighbours', points_at='vertices')]
     """Vertices that share an edge with a vertex, ascending."""
 
-    face_range: IntMatrix
-    """(ng, 2) rows of `face_plane`, for hulls."""
-    face_plane: FloatMatrix
-    """(nf, 4) outward unit normal n and offset d: n . x = d on the face, own frame [m]."""
-    face_start: IntVector
-    """(nf + 1,) where each face's corners begin in `face_vertex`."""
-    face_vertex: IntVector
+    face_range: Annotated[IntMatrix, Dims('ng', 2, points_at='faces')]
+    """Rows of `face_plane`, for hulls."""
+    face_plane: Annotated[FloatMatrix, Dims('faces', 4, unit='1; m')]
+    """Outward unit normal n and offset d: n . x = d on the face, own frame."""
+    face_start: Annotated[IntVector, Dims('faces + 1', points_at='corners')]
+    """Where each face's corners begin in `face_vertex`."""
+    face_vertex: Annotated[IntVector, Dims('corners', points_at='vertices')]
     """Corners of the faces, counter-clockwise seen from outside."""
-    face_across: IntVector
+    face_across: Annotated[IntVector, Dims('corners', points_at='faces')]
     """The face on the other side of the edge from a corner to the next."""
 
-    triangle_range: IntMatrix
-    """(ng, 2) rows of `triangle`, for meshes."""
-    triangle: IntMatrix
-    """(nt, 3) vertices, counter-clockwise seen from outside; in the order of the tree's leaves."""
-    triangle_opposite: IntMatrix
-    """(nt, 3) far vertex of the triangle across the edge from a corner to the next; -1: none."""
-    tree: IntMatrix
-    """(ng, 2) first row of `tree_box` and depth of a mesh's complete binary tree."""
-    tree_box: FloatMatrix
-    """(nn, 6) least and greatest corner [m]; node k has the children 2 k + 1 and 2 k + 2."""
+    triangle_range: Annotated[IntMatrix, Dims('ng', 2, points_at='triangles')]
+    """Rows of `triangle`, for meshes."""
+    triangle: Annotated[IntMatrix, Dims('triangles', 3, points_at='vertices')]
+    """Vertices, counter-clockwise seen from outside; in the order of the tree's leaves."""
+    triangle_opposite: Annotated[IntMatrix, Dims('triangles', 3, points_at='vertices')]
+    """Far vertex of the triangle across the edge from a corner to the next; -1: none."""
+    tree: Annotated[IntMatrix, Dims('ng', 2)]
+    """First row of `tree_box` and depth of a mesh's complete binary tree."""
+    tree_box: Annotated[FloatMatrix, Dims('nodes', 6, unit='m')]
+    """Least and greatest corner; node k has the children 2 k + 1 and 2 k + 2."""
 
-    grid: IntMatrix
-    """(ng, 3) first entry in `height`, rows (along y), columns (along x), for height fields."""
-    height: FloatVector
-    """Heights by rows [m]: the first at (-size[0], -size[1]), the next further along x."""
+    grid: Annotated[IntMatrix, Dims('ng', 3)]
+    """First entry in `height`, rows (along y), columns (along x), for height fields."""
+    height: Annotated[FloatVector, Dims('heights', unit='m')]
+    """Heights by rows: the first at (-size[0], -size[1]), the next further along x."""

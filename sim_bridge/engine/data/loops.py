@@ -28,14 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.contact_problem import longest_support
 from sim_bridge.engine.data.laws import LAW_SIZE
-from sim_bridge.engine.data.model import body_count, Model, position_count, velocity_count
+from sim_bridge.engine.data.model import Model, model_sizes
+from sim_bridge.engine.data.parts import Dims, make
 
 # kinds of rows
 SLIDE, DOT, DISTANCE, MIMIC = range(4)
@@ -138,150 +139,147 @@ class LoopJoint:
 
 class Loops(NamedTuple):
     """
-    Constant arrays of nk joints with nr rows and na axes.
+    Constant arrays of the joints that close loops, their rows and axes.
 
     Rows that do not yield come first, among them those of the mimic joints, then those that do.
-    Those of the axes come after them, nt rows in all.
+    Those of the axes come after them.
     """
 
-    size: IntVector
-    """(3,) how many rows are rigid; with those that yield; with the axes'."""
-    body: IntMatrix
-    """(nk, 2) bodies that carry A and B, or WORLD."""
-    frame: FloatMatrix
-    """(nk, 24) A and B in their bodies' frames: rotation by rows, then origin [m]."""
-    turns: IntVector
-    """(nk,) 1 where rows or axes are about how the bodies turn."""
-    joint: IntVector
-    """(nr,) joint of each row, -1 for MIMIC."""
-    kind: IntVector
-    """(nr,) SLIDE, DOT, DISTANCE or MIMIC."""
-    axes: IntMatrix
-    """(nr, 2) axis of A and of B; of MIMIC the row of Model.mimic and 0."""
-    reference: FloatVector
-    """(nr,) what the error is counted from [1, m]."""
-    erp: FloatVector
-    """(nr,) share of the error that a step takes back, of rows that yield."""
-    cfm: FloatVector
-    """(nr,) velocity per force [m/(N s), rad/(N m s)]; 0 for rigid rows."""
-    axis_joint: IntVector
-    """(na,) joint of each axis."""
-    axis_kind: IntMatrix
-    """(na, 2) kind; axis of A or B, or which angle."""
-    axis_vector: FloatMatrix
-    """(na, 3) unit vector in A or B, of SPIN and SPIN_B."""
-    axis_index: IntVector
-    """(na,) 0, 1, 2 …: where the functions of `elements` find an axis' position."""
-    passive: FloatMatrix
-    """(na, 5) as Model.passive; the next three likewise."""
-    limits: FloatMatrix
-    """(na, 4)"""
-    motor: FloatMatrix
-    """(na, 3)"""
-    stop: FloatMatrix
-    """(na, 3)"""
+    size: Annotated[IntVector, Dims(3)]
+    """How many rows are rigid; with those that yield; with the axes'."""
+    body: Annotated[IntMatrix, Dims('nk', 2, points_at='nb')]
+    """Bodies that carry A and B, or WORLD."""
+    frame: Annotated[FloatMatrix, Dims('nk', 24, unit='1; m')]
+    """A and B in their bodies' frames: rotation by rows, then origin."""
+    turns: Annotated[IntVector, Dims('nk')]
+    """1 where rows or axes are about how the bodies turn."""
+    joint: Annotated[IntVector, Dims('nr', points_at='nk')]
+    """Joint of each row, -1 for MIMIC."""
+    kind: Annotated[IntVector, Dims('nr')]
+    """SLIDE, DOT, DISTANCE or MIMIC."""
+    axes: Annotated[IntMatrix, Dims('nr', 2)]
+    """Axis of A and of B; of MIMIC the row of Model.mimic and 0."""
+    reference: Annotated[FloatVector, Dims('nr', unit='1, m')]
+    """What the error is counted from."""
+    erp: Annotated[FloatVector, Dims('nr', unit='1')]
+    """Share of the error that a step takes back, of rows that yield."""
+    cfm: Annotated[FloatVector, Dims('nr', unit='m/(N s), rad/(N m s)')]
+    """Velocity per force; 0 for rigid rows."""
+    axis_joint: Annotated[IntVector, Dims('na', points_at='nk')]
+    """Joint of each axis."""
+    axis_kind: Annotated[IntMatrix, Dims('na', 2)]
+    """Kind; axis of A or B, or which angle."""
+    axis_vector: Annotated[FloatMatrix, Dims('na', 3, unit='1')]
+    """Unit vector in A or B, of SPIN and SPIN_B."""
+    axis_index: Annotated[IntVector, Dims('na')]
+    """0, 1, 2 …: where the functions of `elements` find an axis' position."""
+    passive: Annotated[FloatMatrix, Dims('na', 5, unit='SI', is_parameter=True)]
+    """As Model.passive; the next three likewise."""
+    limits: Annotated[FloatMatrix, Dims(
+        'na', 4, unit='m, rad; N, N m; m/s, rad/s', is_parameter=True)]
+    motor: Annotated[FloatMatrix, Dims(
+        'na', 3, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
+    stop: Annotated[FloatMatrix, Dims(
+        'na', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)]
 
 
 class LoopWork(NamedTuple):
     """
-    Scratch for nt rows, nv coordinates and nz whitened ones, nb bodies, na axes.
+    Scratch for the rows, coordinates, bodies and axes.
 
     Wrenches on bodies are torque and force about the origin of the body's frame, as State.wrench,
     unless said otherwise.
     """
 
-    arm: FloatMatrix
-    """(nt, 12) each row's wrench on both bodies, about their trees' O; world axes."""
-    error: FloatVector
-    """(nt,) [m, rad]"""
-    drift: FloatVector
-    """(nt,) second derivative of the error at zero accelerations of the coordinates."""
-    softness: FloatVector
-    """(nt,) velocity that a row yields per impulse."""
-    scale: FloatVector
-    """(nt,) what makes rows of different units comparable: its inverse is a row's typical size."""
-    right: FloatVector
-    """(nt,) velocities or accelerations that the rows lack."""
-    impulse: FloatVector
-    """(nt,) the rows' impulses [N s, N m s], or forces."""
-    change: FloatVector
-    """(nt,) by how much the impulses change."""
-    counts: IntVector
-    """(3,) see RANK: vectors in the basis, rows that added none, those that depend on others."""
-    basis: FloatMatrix
-    """(nt, nz) the whitened rows made orthonormal, without those that depend on others."""
-    span: IntMatrix
-    """(nt, 2) first coordinate of a basis vector that may not be 0, and the one after the last."""
-    chosen: IntVector
-    """(nt,) the row that added each vector."""
-    own: IntVector
-    """(nt,) the vector that each row added, -1 for none."""
-    factor: FloatMatrix
-    """(nt, nt) R of rows = R basis, the rows scaled."""
-    reach: IntVector
-    """(nt,) how many of the first vectors each row has parts along."""
-    gram: FloatMatrix
-    """(nt, nt) Cholesky factor of Rᵀ R, where rows depend on others."""
-    vector: FloatVector
-    """(nz,) the row that is being built, 0 between rows."""
-    part: FloatVector
-    """(nt,) scratch by vectors of the basis."""
-    whitening: FloatVector
-    """(nv,) D^-½; 0 for locked joints."""
-    support: IntVector
-    """(ns,) coordinates that the joint being built has entries for."""
-    whitened: FloatMatrix
-    """(ns, 8) entries of three forces at B's origin along A's axes, and three torques."""
-    load: FloatMatrix
-    """(2, 48) these on their way to the root, from both bodies: (6, 8) torques, then forces."""
-    column: FloatMatrix
-    """(6, 3) three wrenches at a root."""
-    tied: IntVector
-    """(nb,) 1 for the bodies that the joints act on."""
-    active: IntVector
-    """(nt,) 1 for the rows that are in the basis."""
-    q: FloatVector
-    """(na,) positions of the axes in the middle of the step."""
-    v: FloatVector
-    """(na,) velocities of the axes at its start."""
-    v_next: FloatVector
-    """(na,) and at its end."""
-    law: FloatMatrix
-    """(na, 14) as Workspace.law; the next two likewise."""
-    given: FloatVector
-    """(na,)"""
-    mode: IntVector
-    """(na,)"""
-    inertia: FloatVector
-    """(na,) what an axis moves: its velocity gains its impulse over this [kg, kg m²]."""
-    held: FloatVector
-    """(na,) effort of what acts on each axis at the end of the step, command and dampers apart."""
-    blocked: FloatVector
-    """(nv,) what rows that nothing can yield to would push each joint with, see `blocked`."""
-    blocked_axis: FloatVector
-    """(na,) likewise each axis."""
-    pivot: FloatVector
-    """(4,) see SLACK: slack and way of changing the modes, as `modes.update_modes`; outcomes."""
-    twist: FloatMatrix
-    """(nb, 6) spatial velocities, or accelerations, that the rows' are computed from."""
-    wrench: FloatMatrix
-    """(nb, 6) what the rows do to each body, about its tree's O."""
-    yielded: FloatMatrix
-    """(nk, 6) mean wrench of the yielding rows on the second body, about B's origin."""
-    yielded_on: FloatMatrix
-    """(nb, 6) their mean wrench on each body."""
-    force: FloatMatrix
-    """(nb, 6) scratch of the elimination."""
-    rhs: FloatVector
-    """(nv,) efforts of the mimic rows on joints that are not locked."""
-    effort: FloatVector
-    """(nv,) likewise on all joints."""
-    q_before: FloatVector
-    """(nq,) positions before a Newton step."""
-    ddq: FloatVector
-    """(nv,) accelerations that the rows give."""
-    constraint: FloatVector
-    """(nv,) efforts of locked joints that they call forth."""
+    arm: Annotated[FloatMatrix, Dims('nt', 12, unit='N m; N')]
+    """Each row's wrench on both bodies, about their trees' O; world axes."""
+    error: Annotated[FloatVector, Dims('nt', unit='m, rad')]
+    drift: Annotated[FloatVector, Dims('nt', unit='m/s², rad/s²')]
+    """Second derivative of the error at zero accelerations of the coordinates."""
+    softness: Annotated[FloatVector, Dims('nt', unit='m/(N s), rad/(N m s)')]
+    """Velocity that a row yields per impulse."""
+    scale: Annotated[FloatVector, Dims('nt', unit='SI')]
+    """What makes rows of different units comparable: its inverse is a row's typical size."""
+    right: Annotated[FloatVector, Dims('nt', unit='SI')]
+    """Velocities or accelerations that the rows lack."""
+    impulse: Annotated[FloatVector, Dims('nt', unit='N s, N m s')]
+    """The rows' impulses, or forces."""
+    change: Annotated[FloatVector, Dims('nt', unit='N s, N m s')]
+    """By how much the impulses change."""
+    counts: Annotated[IntVector, Dims(3)]
+    """See RANK: vectors in the basis, rows that added none, those that depend on others."""
+    basis: Annotated[FloatMatrix, Dims('nt', 'loop_whitened', unit='1')]
+    """The whitened rows made orthonormal, without those that depend on others."""
+    span: Annotated[IntMatrix, Dims('nt', 2)]
+    """First coordinate of a basis vector that may not be 0, and the one after the last."""
+    chosen: Annotated[IntVector, Dims('nt')]
+    """The row that added each vector."""
+    own: Annotated[IntVector, Dims('nt')]
+    """The vector that each row added, -1 for none."""
+    factor: Annotated[FloatMatrix, Dims('nt', 'nt', unit='1')]
+    """R of rows = R basis, the rows scaled."""
+    reach: Annotated[IntVector, Dims('nt')]
+    """How many of the first vectors each row has parts along."""
+    gram: Annotated[FloatMatrix, Dims('nt', 'nt', unit='1')]
+    """Cholesky factor of Rᵀ R, where rows depend on others."""
+    vector: Annotated[FloatVector, Dims('loop_whitened', unit='SI')]
+    """The row that is being built, 0 between rows."""
+    part: Annotated[FloatVector, Dims('nt', unit='1')]
+    """Scratch by vectors of the basis."""
+    whitening: Annotated[FloatVector, Dims('nv', unit='SI')]
+    """D^-½; 0 for locked joints."""
+    support: Annotated[IntVector, Dims('support', points_at='nv')]
+    """Coordinates that the joint being built has entries for."""
+    whitened: Annotated[FloatMatrix, Dims('support', 8, unit='SI')]
+    """Entries of three forces at B's origin along A's axes, and three torques."""
+    load: Annotated[FloatMatrix, Dims(2, 48, unit='N m; N')]
+    """These on their way to the root, from both bodies: (6, 8) torques, then forces."""
+    column: Annotated[FloatMatrix, Dims(6, 3, unit='N m; N')]
+    """Three wrenches at a root."""
+    tied: Annotated[IntVector, Dims('nb')]
+    """1 for the bodies that the joints act on."""
+    active: Annotated[IntVector, Dims('nt')]
+    """1 for the rows that are in the basis."""
+    q: Annotated[FloatVector, Dims('na', unit='m, rad')]
+    """Positions of the axes in the middle of the step."""
+    v: Annotated[FloatVector, Dims('na', unit='m/s, rad/s')]
+    """Velocities of the axes at its start."""
+    v_next: Annotated[FloatVector, Dims('na', unit='m/s, rad/s')]
+    """And at its end."""
+    law: Annotated[FloatMatrix, Dims('na', LAW_SIZE, unit='SI')]
+    """As Workspace.law; the next two likewise."""
+    given: Annotated[FloatVector, Dims('na', unit='N, N m')]
+    mode: Annotated[IntVector, Dims('na')]
+    inertia: Annotated[FloatVector, Dims('na', unit='kg, kg m²')]
+    """What an axis moves: its velocity gains its impulse over this."""
+    held: Annotated[FloatVector, Dims('na', unit='N, N m')]
+    """Effort of what acts on each axis at the end of the step, command and dampers apart."""
+    blocked: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """What rows that nothing can yield to would push each joint with, see `blocked`."""
+    blocked_axis: Annotated[FloatVector, Dims('na', unit='N, N m')]
+    """Likewise each axis."""
+    pivot: Annotated[FloatVector, Dims(4, unit='1')]
+    """See SLACK: slack and way of changing the modes, as `modes.update_modes`; outcomes."""
+    twist: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
+    """Spatial velocities, or accelerations, that the rows' are computed from."""
+    wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
+    """What the rows do to each body, about its tree's O."""
+    yielded: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
+    """Mean wrench of the yielding rows on the second body, about B's origin."""
+    yielded_on: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
+    """Their mean wrench on each body."""
+    force: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
+    """Scratch of the elimination."""
+    rhs: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """Efforts of the mimic rows on joints that are not locked."""
+    effort: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """Likewise on all joints."""
+    q_before: Annotated[FloatVector, Dims('nq', unit='m, rad, 1')]
+    """Positions before a Newton step."""
+    ddq: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
+    """Accelerations that the rows give."""
+    constraint: Annotated[FloatVector, Dims('nv', unit='N, N m')]
+    """Efforts of locked joints that they call forth."""
 
 
 def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
@@ -330,25 +328,13 @@ def _turns(joint: LoopJoint) -> bool:
 
 def make_loop_work(model: Model, loops: Loops) -> LoopWork:
     """Make room for solving the rows."""
-    nb, nv, na = body_count(model), velocity_count(model), len(loops.axis_joint)
-    nt = len(loops.kind) + na
-    nz = nv + nt - (int(loops.size[HARD]) if len(loops.size) else 0)
-    ns = 2 * longest_support(model)
-    tied = np.zeros(nb, np.int64)
+    na, nt = len(loops.axis_joint), len(loops.kind) + len(loops.axis_joint)
+    sizes = model_sizes(model)
+    tied = np.zeros(sizes['nb'], np.int64)
     tied[loops.body[loops.body >= 0]] = 1
-    return LoopWork(
-        arm=np.zeros((nt, 12)), error=np.zeros(nt), drift=np.zeros(nt), softness=np.zeros(nt),
-        scale=np.zeros(nt), right=np.zeros(nt), impulse=np.zeros(nt), change=np.zeros(nt),
-        counts=np.zeros(3, np.int64), basis=np.zeros((nt, nz)), span=np.zeros((nt, 2), np.int64),
-        chosen=np.zeros(nt, np.int64), own=np.full(nt, -1, np.int64), factor=np.zeros((nt, nt)),
-        reach=np.zeros(nt, np.int64), gram=np.zeros((nt, nt)), vector=np.zeros(nz),
-        part=np.zeros(nt), whitening=np.zeros(nv), support=np.zeros(ns, np.int64),
-        whitened=np.zeros((ns, 8)), load=np.zeros((2, 48)), column=np.zeros((6, 3)), tied=tied,
-        active=np.zeros(nt, np.int64), q=np.zeros(na), v=np.zeros(na), v_next=np.zeros(na),
-        law=np.zeros((na, LAW_SIZE)), given=np.zeros(na), mode=np.zeros(na, np.int64),
-        inertia=np.zeros(na), held=np.zeros(na), blocked=np.zeros(nv),
-        blocked_axis=np.zeros(na), pivot=np.zeros(4),
-        twist=np.zeros((nb, 6)), wrench=np.zeros((nb, 6)), force=np.zeros((nb, 6)),
-        yielded=np.zeros((len(loops.body), 6)), yielded_on=np.zeros((nb, 6)),
-        rhs=np.zeros(nv), effort=np.zeros(nv),
-        q_before=np.zeros(position_count(model)), ddq=np.zeros(nv), constraint=np.zeros(nv))
+    return make(
+        LoopWork,
+        {**sizes, 'nk': len(loops.body), 'na': na, 'nt': nt,
+         'loop_whitened': sizes['nv'] + nt - int(loops.size[HARD]),
+         'support': 2 * longest_support(model)},
+        own=np.full(nt, -1, np.int64), tied=tied)

@@ -21,11 +21,12 @@ eliminating three fixed axes one after the other is block elimination.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.engine.data.parts import Dims
 
 # joint kinds; plain integers, because kernels freeze them as constants
 GROUND = -1  # welded to the world: nothing of it has to be solved for
@@ -52,66 +53,69 @@ BOUNCE, ERP, CFM = range(3)
 # columns of Model.mimic and Model.mimic_law
 FOLLOWING, FOLLOWED = range(2)
 MULTIPLIER, OFFSET = range(2)
+# columns of Model.medium, see `dynamics.medium`: the centre of mass [m], the upper triangles
+# (xx xy xz yy yz zz) of A, B, D and E, all in the body's frame; mass that gravity does not act on
+# [kg]; greatest rate d [1/s]
+POINT = 0
+ADDED = 3
+DRAG = 15
+LIFTED = 27
+FASTEST = 28
+MEDIUM_SIZE = 29
 
 
 class Model(NamedTuple):
-    """Constant arrays, C-contiguous; nb bodies, nq positions, nv velocities, nm mimic joints."""
+    """Constant arrays of the bodies and joints of a world."""
 
-    parent: IntVector
-    """(nb,) index of the parent body, -1 for the world."""
-    root: IntVector
-    """(nb,) index of the first body of the same tree."""
-    kind: IntVector
-    """(nb,) joint kind: GROUND, WELD, REVOLUTE, PRISMATIC, BALL_STAGE … KINEMATIC."""
-    q_index: IntVector
-    """(nb,) first position coordinate of the body's joint."""
-    v_index: IntVector
-    """(nb,) first velocity coordinate of the body's joint."""
-    frame: FloatMatrix
-    """(nb, 12) joint frame at position 0 in the parent body: rotation by rows, origin [m]."""
-    inertia: FloatMatrix
+    parent: Annotated[IntVector, Dims('nb', points_at='nb')]
+    """Parent body, -1 for the world."""
+    root: Annotated[IntVector, Dims('nb', points_at='nb')]
+    """First body of the same tree."""
+    kind: Annotated[IntVector, Dims('nb')]
+    """Joint kind: GROUND, WELD, REVOLUTE, PRISMATIC, BALL_STAGE … KINEMATIC."""
+    q_index: Annotated[IntVector, Dims('nb', points_at='nq')]
+    """First position coordinate of the body's joint."""
+    v_index: Annotated[IntVector, Dims('nb', points_at='nv')]
+    """First velocity coordinate of the body's joint."""
+    frame: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m', is_parameter=True)]
+    """Joint frame at position 0 in the parent body: rotation by rows, origin."""
+    inertia: Annotated[FloatMatrix, Dims('nb', 10, unit='kg; m; kg m²')]
+    """Mass, centre of mass, inertia about it (xx xy xz yy yz zz), in the body's frame."""
+    passive: Annotated[FloatMatrix, Dims('nv', 5, unit='SI', is_parameter=True)]
+    """ARMATURE, DAMPING, STIFFNESS, REFERENCE of the spring, Coulomb FRICTION."""
+    limits: Annotated[FloatMatrix, Dims(
+        'nv', 4, unit='m, rad; N, N m; m/s, rad/s', is_parameter=True)]
     """
-    (nb, 10) mass properties in the body's frame.
+    LOWER and UPPER position, EFFORT, VELOCITY; infinite where there is none.
 
-    Mass [kg], centre of mass [m], inertia about it (xx xy xz yy yz zz) [kg m²].
+    Effort: of command and motor together. Velocity: of position control, no other motion is held
+    to it.
     """
-    passive: FloatMatrix
-    """(nv, 5) armature, damping, stiffness, reference of the spring, Coulomb friction; SI."""
-    limits: FloatMatrix
+    motor: Annotated[FloatMatrix, Dims(
+        'nv', 3, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
+    """A servo's gains GAIN_P by position and GAIN_D by velocity; MAX_EFFORT of any motor."""
+    stop: Annotated[FloatMatrix, Dims(
+        'nv', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)]
     """
-    (nv, 4) limits, infinite where there is none.
-
-    Lower and upper position [m, rad], effort of command and motor together [N, N m], velocity of
-    position control [m/s, rad/s]; no other motion is held to the last.
-    """
-    motor: FloatMatrix
-    """
-    (nv, 3) of the motors.
-
-    A servo's gains by position [N/m, N m/rad] and by velocity [N s/m, N m s/rad]; greatest effort
-    [N, N m].
-    """
-    stop: FloatMatrix
-    """
-    (nv, 3) of the stops, after ODE: restitution, ERP and CFM.
+    BOUNCE (restitution), ERP and CFM of the stops, after ODE.
 
     ERP: share of the excess that a step takes back. CFM: 1 / (h kp + kd) of a spring kp and a
-    damper kd [m/(N s), rad/(N m s)], whose ERP is h kp CFM; 0 for a rigid stop.
+    damper kd, whose ERP is h kp CFM; 0 for a rigid stop.
     """
-    mimic: IntMatrix
-    """(nm, 2) velocity index of the following joint and of the one it follows."""
-    mimic_law: FloatMatrix
-    """(nm, 2) multiplier and offset: q[following] = multiplier q[followed] + offset."""
-    q_of_v: IntVector
-    """(nv,) position index of a one-axis joint, -1 for coordinates of ball and free joints."""
-    weight: FloatVector
-    """(nb,) share of its weight that acts on a body, as `medium` has it."""
-    medium_body: IntVector
-    """(nl,) bodies of the links that the medium around them acts on."""
-    medium: FloatMatrix
-    """(nl, 29) what it does: columns in `engine.dynamics.medium`."""
-    gravity: FloatVector
-    """(3,) [m/s²], world axes."""
+    mimic: Annotated[IntMatrix, Dims('nm', 2, points_at='nv')]
+    """Velocity index of the following joint and of the one it follows."""
+    mimic_law: Annotated[FloatMatrix, Dims('nm', 2, unit='SI')]
+    """Multiplier and offset: q[following] = multiplier q[followed] + offset."""
+    q_of_v: Annotated[IntVector, Dims('nv', points_at='nq')]
+    """Position index of a one-axis joint, -1 for coordinates of ball and free joints."""
+    weight: Annotated[FloatVector, Dims('nb', unit='1')]
+    """Share of its weight that acts on a body, as `medium` has it."""
+    medium_body: Annotated[IntVector, Dims('nl', points_at='nb')]
+    """Bodies of the links that the medium around them acts on."""
+    medium: Annotated[FloatMatrix, Dims('nl', MEDIUM_SIZE, unit='SI')]
+    """What it does: POINT … FASTEST."""
+    gravity: Annotated[FloatVector, Dims(3, unit='m/s²', is_parameter=True)]
+    """Acceleration of free fall, world axes."""
 
 
 class Options(NamedTuple):
@@ -182,3 +186,9 @@ def position_count(model: Model) -> int:
 def velocity_count(model: Model) -> int:
     """Return the number of velocity coordinates."""
     return len(model.q_of_v)
+
+
+def model_sizes(model: Model) -> dict[str, int]:
+    """Return the sizes of the model's dimensions, as `parts.DIMENSIONS` names them."""
+    return {'nb': body_count(model), 'nq': position_count(model), 'nv': velocity_count(model),
+            'nm': len(model.mimic), 'nl': len(model.medium_body)}

@@ -8,9 +8,10 @@ each direction bounded by mu and mu2 as forces [N] (ODE without dContactApprox1)
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix
+from sim_bridge.engine.data.parts import Dims
 
 CONE, PYRAMID, CONSTANT = range(3)
 
@@ -32,13 +33,13 @@ CONE, PYRAMID, CONSTANT = range(3)
     STIFFNESS,  # [N/m] per contact point, 0: from ERP and CFM (Young's modulus, AGX)
     DAMPING,  # [N s/m] goes with STIFFNESS
 ) = range(19)
-LAW_SIZE = 19
+SURFACE_LAW_SIZE = 19
 
 
 class Surfaces(NamedTuple):
     """Which law rules between which materials."""
 
-    pair: IntMatrix
-    """(nm, nm) row of `law` for two materials; symmetric."""
-    law: FloatMatrix
-    """(nl, 19) the laws, columns above; SI units."""
+    pair: Annotated[IntMatrix, Dims('materials', 'materials', points_at='laws')]
+    """Row of `law` for two materials; symmetric."""
+    law: Annotated[FloatMatrix, Dims('laws', SURFACE_LAW_SIZE, unit='SI')]
+    """The laws: MODEL … DAMPING."""

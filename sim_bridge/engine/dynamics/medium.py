@@ -17,7 +17,7 @@ A link that gravity does not act on is pushed by its weight, upwards.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.model import FREE, KINEMATIC
+from sim_bridge.engine.data.model import ADDED, DRAG, FREE, KINEMATIC, LIFTED, POINT
 from sim_bridge.engine.math.spatial import (
     add_spatial,
     ANGULAR,
@@ -37,15 +37,6 @@ from sim_bridge.engine.math.vec3 import (
     scale,
     sub,
 )
-
-# columns of Model.medium: the centre of mass [m], the upper triangles (xx xy xz yy yz zz) of A, B,
-# D and E, all in the body's frame; mass that gravity does not act on [kg]; greatest rate d [1/s]
-POINT = 0
-ADDED = 3
-DRAG = 15
-LIFTED = 27
-FASTEST = 28
-MEDIUM_SIZE = 29
 
 
 @subroutine

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from sim_bridge.engine.data.model import body_count, Model, position_count, velocity_count
-from sim_bridge.engine.dynamics.medium import MEDIUM_SIZE
+from sim_bridge.engine.data.model import Model, model_sizes
+from sim_bridge.engine.data.parts import arrays_of, DIMENSIONS, make, rows_of
 
 
 class Offsets(NamedTuple):
@@ -18,35 +19,26 @@ class Offsets(NamedTuple):
     q: int
     v: int
 
+    def along(self, dimension: str) -> int:
+        """Return the offset along a dimension, 'nb', 'nq' or 'nv'."""
+        return self[('nb', 'nq', 'nv').index(dimension)]
 
-def join_models(models: Sequence[Model], gravity: Sequence[float]) -> tuple[Model, list[Offsets]]:
+
+def join_models(models: Sequence[Model], gravity: ArrayLike) -> tuple[Model, list[Offsets]]:
     """Concatenate `models`, in order, under a common gravity [m/s²]."""
     offsets, at = [], Offsets(0, 0, 0)
     for model in models:
         offsets.append(at)
-        at = Offsets(at.body + body_count(model),
-                     at.q + position_count(model),
-                     at.v + velocity_count(model))
-
-    def joined(field: str, shift: str = '', width: int = 0) -> np.ndarray:
-        parts = [np.asarray(getattr(model, field)) for model in models]
-        if shift:
-            # a negative index means none and stays as it is
-            shifts = [getattr(offset, shift) for offset in offsets]
-            parts = [np.where(part >= 0, part + by, part)
-                     for part, by in zip(parts, shifts, strict=True)]
-        if not parts:
-            dtype = np.int64 if shift or field == 'kind' else np.float64
-            return np.zeros((0, width) if width else 0, dtype)
-        return np.ascontiguousarray(np.concatenate(parts))
-
-    return Model(
-        parent=joined('parent', 'body'), root=joined('root', 'body'), kind=joined('kind'),
-        q_index=joined('q_index', 'q'), v_index=joined('v_index', 'v'),
-        frame=joined('frame', width=12), inertia=joined('inertia', width=10),
-        passive=joined('passive', width=5), limits=joined('limits', width=4),
-        motor=joined('motor', width=3), stop=joined('stop', width=3),
-        mimic=joined('mimic', 'v', 2), mimic_law=joined('mimic_law', width=2),
-        q_of_v=joined('q_of_v', 'q'), weight=joined('weight'),
-        medium_body=joined('medium_body', 'body'), medium=joined('medium', width=MEDIUM_SIZE),
-        gravity=np.array(gravity, dtype=np.float64)), offsets
+        sizes = model_sizes(model)
+        at = Offsets(at.body + sizes['nb'], at.q + sizes['nq'], at.v + sizes['nv'])
+    joined = make(Model, dict.fromkeys(DIMENSIONS, 0), gravity=np.array(gravity, np.float64))
+    for name, (_, dims) in arrays_of(Model).items():
+        if name not in rows_of(Model):
+            continue
+        rows = [getattr(model, name) for model in models]
+        if dims.points_at:
+            # negative numbers mean none and stay as they are
+            rows = [np.where(array >= 0, array + offset.along(dims.points_at), array)
+                    for array, offset in zip(rows, offsets, strict=True)]
+        joined = joined._replace(**{name: np.concatenate([getattr(joined, name), *rows])})
+    return joined, offsets

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
 
 if TYPE_CHECKING:
-    from sim_bridge.robots.joints.any_joint import AnyJoint
+    from sim_bridge.robots.joints.axis import Axis
+    from sim_bridge.robots.joints.protocols import JointLink
 
-PARTS = {
-    'all': None, 'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
+# the property of axes that holds each part of what passes, but for what passes through the joint
+_OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
+PARTS = ('all', *_OF_AXES)
 FRAMES = ('world', 'joint')
 POINTS = ('center_of_mass', 'joint')
 
@@ -31,7 +33,28 @@ class Feedback(NamedTuple):
     t2: np.ndarray
 
 
-def feedback_of(joint: AnyJoint, frame: str, about: str, part: str) -> Feedback:
+class FeedbackJoint(Protocol):
+    """What is asked of a joint here; see `joint.AnyJoint`."""
+
+    axes: tuple[Axis, ...]
+
+    @property
+    def place(self) -> str: ...
+    @property
+    def link1(self) -> JointLink | None: ...
+    @property
+    def link2(self) -> JointLink | None: ...
+    @property
+    def anchor2(self) -> np.ndarray: ...
+    @property
+    def rotation(self) -> np.ndarray: ...
+    @property
+    def reaction(self) -> tuple[np.ndarray, np.ndarray]: ...
+    @property
+    def has_user_axes(self) -> bool: ...
+
+
+def feedback_of(joint: FeedbackJoint, frame: str, about: str, part: str) -> Feedback:
     """
     Return what a joint does to both links.
 
@@ -41,7 +64,7 @@ def feedback_of(joint: AnyJoint, frame: str, about: str, part: str) -> Feedback:
     """
     choices = ('frame', frame, FRAMES), ('about', about, POINTS), ('part', part, PARTS)
     for what, value, known in choices:
-        if value not in tuple(known):
+        if value not in known:
             raise InvalidValueError(what, value, ' or '.join(map(repr, known)), joint.place)
     force, torque = joint.reaction if part == 'all' else share_of_axes(joint, part)
     rotation, anchor, result = joint.rotation, joint.anchor2, []
@@ -55,7 +78,7 @@ def feedback_of(joint: AnyJoint, frame: str, about: str, part: str) -> Feedback:
     return Feedback(*result)
 
 
-def share_of_axes(joint: AnyJoint, part: str) -> tuple[np.ndarray, np.ndarray]:
+def share_of_axes(joint: FeedbackJoint, part: str) -> tuple[np.ndarray, np.ndarray]:
     """
     Return force and torque on second link of a PART of what acts along and about a joint's axes.
 
@@ -68,7 +91,7 @@ def share_of_axes(joint: AnyJoint, part: str) -> tuple[np.ndarray, np.ndarray]:
         of_kind = [axis for axis in joint.axes if axis.is_linear == linear]
         if of_kind:
             directions = np.array([axis.direction for axis in of_kind]).T
-            efforts = np.array([getattr(axis, PARTS[part]) for axis in of_kind])
+            efforts = np.array([getattr(axis, _OF_AXES[part]) for axis in of_kind])
             duals = directions if joint.has_user_axes else np.linalg.pinv(directions).T
             total += duals @ efforts
     return force, torque

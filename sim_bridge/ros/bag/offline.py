@@ -38,7 +38,8 @@ class OfflineRun:
         self.commands = 0
         self._ticks, self._tick_ns = 0, parameters.tick_ns
         try:
-            bag = BagSink(self.recorder, namespace, parameters.record_topics)
+            bag = BagSink(
+                self.recorder, lambda topic: absolute(topic, namespace), parameters.record_topics)
             self.simulator = Simulator(bag, loaded, parameters)
             JointControls(None, self.simulator.interfaces, parameters)
             self._takers = {
@@ -51,7 +52,6 @@ class OfflineRun:
         except SimBridgeError:
             self.recorder.discard()
             raise
-        self.simulator.recording = self.recording
 
     def run(self, seconds: float, progress: Callable[[float], None]) -> str:
         """

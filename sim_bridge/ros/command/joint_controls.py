@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 import math
-from typing import Any, TYPE_CHECKING
+from typing import Any, Protocol, TYPE_CHECKING
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.parameter import Parameter
@@ -15,9 +15,9 @@ from sim_bridge.robots.joints.motor import CONTROLS
 if TYPE_CHECKING:
     from rclpy.node import Node
 
+    from sim_bridge.robots.robot import Robot
     from sim_bridge.ros.command.commands import RobotCommands
     from sim_bridge.ros.params.parameters import SimulatorParameters
-    from sim_bridge.ros.session.robot_interface import RobotInterface
 
 _CONTROL, _P, _D = 'control.{}', 'gains.{}.p', 'gains.{}.d'
 _WORDS = ' or '.join(map(repr, CONTROLS))
@@ -32,6 +32,15 @@ _DESCRIPTIONS = {
 _Axes = dict[str, tuple['RobotCommands', str]]
 
 
+class CommandedRobot(Protocol):
+    """A robot that takes commands; namespace, prefix: of its topics, the latter with a slash."""
+
+    robot: Robot
+    commands: RobotCommands
+    namespace: str
+    prefix: str
+
+
 class JointControls:
     """
     The parameters control.<axis>, gains.<axis>.p and gains.<axis>.d of all robots' axes.
@@ -41,7 +50,7 @@ class JointControls:
     """
 
     def __init__(
-        self, node: Node | None, interfaces: Sequence[RobotInterface],
+        self, node: Node | None, interfaces: Sequence[CommandedRobot],
         parameters: SimulatorParameters,
     ) -> None:
         """
@@ -70,7 +79,7 @@ class JointControls:
         if node is not None:
             node.add_on_set_parameters_callback(self._set)
 
-    def add(self, interface: RobotInterface) -> None:
+    def add(self, interface: CommandedRobot) -> None:
         """
         Declare the parameters of a robot that came later; on the executor's thread.
 
@@ -82,7 +91,7 @@ class JointControls:
         self._axes |= axes
         self._values |= values
 
-    def remove(self, interface: RobotInterface) -> None:
+    def remove(self, interface: CommandedRobot) -> None:
         """Undeclare the parameters of a robot that is gone; on the executor's thread."""
         for key in [key for key, (of, _) in self._axes.items() if of is interface.commands]:
             del self._axes[key]
@@ -107,7 +116,7 @@ class JointControls:
         self._node.remove_on_set_parameters_callback(self._set)
         self._undeclare(self._values)
 
-    def _own_axes(self, interface: RobotInterface) -> _Axes:
+    def _own_axes(self, interface: CommandedRobot) -> _Axes:
         """Return the axes of a robot by their names in parameters, which must be free."""
         commands, prefix = interface.commands, interface.prefix.replace('/', '.')
         axes = {

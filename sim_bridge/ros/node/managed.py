@@ -10,6 +10,7 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.node.node import SimBridge
 from sim_bridge.ros.process.polling import PollingMixin
+from sim_bridge.ros.process.rclpy_compat import guard_service
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -23,8 +24,7 @@ class ManagedNode(PollingMixin, LifecycleNode):
     def __init__(self, name: str) -> None:
         """Offer the services of managed nodes."""
         super().__init__(name)
-        (service,) = (one for one in self.services if one.srv_name.endswith('/change_state'))
-        service.callback = _refusing(service.callback)
+        guard_service(self, '/change_state', _refusing)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load and compile."""
@@ -90,7 +90,7 @@ class ManagedSimBridge(SimBridge):
         """Do nothing yet."""
 
     def configure(self) -> None:
-        """Load and compile; raises SimBridgeError, with nothing left of it, where that fails."""
+        """Load and compile; raises SimBridgeError, with nothing left on the graph."""
         try:
             self.load(is_active=False)
         except SimBridgeError:
@@ -100,8 +100,8 @@ class ManagedSimBridge(SimBridge):
     def activate(self) -> None:
         """Run, unless the parameter `paused` says to begin paused."""
         plays = not self.parameters.paused
-        self.pacer.submit(lambda: self.conductor.activate(plays))
+        self.pacer.submit(lambda: self.control.activate(plays))
 
     def deactivate(self) -> None:
         """Pause, whatever is under way."""
-        self.pacer.submit(self.conductor.deactivate)
+        self.pacer.submit(self.control.deactivate)

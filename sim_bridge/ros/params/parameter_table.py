@@ -25,6 +25,7 @@ from rcl_interfaces.msg import (
 from rclpy.parameter import Parameter
 
 from sim_bridge.foundation.errors import brief, close_match, InvalidValueError, UnknownNameError
+from sim_bridge.ros.process.rclpy_compat import given_parameters
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -225,11 +226,9 @@ def declare(
     InvalidValueError. Raises InvalidValueError.
     """
     known = specifications(table)
-    # rclpy has no public way to list what the node was given; all of it is here since ROS 2
-    # Dashing
     given = {
         name: parameter.value
-        for name, parameter in node._parameter_overrides.items()
+        for name, parameter in given_parameters(node).items()
         if name not in _FOREIGN and not name.startswith(_FOREIGN_PREFIXES)
     }
     values, blocks = _sorted_out(table, given, node.get_logger().warning)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
 from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.ros.process.rclpy_compat import take_over_responses
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -49,16 +50,11 @@ class DeferredServices:
         """
         Create a service that is answered later, by another thread.
 
-        Executors call a service's callback and then, with what it returned, its `send_response`.
-        Awaiting in the callback would be the usual way, but the EventsExecutor of Jazzy cannot.
+        refuse: fills a response with why a request was refused.
         """
         service = self._node.create_service(kind, name, lambda request, response: request)
-        send = service.send_response
-
-        def respond_later(request: Any, header: Any) -> None:
-            self.take(kind, request, handler, refuse, lambda response: send(response, header))
-
-        service.send_response = respond_later
+        take_over_responses(
+            service, lambda request, answer: self.take(kind, request, handler, refuse, answer))
 
     def take(
         self, kind: type, request: Any, handler: Handler, refuse: Refusal, answer: Answer

@@ -10,7 +10,7 @@ import sys
 from typing import Protocol
 
 import rclpy
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -19,6 +19,7 @@ from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.bounded_exit import exit_within
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.lifeline import hold_lifeline
+from sim_bridge.ros.process.rclpy_compat import make_executor
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -136,20 +137,8 @@ class _Signals:
 
 @contextlib.contextmanager
 def _executor() -> Iterator[Executor]:
-    """
-    Provide the best executor there is.
-
-    The EventsExecutor needs a third of the time of the others for each message. It is driven by
-    `spin_once` because its `spin` hangs in some builds.
-    """
-    try:
-        from rclpy.executors import EventsExecutor
-    except ImportError:
-        try:
-            from rclpy.experimental.events_executor import EventsExecutor
-        except ImportError:
-            EventsExecutor = SingleThreadedExecutor
-    executor = EventsExecutor()
+    """Provide the executor, and shut it down at the end."""
+    executor = make_executor()
     try:
         yield executor
     finally:

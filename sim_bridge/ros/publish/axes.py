@@ -29,7 +29,7 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
     The joints of one axis come first, as in `joint_names`; then the trees' joints of several axes;
     then what joints that close loops leave free.
     """
-    axes = {name: robot.joint(name) for name in robot.joint_names}
+    axes = {name: robot.joint(name).axes[0] for name in robot.joint_names}
     for joint in [*robot.joints, *robot.loop_joints.values()]:
         if len(joint.axes) == 1:
             axes.setdefault(joint.name, joint.axes[0])
@@ -38,6 +38,11 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
             for axis, ending in zip(joint.axes, _ENDINGS[kind], strict=False):
                 axes[f'{joint.name}/{ending}'] = axis
     return axes
+
+
+def actuated_joints(robot: sb.Robot) -> list[str]:
+    """Return the names of the one-axis joints that do not follow another."""
+    return [name for name in robot.joint_names if robot.joint(name).mimic is None]
 
 
 def running_crawlers(robot: sb.Robot) -> list[sb.Crawler]:
@@ -79,7 +84,8 @@ class AxisStates:
             [at.q + blueprint.joint_q[axis.joint.name] + axis.number for axis in several], int)
         self._several_v = np.array(
             [at.v + blueprint.joint_v[axis.joint.name] + axis.number for axis in several], int)
-        self._loop_axes = LoopAxes(robot.world, closing) if closing else None
+        self._loop_axes = (
+            LoopAxes(robot.simulation, robot.simulation.constraints, closing) if closing else None)
 
     def advance(self, elapsed: float) -> None:
         """Let the crawlers run on for some time [s]."""

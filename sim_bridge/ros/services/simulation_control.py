@@ -39,7 +39,7 @@ class Phase(enum.Enum):
     PAUSED = 'paused'
 
 
-class Conductor:
+class SimulationControl:
     """
     Carries out what services ask for, on the physics thread.
 

@@ -173,7 +173,7 @@ def start(records, pose, velocity=None, root=None, excluded=(), h=1e-3, margin=1
 
 def pairs_of(scratch):
     """List the pairs that the narrow phase would look at."""
-    return [tuple(pair) for pair in scratch.pair[:scratch.count[PAIRS], :2].tolist()]
+    return [tuple(pair) for pair in scratch.pair[:scratch.counts[PAIRS], :2].tolist()]
 
 
 def at(*positions):
@@ -300,5 +300,5 @@ def test_lack_of_room_for_pairs_overflows():
     records = [GeometryRecord(SPHERE, size=(1.0,), body=k) for k in range(60)]
     scratch, contacts = start(records, at(*np.zeros((60, 3))), pairs=100)
     assert contacts.size[OVERFLOW] == 1
-    assert scratch.count[FOUND] == 60 * 59 // 2
+    assert scratch.counts[FOUND] == 60 * 59 // 2
     assert pairs_of(scratch) == []

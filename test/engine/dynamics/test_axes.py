@@ -94,7 +94,9 @@ def test_parameters_belong_to_their_axes():
     with pytest.raises(InvalidValueError, match='axis 0'):
         first.q = [1.0, 2.0]
     single = hang('continuous')
-    assert single.axes == (single,)
+    (only,) = single.axes
+    only.q, single.damping = 0.3, 0.4
+    assert (single.q, only.damping, only.joint) == (0.3, 0.4, single)
 
 
 def test_stop_and_friction_hold_an_axis():

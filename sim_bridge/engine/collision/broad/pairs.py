@@ -30,9 +30,9 @@ def find_overlaps(scratch_inout):
     scratch_inout: CollisionScratch with the boxes of `place_geometries`.
     """
     if scratch_inout.box.shape[0] <= FEW:
-        scratch_inout.count[FOUND] = few_overlaps(scratch_inout.box, scratch_inout.found)
+        scratch_inout.counts[FOUND] = few_overlaps(scratch_inout.box, scratch_inout.found)
     else:
-        scratch_inout.count[FOUND] = many_overlaps(
+        scratch_inout.counts[FOUND] = many_overlaps(
             scratch_inout.box,
             scratch_inout.order, scratch_inout.key, scratch_inout.spare_order,
             scratch_inout.spare_key, scratch_inout.start, scratch_inout.sorted_box,

@@ -79,7 +79,7 @@ def collide_surface_pairs(
 
     Height fields do not collide with each other, nor with planes.
     """
-    for row in range(scratch_inout.count[PAIRS]):
+    for row in range(scratch_inout.counts[PAIRS]):
         if scratch_inout.pair[row, CLASS] != SURFACE:
             continue
         first = claim_rows(contacts_inout)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
 
 # simulation_interfaces/Result; services have codes of their own above 100
-FEATURE_UNSUPPORTED, OK, NOT_FOUND, INCORRECT_STATE, OPERATION_FAILED = range(5)
+FEATURE_UNSUPPORTED, OK, NOT_FOUND, OPERATION_FAILED = 0, 1, 2, 4
 
 
 class Interfaces(NamedTuple):

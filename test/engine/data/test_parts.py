@@ -1,0 +1,170 @@
+"""Arrays are declared once, and what is declared of them is true."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import linkages
+from meshes import lumpy_ball
+import numpy as np
+import pytest
+
+import sim_bridge as sb
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
+from sim_bridge.engine.data import world_table
+from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.parts import (
+    arrays_of,
+    copy,
+    DIMENSIONS,
+    Dims,
+    make,
+    parameters,
+    rows_of,
+    sizes_of,
+)
+from sim_bridge.engine.data.state import make_state, State
+from sim_bridge.engine.pipeline.join import join_models
+
+PARTS = [part for part in world_table.PARTS if part is not Options]
+
+
+@pytest.fixture
+def handles(monkeypatch):
+    """Return the parts of all handles that are made from now on, those that are no Options."""
+    made = []
+
+    def tabulate(parts):
+        made.append([part for part in parts if not isinstance(part, Options)])
+        return world_table_tabulate(parts)
+
+    world_table_tabulate = world_table.tabulate
+    monkeypatch.setattr(world_table, 'tabulate', tabulate)
+    return made
+
+
+def varied_world():
+    """Return a world with all that arrays are for, and with as few equal numbers as may be."""
+    world = sb.World()
+    world.add_ground()
+    world.add_body(sb.HeightField(np.zeros((7, 5)), (0.1, 0.1)), motion='static')
+    hull = sb.ConvexHull(np.random.default_rng(1).normal(size=(15, 3)))
+    for shape, x in ((sb.TriangleMesh(*lumpy_ball()), 3.0), (hull, 6.0)):
+        world.add_body(shape, mass=1.0, position=(x, 0.0, 3.0), inertia=(0.1, 0.1, 0.1))
+    world.load_urdf(linkages.gripper(), name='gripper')
+    crane = linkages.body(world, (0.0, 0.0, 5.0))
+    world.add_joint('ball', None, crane, (0.0, 0.0, 5.5))
+    low, high, _ = linkages.frame(world)
+    box = world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(1.0, 0.0, 0.05))
+    box.root_link.mass_coefficients = (1.0, 1.0, 1.0)
+    world.add_joint('hinge', box, crane, (0.5, 0.0, 1.0), (0.0, 0.0, 1.0), cfm=1e-3)
+    world.add_joint('ball', box, low, (0.5, 0.0, 0.5))
+    world.add_joint('ball', box, high, (0.5, 0.0, 0.9))
+    return world
+
+
+def test_every_declaration_is_true(handles):
+    """Find every array in every handle as its field says, and all of one world alike."""
+    varied_world().step(3)
+    assert len(handles) > 2
+    for parts in handles:
+        assert [type(part) for part in parts] == PARTS
+        for part in parts:
+            sizes_of(part)
+    # of what steps, all parts go together, and a wrong name would be found by another size
+    sizes = sizes_of(*handles[-1])
+    assert set(sizes) == set(DIMENSIONS)
+    names = ['nb', 'nq', 'nv', 'ng', 'nc', 'nk', 'nr', 'na', 'nt', 'entries', 'vertices', 'faces']
+    assert len({sizes[name] for name in names}) == len(names)
+
+
+def test_every_number_has_a_unit():
+    """Say of every array of floats what its numbers are in."""
+    fields = [(part, name, *arrays_of(part)[name]) for part in PARTS for name in part._fields]
+    assert [(part.__name__, name) for part, name, dtype, dims in fields
+            if (dtype == np.float64) == (dims.unit == '')] == []
+
+
+def test_a_robot_finds_all_its_state_again():
+    """Carry over and join along all the dimensions that State and Model have rows of."""
+    assert set(rows_of(State).values()) == {'nb', 'nq', 'nv', 'nc', 'nk', 'na'}
+    assert set(rows_of(Model).values()) == {'nb', 'nv', 'nm', 'nl'}
+
+
+def test_joined_models_point_at_their_own_rows():
+    """Shift what points at bodies or coordinates, and nothing else."""
+    single = make(
+        Model, {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1}, kind=np.array([1, 4]),
+        parent=np.array([-1, 0]), q_of_v=np.array([0, -1, -1]), mimic=np.array([[1, 2]]),
+        limits=np.arange(12.0).reshape(3, 4))
+    joined, offsets = join_models([single, single], (1.0, 2.0, 3.0))
+    assert offsets == [(0, 0, 0), (2, 5, 3)]
+    assert joined.parent.tolist() == [-1, 0, -1, 2]
+    assert joined.q_of_v.tolist() == [0, -1, -1, 5, -1, -1]
+    assert joined.mimic.tolist() == [[1, 2], [4, 5]]
+    assert joined.kind.tolist() == [1, 4, 1, 4]
+    assert joined.gravity.tolist() == [1.0, 2.0, 3.0]
+    np.testing.assert_array_equal(joined.limits, np.tile(single.limits, (2, 1)))
+    sizes_of(joined, make_state(joined))
+
+
+class Declared(NamedTuple):
+    """A part."""
+
+    first: Annotated[FloatVector, Dims('nb', unit='m')]
+    second: Annotated[IntVector, Dims('nb + 1')]
+    third: Annotated[FloatMatrix, Dims('nv', 2, unit='N', is_parameter=True)]
+
+
+def test_parts_follow_from_their_declarations():
+    """Make, copy and list what is declared."""
+    third = np.ones((3, 2))
+    part = make(Declared, {'nb': 4, 'nv': 3}, third=third)
+    assert part.first.tolist() == [0.0] * 4 and part.second.tolist() == [0] * 5
+    assert (part.first.dtype, part.second.dtype) == (np.float64, np.int64)
+    assert part.third is third
+    assert parameters(part) == {'third': third}
+    assert rows_of(Declared) == {'first': 'nb', 'second': 'nb + 1', 'third': 'nv'}
+    copied = copy(part)
+    assert isinstance(copied, Declared) and copied.third is not third
+    np.testing.assert_array_equal(copied.third, third)
+    assert sizes_of(part) == {'nb': 4, 'nv': 3}
+
+
+def test_arrays_that_contradict_are_named():
+    """Say which field is of another size than the others, or of another kind."""
+    part = make(Declared, {'nb': 4, 'nv': 3})
+    with pytest.raises(ValueError, match=r"Declared\.second is int64 \(4,\), not .*'nb \+ 1'"):
+        sizes_of(part._replace(second=np.zeros(4, np.int64)))
+    with pytest.raises(ValueError, match=r'Declared\.first is int64'):
+        sizes_of(part._replace(first=np.zeros(4, np.int64)))
+    with pytest.raises(KeyError, match=r"Declared\.third: no size of its dimension 'nv'"):
+        make(Declared, {'nb': 4})
+
+
+class Bare(NamedTuple):
+    """A part with a field that says too little."""
+
+    known: Annotated[FloatVector, Dims('nb', unit='m')]
+    bare: FloatVector
+
+
+class Flat(NamedTuple):
+    """A part whose matrix is declared as a vector."""
+
+    flat: Annotated[FloatMatrix, Dims('nb', unit='m')]
+
+
+@pytest.mark.parametrize(('part', 'field'), [(Bare, r'Bare\.bare'), (Flat, r'Flat\.flat')])
+def test_field_without_dimensions_is_an_error(part, field):
+    """Name the field that declares no dimensions, or not those of its kind of array."""
+    with pytest.raises(TypeError, match=f'{field} does not declare the dimensions'):
+        make(part, {'nb': 1})
+
+
+def test_unknown_dimension_is_an_error():
+    """Name a dimension that nobody knows the size of."""
+    with pytest.raises(ValueError, match='unknown dimension'):
+        Dims('nothing')
+    with pytest.raises(ValueError, match='unknown dimension'):
+        Dims('nb', points_at='nothing')
