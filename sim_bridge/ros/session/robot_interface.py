@@ -274,7 +274,7 @@ class RobotInterface:
 
     def _relocate(self) -> None:
         """Take note that the world's arrays are others."""
-        self._world.settle()
+        self._world.simulation.settle()
         self._layout = self._world.layout
         for outbox in self._outboxes:
             outbox.relocate()
