@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.ragged_array import NumberRows
+from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.foundation.validation import real_array
 
 _NAMES = ('positions', 'velocities', 'accelerations')
@@ -63,7 +63,7 @@ class Trajectory:
         times: of the points, from the start [s]; each later than the one before, the first at
         least 0. positions, velocities, accelerations: for each point a value for each joint; of
         the last two a point may have none, () or None, and all may. Many are read soonest from
-        NumberRows.
+        RaggedArray.
 
         Raises InvalidValueError, naming point and joint.
         """
@@ -284,7 +284,7 @@ def _values(
                 f'{place}, joint {joints[joint]!r}')
         return values
 
-    if isinstance(rows, NumberRows):
+    if isinstance(rows, RaggedArray):
         fitting = rows.counts == len(joints)
         fitting_rows = rows.table(fitting, len(joints))
         is_wrong = ~fitting & (rows.counts > 0) if may_lack else ~fitting
