@@ -59,9 +59,14 @@ class Link(DeclaredAttributes):
         """What lets its surface run, where it is a continuous track."""
 
     def __repr__(self) -> str:
-        """Show the names, and where it is."""
-        x, y, z = self.p.tolist()
-        return f'<Link {self.name!r} of {self.robot.name!r} at ({x:.4g}, {y:.4g}, {z:.4g})>'
+        """Show the names, and where it is, unless arrays would have to be joined for that."""
+        place = ''
+        if self.slot.robot.is_removed:
+            place = ', removed'
+        elif self.robot.simulation.is_settled:
+            x, y, z = self.p.tolist()
+            place = f' at ({x:.4g}, {y:.4g}, {z:.4g})'
+        return f'<Link {self.name!r} of {self.robot.name!r}{place}>'
 
     @property
     def p(self) -> np.ndarray:

@@ -90,9 +90,12 @@ class Robot(DeclaredAttributes):
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""
         sizes = f'{len(self._links)} links, {len(self.joint_names)} one-axis joints'
-        base = self.motion if self.slot.carrier is None else (
-            f'on {self.slot.carrier.robot.name!r}')
-        return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, base {base}>'
+        base = f'base {self.motion}'
+        if self.slot.is_removed:
+            base = 'removed'
+        elif self.slot.carrier is not None:
+            base = f'base on {self.slot.carrier.robot.name!r}'
+        return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, {base}>'
 
     def __getattr__(self, name: str) -> NoReturn:
         """Tell that it was removed, to who asks for what `leave` took away."""
