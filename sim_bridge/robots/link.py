@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_bridge.compilation.compile import Placement
 from sim_bridge.description.model import LinkDescription
 from sim_bridge.engine.pipeline.observe import (
     SITE_DV,
@@ -42,7 +41,7 @@ class Link(DeclaredAttributes):
 
     __slots__ = ('children', 'crawler', 'description', 'geometries', 'joint', 'name', 'parent',
                  'robot', 'slot')
-    internal_names = DeclaredAttributes.internal_names | {'placement', 'slot'}
+    internal_names = DeclaredAttributes.internal_names | {'slot'}
 
     def __init__(self, robot: RobotInterface, description: LinkDescription, slot: LinkSlot):
         """Belong to a robot; World makes links."""
@@ -196,11 +195,6 @@ class Link(DeclaredAttributes):
         """
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
-
-    @property
-    def placement(self) -> Placement:
-        """Where it is on its body."""
-        return self.slot.placement
 
     def _site(self) -> np.ndarray:
         """Return its row of the observed sites."""

@@ -49,7 +49,7 @@ class Robot(DeclaredAttributes):
         '_commands', '_crawlers', '_devices', '_joints', '_links', 'description', 'geometries',
         'joint_names', 'loop_joints', 'name', 'simulation', 'slot', 'world')
     internal_names = DeclaredAttributes.internal_names | {
-        'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot', 'wake'}
+        'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot'}
 
     def __init__(self, world: Any, simulation: Simulation, slot: RobotSlot):
         """Show what a slot holds; World makes robots."""
@@ -436,11 +436,6 @@ class Robot(DeclaredAttributes):
     def remember(self) -> None:
         """Make the present state the one that `World.reset` goes back to."""
         self.slot.remember()
-
-    def wake(self) -> None:
-        """Let it be simulated if it was asleep, since its motors' commands changed."""
-        self.slot.wake()
-        self.simulation.forget_observations()
 
     def leave(self) -> None:
         """Belong to no world any more: what is not of the description raises StateError."""

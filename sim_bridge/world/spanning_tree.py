@@ -79,7 +79,7 @@ class SpanningTree:
                     what, given, 'a link or a body of this world, or None for the world', place)
         one, other = links
         if one is other or (one and other and one.robot is other.robot
-                            and one.placement.body == other.placement.body):
+                            and one.slot.placement.body == other.slot.placement.body):
             raise InvalidValueError(
                 'second', second, 'a link that is not fixed to the first one, or None for the '
                 'world where the first is a link', place)
@@ -178,7 +178,7 @@ class SpanningTree:
         path = _path_to_root(link.robot.slot)
         if body_type(path[-1]) != 'dynamic' or path[-1].blueprint.mount:
             return False
-        if link.placement.body != _root_link(link.robot.slot).placement.body:
+        if link.slot.placement.body != _root_link(link.robot.slot).placement.body:
             return False
         if len(path) == 1:
             return True

@@ -182,7 +182,7 @@ class ConstraintSeat:
         """Let both robots be simulated, if they were asleep."""
         for frame in (self.frames.first, self.frames.second):
             if frame.link is not None:
-                frame.link.robot.wake()
+                frame.link.slot.robot.wake()
         self._simulation.forget_observations()
 
     def invalidate(self) -> None:
@@ -244,7 +244,7 @@ class ConstraintSeat:
         for link, rotation, position in (self.frames.first, self.frames.second):
             body = WORLD
             if link is not None:
-                place, body = link.placement, link.slot.body
+                body, place = link.slot.body, link.slot.placement
                 position = place.position + place.rotation @ position
                 rotation = place.rotation @ rotation
             bodies.append(body)

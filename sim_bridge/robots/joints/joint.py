@@ -66,7 +66,7 @@ class AnyJoint(DeclaredAttributes):
 
     __slots__ = ('_of_balls', '_only', '_seat', 'axes', 'name')
 
-    internal_names = DeclaredAttributes.internal_names | {'has_user_axes', 'place'}
+    internal_names = DeclaredAttributes.internal_names | {'place'}
 
     is_tree: ClassVar[bool]
     """Whether it is part of a tree, and so exact; else it is solved for as rows."""
@@ -261,7 +261,7 @@ class AnyJoint(DeclaredAttributes):
         self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
     ) -> Feedback:
         """Return what the joint does to both its links; see `feedback.feedback_of`."""
-        return feedback_of(self, frame, about, part)
+        return feedback_of(self._seat, self.axes, frame, about, part)
 
     @property
     def potential_energy(self) -> float:
@@ -269,11 +269,6 @@ class AnyJoint(DeclaredAttributes):
         return sum(
             0.5 * axis.stiffness * (axis.q - axis.reference) ** 2
             for axis in self.axes if axis.stiffness > 0.0)
-
-    @property
-    def has_user_axes(self) -> bool:
-        """Whether each of its axes acts for itself; else none does work along the others."""
-        return self._seat.has_user_axes
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -96,14 +96,14 @@ class JointSpec:
             carrier, own, axis = own, carrier, -axis
         _, link = self.sides(by_second)
         # the root link's frame, wherever on its body the joint's link is
-        root, place = link.robot.root_link.placement, link.placement
+        root, place = link.robot.root_link.slot.placement, link.slot.placement
         to_joint = _inverse(place.rotation @ own.rotation,
                             place.position + place.rotation @ own.position)
         child = Pose(to_joint.position + to_joint.rotation @ root.position,
                      to_joint.rotation @ root.rotation)
         origin = Pose(carrier.position, carrier.rotation)
         if carrier.link is not None:
-            place = carrier.link.placement
+            place = carrier.link.slot.placement
             origin = Pose(place.position + place.rotation @ carrier.position,
                           place.rotation @ carrier.rotation)
         joint = JointDescription(

@@ -138,8 +138,9 @@ class TreeSeat:
 
     def direction(self, number: int) -> np.ndarray:
         """Return the unit vector along which, or about which, an axis moves the second link."""
-        robot = self.robot
-        pose = robot.simulation.observed_pose(robot.offsets.body + self._body(number))
+        simulation = self.robot.simulation
+        simulation.settle()
+        pose = simulation.observed_pose(self.slot.part.at.body + self._body(number))
         # of a joint whose first link hangs on its second, what hangs moves the other way
         return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
 
@@ -165,7 +166,8 @@ class TreeSeat:
 
     def wake(self) -> None:
         """Let the robot be simulated, if it was asleep."""
-        self.robot.wake()
+        self.slot.wake()
+        self.robot.simulation.forget_observations()
 
     def invalidate(self) -> None:
         """Forget what was computed from the model's parameters."""
