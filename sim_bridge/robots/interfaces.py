@@ -1,7 +1,13 @@
-"""How parts of a robot see what they are part of; robots, links and joints are of these types."""
+"""
+What parts of a robot know of what they are part of.
+
+Robots hold links and joints, links hold geometries, so they import these; the other way round
+they are known by these interfaces.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +26,7 @@ class WorldInterface(Protocol):
 
     @property
     def layout(self) -> int:
-        """Changes whenever the arrays of state are others."""
+        """A number that changes whenever the arrays of `state` are others."""
 
     @property
     def time_step(self) -> float:
@@ -35,24 +41,33 @@ class RobotInterface(Protocol):
     """The robot of a link or a joint."""
 
     name: str
-    world: Any
     simulation: Simulation
     slot: RobotSlot
     loop_joints: dict[str, Any]
 
     @property
+    def world(self) -> WorldInterface:
+        """The world that it is in."""
+
+    @property
     def root_link(self) -> LinkInterface:
         """The link that is no joint's child."""
 
-    def set_base_pose(self, position: Any, orientation: Any) -> None:
-        """Put the root link's frame somewhere in the world."""
+    def set_base_pose(
+        self, position: Sequence[float] | np.ndarray,
+        orientation: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0, 1.0),
+    ) -> None:
+        """Put the root link's frame somewhere in the world [m; quaternion x y z w]."""
 
-    def set_base_velocity(self, linear: Any, angular: Any) -> None:
-        """Set the velocity of the root link."""
+    def set_base_velocity(
+        self, linear: Sequence[float] | np.ndarray,
+        angular: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Set the velocity of the root link [m/s; rad/s], world axes."""
 
 
 class LinkInterface(Protocol):
-    """The link of a geometry or a crawler, or one that a joint connects."""
+    """The link of a geometry or a joint; all vectors in world axes."""
 
     name: str
     slot: LinkSlot
@@ -63,42 +78,28 @@ class LinkInterface(Protocol):
 
     @property
     def p(self) -> np.ndarray:
-        """(3,) position of the frame's origin [m], world."""
+        """(3,) origin of its frame [m]."""
 
     @property
     def R(self) -> np.ndarray:
-        """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
+        """(3, 3) rotation of its frame."""
 
     @property
     def v(self) -> np.ndarray:
-        """(3,) velocity of the frame's origin [m/s], world axes."""
+        """(3,) velocity of the frame's origin [m/s]."""
 
     @property
     def w(self) -> np.ndarray:
-        """(3,) angular velocity [rad/s], world axes."""
+        """(3,) angular velocity [rad/s]."""
 
     @property
     def dv(self) -> np.ndarray:
-        """(3,) acceleration of the frame's origin [m/s²], world axes."""
+        """(3,) acceleration of the frame's origin [m/s²]."""
 
     @property
     def dw(self) -> np.ndarray:
-        """(3,) angular acceleration [rad/s²], world axes."""
+        """(3,) angular acceleration [rad/s²]."""
 
     @property
     def wc(self) -> np.ndarray:
-        """(3,) centre of mass [m], world."""
-
-
-class JointInterface(Protocol):
-    """The joint that a link hangs on."""
-
-    name: str
-
-    @property
-    def type(self) -> Any:
-        """The kind of joint."""
-
-    @property
-    def parent_link(self) -> LinkInterface | None:
-        """The link that it hangs on."""
+        """(3,) centre of mass [m]."""

@@ -29,7 +29,10 @@ class Link(Protocol):
     """What a device needs of the link that carries it: the library's `Link` is one."""
 
     name: str
-    parent: Link | None
+
+    @property
+    def parent(self) -> Link | None:
+        """The link that it hangs on."""
 
 
 class _Retired(dict[str, np.ndarray]):

@@ -74,7 +74,7 @@ class GeometrySlot:
         self.number = number
         self.name = name
         self.shape = shape
-        self.groups = shape.placed.groups
+        self.groups = frozenset(shape.placed.groups)
 
     @property
     def index(self) -> int:
@@ -165,6 +165,11 @@ class RobotSlot:
     def link(self, name: str) -> LinkSlot:
         """Return the slot of a link that there is."""
         return self._link_of[name]
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether it has left its simulation."""
+        return 'part' not in self.__dict__
 
     @property
     def immobile(self) -> np.ndarray:

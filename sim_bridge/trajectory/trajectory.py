@@ -135,11 +135,15 @@ class Trajectory:
         if turning is not None and turning.any():
             turns = np.round((q - positions[0]) / math.tau)
             positions = positions + np.where(turning, turns, 0.0) * math.tau
-        rows = times[left], positions, self.velocities[left], self.accelerations[left]
-        if rows[0][0] > from_ns:
-            state = from_ns, q, dq, np.zeros(len(q)) if ddq is None else ddq
-            rows = tuple(np.concatenate([[a], b]) for a, b in zip(state, rows, strict=True))
-        return Spline(*rows)
+        times, velocities = times[left], self.velocities[left]
+        accelerations = self.accelerations[left]
+        if times[0] > from_ns:
+            times = np.concatenate([[from_ns], times])
+            positions = np.concatenate([[q], positions])
+            velocities = np.concatenate([[dq], velocities])
+            first = np.zeros(len(q)) if ddq is None else ddq
+            accelerations = np.concatenate([[first], accelerations])
+        return Spline(times, positions, velocities, accelerations)
 
 
 class Spline:
@@ -170,7 +174,8 @@ class Spline:
         """Return that of some of its joints; which: (n,) whether a joint is among them."""
         part = copy.copy(self)
         part._first, part._last = self._first[which], self._last[which]
-        part._points = tuple(values[:, which] for values in self._points)
+        positions, velocities, accelerations = self._points
+        part._points = positions[:, which], velocities[:, which], accelerations[:, which]
         part._block = -1
         return part
 
