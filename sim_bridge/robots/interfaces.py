@@ -12,9 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from sim_bridge.compilation.compile import Placement
 from sim_bridge.engine.data.state import State
-from sim_bridge.engine.pipeline.join import Offsets
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
@@ -52,19 +50,8 @@ class RobotInterface(Protocol):
         """The world that it is in."""
 
     @property
-    def offsets(self) -> Offsets:
-        """Where its bodies and coordinates begin in the world's model."""
-
-    @property
-    def links(self) -> Sequence[LinkInterface]:
-        """All links in the order of the description."""
-
-    @property
     def root_link(self) -> LinkInterface:
         """The link that is no joint's child."""
-
-    def wake(self) -> None:
-        """Let it be simulated if it was asleep, since its motors' commands changed."""
 
     def set_base_pose(
         self, position: Sequence[float] | np.ndarray,
@@ -84,10 +71,6 @@ class LinkInterface(Protocol):
 
     name: str
     slot: LinkSlot
-
-    @property
-    def placement(self) -> Placement:
-        """Where it is on its body."""
 
     @property
     def robot(self) -> RobotInterface:

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from sim_bridge.compilation.compile import Placement
 from sim_bridge.description.model import LinkDescription
 from sim_bridge.engine.pipeline.observe import (
     SITE_DV,
@@ -42,7 +41,7 @@ class Link(DeclaredAttributes):
 
     __slots__ = ('children', 'crawler', 'description', 'geometries', 'joint', 'name', 'parent',
                  'robot', 'slot')
-    internal_names = DeclaredAttributes.internal_names | {'placement', 'slot'}
+    internal_names = DeclaredAttributes.internal_names | {'slot'}
 
     def __init__(self, robot: RobotInterface, description: LinkDescription, slot: LinkSlot):
         """Belong to a robot; World makes links."""
@@ -59,9 +58,14 @@ class Link(DeclaredAttributes):
         """What lets its surface run, where it is a continuous track."""
 
     def __repr__(self) -> str:
-        """Show the names, and where it is."""
-        x, y, z = self.p.tolist()
-        return f'<Link {self.name!r} of {self.robot.name!r} at ({x:.4g}, {y:.4g}, {z:.4g})>'
+        """Show the names, and where it is, unless arrays would have to be joined for that."""
+        place = ''
+        if self.slot.robot.is_removed:
+            place = ', removed'
+        elif self.robot.simulation.is_settled:
+            x, y, z = self.p.tolist()
+            place = f' at ({x:.4g}, {y:.4g}, {z:.4g})'
+        return f'<Link {self.name!r} of {self.robot.name!r}{place}>'
 
     @property
     def p(self) -> np.ndarray:
@@ -191,11 +195,6 @@ class Link(DeclaredAttributes):
         """
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
-
-    @property
-    def placement(self) -> Placement:
-        """Where it is on its body."""
-        return self.slot.placement
 
     def _site(self) -> np.ndarray:
         """Return its row of the observed sites."""

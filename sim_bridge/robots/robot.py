@@ -49,7 +49,7 @@ class Robot(DeclaredAttributes):
         '_commands', '_crawlers', '_devices', '_joints', '_links', 'description', 'geometries',
         'joint_names', 'loop_joints', 'name', 'simulation', 'slot', 'world')
     internal_names = DeclaredAttributes.internal_names | {
-        'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot', 'wake'}
+        'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot'}
 
     def __init__(self, world: Any, simulation: Simulation, slot: RobotSlot):
         """Show what a slot holds; World makes robots."""
@@ -90,9 +90,12 @@ class Robot(DeclaredAttributes):
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""
         sizes = f'{len(self._links)} links, {len(self.joint_names)} one-axis joints'
-        base = self.motion if self.slot.carrier is None else (
-            f'on {self.slot.carrier.robot.name!r}')
-        return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, base {base}>'
+        base = f'base {self.motion}'
+        if self.slot.is_removed:
+            base = 'removed'
+        elif self.slot.carrier is not None:
+            base = f'base on {self.slot.carrier.robot.name!r}'
+        return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, {base}>'
 
     def __getattr__(self, name: str) -> NoReturn:
         """Tell that it was removed, to who asks for what `leave` took away."""
@@ -433,11 +436,6 @@ class Robot(DeclaredAttributes):
     def remember(self) -> None:
         """Make the present state the one that `World.reset` goes back to."""
         self.slot.remember()
-
-    def wake(self) -> None:
-        """Let it be simulated if it was asleep, since its motors' commands changed."""
-        self.slot.wake()
-        self.simulation.forget_observations()
 
     def leave(self) -> None:
         """Belong to no world any more: what is not of the description raises StateError."""

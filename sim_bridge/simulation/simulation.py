@@ -97,6 +97,7 @@ _PARTS, _MEDIUM, _GEOMETRY, _SURFACES, _CONTACTS, _OBSERVER, _STEPPER = (
     each.value for each in list(Dirty)[:7])
 _JOINT_VELOCITIES, _OBSERVATION, _INITIAL, _LOOP_FORCES, _PUSHES = (
     each.value for each in list(Dirty)[7:])
+_OBSERVED = ~_OBSERVATION
 _ROBOT_ARRAYS = _PARTS | _MEDIUM
 _ALL_ARRAYS = _ROBOT_ARRAYS | _GEOMETRY | _SURFACES | _CONTACTS
 _TO_OBSERVE = _ROBOT_ARRAYS | _OBSERVER | _OBSERVATION
@@ -321,6 +322,16 @@ class Simulation:
 
     # --- keeping up to date ----------------------------------------------------------------------
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the robots' arrays are up to date."""
+        return not self._dirty & _ROBOT_ARRAYS
+
+    @property
+    def contact_count(self) -> int:
+        """How many points touched in the last step."""
+        return int(self._state.contact_size[0])
+
     def mark(self, what: Dirty) -> None:
         """Note that something is not up to date any more, and what follows from it."""
         if what & Dirty.PARTS:
@@ -450,13 +461,11 @@ class Simulation:
             self.refresh(_TO_STEP)
         status, done, is_observed = self._stepper.advance(self.step_count, n)
         self.step_count += done
-        if is_observed:
-            self._dirty &= ~_OBSERVATION
-        else:
-            self._dirty |= _OBSERVATION
+        dirty = self._dirty
+        self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
         if status:
             self._go_on(status, n - done)
-        if self._dirty & _PUSHES:
+        if dirty & _PUSHES:
             self._drop_pushes()
 
     def warm_up(self) -> None:
@@ -635,7 +644,8 @@ class Simulation:
             beginning = SAMPLE if status == NO_DRAWS else GO_ON
             status, done, is_observed = self._stepper.advance(
                 self.step_count, left, beginning)
-            self._dirty = self._dirty & ~_OBSERVATION | (0 if is_observed else _OBSERVATION)
+            self._dirty = (
+                self._dirty & _OBSERVED if is_observed else self._dirty | _OBSERVATION)
             self.step_count += done
             left -= done
 

@@ -167,6 +167,11 @@ class RobotSlot:
         return self._link_of[name]
 
     @property
+    def is_removed(self) -> bool:
+        """Whether it has left its simulation."""
+        return 'part' not in self.__dict__
+
+    @property
     def immobile(self) -> np.ndarray:
         """Which of its bodies no force moves, (nb,)."""
         if self._immobile is None:

@@ -61,10 +61,18 @@ class Stepper:
         end = self._run.argument_words
         self._first, self._count, self._beginning = (
             end + place for place in (_FIRST, _COUNT, _BEGINNING))
+        self._select(1, ANEW)
 
     def advance(self, first: int, n: int, beginning: int = ANEW) -> tuple[int, int, bool]:
         """Take n steps and the samples between them; as `sensors.advance`."""
-        run = self._run if n > self._most_short else self._run_short
-        words = run.words
-        words[self._first], words[self._count], words[self._beginning] = first, n, beginning
-        return run()
+        if n != self._present_count or beginning != self._present_beginning:
+            self._select(n, beginning)
+        self._words[self._first] = first
+        return self._call()
+
+    def _select(self, n: int, beginning: int) -> None:
+        """Prepare the call that takes so many steps; most users take as many every time."""
+        self._call = self._run if n > self._most_short else self._run_short
+        self._words = self._call.words
+        self._words[self._count], self._words[self._beginning] = n, beginning
+        self._present_count, self._present_beginning = n, beginning

@@ -66,7 +66,7 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     if link.robot is not robot:
         raise InvalidValueError(
             'link', link, f'a link of robot {robot.name!r}', f'robot {link.robot.name!r}')
-    placement = link.placement
+    placement = link.slot.placement
     matrix = np.zeros((6, nv))
     x, y, z = placement.position
     rigid_body.jacobian(handle, placement.body, (x, y, z), matrix)

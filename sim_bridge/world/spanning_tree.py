@@ -79,7 +79,7 @@ class SpanningTree:
                     what, given, 'a link or a body of this world, or None for the world', place)
         one, other = links
         if one is other or (one and other and one.robot is other.robot
-                            and one.placement.body == other.placement.body):
+                            and one.slot.placement.body == other.slot.placement.body):
             raise InvalidValueError(
                 'second', second, 'a link that is not fixed to the first one, or None for the '
                 'world where the first is a link', place)

@@ -120,7 +120,7 @@ class World(DeclaredAttributes):
         """Show the time, and how much there is."""
         robots = ', '.join(list(self.robots)[:5]) + (', …' if len(self.robots) > 5 else '')
         return (f'<World at {self.time:.9g} s (step {self.step_count}): {len(self.robots)} robots'
-                f'{f" ({robots})" if robots else ""}, {self.contact_count} contacts>')
+                f'{f" ({robots})" if robots else ""}, {self.simulation.contact_count} contacts>')
 
     # --- adding ----------------------------------------------------------------------------------
 

@@ -92,7 +92,7 @@ def imbalance(world):
     missing = {}
 
     def add(link, force, torque):
-        key = link.robot.name, link.placement.body
+        key = link.robot.name, link.slot.placement.body
         missing.setdefault(key, np.zeros(6))
         missing[key] += [*force, *torque]
 

@@ -35,7 +35,7 @@ from sim_bridge.engine.data.loops import (
     Z,
 )
 from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPER
-from sim_bridge.engine.data.state import LOCKED
+from sim_bridge.engine.data.state import LOCKED, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST as FIRST_WRONG
 from sim_bridge.engine.dynamics.active_set import guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia
@@ -198,7 +198,7 @@ def is_idle(loops, state, work, axis):
     total = abs(state.axis_u[axis]) + abs(work.given[axis])
     for column in range(5):
         total += abs(loops.passive[axis, column])
-    return total == 0.0 and state.axis_control[axis] == 0 and loops.stop[axis, 2] == 0.0
+    return total == 0.0 and state.axis_control[axis] == 0 and loops.stop[axis, CFM] == 0.0
 
 
 @kernel
@@ -272,4 +272,4 @@ def keep_axes(pose, h, loops, work, state):
                               effort_of_elements(h, loops, work, axis))
         for k in range(3):
             state.axis_effort[axis, k] = shares[k]
-        state.axis_effort[axis, 3] = total
+        state.axis_effort[axis, TOTAL_SHARE] = total
