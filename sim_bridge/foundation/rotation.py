@@ -35,7 +35,7 @@ def matrix_from_axis_angle(axis: np.ndarray, angle: float) -> np.ndarray:
     return rotation
 
 
-def matrix_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
+def matrix_from_quaternion(xyzw: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the (3, 3) rotation of a quaternion x y z w of any length but zero."""
     x, y, z, w = np.asarray(xyzw, dtype=float) / math.hypot(*xyzw)
     return np.array(

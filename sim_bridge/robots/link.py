@@ -21,7 +21,8 @@ from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.validation import finite_vector, truth
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.interfaces import JointInterface, RobotInterface
+from sim_bridge.robots.interfaces import RobotInterface
+from sim_bridge.robots.joints.joint import Joint
 from sim_bridge.simulation.link_medium import LinkMedium
 from sim_bridge.simulation.simulation import Dirty
 from sim_bridge.simulation.slots import LinkSlot
@@ -50,7 +51,7 @@ class Link(DeclaredAttributes):
         self.slot = slot
         self.name = description.name
         self.parent: Link | None = None
-        self.joint: JointInterface | None = None
+        self.joint: Joint | None = None
         self.children: list[Link] = []
         self.geometries: list[Geometry] = []
         """What of it collides."""

@@ -33,7 +33,7 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
     workspace.q[:] = before
     workspace.mode[:] = LOOSE
     for name in kept:
-        workspace.mode[robot.part.at.v + robot.blueprint.joint_v[name]] = HELD
+        workspace.mode[robot.slot.part.at.v + robot.slot.blueprint.joint_v[name]] = HELD
     kinds = workspace.kind.copy()
     workspace.kind[kinds >= FREE] = KINEMATIC
     closed = run_stage(observer.handle, LOOPS.address, ASSEMBLE) >= 0

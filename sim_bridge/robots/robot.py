@@ -29,7 +29,6 @@ from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
 from sim_bridge.sensors.devices import Device, ImuSensor
-from sim_bridge.simulation.assembly import Part
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import removed, RobotSlot
 
@@ -50,8 +49,7 @@ class Robot(DeclaredAttributes):
         '_commands', '_crawlers', '_devices', '_joints', '_links', 'description', 'geometries',
         'joint_names', 'loop_joints', 'name', 'simulation', 'slot', 'world')
     internal_names = DeclaredAttributes.internal_names | {
-        'blueprint', 'first_site', 'invalidate', 'leave', 'offsets', 'part', 'remember',
-        'simulation', 'site', 'slot', 'wake'}
+        'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot', 'wake'}
 
     def __init__(self, world: Any, simulation: Simulation, slot: RobotSlot):
         """Show what a slot holds; World makes robots."""
@@ -222,11 +220,11 @@ class Robot(DeclaredAttributes):
     @property
     def hold(self) -> bool:
         """Whether joints, but floating ones, are locked in place, whatever it takes; to be set."""
-        return bool(self.part.state.hold[self._holdable()].any())
+        return bool(self.slot.part.state.hold[self._holdable()].any())
 
     @hold.setter
     def hold(self, value: bool) -> None:
-        self.part.state.hold[self._holdable()] = truth('hold', value, f'robot {self.name!r}')
+        self.slot.part.state.hold[self._holdable()] = truth('hold', value, f'robot {self.name!r}')
         self.simulation.invalidate()
 
     # --- base ------------------------------------------------------------------------------------
@@ -289,7 +287,8 @@ class Robot(DeclaredAttributes):
             link.gravity = gravity
 
     def set_base_pose(
-        self, position: Sequence[float], orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0)
+        self, position: Sequence[float] | np.ndarray,
+        orientation: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0, 1.0),
     ) -> None:
         """
         Put the root link's frame somewhere in the world.
@@ -307,7 +306,7 @@ class Robot(DeclaredAttributes):
                 f'robot {self.name!r}')
         if not self._links:
             return
-        model, state, at = self.part
+        model, state, at = self.slot.part
         if self.fixed_base:
             rotation = matrix_from_quaternion(quat)
             model.frame[at.body] = [*rotation.ravel(), *p]
@@ -317,7 +316,8 @@ class Robot(DeclaredAttributes):
         self.simulation.invalidate()
 
     def set_base_velocity(
-        self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0)
+        self, linear: Sequence[float] | np.ndarray,
+        angular: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     ) -> None:
         """
         Set the velocity of the root link.
@@ -331,7 +331,7 @@ class Robot(DeclaredAttributes):
             raise InvalidValueError(
                 'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
                 f'robot {self.name!r}')
-        _, state, at = self.part
+        _, state, at = self.slot.part
         state.v[at.v : at.v + 6] = [*v, *w]
 
     @property
@@ -416,11 +416,6 @@ class Robot(DeclaredAttributes):
     # --- for the library, not among the names that `dir` gives -----------------------------------
 
     @property
-    def part(self) -> Part:
-        """Where its numbers are."""
-        return self.slot.part
-
-    @property
     def blueprint(self) -> Blueprint:
         """What its description was compiled to."""
         return self.slot.blueprint
@@ -431,11 +426,6 @@ class Robot(DeclaredAttributes):
         self.simulation.settle()
         return self.slot.part.at
 
-    @property
-    def first_site(self) -> int:
-        """The row of its first link among the observed sites."""
-        return self.slot.first_site
-
     def site(self, link: Link) -> np.ndarray:
         """Return a link's row of `engine.pipeline.observe` at the present state."""
         return self.simulation.observed_sites()[link.slot.site]
@@ -443,10 +433,6 @@ class Robot(DeclaredAttributes):
     def remember(self) -> None:
         """Make the present state the one that `World.reset` goes back to."""
         self.slot.remember()
-
-    def invalidate(self) -> None:
-        """Forget what was computed from the model's parameters."""
-        self.simulation.invalidate()
 
     def wake(self) -> None:
         """Let it be simulated if it was asleep, since its motors' commands changed."""
@@ -460,13 +446,13 @@ class Robot(DeclaredAttributes):
     # --- inside ----------------------------------------------------------------------------------
 
     def _limits(self, column: int) -> np.ndarray:
-        return self.part.model.limits[self.slot.one_axis, column].copy()
+        return self.slot.part.model.limits[self.slot.one_axis, column].copy()
 
     def _holdable(self) -> np.ndarray:
         """Return the velocity coordinates that a hold locks: mimic joints follow those."""
         own = self.slot.blueprint.model
         with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
-        return self.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
+        return self.slot.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
 
     def _named(self, kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
         if name not in parts:

@@ -29,7 +29,10 @@ class Carrier(Protocol):
     """The interface that a device needs of the link it is on: that of the library's `Link`."""
 
     name: str
-    parent: Carrier | None
+
+    @property
+    def parent(self) -> Carrier | None:
+        """The link that it hangs on."""
 
 
 class _Retired(dict[str, np.ndarray]):

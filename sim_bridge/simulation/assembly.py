@@ -322,8 +322,9 @@ def gather_sites(robots: Iterable[Robot]) -> Sites:
             frames.append(np.concatenate([place.rotation.ravel(), place.position]))
         for device in robot.devices:
             carrier, parent = link_of[device.link.name], device.link.parent
-            in_parent = device.description.frame == 'parent' and parent is not None
-            turned = link_of[parent.name].site if in_parent else -1
+            turned = -1
+            if device.description.frame == 'parent' and parent is not None:
+                turned = link_of[parent.name].site
             devices.append(Mounted(device, len(frames), turned))
             bodies.append(carrier.body)
             frames.append(_device_frame(device, carrier.placement))

@@ -74,7 +74,7 @@ class GeometrySlot:
         self.number = number
         self.name = name
         self.shape = shape
-        self.groups = shape.placed.groups
+        self.groups = frozenset(shape.placed.groups)
 
     @property
     def index(self) -> int:

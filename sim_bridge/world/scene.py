@@ -27,11 +27,25 @@ class SceneTarget(Protocol):
     def materials(self) -> MaterialTable:
         """The materials that it knows."""
 
-    load_urdf: Callable[..., Robot]
-    add_body: Callable[..., Robot]
-    add_ground: Callable[..., Robot]
-    set_contact_material: Callable[..., None]
-    set_group_collision: Callable[[str, str, bool], None]
+    @property
+    def load_urdf(self) -> Callable[..., Robot]:
+        """As `World` has it."""
+
+    @property
+    def add_body(self) -> Callable[..., Robot]:
+        """As `World` has it."""
+
+    @property
+    def add_ground(self) -> Callable[..., Robot]:
+        """As `World` has it."""
+
+    @property
+    def set_contact_material(self) -> Callable[..., None]:
+        """As `World` has it."""
+
+    @property
+    def set_group_collision(self) -> Callable[..., None]:
+        """As `World` has it."""
 
 
 def add_scene(

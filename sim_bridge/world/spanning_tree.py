@@ -14,6 +14,7 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
+from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.joint import AnyJoint, ConstraintJoint, Joint
 from sim_bridge.robots.joints.mounted import MountedSeat
@@ -126,7 +127,7 @@ class SpanningTree:
         self._hang(robot.slot, None)
         robot.set_base_pose(pose[0], quaternion_from_matrix(pose[1]))
         robot.set_base_velocity(*velocity)
-        robot.remember()
+        robot.slot.remember()
 
     def close_loops_of(self, robot: Robot, kept: Iterable[str]) -> None:
         """
@@ -169,12 +170,12 @@ class SpanningTree:
             return False
         return None
 
-    def _can_hang(self, link: Link) -> bool:
+    def _can_hang(self, link: LinkInterface) -> bool:
         """Return whether link's tree is free, and can be turned so that this link is its base."""
         path = _path_to_root(link.robot.slot)
         if body_type(path[-1]) != 'dynamic' or path[-1].blueprint.mount:
             return False
-        if link.placement.body != _root_link(link.robot.slot).placement.body:
+        if link.slot.placement.body != _root_link(link.robot.slot).placement.body:
             return False
         if len(path) == 1:
             return True

@@ -102,12 +102,12 @@ class World(DeclaredAttributes):
         seed = whole_number('seed', seed)
         if not isinstance(contact_margin, (int, float)) or not 0.0 <= contact_margin < 1.0:
             raise InvalidValueError('contact_margin', contact_margin, 'from 0 to below 1 [m]')
-        if not isinstance(sleep, Sleep):
-            expected = 'True, False or a sim_bridge.Sleep'
-            sleep = Sleep() if truth('sleep', sleep, expected=expected) else False
+        when = sleep if isinstance(sleep, Sleep) else None
+        if when is None and truth('sleep', sleep, expected='True, False or a sim_bridge.Sleep'):
+            when = Sleep()
         settings = Settings(
             round(time_step * 1e9), _SOLVERS[solver], seed, integrator, float(contact_margin),
-            sleep or None)
+            when)
         self.simulation = Simulation(settings, own_gravity)
         self.tree = SpanningTree(self.simulation)
         self.registry = RobotRegistry(self, self.simulation, self.tree)

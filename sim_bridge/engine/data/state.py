@@ -19,6 +19,10 @@ STUCK, AT_TARGET, AT_UPPER, AT_LOWER, HELD = range(LOCKED, LOCKED + 5)
 
 # State.control: what a joint's motor does beside the applied effort
 BY_EFFORT, BY_VELOCITY, BY_POSITION, BY_SERVO = range(4)
+# first columns of State.contact_impulse
+LINEAR_IMPULSE, ANGULAR_IMPULSE = 0, 3
+# columns of State.target
+TARGET_POSITION, TARGET_VELOCITY = range(2)
 
 
 class State(NamedTuple):

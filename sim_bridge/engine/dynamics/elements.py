@@ -45,7 +45,13 @@ from sim_bridge.engine.data.model import (
     UPPER,
     VELOCITY,
 )
-from sim_bridge.engine.data.state import BY_EFFORT, BY_POSITION, BY_SERVO
+from sim_bridge.engine.data.state import (
+    BY_EFFORT,
+    BY_POSITION,
+    BY_SERVO,
+    TARGET_POSITION,
+    TARGET_VELOCITY,
+)
 
 # velocity above which a joint bounces off its stop
 BOUNCE_VELOCITY = 1e-3  # rad/s or m/s
@@ -145,8 +151,9 @@ def set_motor(limits, motor, q, v, u, control, target, h, law_out):
     law_out[MOST], law_out[LEAST] = most, least
     if control == BY_SERVO:
         law_out[MOTOR] = SERVO
-        behind = target[1] - v
-        law_out[SERVO_BASE] = motor[GAIN_P] * (target[0] - q) + motor[GAIN_D] * behind
+        behind = target[TARGET_VELOCITY] - v
+        missing = target[TARGET_POSITION] - q
+        law_out[SERVO_BASE] = motor[GAIN_P] * missing + motor[GAIN_D] * behind
         law_out[SERVO_EFFORT] = law_out[SERVO_BASE]
         law_out[SERVO_LAG] = h * motor[GAIN_P] * behind
         law_out[SERVO_SPRING] = 0.25 * h * motor[GAIN_P]
@@ -169,8 +176,8 @@ def wanted_velocity(limits, q, control, target, h):
     steps and stays, since the other half of the first one's way is drifted in the second.
     """
     if control != BY_POSITION:
-        return target[1]
-    missing = target[0] - q - 0.5 * h * target[1]
-    if abs(missing) <= _ROUNDING * (abs(target[0]) + abs(q)):
+        return target[TARGET_VELOCITY]
+    missing = target[TARGET_POSITION] - q - 0.5 * h * target[TARGET_VELOCITY]
+    if abs(missing) <= _ROUNDING * (abs(target[TARGET_POSITION]) + abs(q)):
         missing = 0.0
-    return min(max(target[1] + missing / h, -limits[VELOCITY]), limits[VELOCITY])
+    return min(max(target[TARGET_VELOCITY] + missing / h, -limits[VELOCITY]), limits[VELOCITY])

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sim_bridge.description.model import JointDescription, Mimic
-    from sim_bridge.robots.joints.protocols import JointLink, JointRobot
+    from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
     from sim_bridge.robots.joints.seat import Seat, YieldingSeat
     from sim_bridge.robots.joints.tree import TreeSeat
 
@@ -202,12 +202,12 @@ class AnyJoint(DeclaredAttributes):
     # --- where it is -----------------------------------------------------------------------------
 
     @property
-    def link1(self) -> JointLink | None:
+    def link1(self) -> LinkInterface | None:
         """The first link, a tree joint's parent; None for the world."""
         return self._seat.frames.first.link
 
     @property
-    def link2(self) -> JointLink | None:
+    def link2(self) -> LinkInterface | None:
         """The second link, a tree joint's child; None for the world."""
         return self._seat.frames.second.link
 
@@ -346,7 +346,7 @@ class Joint(AnyJoint):
             self._of_balls = Axis(self, seat, 0, seat.place, rows=slice(0, 3))
 
     @property
-    def robot(self) -> JointRobot:
+    def robot(self) -> RobotInterface:
         """The robot that it is part of, or whose base hangs on it."""
         return self._seat.robot
 
@@ -356,12 +356,12 @@ class Joint(AnyJoint):
         return self._seat.description
 
     @property
-    def parent_link(self) -> JointLink | None:
+    def parent_link(self) -> LinkInterface | None:
         """The link that carries it, nearer to the root; None for the world."""
         return self._seat.parent_link
 
     @property
-    def child_link(self) -> JointLink:
+    def child_link(self) -> LinkInterface:
         """The link that hangs on it."""
         return self._seat.child_link
 

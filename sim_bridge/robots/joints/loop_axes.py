@@ -22,7 +22,7 @@ from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
 if TYPE_CHECKING:
     from sim_bridge.robots.joints.axis import Axis
     from sim_bridge.robots.joints.frame import JointFrame
-    from sim_bridge.robots.joints.protocols import JointSimulation
+    from sim_bridge.simulation.simulation import Simulation
 
 # columns of sites
 _TURN, _PLACE = slice(SITE_ROTATION, SITE_ROTATION + 9), slice(SITE_POSITION, SITE_POSITION + 3)
@@ -40,7 +40,7 @@ class LoopAxes:
     They are those of described joints, in one world; no robot and no joint may come or go there.
     """
 
-    def __init__(self, simulation: JointSimulation, axes: Sequence[Axis]) -> None:
+    def __init__(self, simulation: Simulation, axes: Sequence[Axis]) -> None:
         """Look up where the axes and the links they connect are."""
         self._simulation = simulation
         simulation.settle()
@@ -99,8 +99,7 @@ class LoopAxes:
 
 def _site(frame: JointFrame) -> int:
     """Return the row of a frame's link among all sites; that of the world comes last."""
-    link = frame.link
-    return -1 if link is None else link.robot.first_site + link.robot.links.index(link)
+    return -1 if frame.link is None else frame.link.slot.site
 
 
 def _velocity(sites: np.ndarray, arms: np.ndarray) -> tuple[np.ndarray, ...]:

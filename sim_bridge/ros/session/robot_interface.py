@@ -21,7 +21,7 @@ from sim_bridge.foundation.errors import (
 )
 from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.command.controllers import controllers_of
-from sim_bridge.ros.command.hardware import hardware_of
+from sim_bridge.ros.command.hardware import hardware_of, TopicBasedHardware
 from sim_bridge.ros.command.inputs import Message
 from sim_bridge.ros.command.tracked_drive import TrackedDrive
 from sim_bridge.ros.command.trajectories import Trajectories
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
     from sim_bridge.ros.command.lockstep import LockstepPolicy
     from sim_bridge.ros.params.parameters import SimulatorParameters
-    from sim_bridge.ros.process.polling import Poll, PollingNode
+    from sim_bridge.ros.process.polling import Poll, PollingMixin
     from sim_bridge.ros.publish.publishers import Stream
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.session.loading import LoadedRobot
@@ -121,7 +121,7 @@ class RobotInterface:
         self._outboxes = outboxes([
             *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
             *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
-            *(Timed(stream, None, sensor.device)
+            *(Timed(stream, sensor.device)
               for sensor in self._sensors for stream in sensor.streams)],
             robot.world.time_step_ns)
         # what messages are filled from
@@ -144,7 +144,9 @@ class RobotInterface:
         if self._drive.is_possible:
             self._accept('cmd_vel', Twist, self._take_twist)
         if self._hardware is not None and self._hardware.commands_topic:
-            self._accept(self._hardware.commands_topic, JointState, self._take_from_hardware)
+            self._accept(
+                self._hardware.commands_topic, JointState,
+                functools.partial(self._take_from_hardware, self._hardware))
         joints = self.commands.joint_names
         self.trajectories = Trajectories(robot, self.commands, controllers_of(
             parameters.trajectory_controllers, joints, all_joints), now)
@@ -241,7 +243,7 @@ class RobotInterface:
         ended = [action.monitor() for action in self._actions]
         return any(ended)
 
-    def listen(self, node: PollingNode) -> None:
+    def listen(self, node: PollingMixin) -> None:
         """Take commands from the graph from now on."""
         self._logger = self.trajectories.logger = node.get_logger()
         for topic in self.command_topics:
@@ -342,9 +344,11 @@ class RobotInterface:
             source)
         self.commands.learn(data, self._reader, command.names)
 
-    def _take_from_hardware(self, data: bytes, source: Message) -> None:
+    def _take_from_hardware(
+        self, hardware: TopicBasedHardware, data: bytes, source: Message
+    ) -> None:
         command = self._hardware_reader.read(data)
-        self.commands.accept_fitting(self._hardware.parts(command), command.time_ns, source)
+        self.commands.accept_fitting(hardware.parts(command), command.time_ns, source)
 
     def _take_array(self, data: bytes, source: Message) -> None:
         self.commands.accept_ordered(deserialize(data, Float64MultiArray).data, source)

@@ -18,10 +18,9 @@ from sim_bridge.ros.session.robot_interface import check_distinct, RobotInterfac
 from sim_bridge.ros.wire.messages import pack_stamp
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
     import sim_bridge as sb
     from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.process.polling import PollingMixin
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
     from sim_bridge.ros.session.robot_interface import SavedInterface
@@ -59,10 +58,10 @@ class Simulator:
         """Open the topics of every robot and of the world they are in, and /clock."""
         self.world = loaded.world
         self._sink, self._parameters = sink, parameters
-        self._node: Node | None = None
+        self._node: PollingMixin | None = None
         # what is opened on the sink, and on the node, for each robot
         self._outlets: dict[str, ClosingSink] = {}
-        self._parts: dict[str, EntityScope] = {}
+        self._scopes: dict[str, EntityScope] = {}
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
@@ -86,7 +85,7 @@ class Simulator:
     def time_ns(self) -> int:
         """Simulated time as it is published [ns]."""
         world = self.world
-        return max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS)
+        return int(max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS))
 
     def is_ready(self) -> bool:
         """Return whether a control step can be taken: in lockstep when all have answered."""
@@ -129,7 +128,7 @@ class Simulator:
                 each.drive(time_ns, world.time_step_ns)
             world.step()
 
-    def listen(self, node: Node) -> None:
+    def listen(self, node: PollingMixin) -> None:
         """Take commands of all robots from the graph from now on."""
         self._node = node
         for interface in self.interfaces:
@@ -256,8 +255,7 @@ class Simulator:
             self._joints |= dict.fromkeys(loaded.robot.joint_names)
             interface = self._add_interface(loaded)
             self.journal.add_interface(interface)
-            if self._node is not None:
-                self._listen(interface)
+            self._listen(interface)
         self._populate()
         return interface
 
@@ -303,7 +301,7 @@ class Simulator:
     @property
     def _step_time_ns(self) -> int:
         """The time of the present step [ns]."""
-        return self._epoch_ns + self.world.step_count * self.world.time_step_ns
+        return int(self._epoch_ns + self.world.step_count * self.world.time_step_ns)
 
     def _add_interface(self, loaded: LoadedRobot) -> RobotInterface:
         outlets = ClosingSink(self._sink)
@@ -322,14 +320,15 @@ class Simulator:
         return interface
 
     def _listen(self, interface: RobotInterface) -> None:
-        part = self._parts[interface.robot.name] = EntityScope(self._node)
-        with part.collecting():
-            interface.listen(self._node)
+        if self._node is not None:
+            scope = self._scopes[interface.robot.name] = EntityScope(self._node)
+            with scope.collecting():
+                interface.listen(self._node)
 
     def _close(self, name: str) -> None:
         self._outlets.pop(name).close()
-        if name in self._parts:
-            self._parts.pop(name).destroy()
+        if name in self._scopes:
+            self._scopes.pop(name).destroy()
 
     def _populate(self) -> None:
         """Take account of who is in the world now."""

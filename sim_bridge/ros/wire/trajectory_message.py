@@ -89,7 +89,7 @@ def from_message(message: Any) -> TrajectoryMessage:
 
 def seconds(duration: Any) -> float:
     """Return a builtin_interfaces/Duration in s."""
-    return duration.sec + duration.nanosec * 1e-9
+    return float(duration.sec + duration.nanosec * 1e-9)
 
 
 class _OtherEncodingError(ValueError):
@@ -118,7 +118,7 @@ def _locate(data: bytes) -> tuple[bytes, np.ndarray]:
     note = found.extend
     fields = range(len(_FIELDS))
     for _ in range(point_count):
-        point = []
+        point: list[int] = []
         for _ in fields:
             count = words[place]
             place += 1
@@ -140,4 +140,4 @@ def _after_text(words: memoryview, place: int) -> int:
 
 def _stamp_ns(message: Any) -> int:
     stamp = message.header.stamp
-    return stamp.sec * 1_000_000_000 + stamp.nanosec
+    return int(stamp.sec) * 1_000_000_000 + int(stamp.nanosec)
