@@ -206,6 +206,10 @@ class Mimic:
     multiplier: float = 1.0
     offset: float = 0.0
 
+    def position(self, followed: float) -> float:
+        """Return the position at a position of the followed joint."""
+        return self.multiplier * followed + self.offset
+
     def range_of_followed(self, lower: float, upper: float) -> tuple[float, float]:
         """
         Return the positions of the followed joint at which the follower is within lower and upper.

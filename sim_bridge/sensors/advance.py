@@ -85,7 +85,7 @@ def advance(
                 open_workspace(observer).wrench[:] = math.nan
                 run_call(place[OBSERVE, 0], place[OBSERVE, 1])
                 is_observed = True
-                sample(device, at, h, gravity, site_row)
+                sample(device, at, gravity, site_row)
         if at >= end:
             break
         stop, is_observed = next_stop(device, at, end), False
@@ -171,8 +171,8 @@ def elapsed_since(sampled, step, h):
 
 
 @kernel
-def sample(device, step, h, gravity, site_row):
-    """Have all devices that are due measure, and add their noise."""
+def sample(device, step, gravity, site_row):
+    """Write what all devices measure that are due, with their noise."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
             size = device[k, SIZE]

@@ -53,9 +53,9 @@ class Trajectory:
         self,
         joints: Sequence[str],
         times: Sequence[float] | np.ndarray,
-        positions: Sequence[Sequence[float]] | NumberRows,
-        velocities: Sequence[Sequence[float] | None] | NumberRows | None = None,
-        accelerations: Sequence[Sequence[float] | None] | NumberRows | None = None,
+        positions: Sequence[Sequence[float]] | RaggedArray,
+        velocities: Sequence[Sequence[float] | None] | RaggedArray | None = None,
+        accelerations: Sequence[Sequence[float] | None] | RaggedArray | None = None,
     ) -> None:
         """
         Check and keep the points.
@@ -257,7 +257,7 @@ def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
 
 def _values(
     name: str,
-    given: Sequence[Sequence[float] | None] | NumberRows | None,
+    given: Sequence[Sequence[float] | None] | RaggedArray | None,
     count: int,
     joints: Sequence[str],
     unit: str,

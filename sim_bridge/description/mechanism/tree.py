@@ -167,8 +167,8 @@ def _master(
             return None
         passed.append(mimic.joint)
         further = mimics[mimic.joint]
-        offset = mimic.multiplier * further.offset + mimic.offset
-        mimic = Mimic(further.joint, mimic.multiplier * further.multiplier, offset)
+        multiplier = mimic.multiplier * further.multiplier
+        mimic = Mimic(further.joint, multiplier, mimic.position(further.offset))
     return mimic
 
 
