@@ -112,7 +112,7 @@ class RobotCommands:
         self._record: Callable[[list[Input]], None] = _ignore
         self._applied_at_ns: int | None = None
         self._is_timed_out = False
-        self.restart()
+        self.restart(0)
 
     @property
     def joint_names(self) -> list[str]:
@@ -320,10 +320,10 @@ class RobotCommands:
         self._applied_at_ns = None if saved.age_ns is None else time_ns - saved.age_ns
         self._is_timed_out = saved.is_timed_out
 
-    def restart(self, words: str = 'the simulation was reset') -> None:
-        """Forget all commands and wait for the first; words: why, for who is told of it."""
+    def restart(self, time_ns: int, reason: str = 'the simulation was reset') -> None:
+        """Forget all commands and wait for the first; reason: for those whose goals end."""
         self._forget_new()
-        self.following.restart(words)
+        self.following.restart(reason)
         self._drop_commands()
         self._robot.hold = self._hold_until_first
         self._applied_at_ns = None

@@ -79,7 +79,7 @@ class JointStates:
         for stream in self.streams:
             stream.publish(stamp)
 
-    def restart(self, time_ns: int) -> None:
+    def restart(self, time_ns: int, reason: str = '') -> None:
         """Begin anew at this simulated time [ns], now that the world has been reset."""
         self._axes.restart()
         self.resume(time_ns)
@@ -88,11 +88,11 @@ class JointStates:
         """Go on from another time [ns]."""
         self._time_ns = time_ns
 
-    def save(self) -> np.ndarray:
+    def save(self, time_ns: int) -> np.ndarray:
         """Return how far crawlers have run, for `restore`."""
         return self._axes.save()
 
-    def restore(self, saved: np.ndarray) -> None:
+    def restore(self, saved: np.ndarray, time_ns: int) -> None:
         """Go back to what `save` gave."""
         self._axes.restore(saved)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
 from sim_bridge.ros.process.delivery import await_delivery
 from sim_bridge.ros.process.entity_scope import EntityScope
@@ -14,7 +15,7 @@ from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.world_interface import WorldInterface
 from sim_bridge.ros.session.journal import Journal, NO_JOURNAL
-from sim_bridge.ros.session.robot_interface import check_distinct, RobotInterface, STAMPED_TOPIC
+from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Simulator:
         self.lockstep.release()
         until_ns = time.monotonic_ns() + self._taking_ns
         for interface in self.interfaces:
-            interface.poll_likely(until_ns)
+            interface.inbox.poll_likely(until_ns)
             interface.commands.apply(now)
         self._advance()
         time_ns = self.time_ns
@@ -138,7 +139,7 @@ class Simulator:
         """Take in the commands that have come, while no step is taken."""
         until_ns = time.monotonic_ns() + _TAKING_NS
         for interface in self.interfaces:
-            interface.poll(until_ns)
+            interface.inbox.poll(until_ns)
 
     def publish_clock(self) -> None:
         """Publish /clock as it stands, for those who come while the simulation is paused."""
@@ -323,7 +324,7 @@ class Simulator:
         if self._node is not None:
             scope = self._scopes[interface.robot.name] = EntityScope(self._node)
             with scope.collecting():
-                interface.listen(self._node)
+                interface.inbox.listen(self._node)
 
     def _close(self, name: str) -> None:
         self._outlets.pop(name).close()
