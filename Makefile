@@ -1,4 +1,4 @@
-# `make run` shows a robot arm on a ROS 2 graph, `make test` proves that it works; both set up all they need in .venv.
+# `make run` simulates a robot arm on a ROS 2 graph, `make test` runs all tests; both install what they need into .venv.
 # A sourced ROS 2 is used instead of the ROS wheels from PyPI, in an environment of its own: the two never mix.
 
 ROBOT ?= arm
@@ -14,18 +14,18 @@ VENV ?= .venv$(if $(ROS_PREFIX),-ros-$(notdir $(ROS_PREFIX)))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --no-compile
 
-# without it every process compiles all modules anew, which takes a quarter of a node's start
+# if set, every process compiles all modules anew, a quarter of the time of a node's start
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-long bench lint clean pins python
 
-help:  ## show this
+help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest or the benchmark>",'
 	@echo '  PYTHON=<interpreter, $(firstword $(SUPPORTED)) to $(lastword $(SUPPORTED))>, VENV=<folder>'
 
-run: $(VENV)/.run  ## simulate ROBOT (default: arm), held by a controller in a second process; Ctrl-C ends both
+run: $(VENV)/.run  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
 	@$(BIN)/python -m sim_bridge run "$(ROBOT)" $(ARGS)
 
 test: $(VENV)/.test  ## run all tests, on all processors
@@ -34,27 +34,27 @@ test: $(VENV)/.test  ## run all tests, on all processors
 test-long: $(VENV)/.test  ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
-bench: $(VENV)/.bench  ## time a step beside MuJoCo, ODE, Bullet and Pinocchio
+bench: $(VENV)/.bench  ## run the benchmarks beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)
 
-lint: $(VENV)/.lint  ## check style, the directions of imports, and types
+lint: $(VENV)/.lint  ## check style, directions of imports, and types
 	@$(BIN)/python -m ruff check
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/python -m mypy
 
-clean:  ## delete all that the above and colcon made
+clean:  ## delete environments and all outputs of builds and tests
 	rm -rf .venv .venv-ros-* build dist install log *.egg-info .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-pins:  ## resolve the ranges of setup.py anew, on all of PYTHONS
+pins:  ## resolve the version ranges of setup.py anew, for all of PYTHONS
 	$(or $(PYTHON),python3) -m venv --clear .venv-pins
 	.venv-pins/bin/python -m pip --quiet install --upgrade pip
 	.venv-pins/bin/python requirements/pin.py $(foreach python,$(PYTHONS),"$$(command -v $(python))")
 	rm -rf .venv-pins
 
-# Every stamp stands for one finished installation, and goes stale with the files it was made from.
-# All versions are pinned, so there is nothing to resolve; what has to be built, is built with the
-# pinned setuptools. With a sourced ROS 2 its numpy stays: its messages were built against that one.
+# A stamp file marks a finished installation, and is out of date when a file it was made from changes.
+# All versions are pinned, so nothing is resolved; packages without a wheel are built with the
+# pinned setuptools. With a sourced ROS 2 its numpy is kept: its messages were built against it.
 
 ifdef ROS_PREFIX
 RUNTIME := $(VENV)/run.txt
@@ -77,12 +77,12 @@ $(VENV)/run.txt: requirements/run.txt $(VENV)/.created
 	@grep -v '^numpy==' $< > $@
 
 $(VENV)/.bench: $(VENV)/.run requirements/bench.txt
-	@echo 'Installing what ours is compared with …'
+	@echo 'Installing the engines that benchmarks compare with …'
 	@$(PIP) --requirement requirements/bench.txt
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt $(TESTED)
-	@echo 'Installing what the tests need …'
+	@echo 'Installing the requirements of the tests …'
 	@$(PIP) --requirement requirements/test.txt $(TESTED:%=--requirement %)
 	@touch $@
 
@@ -90,12 +90,12 @@ $(VENV)/.lint: $(VENV)/.run requirements/lint.txt
 	@$(PIP) --requirement requirements/lint.txt
 	@touch $@
 
-# An interpreter is good if it runs (a pyenv shim may not), is recent enough, and can make virtual environments.
+# An interpreter is usable if it runs (a pyenv shim may not), has a supported version, and can make virtual environments.
 , := ,
 CHECK := import ensurepip, sys, venv; sys.exit(sys.version_info[:2] not in {$(foreach v,$(SUPPORTED),($(subst .,$(,),$(v))),)})
 CANDIDATES := $(if $(ROS_PREFIX),,$(foreach v,3.12 3.11 3.13 3.14 3.10,python$(v)))
 
-# another interpreter than the one it was made with: begin anew
+# a different interpreter: make the environment anew
 ifneq ($(and $(PYTHON),$(wildcard $(VENV)/.created)),)
 ifneq ($(PYTHON),$(shell cat $(VENV)/.created))
 $(VENV)/.created: FORCE

@@ -1,10 +1,10 @@
-"""`sim_bridge check`: say what is wrong with a robot description."""
+"""`sim_bridge check`: report the defects of a robot description."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from sim_bridge.description import (
     add_extra_joints,
@@ -27,6 +27,18 @@ SOUND, DEFECTIVE, UNUSABLE = 0, 1, 2
 # m: a gap below this is rounding, also of values that were written with few digits
 _CLOSED = 1e-6
 
+
+class _Loop(TypedDict):
+    """A loop joint, as in the JSON report; `gap_at_zero` in m."""
+
+    name: str
+    type: str
+    link1: str
+    link2: str
+    gap_at_zero: float
+    line: int
+
+
 _EPILOG = """\
 exit status:
   0  the description can be simulated, whatever the warnings
@@ -35,7 +47,7 @@ exit status:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     import argparse
 
@@ -71,7 +83,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report; give the exit status."""
+    """Print the report; return the exit status."""
     malformed = [text for text in args.xacro_arg if ':=' not in text]
     if malformed:
         return _fail(f'--xacro-arg {malformed[0]}: expected NAME:=VALUE')
@@ -82,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     xacro_args = dict(text.split(':=', 1) for text in args.xacro_arg)
     description, report = examine_description(
         path, xacro_args=xacro_args, package_paths=args.package_path)
-    if report.ok and args.extra_joints:
+    if description is not None and report.ok and args.extra_joints:
         try:
             description = add_extra_joints(
                 replace(description, report=report), args.extra_joints)
@@ -91,8 +103,9 @@ def run(args: argparse.Namespace) -> int:
             report = err.report
     if any(finding.code == 'unreadable' for finding in report.errors):
         return _fail(report.errors[0].message, report.source)
-    loops, ways = [], None
-    if report.ok and description.constraints:
+    loops: list[_Loop] = []
+    ways: Mobility | None = None
+    if description is not None and report.ok and description.constraints:
         loops, ways = _loops(description), mobility(description)
     if args.json:
         print(report.to_json(loops=loops, mobility=None if ways is None else _as_json(ways)))
@@ -103,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
     return SOUND if report.ok else DEFECTIVE
 
 
-def _loops(description: RobotDescription) -> list[dict[str, object]]:
+def _loops(description: RobotDescription) -> list[_Loop]:
     """Return every loop joint, with how far it is from closed where all joints are at 0 [m]."""
     poses = link_poses(description)
     return [
@@ -128,7 +141,7 @@ def _as_json(ways: Mobility) -> dict[str, int]:
     }
 
 
-def _loops_text(loops: list[dict[str, object]], ways: Mobility) -> str:
+def _loops_text(loops: list[_Loop], ways: Mobility) -> str:
     """Return what closes the loops, which of them are open at zero, and what can still move."""
     count = f'{len(loops)} loop joint{"s" if len(loops) > 1 else ""}'
     open_ones = [

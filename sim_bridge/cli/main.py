@@ -37,7 +37,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error(f'unrecognized arguments: {" ".join(unknown)}')
     args.forwarded = unknown + forwarded
     try:
-        return args.run(args)
+        code: int = args.run(args)
+        return code
     except SimBridgeError as err:
         print(f'sim_bridge {args.verb}: {err}', file=sys.stderr)
         return USAGE_ERROR

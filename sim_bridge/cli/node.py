@@ -16,7 +16,7 @@ for example:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'node',
@@ -35,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """
-    Run the node until it is told to end; give its exit code.
+    Run the node until it is told to end; return its exit code.
 
     Raises MissingRosError without ROS 2, InvalidValueError for other arguments than ROS takes.
     """
@@ -44,11 +44,11 @@ def run(args: argparse.Namespace) -> int:
     set_threads()
     from sim_bridge.ros.process import realtime
 
-    # before the imports below, which are most of a start
+    # before the imports below, which take most of the start
     realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 
-    from sim_bridge.ros.node.node import main, MANAGED
+    from sim_bridge.ros.node.main import main, MANAGED
 
     arguments = [sys.argv[0], *args.forwarded]
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'

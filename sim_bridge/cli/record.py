@@ -7,12 +7,16 @@ import os
 from pathlib import Path
 import sys
 import time
+from typing import TYPE_CHECKING
 
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.simulated import add_simulated
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.params.parameters import SimulatorParameters
 
 FAILED = 1
 
@@ -29,7 +33,7 @@ A bag that is full of a disk's last space is readable; the exit code is 1 then.
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'record',
@@ -55,7 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """
-    Record; give the exit code.
+    Record; return the exit code.
 
     Raises MissingRosError, or another SimBridgeError for what is wrong with what was given.
     """
@@ -89,8 +93,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _parameters(args: argparse.Namespace, console: Console) -> object:
-    """Gather parameters as `sim_bridge run` does: beside the robot, file, then words."""
+def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
+    """Return the parameters: from beside the robot, then the file, then the command line."""
     from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
     from sim_bridge.ros.params.parameter_table import from_flat
     from sim_bridge.ros.params.parameters import SimulatorParameters

@@ -20,7 +20,7 @@ exit status:
 """
 
 
-def add_parser(subparsers: argparse._SubParsersAction) -> None:
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'replay',
@@ -36,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """
-    Replay; give the exit code.
+    Replay; return the exit code.
 
     Raises MissingRosError, ReplayError, or another SimBridgeError if the world cannot be made.
     """

@@ -1,4 +1,4 @@
-"""What a stranger on the ROS graph sees of a simulator: when it begins and how fast it goes."""
+"""Observe a simulator from outside on the ROS graph: when it starts and how fast it runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOUSEKEEPING = ('/rosout', '/parameter_events')
 
 @dataclass
 class Progress:
-    """What has been seen."""
+    """What is known of the simulator."""
 
     robots: tuple[str, ...] = ()
     time_s: float | None = None  # simulated time; None before the first message
@@ -71,14 +71,17 @@ class Watch:
         topic = '/'.join(filter(None, (robot, 'joint_states')))
         self.joint_states = self._node.resolve_topic_name(topic)
         self._node.create_subscription(
-            JointState, self.joint_states, self._on_joint_states, _LATEST)
+            JointState, self.joint_states,
+            # rclpy's annotation lacks callbacks that take the message's information, too
+            self._on_joint_states,  # type: ignore[arg-type]
+            _LATEST)
         self._node.create_subscription(Clock, '/clock', self._on_clock, _LATEST)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
 
     def __enter__(self) -> Watch:
-        """Listen on."""
+        """Return the watch."""
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -88,7 +91,7 @@ class Watch:
         self._context.try_shutdown()
 
     def look(self) -> Progress:
-        """Take in what has arrived, without waiting; give all that is known."""
+        """Process the messages that have arrived, without waiting; return what is known."""
         for _ in self._node.subscriptions:
             self._executor.spin_once(timeout_sec=0.0)
         self.progress.topic_count = self._count_topics()

@@ -6,11 +6,11 @@ Primitives stay primitives; meshes become convex hulls, or triangle meshes by ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from sim_bridge.description.model import ContactDescription, Geometry, RobotDescription
+from sim_bridge.description.model import ContactDescription, GeometryDescription, RobotDescription
 from sim_bridge.description.report import ERROR, Findings, Place, WARNING
 from sim_bridge.description.resources import explain_unresolved
 from sim_bridge.foundation.errors import InvalidValueError
@@ -34,7 +34,7 @@ class LinkShape(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Collisions:
     """
-    What of a robot collides.
+    The collision shapes of a robot, and the exceptions to collisions.
 
     shapes: in the order of the links. self_collision: what of the robot touches itself, as
     `exclusions.excluded_bodies` takes it. separated: pairs of links that never touch each other;
@@ -79,19 +79,25 @@ def read_shapes(
             shape = _shape(geometry, read, place, findings, missing_meshes)
             if shape is not None:
                 shapes.append(LinkShape(link.name, Placed(
-                    shape, geometry.pose.position,
-                    quaternion_from_matrix(geometry.pose.rotation), geometry.name, material,
+                    shape, geometry.pose.position.tolist(),
+                    quaternion_from_matrix(geometry.pose.rotation).tolist(), geometry.name,
+                    material,
                     friction_direction=link.contact.direction)))
     return tuple(shapes)
 
 
 def _shape(
-    geometry: Geometry, read: object, place: Place, findings: Findings, severity: str
+    geometry: GeometryDescription,
+    read: Callable[[str, Sequence[float]], Shape],
+    place: Place,
+    findings: Findings,
+    severity: str,
 ) -> Shape | None:
-    """Return shape of a collision element; None, with a finding, for a mesh that is not read."""
+    """Return the shape of a collision element; None, with a finding, for an unread mesh."""
     size = geometry.size
     if geometry.kind == 'box':
-        return Box(size)
+        x, y, z = size
+        return Box((x, y, z))
     if geometry.kind == 'sphere':
         return Sphere(*size)
     if geometry.kind == 'cylinder':
@@ -106,7 +112,7 @@ def _shape(
         if not paths:
             message = explain_unresolved(geometry.filename)
         if severity == ERROR:
-            # that it is missing was warned of when the description was read
+            # the reader of the description has warned of it
             findings.error('mesh-not-found', place, message, 'filename', geometry.filename)
         return None
     try:

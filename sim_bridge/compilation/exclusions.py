@@ -47,7 +47,7 @@ def adjacent_bodies(model: engine.Model, has_shape: np.ndarray) -> Pairs:
     def is_something(group: int) -> bool:
         return any(model.inertia[body, 0] > 0.0 or has_shape[body] for body in welded[group])
 
-    pairs = set()
+    pairs: set[tuple[int, int]] = set()
     for group, bodies in welded.items():
         pairs.update(combinations(bodies, 2))
         above = model.parent[group]
@@ -87,7 +87,7 @@ def pairs_of_links(
     """
     pairs = set()
     for names in separated:
-        bodies = sorted({body_of[name] for name in names if name in body_of})
+        bodies = {body_of[name] for name in names if name in body_of}
         if len(bodies) == 2:
-            pairs.add(tuple(bodies))
+            pairs.add((min(bodies), max(bodies)))
     return frozenset(pairs)

@@ -7,30 +7,36 @@ from dataclasses import dataclass
 import sys
 
 import numpy as np
+from rclpy.node import Node
 
 import sim_bridge as sb
-from sim_bridge.control.controller import ControllerParameters, JointController, Motion
+from sim_bridge.control.controller import (
+    ControlledRobot,
+    ControllerParameters,
+    JointController,
+    Motion,
+)
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
 
-# wanted velocity [rad/s or m/s] from which on friction is overcome in full
+# reference velocity [rad/s or m/s] above which friction is compensated in full
 _FRICTION_VELOCITY = 0.02
 
 
 @dataclass(frozen=True)
 class ComputedTorqueParameters(ControllerParameters):
-    """What the computed-torque controller can be told."""
+    """Parameters of the computed-torque controller."""
 
     natural_frequency: float = parameter(
-        30.0, 'How fast errors decay', unit='rad/s', low=0.0, above=True
+        30.0, 'Natural frequency of the error dynamics', unit='rad/s', low=0.0, above=True
     )
     damping_ratio: float = parameter(
-        1.0, 'How well damped errors decay; 1 without overshoot', low=0.0
+        1.0, 'Damping ratio of the error dynamics; 1 for no overshoot', low=0.0
     )
 
 
-class ComputedTorqueController(JointController):
+class ComputedTorqueLaw:
     """
     `effort = inverse dynamics(q, dq, reference acceleration + feedback)`.
 
@@ -39,15 +45,14 @@ class ComputedTorqueController(JointController):
     that mimic no other.
     """
 
-    parameter_table = ComputedTorqueParameters
-
-    def set_up(self) -> None:
-        """Read what resists in the joints. Raises InvalidValueError for a free base."""
-        robot = self.model.robot
+    def __init__(self, controlled: ControlledRobot, parameters: ComputedTorqueParameters) -> None:
+        """Read the resistance of the joints; raises InvalidValueError for a free base."""
+        robot = controlled.robot
         if not robot.fixed_base:
             expected = 'a robot with a fixed base; pd_controller controls others'
             raise InvalidValueError('base', 'free', expected, f'robot {robot.name!r}')
-        joints = [robot.joint(name) for name in self.model.joints]
+        self._controlled, self._parameters = controlled, parameters
+        joints = [robot.joint(name) for name in controlled.joints]
         self._damping = np.array([joint.damping for joint in joints])
         self._friction = np.array([joint.friction for joint in joints])
         self._stiffness = np.array([joint.stiffness for joint in joints])
@@ -55,8 +60,8 @@ class ComputedTorqueController(JointController):
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Return the effort of every controlled joint (n,) [N m or N]."""
-        robot, indices = self.model.robot, self.model.indices
-        w, z = self.parameters.natural_frequency, self.parameters.damping_ratio
+        robot, indices = self._controlled.robot, self._controlled.indices
+        w, z = self._parameters.natural_frequency, self._parameters.damping_ratio
         robot.q[indices], robot.dq[indices] = motion.q, motion.dq
         acceleration = np.zeros(len(robot.joint_names))
         acceleration[indices] = (
@@ -65,23 +70,28 @@ class ComputedTorqueController(JointController):
             + w**2 * (motion.reference_q - motion.q)
         )
         rigid = sb.dynamics.inverse_dynamics(robot, acceleration)[indices]
-        return rigid + self._resistance(motion)
+        efforts: np.ndarray = rigid + self._resistance(motion)
+        return efforts
 
     def _resistance(self, motion: Motion) -> np.ndarray:
         """
-        Return what it takes to overcome damping, springs and friction (n,) [N m or N].
+        Return the efforts that overcome damping, springs and friction (n,) [N m or N].
 
-        Friction goes by the wanted velocity, since the measured one changes its sign with every
-        disturbance.
+        Friction is computed from the reference velocity, since the measured one changes its sign
+        with every disturbance.
         """
         friction = self._friction * np.clip(motion.reference_dq / _FRICTION_VELOCITY, -1.0, 1.0)
         spring = self._stiffness * (motion.q - self._spring_rest)
-        return self._damping * motion.dq + spring + friction
+        resistance: np.ndarray = self._damping * motion.dq + spring + friction
+        return resistance
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code of the process."""
-    return process.run('computed_torque_controller', ComputedTorqueController, args)
+    def program(node: Node) -> JointController[ComputedTorqueParameters]:
+        return JointController(node, ComputedTorqueParameters, ComputedTorqueLaw)
+
+    return process.run('computed_torque_controller', program, args)
 
 
 if __name__ == '__main__':

@@ -1,8 +1,10 @@
-"""What all joint controllers share: which joints, which reference, when to answer."""
+"""What joint controllers share: parameters, the reference, when to answer a joint state."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from rclpy.node import Node
@@ -11,6 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import sim_bridge as sb
+from sim_bridge.control.joint_values import per_joint
 from sim_bridge.control.reference import Reference
 from sim_bridge.foundation.errors import (
     InvalidValueError,
@@ -26,25 +29,24 @@ from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 
-# A joint that is farther than this [rad or m] from where its velocity took it has been put there:
-# by a reset.
+# a joint farther than this [rad or m] from where its velocity leads was put there by a reset
 _JUMP = 0.05
 
 
 @dataclass(frozen=True)
 class ControllerParameters:
-    """What every controller can be told; lists have one value for all joints, or one for each."""
+    """Parameters of every controller; lists have one value for all joints, or one for each."""
 
     joints: tuple[str, ...] = parameter(
-        (), "Joints to control, in order; [''] for all that mimic no other, in URDF order"
+        (), "Joints to control, in order; [''] for all except mimic joints, in URDF order"
     )
-    base: str = parameter('auto', 'Root link, as the simulator has it', choices=tuple(FIXED_BASE))
+    base: str = parameter('auto', 'Root link, as in the simulator', choices=tuple(FIXED_BASE))
     gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), 'Gravity, as the simulator has it', unit='m/s^2', sizes=(3,)
+        (0.0, 0.0, -9.81), 'Gravity, as in the simulator', unit='m/s^2', sizes=(3,)
     )
     positions: tuple[float, ...] = parameter(
         (),
-        'Pose to hold, or the centre of the sinusoid; empty for the pose found at start',
+        'Pose to hold, or centre of the sinusoid; empty for the pose at the start',
         unit='rad or m',
     )
     amplitude: tuple[float, ...] = parameter(
@@ -58,8 +60,8 @@ class ControllerParameters:
     )
     max_state_gap: float = parameter(
         0.1,
-        'Simulated time between two joint states after which the controller starts anew from '
-        'where the robot is',
+        'Longest simulated time between two joint states; after a longer gap the controller '
+        'starts anew from the present pose',
         unit='s',
         low=0.0,
         above=True,
@@ -83,11 +85,12 @@ class Motion:
 
 
 @dataclass
-class Model:
+class ControlledRobot:
     """
     The robot as its description has it, in a world of its own that is never stepped.
 
-    indices: the controlled joints among `robot.joint_names`. effort_limits: theirs, (n,).
+    joints: the controlled ones. indices: theirs among `robot.joint_names`. effort_limits: theirs,
+    (n,) [N m or N].
     """
 
     world: sb.World
@@ -106,29 +109,63 @@ class Model:
         self.effort_limits = self.robot.effort_limits[self.indices]
 
 
-class JointController:
+class Law(Protocol):
+    """A control law, made for the joints of one robot."""
+
+    def efforts(self, motion: Motion) -> np.ndarray:
+        """Return the effort of every controlled joint (n,) [N m or N]."""
+
+
+Parameters = TypeVar('Parameters', bound=ControllerParameters)
+
+
+@dataclass
+class _Loop:
     """
-    Answers every joint state with efforts, and nothing else: without states there are no commands.
+    The control of one robot.
+
+    latest: time [ns], positions and velocities of the joint state before. state_indices: where
+    the controlled joints are in states whose names are `state_names`.
+    """
+
+    controlled: ControlledRobot
+    law: Law
+    command: EffortCommandMessage
+    reference: Reference | None = None
+    reference_start_ns: int = 0
+    latest: tuple[int, np.ndarray, np.ndarray] | None = None
+    state_names: list[str] = field(default_factory=list)
+    state_indices: np.ndarray = field(default_factory=lambda: np.zeros(0, int))
+
+
+class JointController(Generic[Parameters]):
+    """
+    Answers every joint state with the efforts of a control law, and sends no other commands.
 
     Waits for robot_description and joint_states. A state that does not follow from the one before
     it, after a gap, a reset or a step back in time, starts the reference anew from where the robot
-    is. Subclasses say what to do about a `Motion` in `efforts`.
+    is.
     """
 
-    parameter_table: type[ControllerParameters] = ControllerParameters
+    node_type: type[Node] = Node
 
-    def __init__(self, node: Node) -> None:
-        """Declare the parameters and wait for a robot. Raises InvalidValueError."""
-        self.node = node
-        self.parameters = declare(node, self.parameter_table)
-        self.model: Model | None = None
-        self._reference: Reference | None = None
-        self._reference_start_ns = 0
-        self._latest: tuple[int, np.ndarray, np.ndarray] | None = None
-        self._state_names: list[str] = []
-        self._state_indices = np.zeros(0, dtype=int)
+    def __init__(
+        self,
+        node: Node,
+        table: type[Parameters],
+        make_law: Callable[[ControlledRobot, Parameters], Law],
+    ) -> None:
+        """
+        Declare the parameters of `table` and wait for a robot.
+
+        make_law: makes the law for a robot; raises a SimBridgeError if it cannot control it.
+        Raises InvalidValueError for parameters out of range.
+        """
+        self._node = node
+        self._parameters = declare(node, table)
+        self._make_law = make_law
+        self._loop: _Loop | None = None
         self._reader = JointStateReader()
-        self._command: EffortCommandMessage | None = None
         self._commands = node.create_publisher(JointState, 'joint_commands', topics.COMMAND_QOS)
         # only the newest state is worth an answer
         node.create_subscription(
@@ -139,124 +176,124 @@ class JointController:
         )
 
     def close(self) -> None:
-        """Nothing to end: a controller does nothing between two states."""
-
-    def set_up(self) -> None:
-        """Prepare for `self.model`, which is new. Raises a SimBridgeError if it is of no use."""
-
-    def efforts(self, motion: Motion) -> np.ndarray:
-        """Return the effort of every controlled joint (n,) [N m or N]."""
-        raise NotImplementedError
-
-    def per_joint(self, name: str) -> np.ndarray:
-        """Return a list parameter, value for every controlled joint. Raises InvalidValueError."""
-        values = getattr(self.parameters, name)
-        n = len(self.model.joints)
-        if len(values) not in (1, n):
-            expected = f'1 value or {n}, one for each of {", ".join(self.model.joints)}'
-            raise InvalidValueError(f'parameter {name!r}', values, expected)
-        return np.broadcast_to(np.array(values), (n,))
+        """Do nothing: a controller has no threads."""
 
     def _take_description(self, message: String) -> None:
+        self._loop = None
         try:
-            world = sb.World(gravity=self.parameters.gravity)
-            fixed_base = FIXED_BASE[self.parameters.base]
-            robot = world.load_urdf(message.data, fixed_base=fixed_base, collisions='none')
-            joints = self.parameters.joints or [
-                name for name in robot.joint_names if robot.joint(name).mimic is None
-            ]
-            world.warm_up()
-            self.model = Model(world, robot, list(joints))
-            self._check_lists()
-            self.set_up()
+            loop = self._loop = self._control(message.data)
         except SimBridgeError as err:
-            self.model = None
-            self.node.get_logger().error(f'cannot control this robot: {err}')
+            self._node.get_logger().error(f'cannot control this robot: {err}')
             return
-        self._reference = self._latest = None
-        self._state_names = []
-        self._command = EffortCommandMessage(self.model.joints)
         realtime.settle_process()
-        self.node.get_logger().info(
-            f'ready to control {robot.name!r}: {", ".join(self.model.joints)}'
+        self._node.get_logger().info(
+            f'ready to control {loop.controlled.robot.name!r}: {", ".join(loop.controlled.joints)}'
         )
 
-    def _check_lists(self) -> None:
-        for name in ('amplitude', 'frequency'):
-            self.per_joint(name)
-        if self.parameters.positions:
-            center, amplitude = self.per_joint('positions'), np.abs(self.per_joint('amplitude'))
-            robot, indices = self.model.robot, self.model.indices
-            limits = zip(robot.lower[indices], robot.upper[indices], strict=True)
-            reaches = zip(center - amplitude, center + amplitude, strict=True)
-            for name, (lower, upper), (lowest, highest) in zip(
-                self.model.joints, limits, reaches, strict=True
-            ):
-                if lowest < lower or highest > upper:
-                    reach = f'{lowest:g} to {highest:g}'
-                    expected = f'within the joint limits, {lower:g} to {upper:g}'
-                    raise InvalidValueError(
-                        'positions -/+ amplitude', reach, expected, f'joint {name!r}'
-                    )
+    def _control(self, description: str) -> _Loop:
+        """Return the control of a robot; raises a SimBridgeError if it cannot be controlled."""
+        world = sb.World(gravity=self._parameters.gravity)
+        fixed_base = FIXED_BASE[self._parameters.base]
+        robot = world.load_urdf(description, fixed_base=fixed_base, collisions='none')
+        joints = self._parameters.joints or [
+            name for name in robot.joint_names if robot.joint(name).mimic is None
+        ]
+        world.warm_up()
+        controlled = ControlledRobot(world, robot, list(joints))
+        self._check_lists(controlled)
+        law = self._make_law(controlled, self._parameters)
+        return _Loop(controlled, law, EffortCommandMessage(controlled.joints))
+
+    def _check_lists(self, controlled: ControlledRobot) -> None:
+        parameters, joints = self._parameters, controlled.joints
+        amplitude = np.abs(per_joint('amplitude', parameters.amplitude, joints))
+        per_joint('frequency', parameters.frequency, joints)
+        if not parameters.positions:
+            return
+        center = per_joint('positions', parameters.positions, joints)
+        robot, indices = controlled.robot, controlled.indices
+        lower, upper = robot.lower[indices], robot.upper[indices]
+        lowest, highest = center - amplitude, center + amplitude
+        outside = np.flatnonzero((lowest < lower) | (highest > upper))
+        if outside.size:
+            k = outside[0]
+            reach = f'{lowest[k]:g} to {highest[k]:g}'
+            expected = f'within the joint limits, {lower[k]:g} to {upper[k]:g}'
+            raise InvalidValueError(
+                'positions -/+ amplitude', reach, expected, f'joint {joints[k]!r}')
 
     def _answer(self, data: bytes) -> None:
-        if self.model is None:
-            self.node.get_logger().info('waiting for robot_description', **once_in(5.0))
+        loop = self._loop
+        if loop is None:
+            self._node.get_logger().info('waiting for robot_description', **once_in(5.0))
             return
         try:
             state = self._reader.read(data)
         except MalformedMessageError as err:
-            self.node.get_logger().error(f'joint_states: {err}', **once_in(5.0))
+            self._node.get_logger().error(f'joint_states: {err}', **once_in(5.0))
             return
-        measured = self._measure(state)
+        measured = self._measure(loop, state)
         if measured is None:
             return
         time_ns, q, dq = measured
-        if self._reference is None or not self._follows(*measured):
-            self._begin(time_ns, q)
-        self._latest = measured
-        elapsed = (time_ns - self._reference_start_ns) * 1e-9
-        motion = Motion(q, dq, *self._reference.at(elapsed))
-        limits = self.model.effort_limits
-        np.clip(self.efforts(motion), -limits, limits, out=self._command.effort)
-        self._commands.publish(self._command.stamped(pack_stamp(time_ns)))
+        reference = loop.reference
+        if reference is None or not self._follows(loop.latest, measured):
+            reference = loop.reference = self._new_reference(loop.controlled, q)
+            loop.reference_start_ns = time_ns
+        loop.latest = measured
+        elapsed = (time_ns - loop.reference_start_ns) * 1e-9
+        motion = Motion(q, dq, *reference.at(elapsed))
+        limits = loop.controlled.effort_limits
+        np.clip(loop.law.efforts(motion), -limits, limits, out=loop.command.effort)
+        self._commands.publish(loop.command.stamped(pack_stamp(time_ns)))
 
-    def _measure(self, state: JointValues) -> tuple[int, np.ndarray, np.ndarray] | None:
-        """Return time [ns], positions and velocities of controlled joints; None if some lack."""
-        if state.names != self._state_names:
+    def _measure(
+        self, loop: _Loop, state: JointValues
+    ) -> tuple[int, np.ndarray, np.ndarray] | None:
+        """Return time [ns], positions and velocities of the joints; None if some lack."""
+        if state.names != loop.state_names:
             places = {name: index for index, name in enumerate(state.names)}
-            missing = [name for name in self.model.joints if name not in places]
+            missing = [name for name in loop.controlled.joints if name not in places]
             if missing:
-                self.node.get_logger().error(
+                self._node.get_logger().error(
                     f'joint_states lacks {", ".join(missing)}', **once_in(5.0)
                 )
                 return None
-            self._state_indices = np.array([places[name] for name in self.model.joints], dtype=int)
-            self._state_names = state.names
+            found = [places[name] for name in loop.controlled.joints]
+            loop.state_indices = np.array(found, dtype=int)
+            loop.state_names = state.names
         q, dq = state.position, state.velocity
         if len(q) != len(state.names) or len(dq) != len(state.names):
-            self.node.get_logger().error(
+            self._node.get_logger().error(
                 f'joint_states has {len(state.names)} names, {len(q)} positions and '
                 f'{len(dq)} velocities',
                 **once_in(5.0),
             )
             return None
-        return state.time_ns, q[self._state_indices], dq[self._state_indices]
+        return state.time_ns, q[loop.state_indices], dq[loop.state_indices]
 
-    def _follows(self, time_ns: int, q: np.ndarray, dq: np.ndarray) -> bool:
-        """Return whether a state is the continuation of the one before it."""
-        then_ns, then_q, then_dq = self._latest
+    def _follows(
+        self,
+        latest: tuple[int, np.ndarray, np.ndarray] | None,
+        measured: tuple[int, np.ndarray, np.ndarray],
+    ) -> bool:
+        """Return whether a state continues the one before it."""
+        if latest is None:
+            return False
+        (then_ns, then_q, then_dq), (time_ns, q, dq) = latest, measured
         gap = (time_ns - then_ns) * 1e-9
         moved = q - then_q - 0.5 * gap * (then_dq + dq)
-        return 0.0 <= gap <= self.parameters.max_state_gap and bool((np.abs(moved) < _JUMP).all())
+        is_near = bool((np.abs(moved) < _JUMP).all())
+        return 0.0 <= gap <= self._parameters.max_state_gap and is_near
 
-    def _begin(self, time_ns: int, q: np.ndarray) -> None:
-        center = self.per_joint('positions') if self.parameters.positions else q
-        self._reference = Reference(
+    def _new_reference(self, controlled: ControlledRobot, q: np.ndarray) -> Reference:
+        """Return a reference that starts from the positions `q`."""
+        parameters, joints = self._parameters, controlled.joints
+        positions = parameters.positions
+        return Reference(
             q,
-            center,
-            self.per_joint('amplitude'),
-            self.per_joint('frequency'),
-            self.parameters.ramp_time,
+            per_joint('positions', positions, joints) if positions else q,
+            per_joint('amplitude', parameters.amplitude, joints),
+            per_joint('frequency', parameters.frequency, joints),
+            parameters.ramp_time,
         )
-        self._reference_start_ns = time_ns

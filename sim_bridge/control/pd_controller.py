@@ -7,9 +7,16 @@ from dataclasses import dataclass
 import sys
 
 import numpy as np
+from rclpy.node import Node
 
 import sim_bridge as sb
-from sim_bridge.control.controller import ControllerParameters, JointController, Motion
+from sim_bridge.control.controller import (
+    ControlledRobot,
+    ControllerParameters,
+    JointController,
+    Motion,
+)
+from sim_bridge.control.joint_values import per_joint
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
 
@@ -19,11 +26,11 @@ _SAME_POSE = 0.02
 
 @dataclass(frozen=True)
 class PdParameters(ControllerParameters):
-    """What the PD controller can be told."""
+    """Parameters of the PD controller."""
 
     stiffness: tuple[float, ...] = parameter(
         (),
-        'Proportional gains; empty for the inertia felt by each joint times natural_frequency^2',
+        'Proportional gains; empty for natural_frequency^2 times the inertia felt by each joint',
         unit='N m/rad or N/m',
         low=0.0,
     )
@@ -34,25 +41,27 @@ class PdParameters(ControllerParameters):
         low=0.0,
     )
     natural_frequency: float = parameter(
-        80.0, 'Natural frequency where stiffness is not given', unit='rad/s', low=0.0, above=True
+        80.0, 'Natural frequency, if stiffness is not given', unit='rad/s', low=0.0, above=True
     )
-    damping_ratio: float = parameter(1.0, 'Damping ratio where damping is not given', low=0.0)
+    damping_ratio: float = parameter(1.0, 'Damping ratio, if damping is not given', low=0.0)
 
 
-class PdController(JointController):
+class PdLaw:
     """
     `effort = stiffness (reference - q) + damping (reference velocity - dq)`, for each joint.
 
     There is no gravity compensation: the robot sags by its weight over its stiffness.
     """
 
-    parameter_table = PdParameters
-
-    def set_up(self) -> None:
-        """Check the gains that are given. Raises InvalidValueError."""
-        self._stiffness = self.per_joint('stiffness') if self.parameters.stiffness else None
-        self._damping = self.per_joint('damping') if self.parameters.damping else None
+    def __init__(self, controlled: ControlledRobot, parameters: PdParameters) -> None:
+        """Check the gains that are given; raises InvalidValueError."""
+        self._controlled, self._parameters = controlled, parameters
+        self._stiffness, self._damping = (
+            per_joint(name, values, controlled.joints) if values else None
+            for name, values in (
+                ('stiffness', parameters.stiffness), ('damping', parameters.damping)))
         self._inertia_pose: np.ndarray | None = None
+        self._inertia = np.zeros(len(controlled.joints))
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Return the effort of every controlled joint (n,) [N m or N]."""
@@ -63,12 +72,12 @@ class PdController(JointController):
                 self._inertia_pose = motion.q
                 self._inertia = self._felt_inertia(motion.q)
             inertia = self._inertia
-            w, z = self.parameters.natural_frequency, self.parameters.damping_ratio
+            w, z = self._parameters.natural_frequency, self._parameters.damping_ratio
             stiffness = inertia * w**2 if stiffness is None else stiffness
             damping = 2.0 * z * w * inertia if damping is None else damping
-        return stiffness * (motion.reference_q - motion.q) + damping * (
-            motion.reference_dq - motion.dq
-        )
+        efforts: np.ndarray = stiffness * (motion.reference_q - motion.q) + damping * (
+            motion.reference_dq - motion.dq)
+        return efforts
 
     def _felt_inertia(self, q: np.ndarray) -> np.ndarray:
         """
@@ -80,16 +89,20 @@ class PdController(JointController):
         The diagonal of M would not do: a straight arm has motions with a tenth of that inertia,
         which the delay from state to command would make unstable.
         """
-        robot, indices = self.model.robot, self.model.indices
+        robot, indices = self._controlled.robot, self._controlled.indices
         robot.q[indices] = q
         joints = indices + (0 if robot.fixed_base else 6)
         inverse = np.linalg.inv(sb.dynamics.mass_matrix(robot))[np.ix_(joints, joints)]
-        return 1.0 / np.abs(inverse).sum(axis=1)
+        inertia: np.ndarray = 1.0 / np.abs(inverse).sum(axis=1)
+        return inertia
 
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code of the process."""
-    return process.run('pd_controller', PdController, args)
+    def program(node: Node) -> JointController[PdParameters]:
+        return JointController(node, PdParameters, PdLaw)
+
+    return process.run('pd_controller', program, args)
 
 
 if __name__ == '__main__':

@@ -11,6 +11,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
+from sim_bridge.control.joint_values import per_joint
 from sim_bridge.control.reference import Reference
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import declare, parameter
@@ -22,22 +23,23 @@ from sim_bridge.ros.wire.messages import pack_stamp, VelocityCommandMessage
 
 @dataclass(frozen=True)
 class VelocityParameters:
-    """What the velocity controller can be told; lists have a value for each joint, or for all."""
+    """Parameters of the velocity controller; lists have one value, or one for each joint."""
 
     joints: tuple[str, ...] = parameter(
-        (), "Joints whose control is 'velocity', and crawlers, to drive"
+        (), "Joints to drive, whose control mode must be 'velocity', and crawlers"
     )
     velocities: tuple[float, ...] = parameter(
-        (0.0,), 'Velocities, which are reached within ramp_time', unit='rad/s or m/s'
+        (0.0,), 'Velocities, reached after ramp_time', unit='rad/s or m/s'
     )
     amplitude: tuple[float, ...] = parameter(
-        (0.0,), 'Amplitude of sinusoids about where the joints are found', unit='rad or m'
+        (0.0,), 'Amplitude of sinusoids about the positions at the start', unit='rad or m'
     )
-    frequency: tuple[float, ...] = parameter((0.5,), 'Frequency of them', unit='Hz', low=0.0)
+    frequency: tuple[float, ...] = parameter(
+        (0.5,), 'Frequency of the sinusoids', unit='Hz', low=0.0
+    )
     position_gain: float = parameter(
         5.0,
-        'How fast joints that swing, and have no velocity beside it, come back to their sinusoids '
-        'where they were kept from them',
+        'Gain of the position error of joints that follow a sinusoid and have no velocity besides',
         unit='1/s',
         low=0.0,
     )
@@ -48,11 +50,13 @@ class VelocityParameters:
 
 class VelocityController:
     """
-    Answers every joint state with velocities, and nothing else: without states no commands.
+    Answers every joint state with velocities, and sends no other commands.
 
-    What holds joints at their velocities are the motors. A controller that was late has left its
-    joints to their last velocity; so those that swing are led back to their sinusoids.
+    The motors keep the joints at their velocities. While the controller is late, its joints keep
+    their last velocity; those that follow a sinusoid are then led back to it.
     """
+
+    node_type: type[Node] = Node
 
     def __init__(self, node: Node) -> None:
         """Declare the parameters and wait for joint states. Raises InvalidValueError."""
@@ -60,13 +64,14 @@ class VelocityController:
         joints = list(self._parameters.joints)
         if not joints:
             raise InvalidValueError("parameter 'joints'", joints, 'at least one joint or crawler')
-        self._velocities = self._per_joint('velocities')
+        parameters = self._parameters
+        self._velocities = per_joint('velocities', parameters.velocities, joints)
+        amplitude = per_joint('amplitude', parameters.amplitude, joints)
+        frequency = per_joint('frequency', parameters.frequency, joints)
         none = np.zeros(len(joints))
-        self._sway = Reference(
-            none, none, self._per_joint('amplitude'), self._per_joint('frequency'),
-            self._parameters.ramp_time)
-        swings = (self._per_joint('amplitude') != 0.0) & (self._velocities == 0.0)
-        self._gains = self._parameters.position_gain * swings
+        self._sway = Reference(none, none, amplitude, frequency, parameters.ramp_time)
+        swings = (amplitude != 0.0) & (self._velocities == 0.0)
+        self._gains = parameters.position_gain * swings
         self._command = VelocityCommandMessage(joints)
         self._state_names: list[str] = []
         self._places = np.full(len(joints), -1)
@@ -82,16 +87,7 @@ class VelocityController:
         node.get_logger().info(f'ready to drive {", ".join(joints)}')
 
     def close(self) -> None:
-        """Nothing to end: a controller does nothing between two states."""
-
-    def _per_joint(self, name: str) -> np.ndarray:
-        """Return a list parameter, a value for every joint. Raises InvalidValueError."""
-        values, joints = getattr(self._parameters, name), self._parameters.joints
-        if len(values) not in (1, len(joints)):
-            raise InvalidValueError(
-                f'parameter {name!r}', values,
-                f'1 value or {len(joints)}, one for each of {", ".join(joints)}')
-        return np.broadcast_to(np.array(values), (len(joints),))
+        """Do nothing: a controller has no threads."""
 
     def _answer(self, data: bytes) -> None:
         state = self._reader.read(data)
@@ -106,7 +102,6 @@ class VelocityController:
         self._command.velocity[:] = share * self._velocities + d_sway + self._gains * behind
         self._commands.publish(self._command.stamped(pack_stamp(now)))
 
-
     def _positions(self, state: JointValues) -> np.ndarray:
         """Return the joints' positions (n,) [rad or m], NaN for those that the state lacks."""
         if state.names != self._state_names:
@@ -115,7 +110,8 @@ class VelocityController:
             self._places = np.array([places.get(name, -1) for name in self._parameters.joints])
         if len(state.position) != len(state.names):
             return np.full(len(self._places), np.nan)
-        return np.append(state.position, np.nan)[self._places]
+        positions: np.ndarray = np.append(state.position, np.nan)[self._places]
+        return positions
 
 
 def main(args: Sequence[str] | None = None) -> int:

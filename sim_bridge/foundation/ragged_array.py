@@ -9,9 +9,9 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class NumberRows(Sequence[np.ndarray]):
+class RaggedArray:
     """
-    Rows of numbers, which lie anywhere in one array.
+    Rows of numbers of different lengths, anywhere in one array.
 
     values: (m,) floats. starts, counts: (k,) where in it each row begins, and how many numbers it
     has.
@@ -22,8 +22,8 @@ class NumberRows(Sequence[np.ndarray]):
     counts: np.ndarray
 
     @classmethod
-    def of(cls, rows: Sequence[bytes]) -> NumberRows:
-        """Return what buffers of floats hold, such as `array.array('d')`."""
+    def of(cls, rows: Sequence[bytes]) -> RaggedArray:
+        """Return the rows held by buffers of floats, such as `array.array('d')`."""
         values = np.frombuffer(bytearray(b'').join(rows), float)
         counts = np.fromiter(map(len, rows), np.int64, len(rows))
         return cls(values, np.cumsum(counts) - counts, counts)
@@ -33,8 +33,10 @@ class NumberRows(Sequence[np.ndarray]):
 
     def __getitem__(self, number: int) -> np.ndarray:
         start = self.starts[number]
-        return self.values[start : start + self.counts[number]]
+        row: np.ndarray = self.values[start : start + self.counts[number]]
+        return row
 
     def table(self, which: np.ndarray, width: int) -> np.ndarray:
-        """Return rows of one width, one below other; which: (k,) whether a row is among them."""
-        return self.values[self.starts[which].reshape(-1, 1) + np.arange(width)]
+        """Return rows of one width as a matrix; which: (k,) whether a row is among them."""
+        rows: np.ndarray = self.values[self.starts[which].reshape(-1, 1) + np.arange(width)]
+        return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import math
 
 import numpy as np
 
@@ -44,6 +45,16 @@ def finite_vector(
     return array
 
 
+def finite_number(
+    what: str, value: object, place: str, expected: str = 'a finite number'
+) -> float:
+    """Return a value as a finite float; else raise InvalidValueError."""
+    if type(value) is float and math.isfinite(value):
+        # the usual case, without an array
+        return value
+    return float(finite_vector(what, value, 1, place, expected)[0])
+
+
 def positive_vector(
     what: str, value: object, size: int, place: str = '', expected: str = ''
 ) -> np.ndarray:
@@ -61,7 +72,7 @@ def positive_number(what: str, value: object, expected: str, place: str = '') ->
 
 
 def truth(what: str, value: object, place: str = '', expected: str = 'True or False') -> bool:
-    """Return True or False; raise InvalidValueError for all that Python only takes for them."""
+    """Return True or False; raise InvalidValueError for any other type."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidValueError(what, value, expected, place)
     return bool(value)
@@ -73,7 +84,7 @@ def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
 
 
 def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> np.ndarray:
-    """Return a quaternion x y z w normalised; raise InvalidValueError where it is none."""
+    """Return a quaternion x y z w normalised; raise InvalidValueError if it is invalid."""
     expected = 'a quaternion x y z w of non-zero length'
     quaternion = finite_vector(what, value, 4, place, expected)
     norm = float(np.linalg.norm(quaternion))
@@ -84,11 +95,11 @@ def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -
 
 def name_set(what: str, value: object, place: str) -> frozenset[str]:
     """Return names as a set; raise InvalidValueError for anything but texts that are not empty."""
-    is_several = isinstance(value, Iterable) and not isinstance(value, str)
-    names = tuple(value) if is_several else ()
-    if not is_several or not all(isinstance(name, str) and name for name in names):
-        raise InvalidValueError(what, value, 'a set of names', place)
-    return frozenset(names)
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        names = tuple(value)
+        if all(isinstance(name, str) and name for name in names):
+            return frozenset(names)
+    raise InvalidValueError(what, value, 'a set of names', place)
 
 
 def whole_number(what: str, value: object) -> int:

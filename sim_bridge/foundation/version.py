@@ -15,7 +15,7 @@ def find_version(package: Path = Path(__file__).parents[1]) -> str:
     """
     manifest = package.parent / 'package.xml'
     if manifest.is_file():
-        return ElementTree.parse(manifest).getroot().findtext('version')
+        return ElementTree.parse(manifest).getroot().findtext('version', '')
     # imported here, since it takes long and a checkout does without
     import importlib.metadata
 

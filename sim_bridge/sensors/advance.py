@@ -102,7 +102,7 @@ def advance(
 
 @kernel
 def step_some(place, n, step_inout, smooth_inout, progress_inout):
-    """Take up to n steps, at least one unless that fails; return the status and how many."""
+    """Simulate up to n steps, at least one unless that fails; return the status and the count."""
     done = 0
     if smooth_inout.shape[0] > 0:
         smooth_inout[SMOOTH_STEPS] = n
@@ -192,7 +192,7 @@ def sample(device, step, h, gravity, site_row):
 
 @kernel
 def keep_sign(values_inout, at):
-    """Let the quaternion from a place on have the sign nearest to that of the sample before."""
+    """Give the quaternion from a place on the sign that is nearest to the sample before."""
     product = 0.0
     for k in range(4):
         product += values_inout[k] * values_inout[at + k]

@@ -42,7 +42,7 @@ class Placed:
     surface_velocity: Sequence[float] = (0.0, 0.0, 0.0)
     friction_direction: Sequence[float] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check everything."""
         place = f'geometry {self.name!r}' if self.name else 'geometry'
         if not isinstance(self.shape, Shape):
@@ -90,9 +90,9 @@ def combined_mass_properties(
     shapes: Iterable[Placed], densities: Iterable[float], place: str = ''
 ) -> MassProperties:
     """
-    Return what several shapes weigh together, in the frame of their link.
+    Return the mass properties of several shapes together, in the frame of their link.
 
-    densities: of each [kg/m³]. Shapes that overlap count twice where they do. place: for the
+    densities: of each [kg/m³]. Overlaps count twice. place: for the
     message of the InvalidValueError that a shape without volume raises.
     """
     total, moment, parts = 0.0, np.zeros(3), []

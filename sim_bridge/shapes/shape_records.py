@@ -12,16 +12,17 @@ from sim_bridge.shapes.shapes import Shape
 
 
 def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
-    """Describe a shape to the engine; `others` are the record's other fields."""
-    is_polyhedron = isinstance(shape, (ConvexHull, TriangleMesh))
+    """Return the engine's record of a shape; others: further fields of the record."""
+    polyhedron = shape if isinstance(shape, (ConvexHull, TriangleMesh)) else None
+    has_triangles = polyhedron is not None and len(polyhedron.triangles) > 0
     return GeometryRecord(
         shape=shape.kind, size=shape.engine_size,
-        vertices=shape.vertices if is_polyhedron else None,
-        triangles=shape.triangles if is_polyhedron and len(shape.triangles) else None,
+        vertices=None if polyhedron is None else polyhedron.vertices,
+        triangles=polyhedron.triangles if polyhedron is not None and has_triangles else None,
         polytope=shape.polytope if isinstance(shape, ConvexHull) else None,
         heights=shape.heights if isinstance(shape, HeightField) else None, **others)
 
 
 def pose_row(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Write a pose as the engine does: rotation by rows, then origin [m]."""
+    """Return a pose as the engine stores it: rotation by rows, then origin [m]."""
     return np.concatenate([np.ravel(rotation), position])

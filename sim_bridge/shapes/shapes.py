@@ -21,7 +21,7 @@ from sim_bridge.foundation.validation import positive_number, positive_vector
 
 class MassProperties(NamedTuple):
     """
-    What a body weighs.
+    Mass, centre of mass and inertia of a body.
 
     mass: kg. center_of_mass: (3,) m. inertia: (3, 3) about the centre of mass, in the axes of the
     frame that the centre of mass is given in [kg m²].
@@ -33,7 +33,7 @@ class MassProperties(NamedTuple):
 
 
 class Shape(ABC):
-    """What a geometry fills, in its own frame."""
+    """The solid of a geometry, in its own frame."""
 
     kind: ClassVar[int]
     """The engine's number of the kind of shape."""
@@ -51,7 +51,7 @@ class Shape(ABC):
     @abstractmethod
     def mass_properties(self, density: float) -> MassProperties:
         """
-        Give mass, centre of mass and inertia at a density [kg/m³], in the shape's frame.
+        Return mass, centre of mass and inertia at a density [kg/m³], in the shape's frame.
 
         Raises InvalidValueError for a density that is not positive, or a shape without volume.
         """
@@ -67,7 +67,7 @@ class _Symmetric(Shape):
 
     @abstractmethod
     def _moments(self) -> tuple[float, tuple[float, float, float], float]:
-        """Give volume, principal moments for a mass of 1 kg, and the centre of mass on z."""
+        """Return volume, principal moments for a mass of 1 kg, and the centre of mass on z."""
 
     @property
     def bounds(self) -> np.ndarray:
@@ -88,7 +88,7 @@ class Box(_Symmetric):
     size: tuple[float, float, float]
     kind: ClassVar[int] = engine.BOX
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check the size; raises InvalidValueError."""
         _set_vector(self, 'size', self.size)
 
@@ -103,7 +103,7 @@ class Box(_Symmetric):
         """Half the edges [m]."""
         return self.half_extents
 
-    def _moments(self):
+    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
         x, y, z = self.size
         return x * y * z, ((y * y + z * z) / 12, (x * x + z * z) / 12, (x * x + y * y) / 12), 0.0
 
@@ -115,7 +115,7 @@ class Sphere(_Symmetric):
     radius: float
     kind: ClassVar[int] = engine.SPHERE
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check the size; raises InvalidValueError."""
         _set_number(self, 'radius', self.radius)
 
@@ -129,7 +129,7 @@ class Sphere(_Symmetric):
         """The radius [m]."""
         return self.radius, 0.0, 0.0
 
-    def _moments(self):
+    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
         moment = 0.4 * self.radius**2
         return 4 / 3 * math.pi * self.radius**3, (moment, moment, moment), 0.0
 
@@ -141,7 +141,7 @@ class _Round(_Symmetric):
     radius: float
     length: float
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check the sizes; raises InvalidValueError."""
         _set_number(self, 'radius', self.radius)
         _set_number(self, 'length', self.length)
@@ -163,7 +163,7 @@ class Cylinder(_Round):
 
     kind: ClassVar[int] = engine.CYLINDER
 
-    def _moments(self):
+    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
         across = self.radius**2 / 4 + self.length**2 / 12
         volume = math.pi * self.radius**2 * self.length
         return volume, (across, across, self.radius**2 / 2), 0.0
@@ -180,7 +180,7 @@ class Capsule(_Round):
         """Radius, radius, and half the length with the radius [m]."""
         return self.radius, self.radius, self.length / 2 + self.radius
 
-    def _moments(self):
+    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
         r, length = self.radius, self.length
         tube, ends = math.pi * r**2 * length, 4 / 3 * math.pi * r**3
         volume = tube + ends
@@ -197,7 +197,7 @@ class Cone(_Round):
 
     kind: ClassVar[int] = engine.CONE
 
-    def _moments(self):
+    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
         across = 0.15 * self.radius**2 + 0.0375 * self.length**2
         volume = math.pi * self.radius**2 * self.length / 3
         return volume, (across, across, 0.3 * self.radius**2), -self.length / 4
@@ -210,7 +210,7 @@ class Ellipsoid(_Symmetric):
     radii: tuple[float, float, float]
     kind: ClassVar[int] = engine.ELLIPSOID
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check the size; raises InvalidValueError."""
         _set_vector(self, 'radii', self.radii)
 
@@ -224,7 +224,7 @@ class Ellipsoid(_Symmetric):
         """The radii [m]."""
         return self.radii
 
-    def _moments(self):
+    def _moments(self) -> tuple[float, tuple[float, float, float], float]:
         a, b, c = self.radii
         volume = 4 / 3 * math.pi * a * b * c
         return volume, ((b * b + c * c) / 5, (a * a + c * c) / 5, (a * a + b * b) / 5), 0.0
@@ -238,7 +238,7 @@ class Plane(Shape):
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
-        """Nothing: a plane has no size."""
+        """Zeros: a plane has no size."""
         return 0.0, 0.0, 0.0
 
     @property
@@ -247,7 +247,7 @@ class Plane(Shape):
         return np.array([[-np.inf] * 3, [np.inf, np.inf, 0.0]])
 
     def mass_properties(self, density: float) -> MassProperties:
-        """Raise InvalidValueError: what has no end has no mass."""
+        """Raise InvalidValueError: an infinite body has no mass."""
         raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
 
 

@@ -15,7 +15,7 @@ from sim_bridge.cli import run as run_verb
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.main import main
 from sim_bridge.cli.watch import Progress
-from sim_bridge.ros.node import node as ros_node
+from sim_bridge.ros.node import main as ros_main
 from sim_bridge.ros.process.discovery import discovery_defaults
 
 
@@ -60,7 +60,7 @@ def test_wrong_usage_ends_with_2(arguments, capsys):
 def test_node_gets_its_ros_arguments(monkeypatch):
     """Pass on to the node what follows the verb or a bare `--`, and its exit code back."""
     seen = []
-    monkeypatch.setattr(ros_node, 'main', lambda args: seen.append(args[1:]) or 7)
+    monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 7)
     arguments = ['--ros-args', '-p', 'robot:=pendulum', '-r', '__ns:=/left']
     assert main(['node', *arguments]) == 7
     assert main(['node', '--', *arguments]) == 7

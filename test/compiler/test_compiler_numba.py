@@ -15,10 +15,10 @@ import pytest
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import Array, is_number, Kind, Tuple
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
 
-# every so many kernels, and calls that consist of fewer calls of kernels than so many
-STRIDE, SMALL = 4, 40
+# calls that consist of fewer calls of kernels
+SMALL = 40
 # relative to the greatest number in sight; Numba rounds every product
 TOLERANCE = 1e-12
 
@@ -66,8 +66,8 @@ def joined(*values: Any) -> np.ndarray:
 
 
 def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
-    """List some kernels, and calls of theirs that are alike."""
-    for name, kernel in list(all_kernels().items())[::STRIDE]:
+    """List kernels that Numba can be asked for, and calls of theirs that are alike."""
+    for name, kernel in all_kernels().items():
         alike = [record for record in recorder.records[kernel] if record.size < SMALL
                  and all(map(is_known, record.kinds))]
         alike = [record for record in alike if record.kinds == alike[0].kinds]
@@ -76,13 +76,14 @@ def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
 
 
 def test_kernels_give_what_numba_makes_of_them():
-    """Give the same results and arrays to 1e-12, but for decisions that rounding tips over."""
+    """Give the same results and arrays to 1e-12, but for what makes more of rounding."""
     translate, recorder = Translator(), Recorder()
     with pytest.MonkeyPatch.context() as patch, recorder.attached(patch):
         for scenario in ALL_SCENARIOS:
             scenario(recorder.watching)
-    wrong, count = [], 0
+    wrong, count, kernels = [], 0, 0
     for name, kernel, records in chosen(recorder):
+        kernels += 1
         for record in records:
             arguments = Copier().copy(record.before)
             with warnings.catch_warnings():
@@ -98,6 +99,9 @@ def test_kernels_give_what_numba_makes_of_them():
                 is_same |= np.abs(ours - theirs) <= TOLERANCE * scale
             if not is_same.all():
                 wrong.append(f'{name}: {ours[~is_same][:3]} {theirs[~is_same][:3]}')
-    print(f'{count} calls, {len(wrong)} differ')
-    assert count > 200
-    assert len(wrong) <= 0.01 * count, '\n'.join(wrong)
+    print(f'{count} calls of {kernels} of {len(all_kernels())} kernels, {len(wrong)} differ',
+          *wrong, sep='\n')
+    assert kernels > 0.5 * len(all_kernels())
+    assert count > 1000
+    # a banded system that is nearly singular
+    assert len(wrong) <= 3, '\n'.join(wrong)

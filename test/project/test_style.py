@@ -79,6 +79,17 @@ def test_paths_named_in_documents_exist(repository):
     assert not missing, '\n'.join(missing)
 
 
+def test_documents_named_in_code_exist(repository):
+    """Name in code no document that is not there."""
+    missing = [
+        f'{path.relative_to(repository)}: {name}'
+        for path in python_files(repository)
+        for name in re.findall(r'docs/[\w/.-]*\.(?:md|yaml|png)', path.read_text())
+        if not (repository / name).exists()
+    ]
+    assert not missing, '\n'.join(missing)
+
+
 def test_links_between_documents_lead_somewhere(repository):
     """Link to files that are there, and to headings that they have."""
     wrong = []

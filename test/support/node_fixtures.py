@@ -32,7 +32,7 @@ def start_node(start_process):
 
 _REFUSED = """
 import json, sys
-from sim_bridge.ros.node.node import main
+from sim_bridge.ros.node.main import main
 
 for arguments in json.loads(sys.argv[1]):
     code = main(arguments)

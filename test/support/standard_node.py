@@ -14,7 +14,7 @@ import threading
 
 from simulation_messages import fill, make_interfaces, to_plain
 
-from sim_bridge.ros.node import node
+from sim_bridge.ros.node import main, node
 from sim_bridge.ros.process import deferred
 from sim_bridge.ros.services.standard import offer
 
@@ -55,4 +55,4 @@ def serve() -> None:
 offer.installed_interfaces = lambda: interfaces
 node.DeferredServices = Services
 threading.Thread(target=serve, daemon=True).start()
-sys.exit(node.main([sys.argv[0], *sys.argv[2:]]))
+sys.exit(main.main([sys.argv[0], *sys.argv[2:]]))

@@ -15,11 +15,7 @@ from sim_bridge.foundation.errors import StateError
 
 # what only says where a joint is in a tree, or how rows hold it
 OF_TREES = {'robot', 'description', 'parent_link', 'child_link', 'by_second'}
-OF_ROWS = {'world', 'frames', 'erp', 'cfm'}
-# what their owners call
-OWNERS_OF_TREES = {'spec', 'take_seat', 'values', 'restore'}
-OWNERS_OF_ROWS = {'free', 'values', 'references', 'compliance', 'describe', 'restart', 'record',
-                  'bind', 'wrench_in'}
+OF_ROWS = {'erp', 'cfm'}
 
 
 def public(thing):
@@ -53,12 +49,40 @@ def test_faces_are_the_same():
         [link('base'), link('arm')], [joint('elbow', 'continuous', 'base', 'arm')]))
     _, tree = joined('hinge', True)
     _, rows = joined('hinge', False)
-    common = public(rows) - OF_ROWS - OWNERS_OF_ROWS
-    assert public(tree) - OF_TREES - OWNERS_OF_TREES == common
-    # one that a description gives has its name among the robot's joints, not the world's
-    assert public(robot.joint('elbow')) - OF_TREES == common - {'key'}
+    common = public(rows) - OF_ROWS
+    assert public(tree) == public(robot.joint('elbow')) == common | OF_TREES
     axes = [joined('piston', of_tree)[1].axes[0] for of_tree in (True, False)]
-    assert public(axes[0]) - {'robot'} == public(axes[1])
+    assert public(axes[0]) == public(axes[1])
+    # a joint of one axis has all that its axis has, but for its place in the joint
+    assert public(axes[0]) - common == {'joint', 'number', 'drop_command'}
+
+
+@pytest.mark.parametrize('tree', [True, False])
+def test_unknown_attributes_are_refused(tree):
+    """Say what was probably meant, for joints and for axes."""
+    _, one = joined('hinge', tree)
+    kind = 'Joint' if tree else 'ConstraintJoint'
+    for thing, name in ((one, kind), (one.axes[0], 'Axis')):
+        with pytest.raises(AttributeError) as caught:
+            thing.dampin = 1.0
+        assert str(caught.value) == f"{name} has no attribute 'dampin'; did you mean 'damping'?"
+        with pytest.raises(AttributeError, match="did you mean 'stop_effort'"):
+            _ = thing.stop_efort
+        with pytest.raises(AttributeError, match='motor_effort|setter'):
+            thing.motor_effort = 1.0
+
+
+def test_joints_show_what_they_are_and_how_they_move():
+    """Show type, name, robot or links, position and velocity."""
+    _, tree = joined('hinge', True)
+    tree.q, tree.dq = 0.25, -1.0
+    assert repr(tree) == "<Joint 'hinge' (revolute) of 'body_2': q = 0.25, dq = -1>"
+    assert repr(tree.axes[0]) == "<Axis of joint 'hinge': q = 0.25, dq = -1>"
+    assert repr(joined('fixed', True)[1]) == "<Joint 'fixed' (fixed) of 'body_2'>"
+    _, rows = joined('universal', False)
+    assert repr(rows).startswith("<ConstraintJoint 'universal' (universal) of ")
+    assert ': q = [' in repr(rows)
+    assert ': q =' not in repr(joined('ball', False)[1])
 
 
 @pytest.mark.parametrize('kind', ['continuous', 'prismatic', 'universal', 'ball'])

@@ -43,6 +43,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 import re
 from types import MappingProxyType
+from typing import Any
 
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
@@ -89,7 +90,7 @@ class SceneDescription:
     """
     What is in a world.
 
-    source: the file, or '<mapping>'. gravity: None where nothing is said. contact_materials: each
+    source: the file, or '<mapping>'. gravity: None if not given. contact_materials: each
     with the names of its two materials. apart: pairs of groups. bodies: ground among them.
     """
 
@@ -160,7 +161,7 @@ def _material(section: Section) -> Material | None:
 
 def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | None:
     pair = section.texts('between', 2)
-    values = {
+    values: dict[str, Any] = {
         key: section.text(key, None) if key == 'friction_model' else section.number(key, None)
         for key in _CONTACT_KEYS}
     for ode, own in ODE_NAMES.items():
@@ -172,11 +173,11 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
                 values['friction_model'] = 'pyramid'
     section.close()
     contact = section.make(lambda: ContactMaterial(**values))
-    return None if contact is None or pair is None else (*pair, contact)
+    return None if contact is None or pair is None else (pair[0], pair[1], contact)
 
 
 def _keep_one(section: Section, own: str, other: str) -> None:
-    """Note where two words for the same are given."""
+    """Report two keys of the same meaning."""
     if section.has(own):
         section.error(other, section.peek(other), f'{own}, which is the same, is given too')
 

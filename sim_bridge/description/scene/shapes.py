@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,9 +22,9 @@ _Reader = Callable[[Section, str, Path], Shape | None]
 
 def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed | None:
     """
-    Read the one shape of a section, with what Placed takes; None, with errors noted, if wrong.
+    Return the shape of a section with its place; None, with errors noted, if it is invalid.
 
-    folder: that paths count from. is_body: the place, material and name are those of the body.
+    folder: from which paths count. is_body: the place, material and name are those of the body.
     """
     given = [kind for kind in SHAPES if section.has(kind)]
     for kind in SHAPES:
@@ -34,7 +35,7 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
             f'must hold exactly one of {", ".join(SHAPES)}; found {", ".join(given) or "none"}')
         return None
     shape = section.make(lambda: SHAPES[given[0]](section, given[0], folder))
-    arguments: dict[str, object] = {
+    arguments: dict[str, Any] = {
         'sensor': section.flag('sensor', False), 'enabled': section.flag('enabled', True),
         'groups': section.texts('groups') or (),
         'surface_velocity': section.vector('surface_velocity', 3, (0.0, 0.0, 0.0)),
@@ -48,10 +49,10 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
     return section.make(lambda: Placed(shape, **arguments))
 
 
-def _sized(build: Callable[[tuple[float, ...]], Shape]) -> _Reader:
+def _sized(build: Callable[[tuple[float, float, float]], Shape]) -> _Reader:
     def read(section: Section, key: str, folder: Path) -> Shape | None:
         size = section.vector(key, 3, None)
-        return None if size is None else build(size)
+        return None if size is None else build((size[0], size[1], size[2]))
     return read
 
 
@@ -85,10 +86,11 @@ def _hull(section: Section, key: str, folder: Path) -> Shape | None:
         return None
     points, mesh = inner.matrix('points'), _file(inner, folder)
     inner.close()
-    if (points is None) == (mesh is None):
+    corners = points if mesh is None else mesh.vertices
+    if corners is None or (points is not None and mesh is not None):
         section.error(key, section.peek(key), 'must hold either points [m] or file')
         return None
-    return inner.make(lambda: ConvexHull(mesh.vertices if points is None else points))
+    return inner.make(lambda: ConvexHull(corners))
 
 
 def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
@@ -123,15 +125,17 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
         return None
     if file is not None:
         heights = _heights_of(inner, folder / file)
-    return None if heights is None else inner.make(lambda: HeightField(heights, size))
+    lengths = size[0], size[1]
+    return None if heights is None else inner.make(lambda: HeightField(heights, lengths))
 
 
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:
-    """Read a grid of heights, from numpy's own format or rows of text."""
+    """Return the grid of heights in a file, numpy's format or rows of text."""
     try:
         content = io.BytesIO(read_file(path, DATA_BYTES))
         if path.suffix == '.npy':
-            return np.load(content, allow_pickle=False)
+            loaded: np.ndarray = np.load(content, allow_pickle=False)
+            return loaded
         return np.loadtxt(content, delimiter=',' if path.suffix == '.csv' else None, ndmin=2)
     except (OSError, ValueError, MemoryError) as err:
         section.error('file', path, f'cannot be read: {err}')
@@ -139,7 +143,7 @@ def _heights_of(section: Section, path: Path) -> np.ndarray | None:
 
 
 def _file(section: Section, folder: Path) -> TriangleMesh | None:
-    """Read the mesh at the key `file`, scaled by `scale`; None if absent or wrong."""
+    """Return the mesh at the key `file`, scaled by `scale`; None if absent or invalid."""
     uri, scale = section.text('file', None), section.vector('scale', 3, (1.0, 1.0, 1.0))
     if uri is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
@@ -54,7 +54,7 @@ def with_contact(
 
 def _changes(
     element: Element, is_of_link: bool, place: Place, findings: Findings
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """Return the fields of ContactDescription that an element sets."""
     text = element_text(element)
     if element.tag in _SELF_COLLIDE:
@@ -75,7 +75,7 @@ def _changes(
 def _numbers(
     text: str, allowed: Numbers, place: Place, findings: Findings
 ) -> list[float] | None:
-    """Read numbers; what is wrong with them is warned of, since Gazebo lives with it."""
+    """Return numbers; defects are warnings only, since Gazebo ignores them."""
     own = Findings()
     values = parse_numbers(text, allowed, place, own, '')
     for finding in own.found:

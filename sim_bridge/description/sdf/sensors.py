@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from sim_bridge.description.model import (
     Pose,
@@ -40,12 +40,22 @@ ROBOT_KINDS = {
     'gyroscope': SensorKind.GYRO,
 }
 
+_CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _RATE = Numbers(minimum=0.0)
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
 _PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
 _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
-# plugins that were sensors by themselves before Gazebo had sensors for it
+# plugins from before Gazebo had sensors of these types
 _SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
+
+
+class _Settings(TypedDict, total=False):
+    """Settings in the element of the sensor's kind, by the names of SensorDescription."""
+
+    frame: str
+    measure_direction: str
+    noise: Mapping[str, NoiseDescription]
+    enable_orientation: bool
 
 
 def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
@@ -78,22 +88,21 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
 
 
 def read_robot_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
-    """Yield the sensors that stand under `<robot>` itself."""
+    """Yield the sensors directly under `<robot>`."""
     for node in root.findall('sensor'):
         sensor = _read_sensor(node, ROBOT_KINDS, findings)
         if sensor is None:
             continue
         place = Place('sensor', sensor.name, node.line)
         parent, origin = node.find('parent'), node.find('origin')
-        reference = {
-            key: parent.get(key, '') if parent is not None else '' for key in ('joint', 'link')
-        }
+        if parent is not None:
+            sensor = replace(sensor, joint=parent.get('joint'), link=parent.get('link'))
         pose = sensor.pose if origin is None else _read_origin(origin, place, findings)
-        yield replace(sensor, pose=pose, **reference)
+        yield replace(sensor, pose=pose)
 
 
 def _on_reference(
-    sensor: SensorDescription, reference: str, joints: set[str | None], links: set[str | None]
+    sensor: SensorDescription, reference: str, joints: set[str], links: set[str]
 ) -> SensorDescription:
     joint_first = sensor.kind is SensorKind.FORCE_TORQUE
     is_joint = reference in joints and (joint_first or reference not in links)
@@ -119,7 +128,7 @@ def _read_sensor(
     _warn_of_unknown(
         node, {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word}, place, findings
     )
-    settings: dict[str, object] = {}
+    settings: _Settings = {}
     if inner is not None:
         read = _read_force_torque if kind is SensorKind.FORCE_TORQUE else _read_imu
         settings = read(inner, place.child(inner.tag, inner.line), findings)
@@ -142,26 +151,28 @@ def _read_sensor(
     )
 
 
-def _read_force_torque(node: Element, place: Place, findings: Findings) -> dict[str, object]:
-    settings: dict[str, object] = {}
+def _read_force_torque(node: Element, place: Place, findings: Findings) -> _Settings:
+    settings: _Settings = {}
     noise: dict[str, NoiseDescription] = {}
     _warn_of_unknown(node, {'frame', 'measure_direction', 'force', 'torque'}, place, findings)
     for element in node:
         inner = place.child(element.tag, element.line)
         text = element_text(element)
-        choices = {
-            'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}.get(element.tag)
+        choices = _CHOICES.get(element.tag)
         if element.tag in ('force', 'torque'):
             noise.update(read_axis_noise(element, element.tag, inner, findings))
-        elif choices and text in choices:
-            settings[element.tag] = text
+        elif element.tag == 'frame' and text in WRENCH_FRAMES:
+            settings['frame'] = text
+        elif element.tag == 'measure_direction' and text in WRENCH_DIRECTIONS:
+            settings['measure_direction'] = text
         elif choices:
             findings.error('bad-value', inner, f'must be one of {", ".join(choices)}', value=text)
-    return {**settings, 'noise': MappingProxyType(noise)}
+    settings['noise'] = MappingProxyType(noise)
+    return settings
 
 
-def _read_imu(node: Element, place: Place, findings: Findings) -> dict[str, object]:
-    settings: dict[str, object] = {}
+def _read_imu(node: Element, place: Place, findings: Findings) -> _Settings:
+    settings: _Settings = {}
     noise: dict[str, NoiseDescription] = {}
     known = {
         'noise',
@@ -184,7 +195,8 @@ def _read_imu(node: Element, place: Place, findings: Findings) -> dict[str, obje
             if localization != 'ENU':
                 message = 'not supported: the orientation is that in the world frame, ENU'
                 findings.warning('orientation-frame', inner, message, value=localization)
-    return {**settings, 'noise': MappingProxyType(noise)}
+    settings['noise'] = MappingProxyType(noise)
+    return settings
 
 
 def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:

@@ -52,8 +52,8 @@ def _read(
     parameters = {
         element.get('name', ''): element_text(element) for element in node.findall('param')
     }
-    where = _where(name, kind, parameters, description)
-    if where is None:
+    link, joint = _where(name, kind, parameters, description)
+    if not link and not joint:
         message = 'where it sits is not known; add <param name="joint"> or <param name="link">'
         findings.warning('unplaced-sensor', place, message)
         return None
@@ -61,12 +61,13 @@ def _read(
     return SensorDescription(
         name=name,
         kind=kind,
+        link=link,
+        joint=joint,
         update_rate=rate[0] if rate else 0.0,
         enable_orientation='orientation' in quantities,
         frame_id=parameters.get('frame_id', ''),
         topic=parameters.get('topic', ''),
         line=node.line,
-        **where,
     )
 
 
@@ -83,16 +84,17 @@ def _kind(quantities: set[str]) -> SensorKind | None:
 
 def _where(
     name: str, kind: SensorKind, parameters: dict[str, str], description: RobotDescription
-) -> dict[str, str] | None:
-    given = {key: parameters[key] for key in ('joint', 'link') if parameters.get(key)}
-    if given:
-        return {'link': '', **given}
+) -> tuple[str, str]:
+    """Return the link and the joint that a sensor is said to sit on, '' for each not named."""
+    link, joint = parameters.get('link', ''), parameters.get('joint', '')
+    if link or joint:
+        return link, joint
     for candidate in (parameters.get('frame_id', ''), name):
         # a joint and a link may share a name; a force-torque sensor means the joint
         if kind is SensorKind.FORCE_TORQUE and candidate in description.joints:
-            return {'link': '', 'joint': candidate}
+            return '', candidate
         if candidate in description.links:
-            return {'link': candidate}
+            return candidate, ''
         if candidate in description.joints:
-            return {'link': '', 'joint': candidate}
-    return None
+            return '', candidate
+    return '', ''

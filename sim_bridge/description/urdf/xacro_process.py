@@ -12,15 +12,17 @@ import contextlib
 import io
 import json
 import sys
+from typing import Any
 
 
 def main() -> None:
     """Answer the request that `xacro_file.expand` makes."""
     request = json.load(sys.stdin)
-    # find the same modules as whoever asks
+    # the same modules as in the parent process
     sys.path[:] = request['path']
     limit_memory(request['most_bytes'])
-    printed, answer = io.StringIO(), {}
+    printed = io.StringIO()
+    answer: dict[str, str] = {}
     try:
         with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
             answer['text'] = expanded(request)
@@ -29,18 +31,18 @@ def main() -> None:
     json.dump({**answer, 'printed': printed.getvalue()}, sys.stdout)
 
 
-def expanded(request: dict) -> str:
+def expanded(request: dict[str, Any]) -> str:
     """Return the document without xacro."""
     import xacro
 
     xacro.init_stacks(request['file'])
     document = xacro.parse(request['text'], request['file'])
     xacro.process_doc(document, mappings=request['mappings'])
-    return document.toprettyxml(indent='  ')
+    return str(document.toprettyxml(indent='  '))
 
 
 def limit_memory(most_bytes: int) -> None:
-    """Let allocations fail beyond so much, where the system can do that."""
+    """Limit the memory of this process, where the system supports it."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

@@ -12,8 +12,8 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.shapes.files import read_file
 
 
-class MappingWithLines(dict):
-    """A mapping of a YAML file. lines: where its keys stand, from 1."""
+class MappingWithLines(dict[Any, Any]):
+    """A mapping of a YAML file. lines: of its keys, from 1."""
 
     def __init__(self, *args: Any):
         super().__init__(*args)

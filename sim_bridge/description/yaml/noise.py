@@ -17,7 +17,7 @@ def noise_from_mapping(
     """
     Read the `noise` of a sensor in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
 
-    What is said of a quantity holds for its three axes; what is said of an axis comes on top.
+    Keys of a quantity hold for its three axes; keys of an axis override them.
     """
     channels = {}
     for quantity, entries in mapping.items():
@@ -47,15 +47,14 @@ def noise_from_mapping(
 def _noise_of(
     entries: Mapping[str, object], base: NoiseDescription, place: Place, findings: Findings
 ) -> NoiseDescription:
-    kind = entries.get('type', base.kind)
-    values = {}
+    kind, values = base.kind, {}
     for key, value in entries.items():
         if key == 'type':
             if value not in KINDS:
                 findings.error(
                     'noise-type', place, f'the types are {", ".join(KINDS)}', key, str(value)
                 )
-                kind = 'none'
+            kind = str(value) if value in KINDS else 'none'
         elif key not in KEYS:
             findings.error(
                 'unknown-key', place, f'the keys are type, {", ".join(KEYS)}', str(key), str(value)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import math
 from pathlib import Path
 import re
-from typing import Any, TypeVar
+from typing import Any, overload, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class Section:
     A mapping of a scene.
 
     Every method reads one key; a wrong value is noted as an error and the default given instead.
-    `close` notes the keys that nobody read.
+    `close` reports the keys that were not read.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Section:
         return key in self._content
 
     def knows(self, key: str) -> None:
-        """Count a key as known, whether or not it is read."""
+        """Mark a key as known, whether or not it is read."""
         self._read[key] = None
 
     def peek(self, key: str) -> Any:
@@ -77,7 +77,7 @@ class Section:
         return self._content.get(key)
 
     def error(self, key: str, value: object, message: str) -> None:
-        """Note a defect of a key."""
+        """Report a defect of a key."""
         shown = '' if value is None or value == '' else str(value)
         self._findings.error('bad-value', self.place(key), message, key, shown)
 
@@ -88,11 +88,11 @@ class Section:
         return Place(element or 'world', name, lines.get(key, self.line))
 
     def rename(self, path: str) -> None:
-        """Let findings call the section by another path."""
+        """Change the path by which findings name the section."""
         self._path = path
 
     def make(self, build: Callable[[], _Made]) -> _Made | None:
-        """Return what a function builds; None, with its error noted, where it refuses values."""
+        """Return what a function builds; None, with the error noted, if it refuses its values."""
         try:
             return build()
         except SimBridgeError as err:
@@ -100,8 +100,12 @@ class Section:
             self.error(what, getattr(err, 'value', ''), f'expected {expected}')
             return None
 
+    @overload
+    def number(self, key: str, default: float) -> float: ...
+    @overload
+    def number(self, key: str, default: None) -> float | None: ...
     def number(self, key: str, default: float | None) -> float | None:
-        """Return a number, infinite ones too."""
+        """Return a number, which may be infinite."""
         value = self._take(key)
         if value is None:
             return default
@@ -111,15 +115,20 @@ class Section:
             return default
         return number
 
+    @overload
+    def vector(self, key: str, size: int, default: tuple[float, ...]) -> tuple[float, ...]: ...
+    @overload
+    def vector(self, key: str, size: int, default: None) -> tuple[float, ...] | None: ...
     def vector(
         self, key: str, size: int, default: tuple[float, ...] | None
     ) -> tuple[float, ...] | None:
-        """Return so many finite numbers."""
+        """Return `size` finite numbers."""
         value = self._take(key)
         if value is None:
             return default
-        numbers = [_number(v) for v in value] if _is_list(value) else []
-        if len(numbers) != size or not all(v is not None and math.isfinite(v) for v in numbers):
+        items = value if _is_list(value) else ()
+        numbers = [v for v in map(_number, items) if v is not None and math.isfinite(v)]
+        if len(items) != size or len(numbers) != size:
             self.error(key, value, f'must be a list of {size} finite numbers')
             return default
         return tuple(numbers)
@@ -129,16 +138,19 @@ class Section:
         value = self._take(key)
         if value is None:
             return None
-        rows = value if _is_list(value) else ()
-        numbers = [
-            [_number(v) for v in row] if _is_list(row) else _number(row) for row in rows]
-        flat = [v for row in numbers for v in (row if _is_list(row) else [row])]
-        widths = {len(row) if _is_list(row) else 0 for row in numbers}
-        if not flat or len(widths) != 1 or None in flat:
+        items = value if _is_list(value) else ()
+        rows = [[_number(v) for v in (row if _is_list(row) else [row])] for row in items]
+        widths = {len(row) if _is_list(row) else 0 for row in items}
+        if not any(rows) or len(widths) != 1 or any(None in row for row in rows):
             self.error(key, value, 'must be a list of numbers, or of lists of equally many')
             return None
-        return np.array(numbers, dtype=float)
+        matrix = np.array(rows, dtype=float)
+        return matrix.ravel() if widths == {0} else matrix
 
+    @overload
+    def text(self, key: str, default: str, required: bool = False) -> str: ...
+    @overload
+    def text(self, key: str, default: None, required: bool = False) -> str | None: ...
     def text(self, key: str, default: str | None, required: bool = False) -> str | None:
         """Return a text that is not empty."""
         value = self._take(key)
@@ -152,7 +164,7 @@ class Section:
         return value
 
     def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
-        """Return texts; `size`: as many as there must be."""
+        """Return texts; size: the required number of them."""
         value = self._take(key)
         if value is None and size is None:
             return None
@@ -171,8 +183,12 @@ class Section:
         if value not in choices:
             self.error(key, value, f'must be one of {", ".join(choices)}{_hint(value, choices)}')
             return default
-        return value
+        return str(value)
 
+    @overload
+    def flag(self, key: str, default: bool) -> bool: ...
+    @overload
+    def flag(self, key: str, default: None) -> bool | None: ...
     def flag(self, key: str, default: bool | None) -> bool | None:
         """Return true or false."""
         value = self._take(key)
@@ -239,7 +255,7 @@ class Section:
         return {'position': self.vector('position', 3, (0.0, 0.0, 0.0)), 'orientation': turn}
 
     def close(self) -> None:
-        """Note the keys that were not asked for."""
+        """Report the keys that were not read."""
         for key in self._content:
             if key not in self._read:
                 known = list(self._read)
@@ -258,20 +274,21 @@ class Section:
             return None
         lines = getattr(self._content, 'lines', {})
         path = f'{self._path}.{key}' if self._path else str(key)
-        # of an item in a list, the line of its first key
+        # for an item of a list, the line of its first key
         first = next(iter(getattr(value, 'lines', {}).values()), self.line)
         return Section(value, path, self._findings, lines.get(key, first), str(key))
 
 
 def _number(value: object) -> float | None:
-    """Return a number; None for what is none. YAML 1.1 takes 1e-3, without a point, for a text."""
+    """Return a number; None for anything else. To YAML 1.1, 1e-3 without a point is text."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number else None
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    return None
 
 
-def _is_list(value: object) -> bool:
+def _is_list(value: object) -> TypeGuard[Sequence[Any]]:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 from sim_bridge.description.model import (
     Pose,
@@ -66,7 +67,7 @@ def sensors_from_mapping(
     """
     Return the sensors of a mapping from name to settings; the keys are in this module's docstring.
 
-    Whether their links and joints exist shows when they are added to a robot. Raises
+    Their links and joints are checked when they are added to a robot. Raises
     DescriptionError, with every defect, if a key or a value is wrong; `place` says in its messages
     where the mapping came from.
     """
@@ -103,7 +104,7 @@ def _sensor(
         findings.error('sensor-type', place, message, 'type', '' if word is None else str(word))
         return None
     kind = TYPES[word]
-    values: dict[str, object] = {'link': ''}
+    values: dict[str, Any] = {'link': ''}
     for key, value in settings.items():
         if key not in KEYS:
             findings.error(
@@ -154,8 +155,9 @@ def _pose(settings: Mapping[str, object], place: Place, findings: Findings) -> P
     for key, numbers in _POSE.items():
         if key in settings:
             value = settings[key]
-            listed = isinstance(value, Sequence) and not isinstance(value, str)
-            text = ' '.join(map(str, value)) if listed else str(value)
+            text = str(value)
+            if isinstance(value, Sequence) and not isinstance(value, str):
+                text = ' '.join(map(str, value))
             values = parse_numbers(text, numbers, place, findings, key)
             if values is not None:
                 given[key] = values

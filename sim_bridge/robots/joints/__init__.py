@@ -1,5 +1,6 @@
 """
-Joints and their axes: parameters, motors, tree joints, and joints that close loops.
+Joints and their axes, as users see them, and the seats that provide their numbers.
 
-Imports `simulation` and `description.model`.
+A joint's seat is in a tree (`tree`, `mounted`) or among the constraints (`constraint`). Imports
+`robots.interfaces`, by which joints know links and robots, and what is below `robots`.
 """

@@ -11,10 +11,10 @@ from sim_bridge.description.model import JointDynamics
 from sim_bridge.engine.data.loops import EULER_AXES, SPIN, SPIN_B
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, positive_number, truth
+from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.spec import JointSpec, spec_at, TYPES, WITH_AXIS, WITH_AXIS2
-from sim_bridge.robots.link import Link
 
-Links = tuple[Link | None, Link | None]
+Links = tuple[LinkInterface | None, LinkInterface | None]
 
 _PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
 _RIGHT_ANGLE = 1e-6  # cosine of the angle between axes that count as orthogonal
@@ -39,7 +39,7 @@ def described_spec(
         raise InvalidValueError('kind', kind, ' or '.join(map(repr, TYPES)), place)
     expected = '3 finite numbers [m]'
     if anchor is None:
-        anchor = (links[1] or links[0]).p
+        anchor = _second_origin(links)
     point = finite_vector('anchor', anchor, 3, place, expected)
     point2 = point if anchor2 is None else finite_vector('anchor2', anchor2, 3, place, expected)
     first, second = np.array([0.0, 0.0, 1.0]), None
@@ -79,7 +79,7 @@ def motor_spec(
     if euler and abs(directions[0] @ directions[1]) > _RIGHT_ANGLE:
         raise InvalidValueError('axes', axes, 'two at right angles', place)
     sides = _sides(fixed_on, len(directions), euler, place)
-    anchor = (links[1] or links[0]).p
+    anchor = _second_origin(links)
     spec = spec_at(name, 'angular_motor', links, (anchor, anchor), directions[0],
                    directions[1] if euler else None)
     if euler:
@@ -130,6 +130,14 @@ def _with_compliance(
     return replace(spec, suspension=dynamics)
 
 
+def _second_origin(links: Links) -> np.ndarray:
+    """Return the origin of the second link, or the first where that is the world [m]."""
+    link = links[1] or links[0]
+    if link is None:
+        raise ValueError('the world is joined to nothing')
+    return link.p
+
+
 def _direction(what: str, value: object, place: str) -> np.ndarray:
     """Return a vector of length 1."""
     expected = '3 finite numbers that are not all 0'
@@ -149,8 +157,10 @@ def _sides(fixed_on: object, count: int, euler: bool, place: str) -> list[str]:
     if euler:
         raise InvalidValueError(
             'fixed_on', fixed_on, 'None for Euler angles, whose axes have their links', place)
-    is_list = isinstance(fixed_on, Sequence) and not isinstance(fixed_on, str)
-    if not is_list or len(fixed_on) != count or not all(
-            isinstance(side, str) and side in ('first', 'second') for side in fixed_on):
+    sides: list[object] = []
+    if isinstance(fixed_on, Sequence) and not isinstance(fixed_on, str):
+        sides = list(fixed_on)
+    known = [side for side in sides if isinstance(side, str) and side in ('first', 'second')]
+    if not len(known) == len(sides) == count:
         raise InvalidValueError('fixed_on', fixed_on, "'first' or 'second' for each axis", place)
-    return list(fixed_on)
+    return known

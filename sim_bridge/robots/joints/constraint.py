@@ -1,4 +1,4 @@
-"""A joint between two links that the trees do not have: it closes a loop, or yields."""
+"""The place of a joint that the trees do not have: rows that close a loop, or yield."""
 
 from __future__ import annotations
 
@@ -21,45 +21,39 @@ from sim_bridge.engine.data.loops import (
 )
 from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.foundation.errors import StateError
-from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
-from sim_bridge.robots.joints.constraint_axis import ConstraintAxis
 from sim_bridge.robots.joints.free_axes import FreeAxes
+from sim_bridge.robots.joints.joint import ConstraintJoint
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDynamics, JointLimits
     from sim_bridge.engine.data.state import State
     from sim_bridge.robots.joints.spec import JointSpec
-    from sim_bridge.robots.link import Link
-    from sim_bridge.world.world import World
+    from sim_bridge.simulation.simulation import Simulation
 
 _ERP, _STOP_ERP = 0.2, 0.2
+# columns of State.axis_effort
+FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE = range(3)
 
 
-class ConstraintJoint(AnyJoint, ConstraintAxis):
+class ConstraintSeat:
     """
-    A joint that is solved for as rows beside the trees: bilateral constraints with multipliers.
+    The seat of a joint that is solved for as rows beside the trees; see `seat.Seat`.
 
-    It holds to rounding, or where cfm is not 0 yields like ODE's joints: its velocity error is
-    ERP / h times its position error, less CFM times its force. After ODE's joints, their feedback
-    and parameters.
-
-    One that leaves a single coordinate free is its axis, of others see `axes`. q, dq, ddq, u are
-    numbers or arrays over these, in the order of a tree's joint of that type; a hinge-2's
-    suspension is no axis. They raise StateError for ball joints, whose angles an angular motor
-    measures, and q and dq where they are set: they follow from the links.
+    joint: the joint that sits here, for users.
     """
 
-    is_tree = False
+    mimic = None
 
-    def __init__(self, world: World, key: str, spec: JointSpec):
+    def __init__(self, simulation: Simulation, key: str, spec: JointSpec):
         """
-        Belong to a world; `World.add_joint` and `World.load_urdf` make them.
+        Sit among the constraints of a simulation.
 
         key: its name among the world's joints: a robot's begins with that of the robot.
         """
-        self.world = world
+        self._simulation = simulation
         self.key = key
+        self.place = f'joint {key!r}'
         self.name = spec.name
         self.type = spec.type
         self.frames = spec.constraint_frames
@@ -69,70 +63,105 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
         self._compliance = (
             _ERP if spec.erp is None else spec.erp, 0.0 if spec.cfm is None else spec.cfm)
         self._suspension = spec.suspension
-        self._axes = AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
-        count = len(self._axes)
-        self._vectors = np.zeros((count, 3)) if spec.vectors is None else spec.vectors
-        self.free = FreeAxes(self.frames, self._axes, self._vectors)
-        self.joint = self
-        self.number = 0
+        axes = AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
+        count = len(axes)
+        self.free = FreeAxes(
+            self.frames, axes, np.zeros((count, 3)) if spec.vectors is None else spec.vectors)
+        self.axis_count = count
         self.coordinates = count, count
-        self.axes = (self,) if count == 1 else tuple(
-            ConstraintAxis(self, number) for number in range(count))
-        self.values = _values(count)
-        self.values.q[:] = self.free.positions(self.values.q)
-        self._start = self.values.q.copy()
-
-    def __repr__(self) -> str:
-        """Show the names."""
-        names = [frame.link.name if frame.link else 'the world' for frame in self.frames]
-        return f'<ConstraintJoint {self.name!r} ({self.type}) of {names[0]} and {names[1]}>'
+        self.first_axis = 0
+        """Its first row in the arrays of all constraints' axes."""
+        self._values = _values(count)
+        self._values.q[:] = self.free.positions(self._values.q)
+        self._start = self._values.q.copy()
+        self.joint = ConstraintJoint(self)
 
     @property
-    def place(self) -> str:
-        """Where the joint is, for messages."""
-        return f'joint {self.key!r}'
+    def has_user_axes(self) -> bool:
+        """Whether each of its axes acts for itself, as those of an angular motor may do."""
+        return self.free.are_users
 
-    # --- where it is -----------------------------------------------------------------------------
+    # --- its numbers -----------------------------------------------------------------------------
 
-    @property
-    def link1(self) -> Link | None:
-        """The first link; None for the world."""
-        return self.frames[0].link
+    def settle(self) -> None:
+        """Do nothing: what is read is a copy."""
 
-    @property
-    def link2(self) -> Link | None:
-        """The second link; None for the world."""
-        return self.frames[1].link
+    def positions(self) -> np.ndarray:
+        """Return where the links are against each other."""
+        self._check_coordinates()
+        return self.free.positions(self._values.q)
 
-    @property
-    def anchor(self) -> np.ndarray:
-        """(3,) where it is on the first link [m], world; after ODE."""
-        return self.frames[0].pose[1].copy()
+    def velocities(self) -> np.ndarray:
+        """Return how the links move against each other."""
+        self._check_coordinates()
+        return self.free.velocities()
 
-    @property
-    def anchor2(self) -> np.ndarray:
-        """(3,) where it is on the second link [m], world."""
-        return self.frames[1].pose[1].copy()
+    def accelerations(self) -> np.ndarray:
+        """Return the accelerations, under what acted on average in the last step."""
+        self._check_coordinates()
+        return self.free.accelerations()
 
-    @property
-    def axis(self) -> np.ndarray:
-        """(3,) the first link's axis, world."""
-        return self.frames[0].pose[0][:, Z].copy()
+    def efforts(self) -> np.ndarray:
+        """Return the view of the applied efforts."""
+        self._check_coordinates()
+        self._simulation.settle()
+        return self._values.u
 
-    @property
-    def axis2(self) -> np.ndarray:
-        """(3,) the second link's axis, world."""
-        return self.frames[1].pose[0][:, Z].copy()
+    def check_movable(self, what: str, place: str) -> None:
+        """Raise StateError, as it is for the links to move."""
+        raise StateError(
+            f'{what} of {place} follows from its links: move those, or let its motor do so')
 
-    @property
-    def rotation(self) -> np.ndarray:
-        """(3, 3) the joint's frame on the first link, the axis last; world."""
-        return self.frames[0].pose[0]
+    def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
+        """Raise StateError."""
+        self.check_movable('q', self.place)
 
-    @property
+    def set_velocities(self, rows: slice, values: np.ndarray | float) -> None:
+        """Raise StateError."""
+        self.check_movable('dq', self.place)
+
+    def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
+        """Write efforts."""
+        self._simulation.settle()
+        self._values.u[rows] = values
+        self.wake()
+
+    def parameters(self, array: str) -> np.ndarray:
+        """Return the rows of a parameter array."""
+        self._simulation.settle()
+        return getattr(self._values, array)
+
+    def states(self, array: str) -> np.ndarray:
+        """Return the rows of an array named as one of State's by velocity."""
+        self._simulation.settle()
+        efforts = self._values.effort
+        if array == 'friction':
+            return efforts[:, FRICTION_SHARE]
+        if array == 'motor':
+            return efforts[:, MOTOR_SHARE]
+        if array == 'force':
+            return efforts[:, FRICTION_SHARE] + efforts[:, STOP_SHARE]
+        return getattr(self._values, array)
+
+    def _check_coordinates(self) -> None:
+        if self.type == 'ball':
+            raise StateError(
+                f'{self.place} is ball and closes a loop, or yields: it has no coordinates. Those '
+                'of an angular motor beside it are its angles (World.add_angular_motor)')
+
+    # --- where it is, and what passes ------------------------------------------------------------
+
+    def is_linear(self, number: int) -> bool:
+        """Return whether an axis slides; else it turns."""
+        return bool(self.free.linear[number])
+
+    def direction(self, number: int) -> np.ndarray:
+        """Return the unit vector along which, or about which, an axis moves; world."""
+        return self.free.directions()[number]
+
     def error(self) -> tuple[float, float]:
-        """By how much it is not closed: way [m], and sine of an angle or of its complement."""
-        (R_A, p_A), (R_B, p_B) = (frame.pose for frame in self.frames)
+        """Return by how much it is not closed: way [m], and sine of an angle."""
+        (R_A, p_A), (R_B, p_B) = self.frames.first.pose, self.frames.second.pose
         worst = [0.0, 0.0]
         for (kind, i, j), reference in zip(self._rows, self.references, strict=True):
             if kind == SLIDE:
@@ -144,25 +173,23 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
             worst[kind == DOT] = max(worst[kind == DOT], abs(float(value - reference)))
         return worst[0], worst[1]
 
-    @property
-    def has_user_axes(self) -> bool:
-        """Whether each of its axes acts for itself, as those of an angular motor may do."""
-        return self.free.are_users
-
-    # --- what passes -----------------------------------------------------------------------------
-
-    @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Force [N] and torque [N m] of the first link on the second through the joint.
+        """Return force and torque about anchor2 on the second link; see `AnyJoint.reaction`."""
+        self._simulation.observed_sites()
+        return self._simulation.constraint_wrench(self)
 
-        About `anchor2`, world axes, at the present state; rows that yield, and what acts along the
-        axes, with their means over the last step.
-        """
-        self.world.observed_sites()
-        return self.world.constraint_wrench(self)
+    def wake(self) -> None:
+        """Let both robots be simulated, if they were asleep."""
+        for frame in (self.frames.first, self.frames.second):
+            if frame.link is not None:
+                frame.link.slot.robot.wake()
+        self._simulation.forget_observations()
 
-    # --- parameters ------------------------------------------------------------------------------
+    def invalidate(self) -> None:
+        """Forget what was computed from the parameters."""
+        self._simulation.invalidate()
+
+    # --- how it yields ---------------------------------------------------------------------------
 
     @property
     def erp(self) -> float:
@@ -190,15 +217,15 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
     @compliance.setter
     def compliance(self, value: tuple[float, float]) -> None:
         self._compliance = value
-        self.world.reconnect_joints()
+        self._simulation.reconnect_joints()
 
-    # --- for World -------------------------------------------------------------------------------
+    # --- for the simulation ----------------------------------------------------------------------
 
     def describe(self, limits: JointLimits, dynamics: JointDynamics) -> None:
         """Take over what a description says of its first axis, if it has one of that kind."""
-        if not self.axes or self.type in ('universal', 'hinge2', 'planar'):
+        if not self.axis_count or self.type in ('universal', 'hinge2', 'planar'):
             return
-        axis = self.axes[0]
+        axis = self.joint.axes[0]
         axis.lower, axis.upper = limits.lower, limits.upper
         axis.effort_limit, axis.velocity_limit = limits.effort, limits.velocity
         axis.damping, axis.friction = dynamics.damping, dynamics.friction
@@ -206,19 +233,18 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
 
     def restart(self) -> None:
         """Count angles as at the beginning, and let its motors go for where it is."""
-        self.values.q[:] = self._start
-        driven = self.values.control != BY_EFFORT
-        self.values.target[:] = 0.0
-        self.values.target[driven, 0] = self._start[driven]
+        self._values.q[:] = self._start
+        driven = self._values.control != BY_EFFORT
+        self._values.target[:] = 0.0
+        self._values.target[driven, 0] = self._start[driven]
 
     def record(self) -> LoopJoint:
         """Return what the engine needs to know, of the robots' present places in its arrays."""
         bodies, numbers = [], []
-        for link, rotation, position in self.frames:
+        for link, rotation, position in (self.frames.first, self.frames.second):
             body = WORLD
             if link is not None:
-                place = link.placement
-                body = link.robot.part.at.body + place.body
+                body, place = link.slot.body, link.slot.placement
                 position = place.position + place.rotation @ position
                 rotation = place.rotation @ rotation
             bodies.append(body)
@@ -226,24 +252,25 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
         erp, cfm = [self.erp] * len(self._rows), [self.cfm] * len(self._rows)
         if self._suspension is not None:
             # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
-            h = self.world.time_step
+            h = self._simulation.time_step
             stiffness, damping = self._suspension.stiffness, self._suspension.damping
             row = self._rows.index((SLIDE, Z, Z))
             cfm[row] = 1.0 / (h * stiffness + damping)
             erp[row] = h * stiffness * cfm[row]
         return LoopJoint(
             self._rows, (bodies[0], bodies[1]), np.array(numbers), self.references, erp, cfm,
-            self._axes, self._vectors, self.values)
+            self.free.pairs, self.free.kinds.axis_vector, self._values)
 
     def bind(self, loops: Loops, state: State, first: int) -> None:
         """Take new places for the numbers of its axes, from row `first` on, and fill them in."""
-        rows = slice(first, first + len(self.axes))
+        self.first_axis = first
+        rows = slice(first, first + self.axis_count)
         places = AxisValues(
             *(getattr(loops, field)[rows] for field in ('passive', 'limits', 'motor', 'stop')),
             *(getattr(state, f'axis_{field}')[rows] for field in AxisValues._fields[4:]))
-        for place, values in zip(places, self.values, strict=True):
+        for place, values in zip(places, self._values, strict=True):
             place[...] = values
-        self.values = places
+        self._values = places
 
     def wrench_in(
         self, number: int, loops: Loops, arm: np.ndarray, force: np.ndarray, state: State,
@@ -259,20 +286,9 @@ class ConstraintJoint(AnyJoint, ConstraintAxis):
         wrench = force[rows] @ arm[rows, 6:]
         torque, push = wrench[:3], wrench[3:]
         if origin is not None:
-            torque = torque - np.cross(self.anchor2 - origin, push)
+            torque = torque - np.cross(self.frames.second.pose[1] - origin, push)
         yielded = state.loop_wrench[number]
         return push + yielded[3:], torque + yielded[:3]
-
-    def _own(self, numbers: np.ndarray) -> float | np.ndarray:
-        if self.type == 'ball':
-            raise StateError(
-                f'{self.place} is ball and closes a loop, or yields: it has no coordinates. Those '
-                'of an angular motor beside it are its angles (World.add_angular_motor)')
-        return super()._own(numbers)
-
-    @property
-    def _type_name(self) -> str:
-        return self.type
 
 
 def _reference_of(row: tuple[int, int, int], spec: JointSpec) -> float:
@@ -281,7 +297,9 @@ def _reference_of(row: tuple[int, int, int], spec: JointSpec) -> float:
     if kind == DISTANCE:
         return spec.distance
     # the cosine of the angle between the axes of a universal joint and of a hinge-2
-    return float(spec.axis2[Z]) if kind == DOT and i == j else 0.0
+    if kind == DOT and i == j and spec.axis2 is not None:
+        return float(spec.axis2[Z])
+    return 0.0
 
 
 def _values(count: int) -> AxisValues:

@@ -1,4 +1,4 @@
-"""A joint's frame on a link."""
+"""The frames of a joint on its two links."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.engine.math.vec3 import cross
+
 if TYPE_CHECKING:
-    from sim_bridge.robots.link import Link
+    from sim_bridge.robots.interfaces import LinkInterface
 
 
 class JointFrame(NamedTuple):
@@ -18,7 +20,7 @@ class JointFrame(NamedTuple):
     there [m].
     """
 
-    link: Link | None
+    link: LinkInterface | None
     rotation: np.ndarray
     position: np.ndarray
 
@@ -35,11 +37,25 @@ class JointFrame(NamedTuple):
         if self.link is None:
             return np.zeros(3), np.zeros(3)
         w = self.link.w
-        return self.link.v + np.cross(w, point - self.link.p), w
+        return self.link.v + cross(w, point - self.link.p), w
 
     def acceleration(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Give, likewise, the accelerations at the present state and efforts."""
+        """Return, likewise, the accelerations at the present state and efforts."""
         if self.link is None:
             return np.zeros(3), np.zeros(3)
         arm, w, dw = point - self.link.p, self.link.w, self.link.dw
-        return self.link.dv + np.cross(dw, arm) + np.cross(w, np.cross(w, arm)), dw
+        return self.link.dv + cross(dw, arm) + cross(w, cross(w, arm)), dw
+
+
+class JointFrames(NamedTuple):
+    """
+    Where a joint is: its frames on the first and the second link.
+
+    axis: (3,) its axis in the first frame. axis2: (3,) its second axis, or only one, in the second
+    frame.
+    """
+
+    first: JointFrame
+    second: JointFrame
+    axis: np.ndarray
+    axis2: np.ndarray

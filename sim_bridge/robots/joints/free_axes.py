@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_bridge.engine.constraints.axes import axis_direction, axis_wrench, measure_axis
 from sim_bridge.engine.data.loops import ALONG, EULER, SECOND, SPIN, SPIN_B
 from sim_bridge.engine.math.vec3 import dot
-from sim_bridge.robots.joints.frame import JointFrame
+from sim_bridge.robots.joints.frame import JointFrames
 
+_Numbers = Sequence[Any] | np.ndarray
 _MIDDLE, _LAST = (EULER, 1), (EULER, 2)
 
 
@@ -28,8 +29,8 @@ class AxisKinds(NamedTuple):
 
 
 def axis_rate(
-    kinds: AxisKinds, axis: int, R_A: Sequence, R_B: Sequence, moving: Sequence, turning: Sequence
-) -> float | np.ndarray:
+    kinds: AxisKinds, axis: int, R_A: _Numbers, R_B: _Numbers, moving: _Numbers, turning: _Numbers
+) -> Any:
     """
     Return the rate of an axis [m/s, rad/s].
 
@@ -50,12 +51,13 @@ class FreeAxes:
     """
 
     def __init__(
-        self, frames: tuple[JointFrame, JointFrame], kinds: Sequence[tuple[int, int]],
+        self, frames: JointFrames, kinds: Sequence[tuple[int, int]],
         vectors: np.ndarray
     ):
         """Measure between two frames. kinds, vectors: as the engine's LoopJoint has them."""
-        self._frames = frames
-        self._pairs = tuple(kinds)
+        self._frames = frames.first, frames.second
+        self.pairs = tuple(kinds)
+        """Kind and axis, or angle, of each; as in `kinds`."""
         self.kinds = AxisKinds(np.reshape(np.array(kinds, int), (-1, 2)), vectors)
         self.linear = self.kinds.axis_kind[:, 0] == ALONG
         """(n,) which slide; the others turn."""
@@ -76,26 +78,26 @@ class FreeAxes:
 
     def directions(self) -> np.ndarray:
         """Return (n, 3) unit vectors that they go along, or about; world."""
-        rotations = self._rotations()
+        R_A, R_B = self._rotations()
         return np.array([
-            axis_direction(self.kinds, axis, *rotations)
-            for axis in range(len(self._pairs))]).reshape(-1, 3)
+            axis_direction(self.kinds, axis, R_A, R_B)
+            for axis in range(len(self.pairs))]).reshape(-1, 3)
 
     def velocities(self) -> np.ndarray:
         """Return (n,) their rates [m/s, rad/s]."""
         (v_A, w_A), (v_B, w_B) = self._velocities()
         moving, turning = (v_B - v_A).tolist(), (w_B - w_A).tolist()
-        rotations = self._rotations()
+        R_A, R_B = self._rotations()
         return np.array([
-            axis_rate(self.kinds, axis, *rotations, moving, turning)
-            for axis in range(len(self._pairs))])
+            axis_rate(self.kinds, axis, R_A, R_B, moving, turning)
+            for axis in range(len(self.pairs))])
 
     def accelerations(self) -> np.ndarray:
         """Return (n,) the rates of their rates [m/s², rad/s²], at present state and efforts."""
         point = self._frames[1].pose[1]
         (v_A, w_A), (v_B, w_B) = self._velocities()
         (a_A, dw_A), (a_B, dw_B) = (frame.acceleration(point) for frame in self._frames)
-        directions, result = self.directions(), np.zeros(len(self._pairs))
+        directions, result = self.directions(), np.zeros(len(self.pairs))
         # seen from the first link
         moving = a_B - a_A - 2.0 * np.cross(w_A, v_B - v_A)
         result[self.linear] = directions[self.linear] @ moving
@@ -110,9 +112,10 @@ class FreeAxes:
             result[~self.linear] = np.linalg.pinv(about @ about.T) @ right
         return result
 
-    def _rotations(self) -> list[list[list[float]]]:
+    def _rotations(self) -> tuple[_Numbers, _Numbers]:
         """Return the rows of both frames' rotations."""
-        return [frame.pose[0].tolist() for frame in self._frames]
+        first, second = self._frames
+        return first.pose[0].tolist(), second.pose[0].tolist()
 
     def _velocities(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Return velocity and angular velocity of both links, where the joint is on the second."""
@@ -124,9 +127,9 @@ class FreeAxes:
     ) -> np.ndarray:
         """Return (n, 3) the rates of the directions."""
         on_second = [kind in (SECOND, SPIN_B) or (kind, number) == _LAST
-                     for kind, number in self._pairs]
+                     for kind, number in self.pairs]
         rates = np.cross(np.where(np.reshape(on_second, (-1, 1)), w_B, w_A), directions)
-        if _MIDDLE in self._pairs:
+        if _MIDDLE in self.pairs:
             first, middle, last = directions
             across, change = np.cross(last, first), (
                 np.cross(rates[2], first) + np.cross(last, rates[0]))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.engine.data.loops import AXES_OF_TYPE
 from sim_bridge.engine.math.vec3 import add, cross, sub
 from sim_bridge.engine.pipeline.observe import (
     SITE_POSITION,
@@ -17,13 +16,13 @@ from sim_bridge.engine.pipeline.observe import (
     SITE_V,
     SITE_W,
 )
-from sim_bridge.robots.joints.constraint_axis import MOTOR_SHARE
+from sim_bridge.robots.joints.constraint import ConstraintSeat, MOTOR_SHARE
 from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
 
 if TYPE_CHECKING:
-    from sim_bridge.robots.joints.constraint_axis import ConstraintAxis
+    from sim_bridge.robots.joints.axis import Axis
     from sim_bridge.robots.joints.frame import JointFrame
-    from sim_bridge.world.world import World
+    from sim_bridge.simulation.simulation import Simulation
 
 # columns of sites
 _TURN, _PLACE = slice(SITE_ROTATION, SITE_ROTATION + 9), slice(SITE_POSITION, SITE_POSITION + 3)
@@ -41,20 +40,19 @@ class LoopAxes:
     They are those of described joints, in one world; no robot and no joint may come or go there.
     """
 
-    def __init__(self, world: World, axes: Sequence[ConstraintAxis]) -> None:
+    def __init__(self, simulation: Simulation, axes: Sequence[Axis]) -> None:
         """Look up where the axes and the links they connect are."""
-        self._world = world
-        world.settle()
-        first, count = {}, 0
-        for joint in world.constraints.values():
-            first[joint.key] = count
-            count += len(joint.axes)
+        self._simulation = simulation
+        simulation.settle()
+        own = [axis.seat for axis in axes if isinstance(axis.seat, ConstraintSeat)]
+        self._rows = np.array(
+            [seat.first_axis + axis.number for seat, axis in zip(own, axes, strict=True)], int)
         # those of a kind follow each other, to be computed together
-        kinds = [AXES_OF_TYPE[axis.joint.type][axis.number] for axis in axes]
+        kinds = [tuple(seat.free.kinds.axis_kind[axis.number].tolist())
+                 for seat, axis in zip(own, axes, strict=True)]
         order = sorted(range(len(axes)), key=lambda row: kinds[row])
         self._order = np.argsort(order)
-        self._rows = np.array([first[axis.joint.key] + axis.number for axis in axes], dtype=int)
-        frames = [axes[row].joint.frames for row in order]
+        frames = [(own[row].frames.first, own[row].frames.second) for row in order]
         self._sites = [np.array([_site(pair[side]) for pair in frames], int) for side in (0, 1)]
         # numbers of the axes last, as `axis_rate` takes them
         self._rotations = [
@@ -70,19 +68,19 @@ class LoopAxes:
     @property
     def q(self) -> np.ndarray:
         """Positions after the last step [rad or m]; a copy."""
-        return self._world.state.axis_q[self._rows]
+        return self._simulation.state.axis_q[self._rows]
 
     @property
     def efforts(self) -> np.ndarray:
         """What drives each: the applied effort, and the motor's in the last step [N m or N]."""
-        state = self._world.state
+        state = self._simulation.state
         return state.axis_u[self._rows] + state.axis_effort[self._rows, MOTOR_SHARE]
 
     @property
     def dq(self) -> np.ndarray:
         """Velocities at the present state [rad/s or m/s]."""
         # the world's is the last row
-        sites = np.concatenate([self._world.observed_sites(), _WORLD])
+        sites = np.concatenate([self._simulation.observed_sites(), _WORLD])
         first, second = (sites[rows].T for rows in self._sites)
         turns = [each[_TURN].reshape(3, 3, -1) for each in (first, second)]
         R_A, R_B = (np.einsum('ijn,jkn->ikn', turn, rotation)
@@ -101,8 +99,7 @@ class LoopAxes:
 
 def _site(frame: JointFrame) -> int:
     """Return the row of a frame's link among all sites; that of the world comes last."""
-    link = frame.link
-    return -1 if link is None else link.robot.first_site + link.robot.links.index(link)
+    return -1 if frame.link is None else frame.link.slot.site
 
 
 def _velocity(sites: np.ndarray, arms: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,8 +16,8 @@ from sim_bridge.description.model import (
     Pose,
 )
 from sim_bridge.description.stages import axis_frame
-from sim_bridge.robots.joints.frame import JointFrame
-from sim_bridge.robots.link import Link
+from sim_bridge.robots.interfaces import LinkInterface
+from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 
 # how trees have each type; those that are not here are constraints always
 TREE_TYPES = {
@@ -28,6 +29,8 @@ WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar')
 WITH_AXIS2 = ('universal', 'hinge2')
 # those whose coordinates are the same seen from either link, with the axis turned round
 SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
+
+_Z = np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,31 +64,46 @@ class JointSpec:
         return self.cfm is not None and self.cfm > 0.0
 
     @property
-    def constraint_frames(self) -> tuple[JointFrame, JointFrame]:
+    def frames(self) -> JointFrames:
+        """Its frames, and its axes in them."""
+        return JointFrames(self.first, self.second, _Z, _Z if self.axis2 is None else self.axis2)
+
+    @property
+    def constraint_frames(self) -> JointFrames:
         """Frames A and B of the rows: z of B is the second axis, if there is one."""
-        if self.axis2 is None:
-            return self.first, self.second
-        z = self.axis2
-        x = np.array([0.0, 0.0, 1.0]) - z[2] * z
-        x /= np.linalg.norm(x)
-        turn = np.array([x, np.cross(z, x), z]).T
-        return self.first, self.second._replace(rotation=self.second.rotation @ turn)
+        second = self.second
+        if self.axis2 is not None:
+            z = self.axis2
+            x = np.array([0.0, 0.0, 1.0]) - z[2] * z
+            x /= np.linalg.norm(x)
+            turn = np.array([x, np.cross(z, x), z]).T
+            second = second._replace(rotation=second.rotation @ turn)
+        return JointFrames(self.first, second, _Z, _Z)
+
+    def sides(self, by_second: bool) -> tuple[LinkInterface | None, LinkInterface]:
+        """Return the link that carries, or None for the world, and the one that hangs."""
+        carrier, own = self.first.link, self.second.link
+        if not by_second:
+            carrier, own = own, carrier
+        if own is None:
+            raise ValueError('the world hangs on nothing')
+        return carrier, own
 
     def mount(self, by_second: bool) -> Mount:
-        """Return joint that a robot's base hangs on; by_second: with its second link's frame."""
-        carrier, own = self.first, self.second
-        axis = np.array([0.0, 0.0, 1.0])
+        """Return the joint that a robot's base hangs on; by_second: by its second link."""
+        carrier, own, axis = self.first, self.second, np.array([0.0, 0.0, 1.0])
         if not by_second:
             carrier, own, axis = own, carrier, -axis
+        _, link = self.sides(by_second)
         # the root link's frame, wherever on its body the joint's link is
-        root, place = own.link.robot.root_link.placement, own.link.placement
+        root, place = link.robot.root_link.slot.placement, link.slot.placement
         to_joint = _inverse(place.rotation @ own.rotation,
                             place.position + place.rotation @ own.position)
         child = Pose(to_joint.position + to_joint.rotation @ root.position,
                      to_joint.rotation @ root.rotation)
         origin = Pose(carrier.position, carrier.rotation)
         if carrier.link is not None:
-            place = carrier.link.placement
+            place = carrier.link.slot.placement
             origin = Pose(place.position + place.rotation @ carrier.position,
                           place.rotation @ carrier.rotation)
         joint = JointDescription(
@@ -97,7 +115,7 @@ class JointSpec:
 def spec_at(
     name: str,
     kind: str,
-    links: tuple[Link | None, Link | None],
+    links: tuple[LinkInterface | None, LinkInterface | None],
     anchors: tuple[np.ndarray, np.ndarray],
     axis: np.ndarray,
     axis2: np.ndarray | None = None,
@@ -124,7 +142,7 @@ def spec_at(
     return JointSpec(name, kind, frames[0], frames[1], axis2)
 
 
-def spec_of(constraint: ConstraintDescription, links: dict[str, Link]) -> JointSpec:
+def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface]) -> JointSpec:
     """
     Return a joint as a description says; links: by name.
 

@@ -1,4 +1,4 @@
-"""A joint of a robot in a world, and its axes: their coordinates and their parameters."""
+"""The place of a joint in a robot's tree: its coordinates and parameters in the world's arrays."""
 
 from __future__ import annotations
 
@@ -12,262 +12,170 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.validation import unit_quaternion
-from sim_bridge.robots.joints.any_joint import AnyJoint
-from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDescription, Mimic
-    from sim_bridge.robots.link import Link
-    from sim_bridge.robots.robot import Robot
+    from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
+
+_QUATERNIONS = JointType.BALL, JointType.FLOATING
 
 
-class JointAxis(Axis):
-    """An axis of a joint of a robot's tree."""
+class TreeSeat:
+    """The seat of a joint in a robot's tree; see `seat.Seat`."""
 
-    def __init__(self, joint: Joint, number: int):
-        """Belong to a joint; joints make their axes."""
-        self.robot = joint.robot
-        self.joint = joint
-        self.number = number
-        self.coordinates = (1, 1)
-
-    @property
-    def is_linear(self) -> bool:
-        """Whether it slides; else it turns."""
-        return self.robot.blueprint.model.kind[self._stage()] == engine.PRISMATIC
-
-    @property
-    def direction(self) -> np.ndarray:
-        """(3,) unit vector along which, or about which, it moves its child; world."""
-        pose = self.robot.world.observed_pose(self.robot.offsets.body + self._stage())
-        # of a joint whose first link hangs on its second, what hangs moves the other way
-        return pose[[2, 5, 8]] * (1.0 if self.joint.by_second else -1.0)
-
-    @property
-    def q(self) -> float | np.ndarray:
-        """Position."""
-        return self._value(self._positions())
-
-    @q.setter
-    def q(self, value: float | np.ndarray) -> None:
-        self._positions()[:] = self._checked('q', value, self.coordinates[0])
-
-    @property
-    def dq(self) -> float | np.ndarray:
-        """Velocity."""
-        return self._value(self._coordinates_in('v'))
-
-    @dq.setter
-    def dq(self, value: float | np.ndarray) -> None:
-        self._coordinates_in('v')[:] = self._checked('dq', value, self.coordinates[1])
-
-    @property
-    def ddq(self) -> float | np.ndarray:
-        """Acceleration, at the present state under the present efforts; a copy."""
-        accelerations = self.robot.world.observed_accelerations()
-        return self._value(accelerations[self._velocity_slice()].copy())
-
-    @property
-    def u(self) -> float | np.ndarray:
-        """Applied effort, whatever the control; a step clamps it to the limit."""
-        return self._value(self._coordinates_in('u'))
-
-    @u.setter
-    def u(self, value: float | np.ndarray) -> None:
-        self._coordinates_in('u')[:] = self._checked('u', value, self.coordinates[1])
-
-    def parameter_rows(self, array: str, of_balls: bool = False) -> np.ndarray:
-        """Return the rows of a model array; see Axis."""
-        return getattr(self.robot.part.model, array)[self._velocity_slice()]
-
-    def state_rows(self, array: str) -> np.ndarray:
-        """Return the view of the rows of one of State's arrays by velocity."""
-        self._settled()
-        return getattr(self.robot.part.state, array)[self._velocity_slice()]
-
-    def wake(self) -> None:
-        """Let the robot be simulated, if it was asleep."""
-        self.robot.wake()
-
-    def invalidate(self) -> None:
-        """Forget what was computed from the model's parameters."""
-        self.robot.invalidate()
-
-    def _positions(self) -> np.ndarray:
-        """Return the view of the position coordinates."""
-        count = self._settled()[0]
-        start = self._starts()[0]
-        return self.robot.part.state.q[start : start + count]
-
-    def _stage(self) -> int:
-        """Return the robot's body that moves along or about it."""
-        own = self.robot.blueprint
-        moves = (own.model.kind > engine.WELD) & (own.model.kind < engine.FREE)
-        at = own.joint_v[self.joint.name] + self.number
-        return int(np.flatnonzero(moves & (own.model.v_index == at))[0])
-
-    def _coordinates_in(self, array: str) -> np.ndarray:
-        """Return the view of the state's array 'v' or 'u'."""
-        return JointAxis.state_rows(self, array)
-
-    def _velocity_slice(self) -> slice:
-        start = self._starts()[1]
-        return slice(start, start + self.coordinates[1])
-
-    def _settled(self) -> tuple[int, int]:
-        """Return `coordinates`; of several users get views, which are to stay valid."""
-        if self.coordinates[1] > 1:
-            self.robot.world.settle()
-        return self.coordinates
-
-    def _starts(self) -> tuple[int, int]:
-        """Return the first position and velocity coordinate in the world's arrays."""
-        q, v = self.joint._starts()
-        return q + self.number, v + self.number
-
-
-class Joint(AnyJoint, JointAxis):
-    """
-    A joint of a robot's tree; one with a single axis is that axis, of others see `axes`.
-
-    q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N], for others arrays:
-
-    - planar (3,): along the plane's x and y, about its normal;
-    - piston (2,): along and about the axis;
-    - universal (2,): about axis 1, fixed on the parent, about axis 2, fixed on the child;
-    - hinge2 (2,) likewise, or (3,) and along axis 1 where it has a suspension;
-    - ball: q (4,) the quaternion x y z w of the child's frame in the joint frame on the parent,
-      the others (3,): angular velocity of the child relative to the parent in that frame's axes,
-      the rate at which it changes there, and torque;
-    - floating: q (7,) position and quaternion x y z w of the child's frame in the world, the
-      others (6,) linear then angular, world axes.
-
-    Set to anything but that many finite numbers they raise InvalidValueError; a quaternion is
-    normalised.
-    """
-
-    is_tree = True
+    key: str | None = None
+    has_user_axes = False
     by_second = True
-    """Whether it is the second link, the child, that hangs on the first one, the parent."""
+    """Whether it is the second link that hangs on the first one."""
 
     def __init__(
-        self, robot: Robot, description: JointDescription, parent: Link | None, child: Link
+        self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
+        child: LinkInterface
     ):
-        """Belong to a robot; World makes joints."""
-        self.robot = robot
-        self.joint = self
-        self.number = 0
-        self.description = description
+        """Sit between two links of a robot, as a description says."""
+        self.hang(robot, description, parent, child)
         self.name = description.name
-        self.type = description.type
-        self.parent_link = parent
-        self.child_link = child
-        self.coordinates = coordinate_counts(description)
-        self.axes = self._make_axes()
+        self.place = f'robot {robot.name!r}, joint {self.name!r}'
+        origin, last = description.origin, description.axis2
+        self.frames = JointFrames(
+            JointFrame(parent, origin.rotation, origin.position),
+            JointFrame(child, np.eye(3), np.zeros(3)),
+            description.axis, description.axis if last is None else last)
 
-    def __repr__(self) -> str:
-        """Show the names."""
-        return f'<Joint {self.name!r} ({self.type.value}) of {self.robot.name!r}>'
+    def hang(
+        self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
+        child: LinkInterface
+    ) -> None:
+        """Belong to a robot, between these links; parent: None for the world."""
+        self.robot, self.slot, self.description = robot, robot.slot, description
+        self.parent_link, self.child_link = parent, child
+        self.coordinates = coordinate_counts(description)
 
     @property
-    def place(self) -> str:
-        """Where the joint is, for messages."""
-        return f'robot {self.robot.name!r}, joint {self.name!r}'
+    def type(self) -> JointType:
+        """The kind of joint."""
+        return self.description.type
+
+    @property
+    def is_ball(self) -> bool:
+        """Whether it is a ball joint, whose parameters are the same in all directions."""
+        return self.type is JointType.BALL
+
+    @property
+    def axis_count(self) -> int:
+        """How many of its coordinates turn about, or slide along, an axis."""
+        return 0 if self.type in _QUATERNIONS else self.coordinates[1]
 
     @property
     def mimic(self) -> Mimic | None:
-        """The law that makes this joint follow another."""
+        """The law that makes it follow another."""
         return self.description.mimic
 
-    @property
-    def q(self) -> float | np.ndarray:
-        """Position."""
-        return self._value(self._positions())
+    # --- its numbers -----------------------------------------------------------------------------
 
-    @q.setter
-    def q(self, value: float | np.ndarray) -> None:
-        position = self._checked('q', value, self.coordinates[0])
-        if self.type in (JointType.BALL, JointType.FLOATING):
-            position[-4:] = unit_quaternion(position[-4:], self.place, 'quaternion of q')
-        self._positions()[:] = position
+    def settle(self) -> None:
+        """Join the robots' arrays; views of those before would not stay valid."""
+        self.robot.simulation.settle()
 
-    @property
+    def positions(self) -> np.ndarray:
+        """Return the view of the positions."""
+        slot = self.slot
+        part = slot.part
+        start = part.at.q + slot.blueprint.joint_q.get(self.name, 0)
+        return part.state.q[start : start + self.coordinates[0]]
+
+    def velocities(self) -> np.ndarray:
+        """Return the view of the velocities."""
+        return self.slot.part.state.v[self._rows()]
+
+    def accelerations(self) -> np.ndarray:
+        """Return the accelerations at the present state under the present efforts."""
+        # which joins the arrays, so that rows may be others
+        accelerations = self.robot.simulation.observed_accelerations()
+        return accelerations[self._rows()]
+
+    def efforts(self) -> np.ndarray:
+        """Return the view of the applied efforts."""
+        return self.slot.part.state.u[self._rows()]
+
+    def check_movable(self, what: str, place: str) -> None:
+        """Let it be moved."""
+
+    def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
+        """Write positions; a quaternion is normalised, and InvalidValueError raised for none."""
+        if isinstance(values, np.ndarray) and self.type in _QUATERNIONS:
+            values[-4:] = unit_quaternion(values[-4:], self.place, 'quaternion of q')
+        self.positions()[rows] = values
+
+    def set_velocities(self, rows: slice, values: np.ndarray | float) -> None:
+        """Write velocities."""
+        self.velocities()[rows] = values
+
+    def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
+        """Write efforts."""
+        self.efforts()[rows] = values
+
+    def parameters(self, array: str) -> np.ndarray:
+        """Return the rows of one of the model's arrays of parameters."""
+        return getattr(self.slot.part.model, array)[self._rows()]
+
+    def states(self, array: str) -> np.ndarray:
+        """Return the view of the rows of one of State's arrays by velocity."""
+        return getattr(self.slot.part.state, array)[self._rows()]
+
+    def _rows(self) -> slice:
+        """Return its velocity coordinates in the world's arrays."""
+        slot = self.slot
+        start = slot.part.at.v + slot.blueprint.joint_v.get(self.name, 0)
+        return slice(start, start + self.coordinates[1])
+
+    # --- where it is, and what passes ------------------------------------------------------------
+
+    def is_linear(self, number: int) -> bool:
+        """Return whether an axis slides; else it turns."""
+        return bool(self.slot.blueprint.model.kind[self._body(number)] == engine.PRISMATIC)
+
+    def direction(self, number: int) -> np.ndarray:
+        """Return the unit vector along which, or about which, an axis moves the second link."""
+        simulation = self.robot.simulation
+        simulation.settle()
+        pose = simulation.observed_pose(self.slot.part.at.body + self._body(number))
+        # of a joint whose first link hangs on its second, what hangs moves the other way
+        return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
+
+    def error(self) -> tuple[float, float]:
+        """Return by how much it is not closed: nothing, as it is part of a tree."""
+        return 0.0, 0.0
+
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
-        """
-        Force [N] and torque [N m] of the parent on the child through the joint.
-
-        About the joint's origin, world axes. Everything that passes: the applied effort, friction,
-        stops, and what the structure carries. Raises StateError for a fixed joint without a
-        force-torque sensor, which is part of its body.
-        """
-        if self.name not in self.robot.blueprint.joint_body:
+        """Return force and torque about anchor2 on the second link; see `AnyJoint.reaction`."""
+        if self.name not in self.slot.blueprint.joint_body:
             raise StateError(
                 f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not '
                 'computed: its links are one body. Declare a force-torque sensor on it'
             )
         # the child link's frame is the joint's, and its site's reaction that of its body's joint
-        site = self.robot.site(self.child_link)
+        site = self.robot.simulation.observed_sites()[self.child_link.slot.site]
         rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
-        force, torque = site[SITE_FORCE : SITE_FORCE + 3], site[SITE_TORQUE : SITE_TORQUE + 3]
-        return -rotation @ force, -rotation @ torque
+        force = -rotation @ site[SITE_FORCE : SITE_FORCE + 3]
+        torque = -rotation @ site[SITE_TORQUE : SITE_TORQUE + 3]
+        arm = self.child_link.p - self.frames.second.pose[1]
+        torque = torque + np.cross(arm, force)
+        return (force, torque) if self.by_second else (-force, -torque)
 
-    @property
-    def link1(self) -> Link | None:
-        """The parent link."""
-        return self.parent_link
+    def wake(self) -> None:
+        """Let the robot be simulated, if it was asleep."""
+        self.slot.wake()
+        self.robot.simulation.forget_observations()
 
-    @property
-    def link2(self) -> Link | None:
-        """The child link."""
-        return self.child_link
+    def invalidate(self) -> None:
+        """Forget what was computed from the model's parameters."""
+        self.robot.simulation.invalidate()
 
-    @property
-    def anchor(self) -> np.ndarray:
-        """(3,) its origin on the parent link [m], world."""
-        return self.parent_link.p + self.parent_link.R @ self.description.origin.position
-
-    @property
-    def anchor2(self) -> np.ndarray:
-        """(3,) its origin on the child link [m], world."""
-        return self.child_link.p
-
-    @property
-    def axis(self) -> np.ndarray:
-        """(3,) its axis on the parent link, world."""
-        return self.rotation @ self.description.axis
-
-    @property
-    def axis2(self) -> np.ndarray:
-        """(3,) its second axis, or only one, on the child link; world."""
-        own = self.description
-        return self.child_link.R @ (own.axis if own.axis2 is None else own.axis2)
-
-    @property
-    def rotation(self) -> np.ndarray:
-        """(3, 3) the joint's frame on the parent link, world."""
-        return self.parent_link.R @ self.description.origin.rotation
-
-    @property
-    def error(self) -> tuple[float, float]:
-        """By how much it is not closed: nothing, as it is part of a tree."""
-        return 0.0, 0.0
-
-    def check_axis(self, of_balls: bool = False) -> None:
-        """Raise StateError unless it has a single axis; of_balls: or is a ball joint."""
-        if not (of_balls and self.type is JointType.BALL):
-            super().check_axis()
-
-    @property
-    def _type_name(self) -> str:
-        return self.type.value
-
-    def _make_axes(self) -> tuple[JointAxis, ...]:
-        if self.type in (JointType.BALL, JointType.FLOATING):
-            return ()
-        count = self.coordinates[1]
-        return (self,) if count == 1 else tuple(JointAxis(self, number) for number in range(count))
-
-    def _starts(self) -> tuple[int, int]:
-        blueprint, at = self.robot.blueprint, self.robot.part.at
-        return (at.q + blueprint.joint_q.get(self.name, 0),
-                at.v + blueprint.joint_v.get(self.name, 0))
+    def _body(self, number: int) -> int:
+        """Return the robot's body that moves along or about an axis."""
+        own = self.slot.blueprint
+        moves = (own.model.kind > engine.WELD) & (own.model.kind < engine.FREE)
+        at = own.joint_v[self.name] + number
+        return int(np.flatnonzero(moves & (own.model.v_index == at))[0])

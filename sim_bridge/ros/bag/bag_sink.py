@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import re
 from typing import Any, TYPE_CHECKING
 
@@ -49,43 +49,36 @@ class BagSink:
     """
 
     def __init__(
-        self, recorder: Recorder, namespace: str = '', selection: Sequence[str] = ()
+        self, recorder: Recorder, resolve: Callable[[str], str] | None = None,
+        selection: Sequence[str] = (),
     ) -> None:
         """
         Record into the bag of a recorder.
 
-        namespace: of relative names. selection: regular expressions, one of which the full name of
+        resolve: returns the full name of a topic; None for the names of a node without namespace.
+        selection: regular expressions, one of which the full name of
         a topic must match to be recorded; () for all. Raises InvalidValueError for what is none.
         """
         self.recorder = recorder
         self.names: dict[str, str] = {}
         """By full name the one that each topic was opened with."""
-        self._namespace = namespace
+        self._resolve = resolve or absolute
         self._selection = [_compiled(expression) for expression in selection]
         self.time = BagTime()
         """Under which messages are recorded."""
         self._channels: dict[tuple[str, str], _Channel] = {}
         self.is_paused = False
 
-    def open(
-        self, topic: str, message_type: type, qos: QoSProfile, full_name: str | None = None
-    ) -> Outlet:
-        """
-        Announce a topic.
-
-        full_name: what the graph makes of its name; None where there is no graph.
-        """
-        name = full_name or absolute(topic, self._namespace)
+    def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
+        """Announce a topic of what is published."""
+        name = self._resolve(topic)
         if self._selection and not any(each.search(name) for each in self._selection):
             return _Nowhere(name)
         return self._outlet(_Published, topic, message_type, qos, name)
 
-    def record(
-        self, topic: str, message_type: type, qos: QoSProfile, full_name: str | None = None
-    ) -> Outlet:
+    def record(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Announce a topic of what comes in; recorded whatever is selected, also while paused."""
-        name = full_name or absolute(topic, self._namespace)
-        return self._outlet(_Channel, topic, message_type, qos, name)
+        return self._outlet(_Channel, topic, message_type, qos, self._resolve(topic))
 
     def _outlet(
         self, outlet: type[_Channel], topic: str, message_type: type, qos: QoSProfile, name: str
@@ -154,7 +147,7 @@ class _Nowhere:
         """Do nothing."""
 
 
-def absolute(topic: str, namespace: str) -> str:
+def absolute(topic: str, namespace: str = '') -> str:
     """Return the full name of a topic of a node in a namespace."""
     if topic.startswith('/'):
         return topic

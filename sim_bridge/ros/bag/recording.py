@@ -8,7 +8,7 @@ before it and those of the step it took effect in, under the time of the former.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 import hashlib
 import json
@@ -21,8 +21,9 @@ from std_msgs.msg import String
 
 from sim_bridge.description import find_robot
 from sim_bridge.foundation.version import __version__
-from sim_bridge.ros.bag.bag_sink import absolute, BagSink
-from sim_bridge.ros.command.inputs import Arrival, ControlChange, InputNote
+from sim_bridge.ros.bag.bag_sink import BagSink
+from sim_bridge.ros.command.inputs import ControlChange, Input, InputNote
+from sim_bridge.ros.session.journal import JournalStatus
 from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
@@ -72,13 +73,11 @@ class Recording:
         loaded: LoadedWorld,
         parameters: SimulatorParameters,
         namespace: str = '',
-        resolve: Callable[[str], str] | None = None,
     ) -> None:
         """
-        Begin, before the first step.
+        Begin, before the first step, and become the simulator's journal.
 
-        sink: where the simulator's messages go, too. resolve: gives the full name that the graph
-        knows a topic by; None where there is no graph.
+        sink: where the simulator's messages go, too. namespace: of the node.
         """
         self.recorder = sink.recorder
         self._sink, self._simulator = sink, simulator
@@ -89,49 +88,62 @@ class Recording:
             sink.record(topic, String, qos) for topic, qos in (
                 (SETUP, topics.LATCHED_QOS), (INPUTS, topics.COMMAND_QOS),
                 (STATE_HASH, topics.COMMAND_QOS)))
-        self._resolve = resolve or (lambda name: absolute(name, namespace))
         self._command_outlets: dict[str, Outlet] = {}
         commands: dict[str, str] = {}
         for interface in simulator.interfaces:
-            commands |= self.take_in(interface)
+            commands |= self._open_commands(interface)
         self._publish(self._setup, asdict(Setup(
             FORMAT, __version__, namespace, _located(parameters),
             {each.robot.name: portable_description(each.robot.description)
              for each in loaded.robots},
             _fingerprints(loaded, parameters), published, commands)))
         self._record_hash()
+        simulator.journal = self
 
-    def take_in(self, interface: RobotInterface) -> dict[str, str]:
-        """Record the commands of a robot; give by full name the topics that they come on."""
+    def add_interface(self, interface: RobotInterface) -> None:
+        """Record the commands of a robot from now on."""
+        self._open_commands(interface)
+
+    def _open_commands(self, interface: RobotInterface) -> dict[str, str]:
+        """Record the commands of a robot; return the names of their topics by full names."""
         commands = {}
         for topic in interface.command_topics:
-            name = self._resolve(topic.name)
-            commands[name] = topic.name
-            self._command_outlets[topic.name] = self._sink.record(
-                topic.name, topic.message_type, topics.COMMAND_QOS, name)
+            outlet = self._sink.record(topic.name, topic.message_type, topics.COMMAND_QOS)
+            self._command_outlets[topic.name] = outlet
+            commands[outlet.topic] = topic.name
         self._listen_to(interface)
         return commands
 
     def note(self, kind: str, **values: Any) -> None:
-        """Record something beside commands that changes the simulation between two steps."""
+        """Record a change of the simulation between two steps, after the inputs before it."""
+        self.flush()
+        self._write_note(kind, values)
+
+    def _write_note(self, kind: str, values: dict[str, Any]) -> None:
         self._publish(self._inputs, {kind: values})
 
-    def describe_spawned(
+    def note_spawn(
         self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
-    ) -> dict[str, Any]:
-        """Return what it takes to spawn a robot once more; loaded: None for an object."""
-        return {
+    ) -> None:
+        """Record that a robot or object was added, and what it takes to add it once more."""
+        self.note('spawn', name=robot.name, made=None if position is None else {
             'description': portable_description(robot.description),
             'namespace': None if loaded is None else loaded.namespace,
             'position': [float(each) for each in position],
             'orientation': [float(each) for each in orientation],
             'files': _sums(_meshes(robot)),
-        }
+        })
 
-    def hand_over(self) -> None:
-        """Record what has come in while no step is taken."""
+    def flush(self) -> None:
+        """Record the inputs that came since the last step, while no step is taken."""
         for interface in self._simulator.interfaces:
-            interface.commands.hand_over()
+            interface.commands.flush()
+
+    def statuses(self) -> list[JournalStatus]:
+        """Return how far the recording has come."""
+        made = self.recorder
+        return [JournalStatus(
+            made.folder, made.error, made.message_count, made.byte_count, made.queued_bytes)]
 
     def end_tick(self) -> None:
         """Record the state hash if it is time for it."""
@@ -141,22 +153,23 @@ class Recording:
 
     def close(self) -> None:
         """Record the last state hash and end the bag; no step may be under way."""
-        self.hand_over()
+        self.flush()
         if self._ticks_left != self._period:
             self._record_hash()
         self.recorder.close()
 
     def _listen_to(self, interface: RobotInterface) -> None:
-        def record(arrived: list[Arrival]) -> None:
-            for each in arrived:
+        def record(inputs: list[Input]) -> None:
+            for each in inputs:
                 if isinstance(each, ControlChange):
-                    self.note('control', robot=interface.robot.name, **each._asdict())
+                    self._write_note(
+                        'control', {'robot': interface.robot.name, **each._asdict()})
                 elif isinstance(each, InputNote):
-                    self.note(each.kind, **each.values)
+                    self._write_note(each.kind, each.values)
                 else:
                     self._command_outlets[each.topic].publish(bytes(each.data))
 
-        interface.commands.on_apply = record
+        interface.commands.record_to(record)
 
     def _record_hash(self) -> None:
         self._ticks_left = self._period
@@ -195,13 +208,13 @@ def portable_description(description: RobotDescription) -> str:
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
     """Return the SHA-256 of the files that the world was made of."""
-    paths = {parameters.world, parameters.extra_joints}
+    paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
         paths |= _meshes(robot)
     return _sums(paths)
 
 
-def _meshes(robot: Robot) -> set[Path | None]:
+def _meshes(robot: Robot) -> set[str | None]:
     """Return the files of what a robot collides with."""
     if robot.description is None:
         return set()

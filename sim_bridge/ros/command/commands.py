@@ -17,10 +17,17 @@ import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.robots.joints import motor
-from sim_bridge.ros.command.inputs import Arrival, ControlChange, Following, Request
+from sim_bridge.ros.command.inputs import ControlChange, Following, Input, NOT_FOLLOWING, Request
 from sim_bridge.ros.command.repeats import Repeats
 from sim_bridge.ros.command.statistics import CommandCounts, CommandTiming
-from sim_bridge.ros.command.table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
+from sim_bridge.ros.command.table import (
+    CommandTable,
+    EFFORT,
+    POSITION,
+    QUANTITIES,
+    Values,
+    VELOCITY,
+)
 from sim_bridge.ros.publish.axes import named_axes, running_crawlers
 
 if TYPE_CHECKING:
@@ -96,13 +103,13 @@ class RobotCommands:
         self._repeats = Repeats(self._table, self._pending)
         self._fresh: set[int] = set()
         self._changes: dict[str, tuple[str, float, float]] = {}
-        self._arrived: list[Arrival] = []
+        self._inputs: list[Input] = []
         self._requests: list[Request] = []
 
-        self.following: Following | None = None
-        """Commands joints by itself where nothing else does."""
-        self.on_apply: Callable[[list[Arrival]], None] | None = None
-        """Gets what was taken in since the step before, in order; on the physics thread."""
+        self.following: Following = NOT_FOLLOWING
+        """Commands the joints that nothing else does."""
+        self._is_recorded = False
+        self._record: Callable[[list[Input]], None] = _ignore
         self._applied_at_ns: int | None = None
         self._is_timed_out = False
         self.restart()
@@ -135,11 +142,11 @@ class RobotCommands:
     def accept_named(
         self,
         names: Sequence[str],
-        position: Sequence[float] = (),
-        velocity: Sequence[float] = (),
-        effort: Sequence[float] = (),
+        position: Values = (),
+        velocity: Values = (),
+        effort: Values = (),
         stamp_ns: int = 0,
-        source: Arrival | None = None,
+        source: Input | None = None,
     ) -> None:
         """
         Take what some axes and crawlers are to do; the others go on as they did.
@@ -159,7 +166,7 @@ class RobotCommands:
                 [(q, rows, v) for q, v in enumerate((position, velocity, effort))],
                 stamp_ns, source)
 
-    def accept_repeat(self, data: bytes, source: Arrival | None = None) -> bool:
+    def accept_repeat(self, data: bytes, source: Input | None = None) -> bool:
         """
         Take a serialized joint state if it is like the one that was learnt, and tell whether.
 
@@ -177,7 +184,7 @@ class RobotCommands:
         with self._lock:
             self._repeats.learn(data, reader, names)
 
-    def accept_ordered(self, efforts: Sequence[float], source: Arrival | None = None) -> None:
+    def accept_ordered(self, efforts: Values, source: Input | None = None) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
         with self._taking():
             if len(efforts) != len(self._order):
@@ -189,7 +196,7 @@ class RobotCommands:
 
     def accept_fitting(
         self, parts: Sequence[tuple[int, Sequence[str], np.ndarray]], stamp_ns: int = 0,
-        source: Arrival | None = None,
+        source: Input | None = None,
     ) -> None:
         """
         Take of what is commanded that which the controls of joints go for; ignore the rest.
@@ -220,10 +227,9 @@ class RobotCommands:
             if row is not None:
                 self._pending[:EFFORT, row] = np.nan
             self._changes[axis] = control, kp, kd
-            if self.on_apply is not None:
-                self._arrived.append(ControlChange(axis, control, kp, kd))
+            self._log(ControlChange(axis, control, kp, kd))
 
-    def submit(self, request: Request, source: Arrival) -> None:
+    def submit(self, request: Request, source: Input) -> None:
         """
         Have something done at the beginning of the next control step, after what came before it.
 
@@ -231,8 +237,7 @@ class RobotCommands:
         """
         with self._lock:
             self._requests.append(request)
-            if self.on_apply is not None:
-                self._arrived.append(source)
+            self._log(source)
 
     def apply(self, time_ns: int) -> None:
         """
@@ -244,14 +249,13 @@ class RobotCommands:
         if self._fresh or self._changes or self._requests:
             with self._lock:
                 changes, self._changes = self._changes, {}
-                arrived, self._arrived = self._arrived, []
+                inputs, self._inputs = self._inputs, []
                 requests, self._requests = self._requests, []
                 for quantity in self._fresh:
                     commands[quantity] = self._pending[quantity].copy()
                     self._pending[quantity] = np.nan
                 self._fresh.clear()
-            if self.on_apply is not None:
-                self.on_apply(arrived)
+            self._record(inputs)
             self._change_controls(changes)
             for request in requests:
                 request()
@@ -269,30 +273,37 @@ class RobotCommands:
             and time_ns - self._applied_at_ns >= self._timeout_ns
         ):
             self._time_out()
-        if self.following is not None and self.following.is_active and self._robot.hold:
+        if self.following.is_active and self._robot.hold:
             self._robot.hold = False
 
-    def hand_over(self) -> None:
-        """Give what was taken in to `on_apply` already now, while no step is taken."""
-        if self.on_apply is not None and self._arrived:
+    def record_to(self, record: Callable[[list[Input]], None]) -> None:
+        """
+        Have all inputs recorded from now on.
+
+        record: gets those that came since the step before, in order; on the physics thread.
+        """
+        self._record, self._is_recorded = record, True
+
+    def flush(self) -> None:
+        """Have the inputs recorded that came since the last step, while no step is taken."""
+        if self._inputs:
             with self._lock:
-                arrived, self._arrived = self._arrived, []
-            self.on_apply(arrived)
+                inputs, self._inputs = self._inputs, []
+            self._record(inputs)
 
     def shift(self, by_ns: int) -> None:
         """Go on as before while the simulated time jumps by so much [ns]."""
         if self._applied_at_ns is not None:
             self._applied_at_ns += by_ns
-        if self.following is not None:
-            self.following.shift(by_ns)
+        self.following.shift(by_ns)
         if by_ns < 0:
             # stamps of before tell no age any more
             self.timing.restart()
 
     def save(self, time_ns: int) -> SavedCommands:
         """Return what `restore` goes back to; time_ns: simulated time [ns]."""
-        following = None if self.following is None else self.following.save(time_ns)
-        return SavedCommands(self.age_ns(time_ns), self._is_timed_out, following)
+        return SavedCommands(
+            self.age_ns(time_ns), self._is_timed_out, self.following.save(time_ns))
 
     def restore(self, saved: SavedCommands, time_ns: int) -> None:
         """
@@ -303,18 +314,16 @@ class RobotCommands:
         self._forget_new()
         with self._lock:
             self._changes.clear()
-            self._arrived.clear()
+            self._inputs.clear()
             self._table.note_controls(self.axes)
-        if self.following is not None:
-            self.following.restore(saved.following, time_ns)
+        self.following.restore(saved.following, time_ns)
         self._applied_at_ns = None if saved.age_ns is None else time_ns - saved.age_ns
         self._is_timed_out = saved.is_timed_out
 
     def restart(self, words: str = 'the simulation was reset') -> None:
         """Forget all commands and wait for the first; words: why, for who is told of it."""
         self._forget_new()
-        if self.following is not None:
-            self.following.restart(words)
+        self.following.restart(words)
         self._drop_commands()
         self._robot.hold = self._hold_until_first
         self._applied_at_ns = None
@@ -325,7 +334,7 @@ class RobotCommands:
             self._pending[:] = np.nan
             self._fresh.clear()
             # changes of controls outlive a reset
-            self._arrived = [each for each in self._arrived if isinstance(each, ControlChange)]
+            self._inputs = [each for each in self._inputs if isinstance(each, ControlChange)]
             requests, self._requests = self._requests, []
         # whoever asked for something learns how it ended
         for request in requests:
@@ -355,20 +364,16 @@ class RobotCommands:
         # a later command may name some joints only: the others must not go on as they did
         self._drop_commands()
         is_held = self._timeout_policy == 'hold'
-        if self._is_following:
+        if self.following.is_active:
             # what follows a trajectory goes on, and is told where in this same control step
             if is_held:
                 self.following.take_rest()
         else:
             self._robot.hold = is_held
 
-    @property
-    def _is_following(self) -> bool:
-        return self.following is not None and self.following.is_active
-
     def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
         """Let what follows a trajectory leave the joints that are commanded."""
-        if self.following is not None and not self.following.is_aside:
+        if not self.following.is_aside:
             given = np.zeros((len(QUANTITIES), self._joint_count), bool)
             for quantity, values in commands.items():
                 given[quantity] = ~np.isnan(values[: self._joint_count])
@@ -388,7 +393,7 @@ class RobotCommands:
                 axis.kp, axis.kd = kp, kd
             if control != axis.control:
                 axis.control = control
-        if changes and self.following is not None:
+        if changes:
             self.following.refresh(changes)
 
     @contextlib.contextmanager
@@ -402,8 +407,8 @@ class RobotCommands:
                 raise
 
     def _accept(
-        self, parts: Sequence[tuple[int, np.ndarray, Sequence[float]]], stamp_ns: int = 0,
-        source: Arrival | None = None,
+        self, parts: Sequence[tuple[int, np.ndarray, Values]], stamp_ns: int = 0,
+        source: Input | None = None,
     ) -> None:
         checked = [
             (quantity, *self._table.checked(quantity, rows, values))
@@ -423,11 +428,19 @@ class RobotCommands:
         self.counts.clamped += is_clamped
         self._count(stamp_ns, source)
 
-    def _count(self, stamp_ns: int, source: Arrival | None) -> None:
-        if self.on_apply is not None and source is not None:
-            self._arrived.append(source)
+    def _count(self, stamp_ns: int, source: Input | None) -> None:
+        if source is not None:
+            self._log(source)
         self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
+
+    def _log(self, each: Input) -> None:
+        if self._is_recorded:
+            self._inputs.append(each)
+
+
+def _ignore(inputs: list[Input]) -> None:
+    """Record nothing."""
 
 
 def _command(axis: Axis, quantity: int, value: float) -> None:
@@ -436,5 +449,4 @@ def _command(axis: Axis, quantity: int, value: float) -> None:
         axis.u = value
     else:
         column = motor.POSITION if quantity == POSITION else motor.VELOCITY
-        axis.state_rows('target')[0, column] = value
-        axis.wake()
+        axis.write_target(column, value)

@@ -32,14 +32,14 @@ class InputNote(NamedTuple):
     values: dict[str, Any]
 
 
-Arrival = Message | ControlChange | InputNote
+Input = Message | ControlChange | InputNote
 
 # does what was asked for, on the physics thread
 Request = Callable[[], None]
 
 
 class Following(Protocol):
-    """What commands joints by itself, step by step, until others do."""
+    """A follower of trajectories, which commands joints step by step until others do."""
 
     @property
     def is_active(self) -> bool:
@@ -69,3 +69,34 @@ class Following(Protocol):
 
     def restart(self, words: str = '') -> None:
         """Give all joints back; words: why."""
+
+
+class _NotFollowing:
+    """Follows nothing."""
+
+    is_active = False
+    is_aside = True
+
+    def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
+        """Do nothing."""
+
+    def take_rest(self) -> None:
+        """Do nothing."""
+
+    def refresh(self, changed: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def shift(self, by_ns: int) -> None:
+        """Do nothing."""
+
+    def save(self, time_ns: int) -> Any:
+        """Return None."""
+
+    def restore(self, saved: Any, time_ns: int) -> None:
+        """Do nothing."""
+
+    def restart(self, words: str = '') -> None:
+        """Do nothing."""
+
+
+NOT_FOLLOWING: Following = _NotFollowing()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 import threading
 import time
+from typing import Protocol
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
@@ -34,6 +35,78 @@ class LockstepCounts:
     answered: int = 0
     late: int = 0
     timeouts: int = 0
+
+
+class LockstepPolicy(Protocol):
+    """Decides when a control step may be taken: `Lockstep` or `FreeRunning`."""
+
+    counts: LockstepCounts
+    on_answer: Callable[[], None]
+
+    @property
+    def sources(self) -> Sequence[str]:
+        """The names of all command sources; empty if none is waited for."""
+
+    @property
+    def missing(self) -> list[str]:
+        """The names of the sources that are waited for."""
+
+    @property
+    def waited_s(self) -> float:
+        """For how long they have been waited for [s]."""
+
+    @property
+    def should_ask(self) -> bool:
+        """Whether the present state is to be published for the sources to answer."""
+
+    def ask(self, topic: str, time_ns: int) -> None:
+        """Expect an answer to a state of this stamp [ns] from all sources on a command topic."""
+
+    def offer(
+        self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
+    ) -> None:
+        """Take a command that answers a state; raises a SimBridgeError for one that does not."""
+
+    def is_open(self) -> bool:
+        """Return whether the next step may be taken."""
+
+    def release(self) -> None:
+        """Apply the answers in the order of the sources."""
+
+    def restart(self) -> None:
+        """Forget what was asked and answered."""
+
+
+class FreeRunning:
+    """Waits for nobody: commands take effect when they come."""
+
+    def __init__(self) -> None:
+        """Begin."""
+        self.counts = LockstepCounts()
+        self.on_answer: Callable[[], None] = lambda: None
+        self.sources: Sequence[str] = ()
+        self.missing: list[str] = []
+        self.should_ask = False
+        self.waited_s = 0.0
+
+    def ask(self, topic: str, time_ns: int) -> None:
+        """Do nothing."""
+
+    def offer(
+        self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
+    ) -> None:
+        """Apply the command at once."""
+        command()
+
+    def is_open(self) -> bool:
+        """Return True."""
+        return True
+
+    def release(self) -> None:
+        """Do nothing."""
+
+    def restart(self) -> None:
+        """Do nothing."""
 
 
 class Lockstep:
@@ -70,15 +143,12 @@ class Lockstep:
         for source in self._sources:
             if self._sources.count(source) > 1:
                 raise InvalidValueError('parameter lockstep', list(sources), 'each source once')
+        self.sources = [_name_of(source) for source in self._sources]
+        """The names of all sources."""
         self._lock = threading.Lock()
         # guarded by the lock; of each source the stamp that it is to answer, and its command
         self._asked: dict[tuple[str, str], int] = {}
         self._answers: dict[tuple[str, str], Callable[[], None]] = {}
-
-    @property
-    def sources(self) -> list[str]:
-        """The names of all sources."""
-        return [_name_of(source) for source in self._sources]
 
     @property
     def missing(self) -> list[str]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.node.node import SimBridge
 from sim_bridge.ros.process.polling import PollingMixin
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
+from sim_bridge.ros.process.rclpy_compat import guard_service
 
 
 class ManagedNode(PollingMixin, LifecycleNode):
@@ -23,8 +21,7 @@ class ManagedNode(PollingMixin, LifecycleNode):
     def __init__(self, name: str) -> None:
         """Offer the services of managed nodes."""
         super().__init__(name)
-        (service,) = (one for one in self.services if one.srv_name.endswith('/change_state'))
-        service.callback = _refusing(service.callback)
+        guard_service(self, '/change_state', _refusing)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load and compile."""
@@ -81,7 +78,7 @@ class ManagedSimBridge(SimBridge):
 
     node_type = ManagedNode
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ManagedNode) -> None:
         """Wait to be configured; raises InvalidValueError for parameters that are no good."""
         node.program = self
         super().__init__(node)
@@ -90,7 +87,7 @@ class ManagedSimBridge(SimBridge):
         """Do nothing yet."""
 
     def configure(self) -> None:
-        """Load and compile; raises SimBridgeError, with nothing left of it, where that fails."""
+        """Load and compile; raises SimBridgeError, with nothing left on the graph."""
         try:
             self.load(is_active=False)
         except SimBridgeError:
@@ -100,8 +97,8 @@ class ManagedSimBridge(SimBridge):
     def activate(self) -> None:
         """Run, unless the parameter `paused` says to begin paused."""
         plays = not self.parameters.paused
-        self.pacer.submit(lambda: self.conductor.activate(plays))
+        self.pacer.submit(lambda: self.control.activate(plays))
 
     def deactivate(self) -> None:
         """Pause, whatever is under way."""
-        self.pacer.submit(self.conductor.deactivate)
+        self.pacer.submit(self.control.deactivate)

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
 from pathlib import Path
-import sys
 
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.node.paced_simulation import PacedSimulation
 from sim_bridge.ros.params import parameter_table
 from sim_bridge.ros.params.parameters import SimulatorParameters
-from sim_bridge.ros.process import process, realtime
+from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.deferred import DeferredServices
 from sim_bridge.ros.process.delivery import await_delivery
-from sim_bridge.ros.process.entity_scope import NodePart
+from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.pacer import Pacer
-from sim_bridge.ros.process.polling import PollingNode
-from sim_bridge.ros.publish.diagnostics import Diagnostics
+from sim_bridge.ros.process.polling import PollingMixin, PollingNode
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.publish.sinks import GraphSink, Tee
 from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.services import Services
-from sim_bridge.ros.services.simulation_control import Conductor
+from sim_bridge.ros.services.simulation_control import SimulationControl
 from sim_bridge.ros.services.standard import offer_standard_services
+from sim_bridge.ros.session.diagnostics import Diagnostics
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 
 # how soon a new subscriber gets its first message [s]
 _REFRESH_PERIOD_S = 0.05
-
-MANAGED = '--managed'
 
 
 class SimBridge:
@@ -41,7 +39,12 @@ class SimBridge:
 
     node_type: type[Node] = PollingNode
 
-    def __init__(self, node: PollingNode) -> None:
+    pacer: Pacer
+    """Of the physics thread, once loaded."""
+    control: SimulationControl
+    """Runs, pauses, steps and resets the simulation, once loaded."""
+
+    def __init__(self, node: PollingMixin) -> None:
         """
         Load, compile, then announce topics and services and start to simulate.
 
@@ -49,10 +52,9 @@ class SimBridge:
         is no good.
         """
         self._node = node
-        self._made = NodePart(node)
-        self.pacer: Pacer | None = None
-        self._controls: JointControls | None = None
-        self._closing: list[Callable[[], None]] = []
+        # what ends the simulation, and what takes back what was announced on the graph
+        self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
+        self._paced: PacedSimulation | None = None
         self.parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
         self.begin()
 
@@ -64,71 +66,70 @@ class SimBridge:
         """
         Load and compile, announce topics and services, and start.
 
-        is_active: if not, it stands still and cannot be run. Raises SimBridgeError.
+        is_active: if not, it stands still and cannot be run. Raises SimBridgeError, with nothing
+        left running.
         """
-        with reporting_kernels(self._node), self._made.collecting():
-            self._build(is_active)
+        scope = EntityScope(self._node)
+        self._announced.callback(scope.destroy)
+        try:
+            with reporting_kernels(self._node), scope.collecting():
+                simulator = self._build(is_active)
+        except BaseException:
+            self.close()
+            raise
         realtime.settle_process()
         self.pacer.start()
         # rclpy's first line takes as long as forty steps: it looks for the caller's source
-        self._announce(is_active)
+        self._log_ready(simulator, is_active)
 
     def unload(self) -> None:
         """Stop simulating, and take back what was announced; on the executor's thread."""
         self.close()
-        if self._controls is not None:
-            self._controls.close()
-            self._simulator.close()
-        self._made.destroy()
-        self.pacer = self._controls = None
+        self._announced.close()
 
     def close(self) -> None:
         """Stop simulating."""
-        for close in self._closing:
-            close()
-        self._closing.clear()
+        self._paced = None
+        self._running.close()
 
-    def _build(self, is_active: bool) -> None:
+    def _build(self, is_active: bool) -> Simulator:
+        """
+        Make everything, from the world to the services.
+
+        It is closed in the opposite order: who waits for the executor's thread is released, the
+        physics thread ends, requests without an answer are refused while the services still
+        exist, the recording ends with the last state, and clients learn that their goals ended.
+        """
         node, parameters = self._node, self.parameters
-        self._simulator = simulator = self._make_simulator()
-        if simulator.recording is not None:
-            self._closing.append(simulator.recording.close)
+        closing, error = self._running.callback, StateError('the simulation is being unloaded')
+        simulator = self._make_simulator()
+        self._announced.callback(simulator.close)
+        closing(await_delivery)
+        closing(simulator.dismiss, str(error))
+        closing(simulator.journal.close)
         simulator.listen(node)
-        self._controls = JointControls(node, simulator.interfaces, parameters)
-        self.pacer = Pacer(
-            realtime.uninterrupted(simulator.tick),
-            parameters.tick_ns,
-            real_time_factor=parameters.real_time_factor,
-            paused=parameters.paused or not is_active,
-            attend=simulator.poll,
-            idle=simulator.publish_clock,
-            is_ready=simulator.is_ready,
-            on_start=self._settle_thread,
-            on_rush=self._schedule_thread,
-            on_error=self._report,
-        )
-        if simulator.lockstep is not None:
-            simulator.lockstep.on_answer = self.pacer.wake
-        calls = ExecutorCalls(node)
-        entities = Entities(
-            simulator, self._controls, self.pacer, calls, parameters, node)
-        # whoever waits for the executor's thread is not to wait for this one
-        self._closing[:0] = [calls.close, entities.close, self.pacer.stop]
-        self.conductor = Conductor(
-            node, self.pacer, simulator, entities, self._controls, calls,
-            lambda: self.parameters.reset_clock, is_active)
+        controls = JointControls(node, simulator.interfaces, parameters)
+        self._announced.callback(controls.close)
+        self._paced = paced = PacedSimulation(
+            simulator, parameters, node.get_logger(), parameters.paused or not is_active)
+        self.pacer = pacer = paced.pacer
         # whoever subscribed before a request is to get what follows from it
-        services = DeferredServices(node, self.pacer, simulator.refresh)
-        # whoever waits for an answer gets one while there is something to give it with
-        error = StateError('the simulation is being unloaded')
-        self._closing += [
-            lambda: services.close(error), lambda: simulator.dismiss(str(error)), await_delivery]
-        Services(services, self.conductor, simulator, lambda: self.parameters)
-        offer_standard_services(
-            node, services, self.conductor, entities, simulator, calls)
-        Diagnostics(node, self.pacer, simulator, parameters.diagnostics_rate)
+        services = DeferredServices(node, pacer, simulator.refresh)
+        closing(services.close, error)
+        closing(pacer.stop)
+        calls = ExecutorCalls(node)
+        entities = Entities(simulator, controls, pacer, calls, parameters, node)
+        closing(entities.close)
+        closing(calls.close)
+        self.control = control = SimulationControl(
+            node, pacer, simulator, entities, controls, calls,
+            lambda: self.parameters.reset_clock, is_active)
+        Services(services, control, simulator, lambda: self.parameters)
+        offer_standard_services(node, services, control, entities, simulator, calls)
+        Diagnostics(node, pacer, simulator, parameters.diagnostics_rate)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)
+        return simulator
 
     def _make_simulator(self) -> Simulator:
         """Load the world and open its topics, in a bag too if one is asked for."""
@@ -150,10 +151,9 @@ class SimBridge:
         folder = free_folder(asked)
         recorder = Recorder(folder, on_error=complain)
         try:
-            bag = BagSink(recorder, node.get_namespace(), parameters.record_topics)
+            bag = BagSink(recorder, node.resolve_topic_name, parameters.record_topics)
             simulator = Simulator(Tee(graph, bag), loaded, parameters)
-            simulator.recording = Recording(
-                bag, simulator, loaded, parameters, node.get_namespace(), node.resolve_topic_name)
+            Recording(bag, simulator, loaded, parameters, node.get_namespace())
         except SimBridgeError:
             recorder.discard()
             raise
@@ -164,33 +164,18 @@ class SimBridge:
     def _apply(self, parameters: SimulatorParameters) -> None:
         """Take over parameters that were set while running."""
         self.parameters = parameters
-        if self.pacer is not None:
-            self.pacer.real_time_factor = parameters.real_time_factor
-            self.pacer.submit(self._schedule_thread)
+        if self._paced is not None:
+            self._paced.apply(parameters)
 
-    def _settle_thread(self) -> None:
-        realtime.settle_thread('physics')
-        self._schedule_thread()
-
-    def _schedule_thread(self) -> None:
-        # a thread that never sleeps must not go before all others
-        is_paced = self.parameters.real_time_factor > 0.0 and not self.pacer.is_rushing
-        realtime.schedule_thread(self.parameters.realtime_priority if is_paced else 0)
-
-    def _report(self, error: Exception) -> None:
-        self._node.get_logger().error(
-            f'paused, because a step failed: {type(error).__name__}: {error}'
-        )
-
-    def _announce(self, is_active: bool) -> None:
+    def _log_ready(self, simulator: Simulator, is_active: bool) -> None:
         parameters = self.parameters
         factor = parameters.real_time_factor
         robots = ', '.join(
             f'{interface.robot.name!r} ({_count(len(interface.robot.joint_names), "joint")}, '
             f'{_count(len(interface.topics), "topic")} of readings)'
-            for interface in self._simulator.interfaces
+            for interface in simulator.interfaces
         )
-        objects = len(self._simulator.world.robots) - len(self._simulator.interfaces)
+        objects = len(simulator.world.robots) - len(simulator.interfaces)
         pace = f'{factor:g} x real time' if factor else 'as fast as possible'
         state = '' if is_active else ', inactive'
         state += ', paused' if parameters.paused else ''
@@ -202,20 +187,3 @@ class SimBridge:
 
 def _count(number: int, what: str) -> str:
     return f'{number} {what}{"" if number == 1 else "s"}'
-
-
-def main(args: Sequence[str] | None = None) -> int:
-    """
-    Run the node; return the exit code of the process.
-
-    args: of the process, the first its name; those after --ros-args are ROS's own, and `--managed`
-    lets it be a managed node.
-    """
-    realtime.schedule_others()
-    given = list(sys.argv if args is None else args)
-    if MANAGED not in given:
-        return process.run('sim_bridge', SimBridge, given)
-    from sim_bridge.ros.node.managed import ManagedSimBridge
-
-    given.remove(MANAGED)
-    return process.run('sim_bridge', ManagedSimBridge, given)

@@ -1,5 +1,5 @@
 """
 Parameters: their tables, files, and what robots bring along.
 
-Imports no other room of `ros` but `wire`.
+Imports `ros.process` and `ros.wire`.
 """

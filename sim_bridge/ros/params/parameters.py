@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import Any
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import parameter
@@ -26,15 +27,15 @@ class SimulatorParameters:
     world: str = parameter(
         '',
         'Scene file (YAML) to simulate: ground, objects, materials and robots, each with a '
-        'namespace of its own; see README.md. Empty for none',
+        'namespace of its own; see docs/scenes.md. Empty for none',
     )
     robot: str = parameter(
         '',
-        'Robot to simulate: one of the urdf folder by its name, or any URDF or xacro file. '
-        f"Empty for {DEFAULT_ROBOT!r}, or with a `world` for none beside the world's own",
+        'Robot to simulate: the name of one in the urdf folder, or a URDF or xacro file. Empty '
+        f"for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot besides the world's",
     )
     robot_description: str = parameter(
-        '', 'URDF text to simulate instead of `robot`, as robot_state_publisher takes it'
+        '', 'URDF text to simulate instead of `robot`, as for robot_state_publisher'
     )
     robot_name: str = parameter('', "Name of the robot; empty for the description's own")
     package_paths: tuple[str, ...] = parameter(
@@ -48,8 +49,8 @@ class SimulatorParameters:
     )
     position: tuple[float, ...] = parameter(
         (),
-        'Start position of the root link, in world axes. Empty for the origin; a robot with a '
-        'free base is raised or lowered there so that it just touches the ground',
+        'Start position of the root link, in world axes. Empty for the origin, where a robot with '
+        'a free base is raised or lowered so that it just touches the ground',
         unit='m',
         sizes=(0, 3),
     )
@@ -58,21 +59,21 @@ class SimulatorParameters:
     )
     joints: tuple[str, ...] = parameter(
         (),
-        "Joints of effort_controller/commands and initial_positions, in order; [''] for all that "
-        'mimic no other, in URDF order',
+        "Joints of effort_controller/commands and initial_positions, in order; [''] for all "
+        'except mimic joints, in URDF order',
     )
     initial_positions: tuple[float, ...] = parameter(
         (),
-        'Start position of each of `joints`; empty for the initial_value in ros2_control, else 0, '
-        'or the limit nearest to it',
+        'Start position of each of `joints`; empty for the initial_value in ros2_control, else 0 '
+        'or the limit nearest to 0',
         unit='rad or m',
     )
     extra_joints: str = parameter(
         '',
-        'Joints that close loops beyond those of the description: a YAML file; see '
+        'YAML file with joints that close loops, in addition to those of the description; see '
         'docs/closed_loops.md. Empty for none',
     )
-    sensors: dict = parameter(
+    sensors: dict[str, Any] = parameter(
         {},
         'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu, link or '
         'joint, pose, update_rate, noise, ...}; see sim_bridge/description/yaml/sensors.py',
@@ -81,41 +82,42 @@ class SimulatorParameters:
     # what touches what
     ground: bool = parameter(
         True,
-        'Ground at height 0 under a robot with a free base; a `world` brings its own',
+        'Add ground at height 0 under a robot with a free base; a `world` says itself whether it '
+        'has ground',
     )
     friction: float = parameter(
-        1.0, "Coefficient of friction of the material 'default', of which is what names none",
+        1.0, "Coefficient of friction of the material 'default', used where none is named",
         low=0.0,
     )
     restitution: float = parameter(
-        0.0, "Share of the approach velocity that the material 'default' gives back",
+        0.0, "Coefficient of restitution of the material 'default'",
         low=0.0, high=1.0,
     )
     collisions: str = parameter(
         'hull',
-        "What collision meshes touch with: their convex 'hull', their triangles ('mesh'); or "
-        "'none': nothing of the robot touches anything",
+        "How collision meshes collide: as their convex 'hull', or as their triangles ('mesh'); "
+        "'none': the robot collides with nothing",
         choices=('hull', 'mesh', 'none'),
     )
     missing_meshes: str = parameter(
         'error',
-        "What collision meshes that are not found are: an 'error', or a 'warning' and untouchable",
+        "A collision mesh that is not found is an 'error', or a 'warning' and ignored",
         choices=('error', 'warning'),
     )
     self_collision: str = parameter(
         'auto',
-        'Whether links of the robot touch each other, those apart that a joint connects or that '
-        "overlap at the start: 'auto' does as the description's selfCollide says, if it does",
+        'Whether links of the robot collide with each other, except links that a joint connects '
+        "or that overlap at the start; 'auto': as the description's selfCollide says, if present",
         choices=tuple(SELF_COLLISION),
     )
     solver: str = parameter(
         'direct',
-        "How contacts are solved: 'direct', exactly; 'iterative', by sweeps, for piles of "
-        "hundreds of objects; 'split', normal forces exactly and friction by sweeps",
+        "Contact solver: 'direct', exact; 'iterative', by sweeps, for piles of hundreds of "
+        "objects; 'split', normal forces exact and friction by sweeps",
         choices=('direct', 'iterative', 'split'),
     )
     sleep: bool = parameter(
-        False, 'Let what has come to rest sleep until something stirs it'
+        False, 'Let objects at rest sleep until something wakes them'
     )
 
     # physics
@@ -129,14 +131,14 @@ class SimulatorParameters:
     substeps: int = parameter(1, 'Physics steps in a control step', low=1, high=1000)
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
-        'Gravity, in world axes, where a `world` does not say it',
+        'Gravity, in world axes, unless a `world` has its own',
         unit='m/s^2',
         sizes=(3,),
     )
     integrator: str = parameter(
         'midpoint',
-        'How time is advanced: of second order with one evaluation of the dynamics, or of fifth '
-        'with six where nothing slides, sticks or stops',
+        'Integrator: of second order with one evaluation of the dynamics, or of fifth order with '
+        'six in steps without friction, stops, holds and contacts',
         choices=('midpoint', 'rk5'),
     )
     seed: int = parameter(0, 'Seed of all sensor noise', low=0)
@@ -155,46 +157,46 @@ class SimulatorParameters:
     )
     reset_clock: bool = parameter(
         False,
-        'Resets also set /clock back to 0, and snapshots to their time, which tf2 and most '
-        'controllers do not survive. Otherwise /clock goes on, while all else begins again',
+        'Whether resets set /clock back to 0, and snapshots to their time, which tf2 and most '
+        'controllers do not survive. If false, /clock goes on, and everything else begins again',
         read_only=False,
     )
     snapshot: str = parameter(
-        'default', 'Name of the snapshot that ~/save_snapshot and ~/restore_snapshot are about',
+        'default', 'Name of the snapshot for ~/save_snapshot and ~/restore_snapshot',
         read_only=False,
     )
     realtime_priority: int = parameter(
         50,
-        'SCHED_FIFO priority of the physics thread, where the system permits it and '
-        'real_time_factor leaves it time to sleep; 0 for ordinary scheduling',
+        'SCHED_FIFO priority of the physics thread, if the system permits it and '
+        'real_time_factor leaves the thread time to sleep; 0 for ordinary scheduling',
         low=0,
         high=99,
     )
 
     # commands
-    control: dict = parameter(
+    control: dict[str, Any] = parameter(
         {},
-        "How axes of joints are driven, by name: 'effort' (the default), 'velocity', 'position', "
-        "or 'servo', with gains; as in control.elbow: servo. In a `world` the namespace of the "
-        'robot comes first: control.left.elbow',
+        "Control mode of joint axes, by name: 'effort' (the default), 'velocity', 'position', or "
+        "'servo', which needs gains; for example control.elbow: servo. In a `world` the "
+        'namespace of the robot comes first: control.left.elbow',
         read_only=False,
     )
-    gains: dict = parameter(
+    gains: dict[str, Any] = parameter(
         {},
-        "Gains of 'servo', by name of the joint, as in gains.elbow: {p: 100.0, d: 10.0} [N m/rad "
+        "Gains of 'servo', by joint name; for example gains.elbow: {p: 100.0, d: 10.0} [N m/rad "
         'or N/m; N m s/rad or N s/m]',
         read_only=False,
     )
     lockstep: tuple[str, ...] = parameter(
         (),
-        "Command sources without whose answer no control step is taken: 'joint_commands', or "
-        "'joint_commands:name' for messages with that header.frame_id. They must bear the stamp "
-        "of the joint_states that they answer; see docs/lockstep.md. [''] for none",
+        "Command sources that each control step waits for: 'joint_commands', or "
+        "'joint_commands:name' for messages with that header.frame_id. Their messages must have "
+        "the stamp of the joint_states that they answer; see docs/lockstep.md. [''] for none",
     )
     lockstep_timeout: float = parameter(
         0.0,
-        'Wall time after which a control step is taken without the answers that lack, which is '
-        'counted on /diagnostics; 0 for never',
+        'Wall time after which a control step is taken without the missing answers; counted on '
+        '/diagnostics; 0 for never',
         unit='s', low=0.0,
     )
     hold_until_first_command: bool = parameter(
@@ -202,38 +204,38 @@ class SimulatorParameters:
     )
     command_timeout: float = parameter(
         0.5,
-        'Simulated time without a command after which it has timed out; 0 for never',
+        'Simulated time without a command after which command_timeout_policy applies; 0 for never',
         unit='s',
         low=0.0,
     )
     command_timeout_policy: str = parameter(
         'hold',
-        "What becomes of a robot without commands: 'zero', no effort, while motors keep their "
-        "joints where they are; 'hold', all its joints lock there; 'last', the last command goes "
-        'on',
+        "What a robot without commands does: 'hold', all its joints lock where they are; 'zero', "
+        "efforts are 0, and motors keep their joints where they are; 'last', the last command "
+        'stays in effect',
         choices=('zero', 'hold', 'last'),
     )
 
     track_separation_multiplier: float = parameter(
         1.0,
-        'By how much more the tracks of a vehicle differ in speed, where cmd_vel turns it, than '
-        'wheels in their places would: long tracks scrub sideways in a curve',
+        'Factor by which cmd_vel increases the difference in speed of the tracks over that of '
+        'wheels in their places, since long tracks scrub sideways in a curve',
         low=0.0,
         above=True,
     )
     command_rate: float = parameter(
         0.0,
-        'Rate at which commands are expected, in simulated time: on /diagnostics they are missed '
-        'where none comes, and late where stamped longer ago. 0: as they come; late is what is '
-        'stamped longer ago than command_timeout',
+        'Rate at which commands are expected, in simulated time. /diagnostics counts periods '
+        'without a command as missed, and commands with a stamp older than a period as late. 0: '
+        'none are missed, and late are those older than command_timeout',
         unit='Hz',
         low=0.0,
     )
-    trajectory_controllers: dict = parameter(
+    trajectory_controllers: dict[str, Any] = parameter(
         {},
-        "Who takes trajectories, by name, with parameters of ros2_control's "
+        "Controllers that take trajectories, by name, with parameters of ros2_control's "
         'joint_trajectory_controller: {arm_controller: {joints: [...], constraints: {...}, ...}}; '
-        'see docs/trajectories.md. None for one joint_trajectory_controller of all `joints`',
+        'see docs/trajectories.md. If none: one joint_trajectory_controller for all `joints`',
     )
 
     # topics
@@ -263,27 +265,27 @@ class SimulatorParameters:
         low=0.0,
     )
     odom_frame: str = parameter(
-        'odom', 'Frame that odom and /tf tell the base of a robot in; it coincides with world'
+        'odom', 'Parent frame of the base of a robot on odom and /tf; it coincides with world'
     )
     frame_prefix: str = parameter(
         '',
-        'Comes before the names of all frames of robots, as in robot_state_publisher; robots of a '
-        '`world` have their namespace and a slash after it',
+        'Prefix of all frames of robots, as in robot_state_publisher; for robots of a `world`, '
+        'their namespace and a slash follow',
     )
     publish_tf: bool = parameter(
         False,
-        'Publish odom -> base of free robots, and where objects and fixed robots are in world, on '
-        '/tf and /tf_static; needs tf2_msgs, which comes with ROS 2 but not as a wheel',
+        'Publish odom -> base of free robots, and world -> objects and fixed robots, on /tf and '
+        '/tf_static; needs tf2_msgs, which comes with ROS 2 but not as a wheel',
     )
     publish_link_tf: bool = parameter(
         False,
-        'With publish_tf, publish all links of robots, too: no robot_state_publisher is needed '
-        'then, nor wanted',
+        'With publish_tf, also publish all links of robots; then do not run a '
+        'robot_state_publisher',
     )
     publish_world_tf: bool = parameter(
         True,
         'With publish_tf, publish world -> odom on /tf_static; switch off where something else, '
-        'such as a localizer, gives odom its parent',
+        'such as a localizer, publishes the parent of odom',
     )
     tf_rate: float = parameter(
         100.0, 'Rate of /tf in simulated time; 0 for every control step', unit='Hz', low=0.0
@@ -298,7 +300,7 @@ class SimulatorParameters:
         0.005, 'Length of the arrows that show contact forces', unit='m/N', low=0.0
     )
     publish_truth: bool = parameter(
-        False, 'Publish a noise-free twin of every sensor topic under <topic>/truth'
+        False, 'Publish every sensor also without noise, on <topic>/truth'
     )
     publish_robot_description: bool = parameter(
         True, 'Publish the URDF on robot_description; switch off where robot_state_publisher does'
@@ -310,17 +312,17 @@ class SimulatorParameters:
     # recording
     record: str = parameter(
         '',
-        'Folder of a bag (rosbag2, MCAP) to record all topics and commands to; where it exists, '
+        'Folder of a bag (rosbag2, MCAP) to record all topics and commands to; if it exists, '
         'NAME_2 and so on beside it. Empty for none; see docs/recording.md',
     )
     record_topics: tuple[str, ...] = parameter(
         (),
-        "Topics to record, as regular expressions of which one must match; [''] for all",
+        "Regular expressions; a topic that matches one of them is recorded; [''] for all",
     )
     record_hash_period: float = parameter(
         1.0,
-        'Simulated time between two state hashes in the bag, by which `sim_bridge replay` proves '
-        'itself; each takes about 0.2 ms',
+        'Simulated time between two state hashes in the bag, which `sim_bridge replay` compares; '
+        'each takes about 0.2 ms',
         unit='s',
         low=0.001,
     )

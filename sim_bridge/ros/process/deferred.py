@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
 from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.ros.process.rclpy_compat import take_over_responses
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -45,23 +46,18 @@ class DeferredServices:
         self._before()
         self._pacer.submit(function)
 
-    def create(self, kind: type, name: str, handler: Handler, refuse: Refusal) -> None:
+    def create(self, kind: Any, name: str, handler: Handler, refuse: Refusal) -> None:
         """
         Create a service that is answered later, by another thread.
 
-        Executors call a service's callback and then, with what it returned, its `send_response`.
-        Awaiting in the callback would be the usual way, but the EventsExecutor of Jazzy cannot.
+        refuse: fills a response with why a request was refused.
         """
         service = self._node.create_service(kind, name, lambda request, response: request)
-        send = service.send_response
-
-        def respond_later(request: Any, header: Any) -> None:
-            self.take(kind, request, handler, refuse, lambda response: send(response, header))
-
-        service.send_response = respond_later
+        take_over_responses(
+            service, lambda request, answer: self.take(kind, request, handler, refuse, answer))
 
     def take(
-        self, kind: type, request: Any, handler: Handler, refuse: Refusal, answer: Answer
+        self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer
     ) -> None:
         """Have a request for a type of service carried out, and answered in any case."""
         taken = _Request(kind, request, handler, refuse, answer, self._unanswered)
@@ -90,7 +86,7 @@ class _Request:
     """
 
     def __init__(
-        self, kind: type, request: Any, handler: Handler, refuse: Refusal, answer: Answer,
+        self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer,
         unanswered: set[_Request],
     ) -> None:
         self._kind, self._request, self._handler = kind, request, handler

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 import contextlib
 from typing import Any, TYPE_CHECKING
 
+from sim_bridge.ros.process.rclpy_compat import action_servers, silence, undeclare_read_only
+
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-    from sim_bridge.ros.process.polling import PollingNode
+    from sim_bridge.ros.process.polling import PollingMixin
 
 # how each kind is listed by a node, and destroyed, and called in qos_overrides
 _KINDS = (
@@ -22,7 +24,7 @@ _KINDS = (
 )
 
 
-class NodePart:
+class EntityScope:
     """
     Whatever a node got while `collecting`, to be destroyed together.
 
@@ -30,7 +32,7 @@ class NodePart:
     a topic to it later.
     """
 
-    def __init__(self, node: PollingNode) -> None:
+    def __init__(self, node: PollingMixin) -> None:
         """Begin without any."""
         self._node = node
         self._found: dict[str, list[Any]] = {listing: [] for listing, *_ in _KINDS}
@@ -40,7 +42,7 @@ class NodePart:
     def collecting(self) -> Iterator[None]:
         """Take in what is created meanwhile, on the executor's thread or before it spins."""
         before = {listing: list(getattr(self._node, listing)) for listing in self._found}
-        waitables = list(self._node.waitables)
+        servers = action_servers(self._node)
         try:
             yield
         finally:
@@ -48,10 +50,8 @@ class NodePart:
                 self._found[listing] += [
                     entity for entity in getattr(self._node, listing)
                     if not any(entity is one for one in known)]
-            # those of publishers and subscriptions go with these
             self._actions += [
-                waitable for waitable in self._node.waitables
-                if hasattr(waitable, 'action_type') and waitable not in waitables]
+                server for server in action_servers(self._node) if server not in servers]
 
     def destroy(self) -> None:
         """Destroy all of them, on the executor's thread or after it has spun."""
@@ -63,22 +63,10 @@ class NodePart:
             # some may have been destroyed before, by who made them
             for entity in list(getattr(self._node, listing)):
                 if any(entity is one for one in found):
-                    _silence(entity)
+                    silence(entity)
                     if role is not None:
                         undeclare_overrides(self._node, entity.topic_name, role)
                     getattr(self._node, destroy)(entity)
-
-
-def _silence(entity: Any) -> None:
-    """
-    Let come to nothing what the executor was told of an entity and has not come to yet.
-
-    A timer's callback may want what is destroyed with it, and a service that is destroyed cannot
-    respond.
-    """
-    for name in ('callback', 'send_response'):
-        if hasattr(entity, name):
-            setattr(entity, name, lambda *arguments: None)
 
 
 def undeclare_overrides(node: Node, topic: str, role: str) -> None:
@@ -91,7 +79,4 @@ def undeclare_overrides(node: Node, topic: str, role: str) -> None:
     """
     block = f'qos_overrides.{topic}.{role}'
     for policy in node.get_parameters_by_prefix(block):
-        name = f'{block}.{policy}'
-        # a parameter that is read-only cannot be undeclared, and rclpy makes these so
-        node.describe_parameter(name).read_only = False
-        node.undeclare_parameter(name)
+        undeclare_read_only(node, f'{block}.{policy}')

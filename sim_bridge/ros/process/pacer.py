@@ -2,7 +2,7 @@
 The physics thread: one function at absolute deadlines, and between two calls what others ask for.
 
 The thread owns what it ticks. Nobody else touches that, nobody waits for a lock, and a callback
-that wants something done with it hands over a function (`Pacer.submit`) and goes on.
+that wants something done with it submits a function (`Pacer.submit`) and goes on.
 """
 
 from __future__ import annotations
@@ -57,9 +57,34 @@ class SteadyClock:
         event.wait(timeout_s)
 
 
+class Paced(Protocol):
+    """What a pacer runs. All methods are called on the pacer's thread."""
+
+    def begin(self) -> None:
+        """Prepare the thread, before anything else is called."""
+
+    def tick(self) -> None:
+        """Take a tick. What this raises pauses the pacer, which can be resumed."""
+
+    def attend(self) -> None:
+        """Do what is due while no tick is taken: every 10 ms, and before requests are served."""
+
+    def idle(self) -> None:
+        """Do what is due while paused, about ten times a second."""
+
+    def is_ready(self) -> bool:
+        """Return whether a tick can be taken; asked again after `Pacer.wake`, and every 10 ms."""
+
+    def set_rushing(self, is_rushing: bool) -> None:
+        """Take note whether the thread ticks without any rest, because it cannot keep the pace."""
+
+    def fail(self, error: Exception) -> None:
+        """Report what was raised, now that the pacer has paused."""
+
+
 class Pacer:
     """
-    Calls `tick` periodically on a thread of its own.
+    Ticks periodically on a thread of its own.
 
     Deadlines are absolute: a late tick does not delay those after it. A tick that is late by whole
     periods has missed as many deadlines; they are counted and dropped, never made up for in a
@@ -68,39 +93,25 @@ class Pacer:
 
     def __init__(
         self,
-        tick: Callable[[], None],
+        paced: Paced,
         tick_ns: int,
         *,
         real_time_factor: float = 1.0,
         paused: bool = False,
-        attend: Callable[[], None] = lambda: None,
-        idle: Callable[[], None] = lambda: None,
-        is_ready: Callable[[], bool] = lambda: True,
-        on_start: Callable[[], None] = lambda: None,
-        on_rush: Callable[[], None] = lambda: None,
-        on_error: Callable[[Exception], None] = lambda error: None,
         clock: Clock | None = None,
     ) -> None:
         """
         Prepare the thread; `start` starts it.
 
-        tick: what to call; if it raises, the pacer pauses and reports it, and can be resumed.
+        paced: what is run.
         tick_ns: simulated time of one tick [ns].
         real_time_factor: simulated seconds per second; 0 for as fast as possible.
         paused: whether to start paused.
-        attend: called while no tick is taken, every 10 ms and before requests are served.
-        idle: called about ten times a second while paused.
-        is_ready: whether a tick can be taken; asked again after `wake`, and every 10 ms.
-        on_start: called on the thread before anything else.
-        on_rush: called on the thread whenever `is_rushing` has changed.
-        on_error: called on the thread with what `tick` raised.
         clock: the clock to sleep by; the system's unless given.
         """
         self.statistics = TickStatistics(tick_ns)
-        self._tick, self._attend, self._idle = tick, attend, idle
-        self._on_start, self._on_error = on_start, on_error
-        self._is_ready, self._on_rush = is_ready, on_rush
-        self._clock = SteadyClock() if clock is None else clock
+        self._paced = paced
+        self._clock: Clock = SteadyClock() if clock is None else clock
         self._tick_ns = tick_ns
         self._period_ns = 0
         self._deadline_ns = 0
@@ -130,11 +141,6 @@ class Pacer:
     def is_paused(self) -> bool:
         """Whether ticks are taken only when `step` asks for them."""
         return self._is_paused
-
-    @property
-    def is_rushing(self) -> bool:
-        """Whether it has ticked without any rest for so long that it cannot keep the pace."""
-        return self._is_rushing
 
     @property
     def error(self) -> Exception | None:
@@ -201,27 +207,27 @@ class Pacer:
 
     def run(self) -> None:
         """Tick until `stop`; this is what the thread does."""
-        self._on_start()
+        self._paced.begin()
         self._deadline_ns = self._rested_ns = self._clock.now_ns()
         while not self._is_stopping:
             if self._requests:
                 self._serve_requests()
             if self._is_paused and not self._owed:
                 self._stand_by()
-            elif not self._is_ready():
+            elif not self._paced.is_ready():
                 self._await_readiness()
             elif self._is_due():
                 self._tick_now()
             else:
-                self._guarded(self._attend)
+                self._guarded(self._paced.attend)
 
     def _stand_by(self) -> None:
         """Wait a little for requests."""
         now = self._clock.now_ns()
         if now - self._idled_ns >= _IDLE_PERIOD_NS:
             self._idled_ns = now
-            self._idle()
-        self._guarded(self._attend)
+            self._paced.idle()
+        self._guarded(self._paced.attend)
         self._wait()
 
     def _await_readiness(self) -> None:
@@ -236,7 +242,7 @@ class Pacer:
 
     def _serve_requests(self) -> None:
         # who sent a command, and then asked for a reset, wants them in this order
-        self._guarded(self._attend)
+        self._guarded(self._paced.attend)
         while self._requests:
             self._guarded(self._requests.popleft())
 
@@ -262,13 +268,13 @@ class Pacer:
 
     def _set_rushing(self, is_rushing: bool) -> None:
         self._is_rushing = is_rushing
-        self._guarded(self._on_rush)
+        self._guarded(functools.partial(self._paced.set_rushing, is_rushing))
 
     def _tick_now(self) -> None:
         period = self._period_ns
         started = self._clock.now_ns()
         lateness = started - self._deadline_ns if period else 0
-        if not self._guarded(self._tick):
+        if not self._guarded(self._paced.tick):
             return
         self.statistics.record(lateness, self._clock.now_ns() - started)
         if period:
@@ -299,7 +305,7 @@ class Pacer:
     def _fail(self, error: Exception) -> None:
         self._is_paused = True
         self._error = error
-        self._on_error(error)
+        self._paced.fail(error)
         self.drop_steps(error)
 
 

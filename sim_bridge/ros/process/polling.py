@@ -14,6 +14,7 @@ from typing import Any, Protocol, TYPE_CHECKING
 
 from rclpy.node import Node
 
+from sim_bridge.ros.process.rclpy_compat import publisher_count_of, raw_take_of
 from sim_bridge.ros.wire import topics
 
 if TYPE_CHECKING:
@@ -37,7 +38,14 @@ class Poll(Protocol):
 _AT_ONCE = 3
 
 
-class PollingMixin:
+# what it is mixed into; not said at run time, where it comes before `Node` or `LifecycleNode`
+if TYPE_CHECKING:
+    _Mixed = Node
+else:
+    _Mixed = object
+
+
+class PollingMixin(_Mixed):
     """
     Lets a node have subscriptions that no executor looks at.
 
@@ -75,35 +83,33 @@ class PollingMixin:
         # the executor, which is told to look what is new, comes to that after this
         self._polled.append(subscription)
         # of a depth of 0 it is the middleware that knows how many are kept
-        return _Poll(subscription, message_type, callback, max(least, qos.depth))
+        return _Poll(subscription, callback, max(least, qos.depth))
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
         """Destroy one of either kind."""
         if subscription in self._polled:
             self._polled.remove(subscription)
-        return super().destroy_subscription(subscription)
+        return bool(super().destroy_subscription(subscription))
 
 
 class _Poll:
     """Of one subscription, at most so many messages at a time."""
 
     def __init__(
-        self, subscription: Subscription, message_type: type, callback: Callable[[bytes], None],
-        most: int,
+        self, subscription: Subscription, callback: Callable[[bytes], None], most: int
     ) -> None:
-        self._take, self._count = (
-            subscription.handle.take_message, subscription.handle.get_publisher_count)
-        self._message_type, self._callback, self._most = message_type, callback, most
+        self._take, self._count = raw_take_of(subscription), publisher_count_of(subscription)
+        self._callback, self._most = callback, most
 
     def has_senders(self) -> bool:
         return self._count() > 0
 
     def __call__(self, until_ns: int) -> None:
-        take, message_type = self._take, self._message_type
+        take = self._take
         for number in range(self._most):
             if number >= _AT_ONCE and time.monotonic_ns() > until_ns:
                 return
-            taken = take(message_type, True)
+            taken = take()
             if taken is None:
                 return
             self._callback(taken[0])

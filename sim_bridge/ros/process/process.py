@@ -7,10 +7,10 @@ import contextlib
 import os
 import signal
 import sys
-from typing import Protocol
+from typing import Any, Protocol
 
 import rclpy
-from rclpy.executors import Executor, ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -19,6 +19,7 @@ from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.bounded_exit import exit_within
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.lifeline import hold_lifeline
+from sim_bridge.ros.process.rclpy_compat import make_executor
 
 EXIT_OK = 0
 EXIT_FAILED = 1
@@ -32,18 +33,18 @@ _LEAVE_LIMIT_S = 3.0
 
 
 class Program(Protocol):
-    """What runs in the process: something that works on a node, of a type that it names."""
+    """
+    What runs in the process: works on a node.
 
-    node_type: type[Node] = Node
-
-    def __init__(self, node: Node) -> None:
-        """Set up; raises a SimBridgeError if a description or parameter is no good."""
+    It is made of that node, of the type `node_type` if the class has one, and raises a
+    SimBridgeError if a description or parameter is no good.
+    """
 
     def close(self) -> None:
         """End threads and whatever else uses the node."""
 
 
-def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | None = None) -> int:
+def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None = None) -> int:
     """
     Run a program on a node of this name until a signal ends it; return the exit code.
 
@@ -91,7 +92,9 @@ class _GraphError(Exception):
 def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=None if args is None else list(args),
+            signal_handler_options=SignalHandlerOptions.NO)
         with realtime.undisturbed():
             return kind(name)
     except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError
@@ -110,7 +113,7 @@ class _Signals:
     def __init__(self) -> None:
         self.stop_requested = False
         self._raises = True
-        self._before: dict[int, object] = {}
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Signals:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -136,20 +139,8 @@ class _Signals:
 
 @contextlib.contextmanager
 def _executor() -> Iterator[Executor]:
-    """
-    Provide the best executor there is.
-
-    The EventsExecutor needs a third of the time of the others for each message. It is driven by
-    `spin_once` because its `spin` hangs in some builds.
-    """
-    try:
-        from rclpy.executors import EventsExecutor
-    except ImportError:
-        try:
-            from rclpy.experimental.events_executor import EventsExecutor
-        except ImportError:
-            EventsExecutor = SingleThreadedExecutor
-    executor = EventsExecutor()
+    """Provide the executor, and shut it down at the end."""
+    executor = make_executor()
     try:
         yield executor
     finally:

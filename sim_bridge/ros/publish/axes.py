@@ -29,7 +29,7 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
     The joints of one axis come first, as in `joint_names`; then the trees' joints of several axes;
     then what joints that close loops leave free.
     """
-    axes = {name: robot.joint(name) for name in robot.joint_names}
+    axes = {name: robot.joint(name).axes[0] for name in robot.joint_names}
     for joint in [*robot.joints, *robot.loop_joints.values()]:
         if len(joint.axes) == 1:
             axes.setdefault(joint.name, joint.axes[0])
@@ -38,6 +38,11 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
             for axis, ending in zip(joint.axes, _ENDINGS[kind], strict=False):
                 axes[f'{joint.name}/{ending}'] = axis
     return axes
+
+
+def actuated_joints(robot: sb.Robot) -> list[str]:
+    """Return the names of the one-axis joints that do not follow another."""
+    return [name for name in robot.joint_names if robot.joint(name).mimic is None]
 
 
 def running_crawlers(robot: sb.Robot) -> list[sb.Crawler]:
@@ -60,7 +65,7 @@ class AxisStates:
         self._axes = list(axes.values())
         self._crawlers = running_crawlers(robot)
         self.names = [*axes, *(crawler.name for crawler in self._crawlers)]
-        self._run = np.zeros(len(self._crawlers))
+        self._run: np.ndarray = np.zeros(len(self._crawlers))
         ends = np.cumsum([
             len(robot.joint_names),
             sum(len(joint.axes) for joint in robot.joints if len(joint.axes) > 1),
@@ -79,7 +84,7 @@ class AxisStates:
             [at.q + blueprint.joint_q[axis.joint.name] + axis.number for axis in several], int)
         self._several_v = np.array(
             [at.v + blueprint.joint_v[axis.joint.name] + axis.number for axis in several], int)
-        self._loop_axes = LoopAxes(robot.world, closing) if closing else None
+        self._loop_axes = LoopAxes(robot.simulation, closing) if closing else None
 
     def advance(self, elapsed: float) -> None:
         """Let the crawlers run on for some time [s]."""
@@ -92,7 +97,7 @@ class AxisStates:
 
     def save(self) -> np.ndarray:
         """Return how far crawlers have run [m]."""
-        return self._run.copy()
+        return np.array(self._run)
 
     def restore(self, run: np.ndarray) -> None:
         """Count on from there."""
@@ -106,7 +111,7 @@ class AxisStates:
     @property
     def has_others(self) -> bool:
         """Whether there is anything but the joints of one axis in trees."""
-        return len(self.names) > self._single.stop
+        return bool(len(self.names) > self._single.stop)
 
     def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """

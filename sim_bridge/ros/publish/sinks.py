@@ -13,14 +13,13 @@ from rclpy.exceptions import InvalidTopicNameException
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.process.entity_scope import undeclare_overrides
+from sim_bridge.ros.process.rclpy_compat import raw_publish_of
 from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 if TYPE_CHECKING:
     from rclpy.node import Node
     from rclpy.qos import QoSProfile
-
-    from sim_bridge.ros.bag.bag_sink import BagSink
 
 
 class Outlet(Protocol):
@@ -89,13 +88,12 @@ class _Publisher:
 
     def __init__(self, node: Node, publisher: Any) -> None:
         self.topic: str = publisher.topic_name
-        # rclpy's way there, which looks at every message anew, takes as long as the middleware's
-        self._publish_bytes = publisher.handle.publish_raw
+        self._publish_bytes = raw_publish_of(publisher)
         self._count = publisher.get_subscription_count
         self._node, self._publisher = node, publisher
 
     def is_wanted(self) -> bool:
-        return self._count() > 0
+        return bool(self._count() > 0)
 
     def publish(self, message: Any) -> None:
         if isinstance(message, bytes):
@@ -138,26 +136,26 @@ class ClosingSink:
 
 
 class Tee:
-    """The graph and a bag, which gets the same bytes under the same full names."""
+    """Two sinks that get the same bytes, such as the graph and a bag."""
 
-    def __init__(self, graph: Sink, bag: BagSink) -> None:
-        """Send to both."""
-        self._graph, self._bag = graph, bag
+    def __init__(self, first: Sink, second: Sink) -> None:
+        """Send to both; topics have the full names that the first gives them."""
+        self._first, self._second = first, second
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Open the topic in both."""
-        first = self._graph.open(topic, message_type, qos)
-        return _Both(first, self._bag.open(topic, message_type, qos, first.topic))
+        return _Both(*(each.open(topic, message_type, qos)
+                       for each in (self._first, self._second)))
 
     def begin(self, time_ns: int) -> None:
         """Tell both."""
-        self._graph.begin(time_ns)
-        self._bag.begin(time_ns)
+        self._first.begin(time_ns)
+        self._second.begin(time_ns)
 
     def pause(self) -> None:
         """Tell both."""
-        self._graph.pause()
-        self._bag.pause()
+        self._first.pause()
+        self._second.pause()
 
 
 class _Both:

@@ -13,7 +13,7 @@ from sim_bridge.ros.services.simulation_control import Scope
 if TYPE_CHECKING:
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.process.deferred import Answer, DeferredServices
-    from sim_bridge.ros.services.simulation_control import Conductor
+    from sim_bridge.ros.services.simulation_control import SimulationControl
     from sim_bridge.ros.session.simulator import Simulator
 
 
@@ -31,7 +31,7 @@ class Services:
     def __init__(
         self,
         services: DeferredServices,
-        conductor: Conductor,
+        control: SimulationControl,
         simulator: Simulator,
         parameters: Callable[[], SimulatorParameters],
     ) -> None:
@@ -40,7 +40,7 @@ class Services:
 
         parameters: gives the parameters as they are at the time of a request.
         """
-        self._conductor, self._simulator, self._parameters = conductor, simulator, parameters
+        self._control, self._simulator, self._parameters = control, simulator, parameters
         for kind, name, handler in (
             (SetBool, '~/pause', self._pause),
             (Trigger, '~/reset', self._reset),
@@ -53,13 +53,13 @@ class Services:
 
     def _pause(self, request: SetBool.Request, response: Any, answer: Answer) -> None:
         if request.data:
-            self._conductor.pause()
+            self._control.pause()
         else:
-            self._conductor.play()
+            self._control.play()
         answer(_agree(response, f'{"paused" if request.data else "running"} at {self._time}'))
 
     def _reset(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
-        self._conductor.reset(Scope.TIME | Scope.STATE)
+        self._control.reset(Scope.TIME | Scope.STATE)
         answer(_agree(response, f'reset at {self._time}'))
 
     def _step(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
@@ -73,20 +73,20 @@ class Services:
                 response.message = f'a step failed at {self._time}: {error}'
                 answer(response)
 
-        self._conductor.step(count, on_done)
+        self._control.step(count, on_done)
 
     def _save(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
         name = self._parameters().snapshot
-        self._conductor.save(name)
+        self._control.save(name)
         answer(_agree(response, f'snapshot {name!r} taken at {self._time}'))
 
     def _restore(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
         name = self._parameters().snapshot
-        self._conductor.restore(name)
+        self._control.restore(name)
         answer(_agree(response, f'snapshot {name!r} restored at {self._time}'))
 
     def _list(self, request: Trigger.Request, response: Any, answer: Answer) -> None:
-        answer(_agree(response, '\n'.join(self._conductor.snapshots)))
+        answer(_agree(response, '\n'.join(self._control.snapshots)))
 
     @property
     def _time(self) -> str:

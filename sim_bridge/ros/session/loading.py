@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import sim_bridge as sb
 from sim_bridge.compiler.build import build
@@ -16,9 +16,6 @@ from sim_bridge.ros.params.initial_values import initial_values, start_limits
 from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
 from sim_bridge.ros.session.units import units_of
 from sim_bridge.shapes.materials import DEFAULT
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.session.robot_interface import RobotInterface
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -41,6 +38,18 @@ class LoadedRobot:
     def prefix(self) -> str:
         """The namespace with the slash that parts it from what follows; '' for none."""
         return f'{self.namespace}/' if self.namespace else ''
+
+
+class HasNamespace(Protocol):
+    """A robot with topics of its own, loaded or on the graph."""
+
+    @property
+    def robot(self) -> sb.Robot:
+        """The robot."""
+
+    @property
+    def namespace(self) -> str:
+        """What comes before the names of its topics and frames; '' for none."""
 
 
 @dataclass(frozen=True)
@@ -83,18 +92,13 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
 
 
 def check_namespace(
-    name: str, namespace: str, others: Iterable[LoadedRobot | RobotInterface], what: str
+    name: str, namespace: str, others: Iterable[HasNamespace], what: str
 ) -> None:
     """Raise InvalidValueError, about `what`, where another robot has a robot's namespace."""
     for other in others:
         if other.namespace == namespace and other.robot.name != name:
             raise InvalidValueError(
                 what, namespace, f'one of its own; robot {other.robot.name!r} has this one')
-
-
-def commandable_joints(robot: sb.Robot) -> list[str]:
-    """Return the one-axis joints that do not follow another."""
-    return [name for name in robot.joint_names if robot.joint(name).mimic is None]
 
 
 def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot:

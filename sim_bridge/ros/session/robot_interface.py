@@ -21,16 +21,16 @@ from sim_bridge.foundation.errors import (
 )
 from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.command.controllers import controllers_of
-from sim_bridge.ros.command.hardware import hardware_of
+from sim_bridge.ros.command.hardware import hardware_of, TopicBasedHardware
 from sim_bridge.ros.command.inputs import Message
 from sim_bridge.ros.command.tracked_drive import TrackedDrive
 from sim_bridge.ros.command.trajectories import Trajectories
 from sim_bridge.ros.process.throttle import once_in
+from sim_bridge.ros.publish.axes import actuated_joints
 from sim_bridge.ros.publish.joint_states import JointStates
 from sim_bridge.ros.publish.odometry import odometry_stream
 from sim_bridge.ros.publish.outbox import outboxes, Timed
 from sim_bridge.ros.publish.publishers import Rate, sensor_streams
-from sim_bridge.ros.session.loading import commandable_joints
 from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     from sim_bridge.ros.command.commands import SavedCommands
     from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
-    from sim_bridge.ros.command.lockstep import Lockstep
+    from sim_bridge.ros.command.lockstep import LockstepPolicy
     from sim_bridge.ros.params.parameters import SimulatorParameters
-    from sim_bridge.ros.process.polling import Poll, PollingNode
+    from sim_bridge.ros.process.polling import Poll, PollingMixin
     from sim_bridge.ros.publish.publishers import Stream
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.session.loading import LoadedRobot
@@ -86,22 +86,24 @@ class RobotInterface:
 
     def __init__(
         self, sink: Sink, loaded: LoadedRobot, parameters: SimulatorParameters,
-        all_joints: Sequence[str], now: Callable[[], int],
+        all_joints: Sequence[str], lockstep: LockstepPolicy, now: Callable[[], int],
     ) -> None:
         """
         Open all topics of the robot, within its namespace.
 
-        all_joints: of all robots, which parameters may name. now: gives the simulated time [ns].
+        all_joints: of all robots, which parameters may name. lockstep: who is waited for before a
+        step. now: gives the simulated time [ns].
         Raises UnknownNameError for a joint that it does not have.
         """
         self.robot = robot = loaded.robot
         self._world, self._now = robot.world, now
+        self._lockstep = lockstep
         self.namespace, self.prefix = loaded.namespace, loaded.prefix
         prefix = loaded.prefix
         self._hardware = hardware_of(robot, prefix)
         self.commands = RobotCommands(
             robot,
-            loaded.joints or commandable_joints(robot),
+            loaded.joints or actuated_joints(robot),
             timeout_ns=round(parameters.command_timeout * 1e9),
             timeout_policy=parameters.command_timeout_policy,
             hold_until_first=parameters.hold_until_first_command,
@@ -119,7 +121,7 @@ class RobotInterface:
         self._outboxes = outboxes([
             *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
             *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
-            *(Timed(stream, None, sensor.device)
+            *(Timed(stream, sensor.device)
               for sensor in self._sensors for stream in sensor.streams)],
             robot.world.time_step_ns)
         # what messages are filled from
@@ -128,8 +130,6 @@ class RobotInterface:
             latched = sink.open(f'{prefix}robot_description', String, topics.LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
         self._reader, self._hardware_reader = JointStateReader(), JointStateReader()
-        self.lockstep: Lockstep | None = None
-        """What commands go through on their way in lockstep."""
         self._stamp_reader = JointStateReader()
         self._logger = get_logger('sim_bridge')
         self.command_topics: list[CommandTopic] = []
@@ -144,7 +144,9 @@ class RobotInterface:
         if self._drive.is_possible:
             self._accept('cmd_vel', Twist, self._take_twist)
         if self._hardware is not None and self._hardware.commands_topic:
-            self._accept(self._hardware.commands_topic, JointState, self._take_from_hardware)
+            self._accept(
+                self._hardware.commands_topic, JointState,
+                functools.partial(self._take_from_hardware, self._hardware))
         joints = self.commands.joint_names
         self.trajectories = Trajectories(robot, self.commands, controllers_of(
             parameters.trajectory_controllers, joints, all_joints), now)
@@ -189,7 +191,7 @@ class RobotInterface:
         """Publish what is due at this simulated time [ns]."""
         if self._joint_states.has_crawlers:
             self._joint_states.advance(time_ns)
-        if self.lockstep is not None and self._joint_states.rate.is_due(time_ns):
+        if self._lockstep.sources and self._joint_states.rate.is_due(time_ns):
             self._ask(time_ns)
         world = self._world
         if world.layout != self._layout:
@@ -199,8 +201,7 @@ class RobotInterface:
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
         """Publish the state, due or not, to be answered in lockstep; nothing of sensors."""
-        if self.lockstep is not None:
-            self._ask(time_ns)
+        self._ask(time_ns)
         self._joint_states.publish(stamp)
 
     def restart(self) -> None:
@@ -242,12 +243,12 @@ class RobotInterface:
         ended = [action.monitor() for action in self._actions]
         return any(ended)
 
-    def listen(self, node: PollingNode) -> None:
+    def listen(self, node: PollingMixin) -> None:
         """Take commands from the graph from now on."""
         self._logger = self.trajectories.logger = node.get_logger()
         for topic in self.command_topics:
             # who waits for answers is to be woken by them; a long trajectory takes long to read
-            if self.lockstep is None and topic.message_type is not JointTrajectory:
+            if not self._lockstep.sources and topic.message_type is not JointTrajectory:
                 self._polls.append(node.create_poll(
                     topic.message_type, topic.name, topic.take, topics.POLLED_QOS))
                 continue
@@ -271,11 +272,11 @@ class RobotInterface:
 
     def _ask(self, time_ns: int) -> None:
         # before the message leaves, since its answer may be here before `publish` returns
-        self.lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
+        self._lockstep.ask(f'{self.prefix}{STAMPED_TOPIC}', time_ns)
 
     def _relocate(self) -> None:
         """Take note that the world's arrays are others."""
-        self._world.settle()
+        self._world.simulation.settle()
         self._layout = self._world.layout
         for outbox in self._outboxes:
             outbox.relocate()
@@ -310,10 +311,10 @@ class RobotInterface:
             if len(data) > most:
                 self._refuse(name, InvalidValueError(
                     'size of the message', len(data), f'at most {most} bytes'))
-            elif self.lockstep is None:
-                attempt(data)
-            else:
+            elif self._lockstep.sources:
                 self._hold_back(name, data, attempt)
+            else:
+                attempt(data)
 
         self.command_topics.append(CommandTopic(full_name, message_type, receive))
 
@@ -325,7 +326,7 @@ class RobotInterface:
                     f'commands on {self.prefix}{name} have no stamp to tell which state they '
                     f'answer, as lockstep asks for. Send them on {self.prefix}{STAMPED_TOPIC}')
             command = self._stamp_reader.read(data)
-            self.lockstep.offer(
+            self._lockstep.offer(
                 self.prefix + name, command.frame_id, command.time_ns, lambda: attempt(data))
         except SimBridgeError as err:
             self._refuse(name, err)
@@ -343,9 +344,11 @@ class RobotInterface:
             source)
         self.commands.learn(data, self._reader, command.names)
 
-    def _take_from_hardware(self, data: bytes, source: Message) -> None:
+    def _take_from_hardware(
+        self, hardware: TopicBasedHardware, data: bytes, source: Message
+    ) -> None:
         command = self._hardware_reader.read(data)
-        self.commands.accept_fitting(self._hardware.parts(command), command.time_ns, source)
+        self.commands.accept_fitting(hardware.parts(command), command.time_ns, source)
 
     def _take_array(self, data: bytes, source: Message) -> None:
         self.commands.accept_ordered(deserialize(data, Float64MultiArray).data, source)

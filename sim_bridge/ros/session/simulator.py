@@ -6,22 +6,21 @@ from collections.abc import Callable
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from sim_bridge.ros.command.lockstep import Lockstep
+from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
 from sim_bridge.ros.process.delivery import await_delivery
-from sim_bridge.ros.process.entity_scope import NodePart
+from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.publish.publishers import clock_stream, Rate
 from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.world_interface import WorldInterface
+from sim_bridge.ros.session.journal import Journal, NO_JOURNAL
 from sim_bridge.ros.session.robot_interface import check_distinct, RobotInterface, STAMPED_TOPIC
 from sim_bridge.ros.wire.messages import pack_stamp
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
     import sim_bridge as sb
-    from sim_bridge.ros.bag.recording import Recording
     from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.process.polling import PollingMixin
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
     from sim_bridge.ros.session.robot_interface import SavedInterface
@@ -59,15 +58,16 @@ class Simulator:
         """Open the topics of every robot and of the world they are in, and /clock."""
         self.world = loaded.world
         self._sink, self._parameters = sink, parameters
-        self._node: Node | None = None
+        self._node: PollingMixin | None = None
         # what is opened on the sink, and on the node, for each robot
         self._outlets: dict[str, ClosingSink] = {}
-        self._parts: dict[str, NodePart] = {}
+        self._scopes: dict[str, EntityScope] = {}
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
-        self.recording: Recording | None = None
-        self.lockstep: Lockstep | None = None
+        self.journal: Journal = NO_JOURNAL
+        """Records what this simulator takes in."""
+        self.lockstep = _lockstep_of(loaded, parameters)
         # of all robots there ever were, since parameters go on naming them; a set in their order
         self._joints = dict.fromkeys(
             name for each in loaded.robots for name in each.robot.joint_names)
@@ -76,8 +76,6 @@ class Simulator:
             self._add_interface(each)
         self.world_interface = WorldInterface(sink, loaded.world, parameters, self._prefixes())
         self.solver_statistics = SolverStatistics(loaded.world)
-        if parameters.lockstep:
-            self.lockstep = self._make_lockstep()
         self._substeps, self._tick_ns = parameters.substeps, parameters.tick_ns
         self._taking_ns = round(_TAKING_SHARE * parameters.tick_ns)
         self._clock = clock_stream(sink, parameters.clock_rate or parameters.rate)
@@ -87,25 +85,21 @@ class Simulator:
     def time_ns(self) -> int:
         """Simulated time as it is published [ns]."""
         world = self.world
-        return max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS)
+        return int(max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS))
 
     def is_ready(self) -> bool:
         """Return whether a control step can be taken: in lockstep when all have answered."""
-        lockstep = self.lockstep
-        if lockstep is None:
-            return True
-        if lockstep.should_ask:
+        if self.lockstep.should_ask:
             time_ns = self.time_ns
             self._sink.pause()
             for interface in self.interfaces:
                 interface.publish_state(time_ns, pack_stamp(time_ns))
-        return lockstep.is_open()
+        return self.lockstep.is_open()
 
     def tick(self) -> None:
         """Take one control step and publish what it brought. Raises SimulationError."""
         now = self.time_ns
-        if self.lockstep is not None:
-            self.lockstep.release()
+        self.lockstep.release()
         until_ns = time.monotonic_ns() + self._taking_ns
         for interface in self.interfaces:
             interface.poll_likely(until_ns)
@@ -119,8 +113,7 @@ class Simulator:
         self.world_interface.publish(time_ns, stamp)
         if self._clock_rate.is_due(time_ns):
             self._clock.publish(stamp)
-        if self.recording is not None:
-            self.recording.end_tick()
+        self.journal.end_tick()
 
     def _advance(self) -> None:
         """Take the physics steps, before each of which trajectories are sampled."""
@@ -135,7 +128,7 @@ class Simulator:
                 each.drive(time_ns, world.time_step_ns)
             world.step()
 
-    def listen(self, node: Node) -> None:
+    def listen(self, node: PollingMixin) -> None:
         """Take commands of all robots from the graph from now on."""
         self._node = node
         for interface in self.interfaces:
@@ -151,8 +144,7 @@ class Simulator:
         """Publish /clock as it stands, for those who come while the simulation is paused."""
         self._sink.pause()
         self._clock.publish(pack_stamp(self.time_ns))
-        if self.recording is not None:
-            self.recording.hand_over()
+        self.journal.flush()
 
     def publish_state(self) -> None:
         """
@@ -160,7 +152,7 @@ class Simulator:
 
         That takes one control step of /clock, so that no two states have one stamp.
         """
-        self._note('publish_state')
+        self.journal.note('publish_state')
         now = self._step_time_ns
         self._set_clock(now + self._tick_ns, before_ns=now)
         self._publish_all()
@@ -183,7 +175,7 @@ class Simulator:
         /clock back to 0 with it; else it goes on by one control step. announce: called before
         anything is published.
         """
-        self._note('reset', clock=clock, time=time, state=state)
+        self.journal.note('reset', clock=clock, time=time, state=state)
         now = self._step_time_ns
         if state:
             self.world.reset(time=time)
@@ -197,7 +189,7 @@ class Simulator:
 
     def save(self) -> SimulatorSnapshot:
         """Return a snapshot that `restore` goes back to, bit for bit."""
-        self._note('save')
+        self.journal.note('save')
         self._saved += 1
         return SimulatorSnapshot(self._saved, self.world.save(), {
             interface.robot.name: interface.save() for interface in self.interfaces})
@@ -216,9 +208,9 @@ class Simulator:
         added or removed since.
         """
         now = self._step_time_ns
-        self._hand_over()
+        self.journal.flush()
         self.world.restore(snapshot.world)
-        self._note('restore', number=snapshot.number, clock=clock)
+        self.journal.note('restore', number=snapshot.number, clock=clock)
         self._set_clock(
             self.world.step_count * self.world.time_step_ns if clock else now + self._tick_ns,
             before_ns=now)
@@ -239,7 +231,7 @@ class Simulator:
             robot.set_base_pose(*pose)
         if twist is not None:
             robot.set_base_velocity(*twist)
-        self._note('move', name=name, pose=_listed(pose), twist=_listed(twist))
+        self.journal.note('move', name=name, pose=_listed(pose), twist=_listed(twist))
 
     # --- who is there ----------------------------------------------------------------------------
 
@@ -255,20 +247,15 @@ class Simulator:
         InvalidValueError or UnknownNameError where it cannot have the topics it wants; it is in
         the world all the same.
         """
-        if self.recording is not None:
-            self._note('spawn', name=robot.name, made=None if position is None else (
-                self.recording.describe_spawned(robot, loaded, position, orientation)))
+        self.journal.note_spawn(robot, loaded, position, orientation)
         # what is opened and sent belongs into a bag, also while no step is taken
         self._sink.begin(self.time_ns)
         interface = None
         if loaded is not None:
             self._joints |= dict.fromkeys(loaded.robot.joint_names)
             interface = self._add_interface(loaded)
-            interface.lockstep = self.lockstep
-            if self.recording is not None:
-                self.recording.take_in(interface)
-            if self._node is not None:
-                self._listen(interface)
+            self.journal.add_interface(interface)
+            self._listen(interface)
         self._populate()
         return interface
 
@@ -278,7 +265,7 @@ class Simulator:
 
         Returns the interface it had. Raises UnknownNameError.
         """
-        self._note('delete', name=name)
+        self.journal.note('delete', name=name)
         self._sink.begin(self.time_ns)
         gone = next((one for one in self.interfaces if one.robot.name == name), None)
         if gone is not None and gone.retire(f'robot {name!r} was removed'):
@@ -288,9 +275,8 @@ class Simulator:
             self.interfaces = [one for one in self.interfaces if one is not gone]
             self._close(name)
         self._populate()
-        if self.lockstep is not None:
-            # nobody is to wait for who is gone
-            self.lockstep.restart()
+        # nobody is to wait for who is gone
+        self.lockstep.restart()
         return gone
 
     def dismiss(self, words: str) -> None:
@@ -315,13 +301,14 @@ class Simulator:
     @property
     def _step_time_ns(self) -> int:
         """The time of the present step [ns]."""
-        return self._epoch_ns + self.world.step_count * self.world.time_step_ns
+        return int(self._epoch_ns + self.world.step_count * self.world.time_step_ns)
 
     def _add_interface(self, loaded: LoadedRobot) -> RobotInterface:
         outlets = ClosingSink(self._sink)
         try:
             interface = RobotInterface(
-                outlets, loaded, self._parameters, list(self._joints), lambda: self._step_time_ns)
+                outlets, loaded, self._parameters, list(self._joints), self.lockstep,
+                lambda: self._step_time_ns)
             check_distinct(
                 topic.name for each in [*self.interfaces, interface]
                 for topic in each.command_topics)
@@ -333,14 +320,15 @@ class Simulator:
         return interface
 
     def _listen(self, interface: RobotInterface) -> None:
-        part = self._parts[interface.robot.name] = NodePart(self._node)
-        with part.collecting():
-            interface.listen(self._node)
+        if self._node is not None:
+            scope = self._scopes[interface.robot.name] = EntityScope(self._node)
+            with scope.collecting():
+                interface.listen(self._node)
 
     def _close(self, name: str) -> None:
         self._outlets.pop(name).close()
-        if name in self._parts:
-            self._parts.pop(name).destroy()
+        if name in self._scopes:
+            self._scopes.pop(name).destroy()
 
     def _populate(self) -> None:
         """Take account of who is in the world now."""
@@ -363,8 +351,7 @@ class Simulator:
         time_ns = self.time_ns
         self._sink.begin(time_ns)
         stamp = pack_stamp(time_ns)
-        if self.lockstep is not None:
-            self.lockstep.restart()
+        self.lockstep.restart()
         for interface in self.interfaces:
             interface.resume()
             interface.publish_state(time_ns, stamp)
@@ -373,23 +360,14 @@ class Simulator:
         self._clock_rate.restart(time_ns)
         self._clock.publish(stamp)
 
-    def _hand_over(self) -> None:
-        if self.recording is not None:
-            self.recording.hand_over()
 
-    def _note(self, kind: str, **values: Any) -> None:
-        """Record something that comes between two steps, after what came before it."""
-        if self.recording is not None:
-            self.recording.hand_over()
-            self.recording.note(kind, **values)
-
-    def _make_lockstep(self) -> Lockstep:
-        topics = [f'{interface.prefix}{STAMPED_TOPIC}' for interface in self.interfaces]
-        lockstep = Lockstep(
-            self._parameters.lockstep, topics, timeout_s=self._parameters.lockstep_timeout)
-        for interface in self.interfaces:
-            interface.lockstep = lockstep
-        return lockstep
+def _lockstep_of(loaded: LoadedWorld, parameters: SimulatorParameters) -> LockstepPolicy:
+    """Return who is waited for before a step. Raises UnknownNameError or InvalidValueError."""
+    if not parameters.lockstep:
+        return FreeRunning()
+    return Lockstep(
+        parameters.lockstep, [f'{each.prefix}{STAMPED_TOPIC}' for each in loaded.robots],
+        timeout_s=parameters.lockstep_timeout)
 
 
 def _listed(parts: Any) -> list[list[float]] | None:

@@ -94,7 +94,9 @@ def test_parameters_belong_to_their_axes():
     with pytest.raises(InvalidValueError, match='axis 0'):
         first.q = [1.0, 2.0]
     single = hang('continuous')
-    assert single.axes == (single,)
+    (only,) = single.axes
+    only.q, single.damping = 0.3, 0.4
+    assert (single.q, only.damping, only.joint) == (0.3, 0.4, single)
 
 
 def test_stop_and_friction_hold_an_axis():
@@ -234,7 +236,7 @@ def test_robot_can_be_mounted_on_any_joint(kind):
     assert blueprint.joint_v['mount'] == 0
     nv = len(blueprint.model.q_of_v)
     for one in (mounted, robot):
-        one.part.state.v[one.part.at.v : one.part.at.v + nv] = [0.3, -0.5, 0.2][:nv]
+        one.slot.part.state.v[one.slot.part.at.v : one.slot.part.at.v + nv] = [0.3, -0.5, 0.2][:nv]
     world.step(500)
     np.testing.assert_allclose(
         mounted.link('body').p, robot.link('body').p, atol=1e-13)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -40,23 +41,30 @@ class SteppedClock:
             self.time_ns += round(timeout_s * 1e9)
 
 
+class Script:
+    """What a test has paced: does nothing but what it is given."""
+
+    def __init__(self, tick, **functions) -> None:
+        self.tick = tick
+        self.begin = self.attend = self.idle = lambda: None
+        self.is_ready = lambda: True
+        self.set_rushing = self.fail = lambda given: None
+        vars(self).update(functions)
+
+
 class Run:
     """A pacer run in the test's own thread, with a script of what happens at each tick."""
 
-    def __init__(self, script=lambda run: None, ticks: int = 10, **options) -> None:
+    def __init__(
+        self, script=lambda run: None, ticks: int = 10, functions=MappingProxyType({}), **options
+    ) -> None:
         self.clock = SteppedClock()
         self.times_ns: list[int] = []
         self.errors: list[Exception] = []
         self.idles = 0
         self._script, self._ticks = script, ticks
-        self.pacer = Pacer(
-            self._tick,
-            TICK_NS,
-            clock=self.clock,
-            idle=self._idle,
-            on_error=self.errors.append,
-            **options,
-        )
+        self.paced = Script(self._tick, idle=self._idle, fail=self.errors.append, **functions)
+        self.pacer = Pacer(self.paced, TICK_NS, clock=self.clock, **options)
 
     def go(self) -> Run:
         """Run until the ticks are over."""
@@ -111,13 +119,12 @@ def test_who_cannot_keep_the_pace_rushes_until_there_is_a_rest(duration_ns):
         if len(run.times_ns) <= 200:
             run.clock.time_ns += duration_ns
 
-    run = Run(labour, ticks=300, on_rush=lambda: changes.append(
-        (run.pacer.is_rushing, run.clock.time_ns - run.start_ns)))
+    run = Run(labour, ticks=300, functions={'set_rushing': lambda is_rushing: changes.append(
+        (is_rushing, run.clock.time_ns - run.start_ns))})
     run.go()
     (first, began_ns), (second, _) = changes
     assert (first, second) == (True, False)
     assert 100_000_000 < began_ns <= 100_000_000 + duration_ns
-    assert not run.pacer.is_rushing
 
 
 def test_who_rests_between_ticks_does_not_rush():
@@ -127,7 +134,7 @@ def test_who_rests_between_ticks_does_not_rush():
         run.clock.time_ns += 9 * TICK_NS // 10
 
     changes = []
-    Run(labour, ticks=1000, on_rush=lambda: changes.append(1)).go()
+    Run(labour, ticks=1000, functions={'set_rushing': changes.append}).go()
     assert changes == []
 
 
@@ -204,14 +211,14 @@ def test_a_pause_stops_the_ticks_and_not_the_idling():
             run.pacer.pause()
 
     run = Run(pause)
-    count_idle = run.pacer._idle
+    count_idle = run.paced.idle
 
     def idle() -> None:
         count_idle()
         if run.idles == 20:
             run.pacer.submit(run.pacer.resume)
 
-    run.pacer._idle = idle
+    run.paced.idle = idle
     run.go()
     assert run.idles == 20
     assert run.offsets[3] == 3
@@ -274,7 +281,7 @@ def test_requests_are_served_between_ticks_in_order():
             run.pacer.submit(lambda: order.append('a'))
             run.pacer.submit(lambda: order.append('b'))
 
-    Run(ask, ticks=4, attend=lambda: order.append('look')).go()
+    Run(ask, ticks=4, functions={'attend': lambda: order.append('look')}).go()
     assert order == [1, 2, 'look', 'a', 'b', 3, 4]
 
 
@@ -288,7 +295,7 @@ def test_it_attends_to_what_comes_while_no_tick_is_taken(options):
         if len(looks) == 99:
             run.pacer.stop()
 
-    run = Run(attend=attend, **options)
+    run = Run(functions={'attend': attend}, **options)
     run.go()
     assert np.diff(looks).tolist() == [10_000_000] * 98
 
@@ -341,7 +348,7 @@ def test_a_request_that_raises_is_reported_too():
 def test_the_thread_ticks_and_ends():
     """Run on a thread and the system's clock: it ticks, serves, and stops when told to."""
     ticked, served = threading.Event(), threading.Event()
-    pacer = Pacer(ticked.set, TICK_NS)
+    pacer = Pacer(Script(ticked.set), TICK_NS)
     pacer.start()
     pacer.submit(served.set)
     assert ticked.wait(60)

@@ -18,7 +18,7 @@ from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
-from sim_bridge.ros.process.entity_scope import NodePart
+from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.process.polling import PollingNode
 from sim_bridge.ros.publish.sinks import GraphSink
 from sim_bridge.ros.session.loading import load_world, LoadedRobot
@@ -66,7 +66,7 @@ def test_a_part_takes_all_it_made_and_nothing_else(make_node):
     node = make_node()
     kept = node.create_publisher(JointState, 'kept', 10)
     before = parameters_of(node)
-    part = NodePart(node)
+    part = EntityScope(node)
     for _ in range(2):
         with part.collecting():
             first, _ = (node.create_publisher(
@@ -92,7 +92,7 @@ def test_a_part_takes_all_it_made_and_nothing_else(make_node):
 def test_what_an_executor_comes_to_late_does_nothing(make_node):
     """Let it call what it was told of before the part was destroyed: nobody is there any more."""
     node, called = make_node(), []
-    part = NodePart(node)
+    part = EntityScope(node)
     with part.collecting():
         timer = node.create_timer(1.0, lambda: called.append('timer'))
         service = node.create_service(Trigger, 'c', lambda *given: called.append('service'))

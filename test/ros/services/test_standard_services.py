@@ -324,7 +324,7 @@ made: list[Server] = []
 
 
 def make_action(step: Callable[..., None], post: Callable[[Callable], None]) -> list[Callable]:
-    """Make the action of a conductor with this `step`; give what is called when it closes."""
+    """Make the action of a control with this `step`; give what is called when it closes."""
     kind = SimpleNamespace(
         Feedback=message('Feedback', completed_steps=int, remaining_steps=int),
         Result=message('Result', result=make_interfaces('2.1').msg.Result))

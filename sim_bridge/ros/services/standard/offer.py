@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
     from sim_bridge.ros.process.executor_calls import ExecutorCalls
     from sim_bridge.ros.services.entities import Entities
-    from sim_bridge.ros.services.simulation_control import Conductor
+    from sim_bridge.ros.services.simulation_control import SimulationControl
     from sim_bridge.ros.session.simulator import Simulator
 
 # by service: the features that having it means
@@ -48,12 +48,12 @@ FEATURES = {
 
 
 def handlers_of(
-    interfaces: Interfaces, conductor: Conductor, entities: Entities, simulator: Simulator
+    interfaces: Interfaces, control: SimulationControl, entities: Entities, simulator: Simulator
 ) -> dict[str, Handler]:
     """Return handlers of all services that the installed version has, by their types' names."""
     handlers: dict[str, Handler] = {}
     for services in (
-        SimulationServices(interfaces, conductor),
+        SimulationServices(interfaces, control),
         EntityServices(interfaces, entities, simulator),
         SpawnServices(interfaces, entities, simulator),
     ):
@@ -67,7 +67,7 @@ def handlers_of(
 def offer_standard_services(
     node: Node,
     services: DeferredServices,
-    conductor: Conductor,
+    control: SimulationControl,
     entities: Entities,
     simulator: Simulator,
     calls: ExecutorCalls,
@@ -76,12 +76,12 @@ def offer_standard_services(
     interfaces = installed_interfaces()
     if interfaces is None:
         return
-    for kind, handler in handlers_of(interfaces, conductor, entities, simulator).items():
+    for kind, handler in handlers_of(interfaces, control, entities, simulator).items():
         services.create(getattr(interfaces.srv, kind), service_name(kind), handler, refuse)
     if hasattr(interfaces.action, STEPPING):
         SteppingAction(
             node, getattr(interfaces.action, STEPPING), service_name(STEPPING), services,
-            conductor, calls)
+            control, calls)
 
 
 def _tell_features(interfaces: Interfaces, names: list[str]) -> Handler:

@@ -16,7 +16,7 @@ from sim_bridge.ros.services.standard.interfaces import (
 
 if TYPE_CHECKING:
     from sim_bridge.ros.process.deferred import Answer, Handler
-    from sim_bridge.ros.services.simulation_control import Conductor
+    from sim_bridge.ros.services.simulation_control import SimulationControl
     from sim_bridge.ros.services.standard.interfaces import Interfaces
 
 _SCOPE_DEFAULT, _SCOPE_ALL = 0, 255
@@ -26,9 +26,9 @@ ALREADY_IN_TARGET_STATE, STATE_TRANSITION_ERROR = 101, 102
 class SimulationServices:
     """GetSimulationState, SetSimulationState, StepSimulation and ResetSimulation."""
 
-    def __init__(self, interfaces: Interfaces, conductor: Conductor) -> None:
+    def __init__(self, interfaces: Interfaces, control: SimulationControl) -> None:
         """Prepare."""
-        self._conductor = conductor
+        self._control = control
         state = interfaces.msg.SimulationState
         self._states = {
             Phase.STOPPED: state.STATE_STOPPED,
@@ -47,11 +47,11 @@ class SimulationServices:
         }
 
     def _get_state(self, request: Any, response: Any, answer: Answer) -> None:
-        response.state.state = self._states[self._conductor.phase]
+        response.state.state = self._states[self._control.phase]
         answer(agree(response))
 
     def _set_state(self, request: Any, response: Any, answer: Answer) -> None:
-        wanted, conductor = request.state.state, self._conductor
+        wanted, control = request.state.state, self._control
         if wanted == self._quitting:
             answer(agree(response))
             # as if the user had ended it; the main thread sees to the rest
@@ -64,14 +64,14 @@ class SimulationServices:
                     f'{state} ({phase.value})' for state, phase in phases.items())
                 + f' or {self._quitting} (quitting)')
         phase = phases[wanted]
-        if phase is conductor.phase:
+        if phase is control.phase:
             answer(say(
                 response, ALREADY_IN_TARGET_STATE, f'the simulation is {phase.value} already'))
             return
         change = {
-            Phase.STOPPED: conductor.stop,
-            Phase.PLAYING: conductor.play,
-            Phase.PAUSED: conductor.pause,
+            Phase.STOPPED: control.stop,
+            Phase.PLAYING: control.play,
+            Phase.PAUSED: control.pause,
         }[phase]
         try:
             change()
@@ -87,7 +87,7 @@ class SimulationServices:
             else:
                 answer(say(response, OPERATION_FAILED, f'a step failed: {error}'))
 
-        self._conductor.step(request.steps, on_done)
+        self._control.step(request.steps, on_done)
 
     def _reset(self, request: Any, response: Any, answer: Answer) -> None:
         given = request.scope
@@ -102,5 +102,5 @@ class SimulationServices:
         else:
             # who names the time wants it back
             scope, clock = Scope(given), bool(given & Scope.TIME.value) or None
-        self._conductor.reset(scope, clock)
+        self._control.reset(scope, clock)
         answer(agree(response))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sim_bridge.ros.process.deferred import DeferredServices
     from sim_bridge.ros.process.executor_calls import ExecutorCalls
-    from sim_bridge.ros.services.simulation_control import Conductor
+    from sim_bridge.ros.services.simulation_control import SimulationControl
 
 STEPPING = 'SimulateSteps'
 
@@ -27,7 +27,7 @@ class SteppingAction:
         kind: Any,
         name: str,
         services: DeferredServices,
-        conductor: Conductor,
+        control: SimulationControl,
         calls: ExecutorCalls,
     ) -> None:
         """Create the action; kind: its type."""
@@ -35,7 +35,7 @@ class SteppingAction:
         from sim_bridge.ros.process.deferred_action import DeferredActionServer
 
         self._kind, self._services = kind, services
-        self._conductor, self._calls = conductor, calls
+        self._control, self._calls = control, calls
         self._goals: list[_Goal] = []
         # a goal that is to be cancelled is asked for that after each step
         self._server = DeferredActionServer(
@@ -79,7 +79,7 @@ class SteppingAction:
             self._end(goal, '' if error is None else f'a step failed: {error}')
 
         try:
-            self._conductor.step(steps, on_done, on_tick)
+            self._control.step(steps, on_done, on_tick)
         except SimBridgeError as err:
             self._end(goal, str(err))
 

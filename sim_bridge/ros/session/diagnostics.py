@@ -197,7 +197,7 @@ class Diagnostics:
     def _lockstep(self) -> Iterator[DiagnosticStatus]:
         """Yield who is waited for, if anybody ever is."""
         lockstep = self._simulator.lockstep
-        if lockstep is None:
+        if not lockstep.sources:
             return
         missing, waited = lockstep.missing, lockstep.waited_s
         timeouts = lockstep.counts.timeouts - self._timeouts
@@ -219,19 +219,17 @@ class Diagnostics:
 
     def _recording(self) -> Iterator[DiagnosticStatus]:
         """Tell of the bag, if one was asked for."""
-        if self._simulator.recording is None:
-            return
-        recorder = self._simulator.recording.recorder
-        if recorder.error is not None:
-            level, summary = DiagnosticStatus.ERROR, str(recorder.error)
-        else:
-            level, summary = DiagnosticStatus.OK, 'recording'
-        yield self._status('recording', level, summary, {
-            'bag': str(recorder.folder),
-            'messages written': str(recorder.message_count),
-            'bytes written': str(recorder.byte_count),
-            'bytes waiting': str(recorder.queued_bytes),
-        })
+        for each in self._simulator.journal.statuses():
+            if each.error is not None:
+                level, summary = DiagnosticStatus.ERROR, str(each.error)
+            else:
+                level, summary = DiagnosticStatus.OK, 'recording'
+            yield self._status('recording', level, summary, {
+                'bag': str(each.folder),
+                'messages written': str(each.messages),
+                'bytes written': str(each.size),
+                'bytes waiting': str(each.queued),
+            })
 
     def _status(
         self, name: str, level: bytes, summary: str, values: Mapping[str, str]

@@ -1,0 +1,58 @@
+"""A simulator on the physics thread, at the pace that the parameters ask for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim_bridge.ros.process import realtime
+from sim_bridge.ros.process.pacer import Pacer
+
+if TYPE_CHECKING:
+    from rclpy.impl.rcutils_logger import RcutilsLogger
+
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.session.simulator import Simulator
+
+
+class PacedSimulation:
+    """Takes control steps of a simulator whenever `pacer` says so; implements `pacer.Paced`."""
+
+    def __init__(
+        self, simulator: Simulator, parameters: SimulatorParameters, logger: RcutilsLogger,
+        is_paused: bool,
+    ) -> None:
+        """Prepare the thread, which `pacer.start` starts; is_paused: whether it starts paused."""
+        self.tick = realtime.uninterrupted(simulator.tick)
+        self.attend, self.idle = simulator.poll, simulator.publish_clock
+        self.is_ready = simulator.is_ready
+        self._parameters, self._logger = parameters, logger
+        self._is_rushing = False
+        self.pacer = Pacer(
+            self, parameters.tick_ns, real_time_factor=parameters.real_time_factor,
+            paused=is_paused)
+        simulator.lockstep.on_answer = self.pacer.wake
+
+    def apply(self, parameters: SimulatorParameters) -> None:
+        """Take over parameters that were set while running."""
+        self._parameters = parameters
+        self.pacer.real_time_factor = parameters.real_time_factor
+        self.pacer.submit(self._schedule)
+
+    def begin(self) -> None:
+        """Prepare the thread for deadlines."""
+        realtime.settle_thread('physics')
+        self._schedule()
+
+    def set_rushing(self, is_rushing: bool) -> None:
+        """Give the thread an ordinary priority while it does not sleep."""
+        self._is_rushing = is_rushing
+        self._schedule()
+
+    def fail(self, error: Exception) -> None:
+        """Log why the simulation was paused."""
+        self._logger.error(f'paused, because a step failed: {type(error).__name__}: {error}')
+
+    def _schedule(self) -> None:
+        # a thread that never sleeps must not go before all others
+        is_paced = self._parameters.real_time_factor > 0.0 and not self._is_rushing
+        realtime.schedule_thread(self._parameters.realtime_priority if is_paced else 0)

@@ -1,0 +1,181 @@
+"""
+All that this package uses of rclpy beyond its public interface.
+
+Each function says what rclpy does not offer. `test/ros/process/test_rclpy_compat.py` tests each,
+so that a release of rclpy that changes one of them is noticed by its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+import contextlib
+import functools
+from typing import Any, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rclpy.action import ActionServer
+    from rclpy.action.server import ServerGoalHandle
+    from rclpy.executors import Executor
+    from rclpy.node import Node
+    from rclpy.parameter import Parameter
+    from rclpy.publisher import Publisher
+    from rclpy.service import Service
+    from rclpy.subscription import Subscription
+
+
+def make_executor() -> Executor:
+    """
+    Return the executor that takes the least time for each message.
+
+    The EventsExecutor needs a third of the time of the others; Jazzy has it as an experiment,
+    Humble not at all. It is to be driven by `spin_once`, since its `spin` hangs in some builds.
+    """
+    import rclpy.executors
+
+    make: Any = getattr(rclpy.executors, 'EventsExecutor', None)
+    if make is None:
+        try:
+            from rclpy.experimental.events_executor import EventsExecutor as make
+        except ImportError:
+            make = rclpy.executors.SingleThreadedExecutor
+    executor: Executor = make()
+    return executor
+
+
+# --- publishers and subscriptions ----------------------------------------------------------------
+
+
+def raw_publish_of(publisher: Publisher) -> Callable[[bytes], None]:
+    """
+    Return the function that publishes serialized messages.
+
+    `Publisher.publish` looks at every message anew, which takes as long as the middleware does.
+    """
+    function: Callable[[bytes], None] = publisher.handle.publish_raw
+    return function
+
+
+def raw_take_of(subscription: Subscription) -> Callable[[], tuple[bytes, Any] | None]:
+    """Return the function that takes the next serialized message, and its info; None: no more."""
+    return functools.partial(subscription.handle.take_message, subscription.msg_type, True)
+
+
+def publisher_count_of(subscription: Subscription) -> Callable[[], int]:
+    """Return the function that counts the publishers of a topic; not in Humble's interface."""
+    function: Callable[[], int] = subscription.handle.get_publisher_count
+    return function
+
+
+# --- parameters ----------------------------------------------------------------------------------
+
+
+def given_parameters(node: Node) -> dict[str, Parameter]:
+    """Return the parameters that a node was started with, declared or not, by name."""
+    given: dict[str, Parameter] = node._parameter_overrides
+    return given
+
+
+def undeclare_read_only(node: Node, name: str) -> None:
+    """Undeclare a parameter even if it is read-only, as rclpy makes those of qos_overrides."""
+    # the descriptor is the node's own, not a copy
+    node.describe_parameter(name).read_only = False
+    node.undeclare_parameter(name)
+
+
+# --- services ------------------------------------------------------------------------------------
+
+
+def take_over_responses(
+    service: Service, respond: Callable[[Any, Callable[[Any], None]], None]
+) -> None:
+    """
+    Have requests answered later than the service's callback returns, which must give the request.
+
+    Executors call the callback and then, with what it returned, `send_response`. Awaiting in the
+    callback would be the public way, but the EventsExecutor of Jazzy cannot do that. respond: gets
+    the request and the function that sends a response, to be called once, from any thread.
+    """
+    send = service.send_response
+
+    def take(request: Any, header: Any) -> None:
+        respond(request, lambda response: send(response, header))
+
+    service.send_response = take  # type: ignore[method-assign, assignment]
+
+
+def guard_service(
+    node: Node, name: str, guard: Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]
+) -> None:
+    """Wrap the callback of the service of a node whose name ends in `name`."""
+    (service,) = (each for each in node.services if each.srv_name.endswith(name))
+    service.callback = guard(service.callback)
+
+
+def silence(entity: Any) -> None:
+    """
+    Let an executor that already knows of an event of an entity do nothing when it handles it.
+
+    The entity may be destroyed by then: a timer's callback may use what is destroyed with it, and
+    a destroyed service cannot respond.
+    """
+    for name in ('callback', 'send_response'):
+        if hasattr(entity, name):
+            setattr(entity, name, lambda *arguments: None)
+
+
+# --- actions -------------------------------------------------------------------------------------
+
+
+def action_servers(node: Node) -> list[Any]:
+    """Return the action servers of a node, which `Node` lists among all that can be waited for."""
+    return [each for each in node.waitables if hasattr(each, 'action_type')]
+
+
+class HeldGoals:
+    """
+    The accepted goals of an action server, which end when `conclude` is called.
+
+    The server's execute callback would have to wait, in a thread of its own or as a coroutine, for
+    which the EventsExecutor of Jazzy spins without rest.
+    """
+
+    def __init__(self, server: ActionServer) -> None:
+        """Take over the goals of a server; all methods are called by its executor."""
+        # typed as anything, for what is used is private
+        self._server: Any = server
+        # by goal, the headers of those who have asked how it ends
+        self._asked: dict[bytes, list[Any]] = {}
+        self._answer_request: Callable[[Any], Awaitable[None]] = (
+            self._server._execute_get_result_request)
+        vars(server)['_execute_get_result_request'] = self._hold_request
+        # what rclpy would do here is to begin the execute callback
+        vars(server)['notify_execute'] = lambda goal, execute_callback: None
+
+    def conclude(self, goal: ServerGoalHandle, transition: str, result: Any) -> None:
+        """
+        End a goal and send its result to all who have asked for it, before this returns.
+
+        transition: 'succeed', 'abort' or 'canceled', a method of the goal's.
+        """
+        server = self._server
+
+        def execute(goal: ServerGoalHandle) -> Any:
+            getattr(goal, transition)()
+            return result
+
+        # run here and now: a task of the executor's would come after what is done next
+        with contextlib.suppress(StopIteration):
+            server._execute_goal(execute, goal).send(None)
+        key = bytes(goal.goal_id.uuid)
+        for header in self._asked.pop(key, ()):
+            server._send_result_response(header, server._result_futures[key])
+
+    async def _hold_request(self, request_header_and_message: Any) -> None:
+        """Remember who asks for the result of a goal that goes on; leave others to rclpy."""
+        header, request = request_header_and_message
+        key = bytes(request.goal_id.uuid)
+        future = self._server._result_futures.get(key)
+        if future is None or future.done():
+            await self._answer_request(request_header_and_message)
+        else:
+            self._asked.setdefault(key, []).append(header)

@@ -1,0 +1,95 @@
+"""
+What a simulator tells of itself to whoever records it.
+
+The simulator knows this protocol alone. `bag.recording` implements it, and `NO_JOURNAL` records
+nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sim_bridge.foundation.errors import RecordingError
+    from sim_bridge.robots.robot import Robot
+    from sim_bridge.ros.session.loading import LoadedRobot
+    from sim_bridge.ros.session.robot_interface import RobotInterface
+
+
+class JournalStatus(NamedTuple):
+    """
+    How far a recording has come.
+
+    folder: of the bag. error: what ended the recording, if anything. messages, size: number of
+    messages and bytes written. queued: bytes that wait to be written.
+    """
+
+    folder: Path
+    error: RecordingError | None
+    messages: int
+    size: int
+    queued: int
+
+
+class Journal(Protocol):
+    """Records the inputs of a simulator in the order in which they take effect."""
+
+    def add_interface(self, interface: RobotInterface) -> None:
+        """Record the commands of a robot from now on."""
+
+    def note(self, kind: str, **values: Any) -> None:
+        """Record a change of the simulation between two steps, after the inputs before it."""
+
+    def note_spawn(
+        self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
+    ) -> None:
+        """
+        Record that a robot or object (loaded: None) was added to the world.
+
+        position [m], orientation (x y z w): of `World.add_copy`; None where it came otherwise, so
+        that a replay cannot add it.
+        """
+
+    def flush(self) -> None:
+        """Record the inputs that came since the last step, while no step is taken."""
+
+    def end_tick(self) -> None:
+        """Record the state hash if it is due."""
+
+    def close(self) -> None:
+        """End the recording; no step may be under way."""
+
+    def statuses(self) -> list[JournalStatus]:
+        """Return how far the recording has come; empty if there is none."""
+
+
+class _NoJournal:
+    """A journal that records nothing."""
+
+    def add_interface(self, interface: RobotInterface) -> None:
+        """Do nothing."""
+
+    def note(self, kind: str, **values: Any) -> None:
+        """Do nothing."""
+
+    def note_spawn(
+        self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
+    ) -> None:
+        """Do nothing."""
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+    def end_tick(self) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def statuses(self) -> list[JournalStatus]:
+        """Return nothing."""
+        return []
+
+
+NO_JOURNAL: Journal = _NoJournal()
