@@ -66,9 +66,8 @@ def start_axes(root, pose, h, state, loops, work):
                                     work.twist)
         expected = state.axis_q[axis] + 0.5 * h * work.v[axis]
         work.q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
-    set_joint_laws(loops.axis_index, loops.passive, loops.limits, loops.motor, loops.stop,
-                   work.q, work.v, state.axis_u, state.axis_control, state.axis_target,
-                   h, work.given, work.law)
+    set_joint_laws(loops, loops.axis_index, work.q, work.v, state.axis_u, state.axis_control,
+                   state.axis_target, h, work)
     for axis in range(loops.axis_joint.shape[0]):
         work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
 

@@ -61,24 +61,25 @@ _INFINITY = float('inf')
 
 
 @kernel
-def set_joint_laws(
-    q_of_v, passive, limits, motor, stop,  # model
-    q, v, u, control, target,  # state (read)
-    h, given_out, law_out,
-):
-    """Write the laws that hold at the end of the step; q after half a step's drift."""
+def set_joint_laws(joints, q_of_v, q, v, u, control, target, h, ws):
+    """
+    Write into ws.given and ws.law the laws that hold at the end of the step.
+
+    joints: Model, or Loops for its axes; ws: Workspace, or LoopWork. q: positions after half a
+    step's drift, of joint i at q_of_v[i].
+    """
     for joint in range(q_of_v.shape[0]):
-        at, law = q_of_v[joint], law_out[joint]
+        at, law = q_of_v[joint], ws.law[joint]
         clear_law(law)
         x = position_of(q_of_v, q, joint)
-        given_out[joint] = explicit_effort(passive, joint, u[joint], x, v[joint])
+        ws.given[joint] = explicit_effort(joints.passive, joint, u[joint], x, v[joint])
         if at < 0:
             continue
-        law[COULOMB] = passive[joint, FRICTION]
-        set_stops(limits[joint], stop[joint], q[at], v[joint], h, law)
-        if control[joint] != BY_EFFORT and motor[joint, MAX_EFFORT] > 0.0:
-            set_motor(limits[joint], motor[joint], q[at], v[joint], u[joint], control[joint],
-                      target[joint], h, law)
+        law[COULOMB] = joints.passive[joint, FRICTION]
+        set_stops(joints.limits[joint], joints.stop[joint], q[at], v[joint], h, law)
+        if control[joint] != BY_EFFORT and joints.motor[joint, MAX_EFFORT] > 0.0:
+            set_motor(joints.limits[joint], joints.motor[joint], q[at], v[joint], u[joint],
+                      control[joint], target[joint], h, law)
 
 
 @kernel

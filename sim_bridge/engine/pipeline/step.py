@@ -93,9 +93,8 @@ def step(table: Table, n: int):
         touching = find_contacts(options, table)
         if touching < 0:
             return NO_ROOM, done, most_pivots
-        set_joint_laws(model.q_of_v, model.passive, model.limits, model.motor, model.stop,
-                       ws.q, state.v, state.u, state.control, state.target,
-                       h, ws.given, ws.law)
+        set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target, h,
+                       ws)
         if options.loops != 0:
             call_stage(options.loops, table, LOOPS_PREPARE)
         guess_active_set(model, state, ws)
