@@ -1,7 +1,7 @@
 """
 Robot descriptions: URDF, xacro, SDF and YAML read, checked and returned as plain data.
 
-Imports `shapes` and `foundation`; nothing here knows the engine's arrays.
+Imports `shapes`, `foundation`, and of the engine only the kinds of joints; no array of it.
 """
 
 from sim_bridge.description.mechanism.loops import gap, link_poses, Mobility, mobility
