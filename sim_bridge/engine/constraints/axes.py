@@ -103,7 +103,12 @@ def axis_direction(loops, axis, R_A, R_B):
     if kind == SPIN or kind == SPIN_B:
         return mul_mv(R_B if kind == SPIN_B else R_A, load3(loops.axis_vector, axis, 0))
     if kind == EULER:
-        return euler_axis(number, axis_of(R_A, Z), axis_of(R_B, X))
+        if number == 0:
+            return axis_of(R_A, Z)
+        if number == 2:
+            return axis_of(R_B, X)
+        middle = cross(axis_of(R_B, X), axis_of(R_A, Z))
+        return scale(1.0 / math.sqrt(dot(middle, middle)), middle)
     return axis_of(R_B if kind == SECOND else R_A, number)
 
 
@@ -129,17 +134,6 @@ def axis_wrench(loops, axis, R_A, R_B):
         c = dot(own, other)
         return scale(1.0 / (1.0 - c * c), sub(own, scale(c, other))), zero
     return own, zero
-
-
-@kernel
-def euler_axis(number, first, last):
-    """Return the unit vector about which one of an angular motor's angles turns."""
-    if number == 0:
-        return first
-    if number == 2:
-        return last
-    middle = cross(last, first)
-    return scale(1.0 / math.sqrt(dot(middle, middle)), middle)
 
 
 @kernel
