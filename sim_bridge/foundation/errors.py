@@ -7,12 +7,14 @@ the place and what would have been accepted. Catch `SimBridgeError` to catch the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+import contextlib
 import difflib
+import enum
 import reprlib
 
-# Values and names come from files and messages, and may be of any size. Nobody reads on beyond
-# this; and a million numbers in a line of the log, once a second, fill a disk.
+# Values and names come from files and messages and may be of any size; long ones are shortened,
+# since a million numbers in a line of the log, once a second, fill a disk.
 _LONGEST_TEXT = 300
 _MOST_ITEMS = 40
 _MOST_NAMES_COMPARED = 1000
@@ -24,7 +26,7 @@ _brief.maxstring = _brief.maxother = _brief.maxlong = _LONGEST_TEXT
 
 
 def brief(value: object) -> str:
-    """Show a value as `repr` does; of what is very long, its beginning and its end or size."""
+    """Return the `repr` of a value, shortened in the middle if it is very long."""
     return _brief.repr(value)
 
 
@@ -36,8 +38,32 @@ def close_match(name: object, known: Iterable[str]) -> str:
     return next(iter(difflib.get_close_matches(text, candidates, n=1)), '')
 
 
+class ErrorCode(enum.Enum):
+    """What is wrong, for programs to act on: messages are for people, and may change."""
+
+    NAME_INVALID = 'name_invalid'
+    NAME_TAKEN = 'name_taken'
+    NAMESPACE_INVALID = 'namespace_invalid'
+    POSE_INVALID = 'pose_invalid'
+    RESOURCE_MISSING = 'resource_missing'
+    RESOURCE_NOT_FOUND = 'resource_not_found'
+    RESOURCE_UNREADABLE = 'resource_unreadable'
+
+
 class SimBridgeError(Exception):
-    """Base of all errors of this package."""
+    """Base of all errors of this package; `code` says what is wrong where programs act on it."""
+
+    code: ErrorCode | None = None
+
+
+@contextlib.contextmanager
+def coded(code: ErrorCode) -> Iterator[None]:
+    """Give a code to the errors of this package that are raised within a block without one."""
+    try:
+        yield
+    except SimBridgeError as err:
+        err.code = err.code or code
+        raise
 
 
 class UnknownNameError(SimBridgeError, KeyError):
@@ -84,7 +110,10 @@ class MalformedMessageError(SimBridgeError):
 class InvalidValueError(SimBridgeError, ValueError):
     """A value is of the wrong type, size or range, or is not finite."""
 
-    def __init__(self, what: str, value: object, expected: str, place: str = ''):
+    def __init__(
+        self, what: str, value: object, expected: str, place: str = '', *,
+        code: ErrorCode | None = None,
+    ):
         """
         Build the message.
 
@@ -92,8 +121,9 @@ class InvalidValueError(SimBridgeError, ValueError):
         value: the value given.
         expected: what would have been accepted, with its unit.
         place: where the value was given, such as "robot 'arm', joint 'elbow'".
+        code: what is wrong, where programs act on it.
         """
-        self.what, self.value, self.expected = what, value, expected
+        self.what, self.value, self.expected, self.code = what, value, expected, code
         where = f' ({place})' if place else ''
         super().__init__(f'{what} = {brief(value)}{where}: expected {expected}')
 
@@ -107,14 +137,14 @@ class SimulationError(SimBridgeError, RuntimeError):
 
 
 class RecordingError(SimBridgeError, RuntimeError):
-    """A bag cannot be made, or not be written any more."""
+    """A bag cannot be created, or not be written any more."""
 
     def __init__(self, bag: object, reason: str, messages: int | None = None):
         """
         Build the message.
 
         bag: the folder. reason: what is wrong. messages: how many are safely in the bag; None if
-        it was never made, or the disk keeps that to itself.
+        it was never made, or it is unknown.
         """
         self.bag, self.reason, self.messages = bag, reason, messages
         kept = '' if messages is None else f'; the bag is readable and holds {messages} messages'
@@ -126,7 +156,7 @@ class ReplayError(SimBridgeError, RuntimeError):
 
 
 class MissingRosError(SimBridgeError, ImportError):
-    """ROS 2 is asked for where there is none."""
+    """ROS 2 is needed and not installed."""
 
     def __init__(self, what: str):
         """Build the message; `what` is the command that needs ROS 2."""

@@ -31,7 +31,7 @@ def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
     for name in robot.joint_names:
         law = of_name[name].mimic
         if law is not None:
-            of_name[name].q = law.multiplier * of_name[law.joint].q + law.offset
+            of_name[name].q = law.position(float(of_name[law.joint].q))
     for joint in robot.joints:
         if joint.type is JointType.FLOATING:
             joint.q = [*joint.anchor, *quaternion_from_matrix(joint.rotation)]

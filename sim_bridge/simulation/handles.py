@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import cast, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -162,20 +162,16 @@ def make_contact_handles(
 
 def stepping_units(probe: Handle) -> list[Unit]:
     """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
-    _, options, _, _, geometry, *_, loops, _ = probe.parts
-    stages = needed_stages(
-        cast('Options', options), cast('Geometry', geometry), cast('Loops', loops))
+    stages = needed_stages(probe.part(Options), probe.part(Geometry), probe.part(Loops))
     return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
 
 
 def make_stepping_handle(probe: Handle) -> Handle:
     """Make the handle to step with of one with all but the stages; compiles what is missing."""
-    own_model, own_options, state, _, own_geometry, *parts, own_loops, work = probe.parts
-    model, options = cast('Model', own_model), cast('Options', own_options)
-    geometry, loops = cast('Geometry', own_geometry), cast('Loops', own_loops)
-    workspace = make_workspace(model, bool(loops.size[ALL]))
-    options = with_stages(options, needed_stages(options, geometry, loops))
-    return Handle(model, options, state, workspace, geometry, *parts, loops, work)
+    options, loops = probe.part(Options), probe.part(Loops)
+    stages = needed_stages(options, probe.part(Geometry), loops)
+    workspace = make_workspace(probe.part(Model), bool(loops.size[ALL]))
+    return probe.replaced(with_stages(options, stages), workspace)
 
 
 def _without_loops(model: Model) -> tuple[Loops, LoopWork]:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.ragged_array import NumberRows
+from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.foundation.validation import real_array
 
 _NAMES = ('positions', 'velocities', 'accelerations')
@@ -52,10 +52,10 @@ class Trajectory:
     def __init__(
         self,
         joints: Sequence[str],
-        times: Sequence[float],
-        positions: Sequence[Sequence[float]],
-        velocities: Sequence[Sequence[float] | None] | None = None,
-        accelerations: Sequence[Sequence[float] | None] | None = None,
+        times: Sequence[float] | np.ndarray,
+        positions: Sequence[Sequence[float]] | RaggedArray,
+        velocities: Sequence[Sequence[float] | None] | RaggedArray | None = None,
+        accelerations: Sequence[Sequence[float] | None] | RaggedArray | None = None,
     ) -> None:
         """
         Check and keep the points.
@@ -63,7 +63,7 @@ class Trajectory:
         times: of the points, from the start [s]; each later than the one before, the first at
         least 0. positions, velocities, accelerations: for each point a value for each joint; of
         the last two a point may have none, () or None, and all may. Many are read soonest from
-        NumberRows.
+        RaggedArray.
 
         Raises InvalidValueError, naming point and joint.
         """
@@ -235,7 +235,7 @@ def _coefficients(
         for first, third, fifth in zip(line, cubic, quintic, strict=True)], axis=1)
 
 
-def _times_ns(times: Sequence[float]) -> np.ndarray:
+def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
     """Check times [s] and give them in ns."""
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
@@ -257,7 +257,7 @@ def _times_ns(times: Sequence[float]) -> np.ndarray:
 
 def _values(
     name: str,
-    given: Sequence[Sequence[float] | None] | None,
+    given: Sequence[Sequence[float] | None] | RaggedArray | None,
     count: int,
     joints: Sequence[str],
     unit: str,
@@ -284,7 +284,7 @@ def _values(
                 f'{place}, joint {joints[joint]!r}')
         return values
 
-    if isinstance(rows, NumberRows):
+    if isinstance(rows, RaggedArray):
         fitting = rows.counts == len(joints)
         fitting_rows = rows.table(fitting, len(joints))
         is_wrong = ~fitting & (rows.counts > 0) if may_lack else ~fitting

@@ -11,6 +11,7 @@ import numpy as np
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.description.model import JointType
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
 from sim_bridge.robots.interfaces import LinkInterface
@@ -55,11 +56,7 @@ class SpanningTree:
                     'name', name, f'a text that is not taken yet (taken: {", ".join(taken)})',
                     'add_joint')
             return name
-        number, name = 1, kind
-        while name in taken:
-            number += 1
-            name = f'{kind}_{number}'
-        return name
+        return free_name(kind, taken.__contains__)
 
     def own_links(
         self, first: object, second: object, place: str

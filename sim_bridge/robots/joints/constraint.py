@@ -19,7 +19,7 @@ from sim_bridge.engine.data.loops import (
     WORLD,
     Z,
 )
-from sim_bridge.engine.data.state import BY_EFFORT
+from sim_bridge.engine.data.state import BY_EFFORT, FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
 from sim_bridge.robots.joints.free_axes import FreeAxes
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from sim_bridge.simulation.simulation import Simulation
 
 _ERP, _STOP_ERP = 0.2, 0.2
-# columns of State.axis_effort
-FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE = range(3)
 
 
 class ConstraintSeat:

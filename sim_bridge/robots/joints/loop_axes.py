@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.engine.data.state import MOTOR_SHARE
 from sim_bridge.engine.math.vec3 import add, cross, sub
 from sim_bridge.engine.pipeline.observe import (
     SITE_POSITION,
@@ -16,7 +17,7 @@ from sim_bridge.engine.pipeline.observe import (
     SITE_V,
     SITE_W,
 )
-from sim_bridge.robots.joints.constraint import ConstraintSeat, MOTOR_SHARE
+from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
 
 if TYPE_CHECKING:

@@ -25,6 +25,8 @@ import numpy as np
 
 MAGIC = b'\x89MCAP0\r\n'
 
+_Bytes = bytes | bytearray | memoryview
+
 # opcodes of records
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 STATISTICS, METADATA, METADATA_INDEX, SUMMARY_OFFSET, DATA_END = 0x0B, 0x0C, 0x0D, 0x0E, 0x0F
@@ -193,11 +195,11 @@ class McapFile:
         """How many bytes the file has, but for its summary."""
         return self._end
 
-    def _write(self, pieces: list[bytes]) -> None:
+    def _write(self, pieces: Sequence[_Bytes]) -> None:
         """Append what belongs together, and a summary; on OSError leave neither."""
         end = self._end + sum(map(len, pieces))
         summary = self._summary(end)
-        pieces += summary
+        pieces = [*pieces, *summary]
         try:
             # without a summary a file is one that was cut off, which readers know how to take;
             # one that is overwritten midway would be taken for whole
@@ -214,7 +216,7 @@ class McapFile:
         with contextlib.suppress(OSError):
             _write_all(self._descriptor, self._summary(self._end), self._end)
 
-    def _summary(self, start: int) -> list[bytes | bytearray]:
+    def _summary(self, start: int) -> list[_Bytes]:
         """Return all that follows the data, of which `start` is the end."""
         data_end = _record(DATA_END, struct.pack('<I', 0))
         start += len(data_end)
@@ -229,7 +231,7 @@ class McapFile:
                 self._metadata_count, self._chunk_count, self.first_ns, self.last_ns,
                 len(counts)),
             counts)))
-        groups = {
+        groups: dict[int, _Bytes] = {
             SCHEMA: schemas, CHANNEL: b''.join(self._channels), STATISTICS: statistics,
             # nearly all of it in the end, and therefore not copied
             CHUNK_INDEX: self._chunk_indexes, METADATA_INDEX: self._metadata_indexes}
@@ -240,18 +242,18 @@ class McapFile:
                     SUMMARY_OFFSET, struct.pack('<BQQ', opcode, at, len(group))))
             at += len(group)
         footer = RECORD.pack(FOOTER, 20) + struct.pack('<QQ', start, at)
-        body = [*groups.values(), *offsets, footer]
+        body: list[_Bytes] = [*groups.values(), *offsets, footer]
         return [data_end, *body, struct.pack('<I', _checksum(body)), MAGIC]
 
 
-def _checksum(pieces: Sequence[bytes | bytearray]) -> int:
+def _checksum(pieces: Sequence[_Bytes]) -> int:
     checksum = 0
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
     return checksum
 
 
-def _write_all(descriptor: int, pieces: list[bytes | bytearray], place: int) -> None:
+def _write_all(descriptor: int, pieces: Sequence[_Bytes], place: int) -> None:
     """Write at a place; raises OSError also where a part was written before space ran out."""
     left = sum(map(len, pieces))
     while left:

@@ -11,7 +11,7 @@ from sim_bridge.ros.bag.bag_sink import absolute, BagSink
 from sim_bridge.ros.bag.command_files import Command, read_commands
 from sim_bridge.ros.bag.recorder import Recorder
 from sim_bridge.ros.bag.recording import Recording
-from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.command.joint_controls import JointControls, NO_NODE
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 
@@ -41,7 +41,7 @@ class OfflineRun:
             bag = BagSink(
                 self.recorder, lambda topic: absolute(topic, namespace), parameters.record_topics)
             self.simulator = Simulator(bag, loaded, parameters)
-            JointControls(None, self.simulator.interfaces, parameters)
+            JointControls(NO_NODE, self.simulator.interfaces, parameters)
             self._takers = {
                 topic.name: topic.take
                 for interface in self.simulator.interfaces for topic in interface.command_topics}
@@ -76,7 +76,7 @@ class OfflineRun:
             error = RecordingError(error.bag, error.reason, self.recorder.message_count)
         if error is not None:
             raise error
-        return self.simulator.world.state_hash()
+        return str(self.simulator.world.state_hash())
 
     def _feed(self) -> None:
         """Hand over the commands that are due."""

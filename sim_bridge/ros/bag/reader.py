@@ -106,7 +106,8 @@ def _decompressor(compression: str, path: Path) -> Callable[[bytes], bytes]:
     names = _DECOMPRESSORS.get(compression, ())
     for name in names:
         try:
-            return importlib.import_module(name).decompress
+            decompress: Callable[[bytes], bytes] = importlib.import_module(name).decompress
+            return decompress
         except ImportError:
             continue
     needed = ' or '.join(names) or 'something that is not known here'

@@ -208,13 +208,13 @@ def portable_description(description: RobotDescription) -> str:
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
     """Return the SHA-256 of the files that the world was made of."""
-    paths = {parameters.world, parameters.extra_joints}
+    paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
         paths |= _meshes(robot)
     return _sums(paths)
 
 
-def _meshes(robot: Robot) -> set[Path | None]:
+def _meshes(robot: Robot) -> set[str | None]:
     """Return the files of what a robot collides with."""
     if robot.description is None:
         return set()

@@ -32,7 +32,7 @@ from sim_bridge.ros.bag.recording import (
     sha256,
     STATE_HASH,
 )
-from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.command.joint_controls import JointControls, NO_NODE
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -106,7 +106,7 @@ class _Player:
         _check_descriptions(setup, loaded.robots)
         self._sink = _Collector()
         self._simulator = Simulator(self._sink, loaded, parameters)
-        JointControls(None, self._simulator.interfaces, parameters)
+        JointControls(NO_NODE, self._simulator.interfaces, parameters)
         self._parameters = parameters
         # all that is published before the first step, and all that is taken
         self._tick_ns = parameters.tick_ns
@@ -355,4 +355,5 @@ def _check_descriptions(setup: Setup, robots: Any) -> None:
 
 
 def _content(message: Message) -> dict[str, Any]:
-    return json.loads(deserialize_message(message.data, String).data)
+    content: dict[str, Any] = json.loads(deserialize_message(message.data, String).data)
+    return content

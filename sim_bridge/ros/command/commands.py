@@ -20,7 +20,14 @@ from sim_bridge.robots.joints import motor
 from sim_bridge.ros.command.inputs import ControlChange, Following, Input, NOT_FOLLOWING, Request
 from sim_bridge.ros.command.repeats import Repeats
 from sim_bridge.ros.command.statistics import CommandCounts, CommandTiming
-from sim_bridge.ros.command.table import CommandTable, EFFORT, POSITION, QUANTITIES, VELOCITY
+from sim_bridge.ros.command.table import (
+    CommandTable,
+    EFFORT,
+    POSITION,
+    QUANTITIES,
+    Values,
+    VELOCITY,
+)
 from sim_bridge.ros.publish.axes import named_axes, running_crawlers
 
 if TYPE_CHECKING:
@@ -105,7 +112,7 @@ class RobotCommands:
         self._record: Callable[[list[Input]], None] = _ignore
         self._applied_at_ns: int | None = None
         self._is_timed_out = False
-        self.restart()
+        self.restart(0)
 
     @property
     def joint_names(self) -> list[str]:
@@ -135,9 +142,9 @@ class RobotCommands:
     def accept_named(
         self,
         names: Sequence[str],
-        position: Sequence[float] = (),
-        velocity: Sequence[float] = (),
-        effort: Sequence[float] = (),
+        position: Values = (),
+        velocity: Values = (),
+        effort: Values = (),
         stamp_ns: int = 0,
         source: Input | None = None,
     ) -> None:
@@ -177,7 +184,7 @@ class RobotCommands:
         with self._lock:
             self._repeats.learn(data, reader, names)
 
-    def accept_ordered(self, efforts: Sequence[float], source: Input | None = None) -> None:
+    def accept_ordered(self, efforts: Values, source: Input | None = None) -> None:
         """Take the efforts of all ordered joints; as `accept_named` otherwise."""
         with self._taking():
             if len(efforts) != len(self._order):
@@ -313,10 +320,10 @@ class RobotCommands:
         self._applied_at_ns = None if saved.age_ns is None else time_ns - saved.age_ns
         self._is_timed_out = saved.is_timed_out
 
-    def restart(self, words: str = 'the simulation was reset') -> None:
-        """Forget all commands and wait for the first; words: why, for who is told of it."""
+    def restart(self, time_ns: int, reason: str = 'the simulation was reset') -> None:
+        """Forget all commands and wait for the first; reason: for those whose goals end."""
         self._forget_new()
-        self.following.restart(words)
+        self.following.restart(reason)
         self._drop_commands()
         self._robot.hold = self._hold_until_first
         self._applied_at_ns = None
@@ -400,7 +407,7 @@ class RobotCommands:
                 raise
 
     def _accept(
-        self, parts: Sequence[tuple[int, np.ndarray, Sequence[float]]], stamp_ns: int = 0,
+        self, parts: Sequence[tuple[int, np.ndarray, Values]], stamp_ns: int = 0,
         source: Input | None = None,
     ) -> None:
         checked = [

@@ -24,8 +24,8 @@ class _Table:
     """The parameters of one controller: those of ros2_control's that make sense here."""
 
     joints: tuple[str, ...] = parameter((), 'Joints it takes trajectories for; [] for all')
-    constraints: dict = parameter({}, 'Tolerances')
-    gains: dict = parameter({}, 'Gains of joints driven by effort, or by velocity')
+    constraints: dict[str, Any] = parameter({}, 'Tolerances')
+    gains: dict[str, Any] = parameter({}, 'Gains of joints driven by effort, or by velocity')
     action_monitor_rate: float = parameter(20.0, 'Rate of feedback', unit='Hz', low=0.1)
     allow_partial_joints_goal: bool = parameter(True, 'Take trajectories of some joints')
     allow_nonzero_velocity_at_trajectory_end: bool = parameter(False, 'Take such trajectories')
@@ -152,11 +152,4 @@ def _read(table: type, values: Any, place: str) -> Any:
     """Check a block; its parameters are named in full where they are wrong."""
     if not isinstance(values, Mapping):
         raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
-    try:
-        return checked(table, values)
-    except InvalidValueError as err:
-        name = err.what.split("'")[1]
-        raise InvalidValueError(f"parameter '{place}.{name}'", err.value, err.expected) from err
-    except UnknownNameError as err:
-        raise UnknownNameError('parameter', f'{place}.{err.name}', [
-            f'{place}.{name}' for name in err.known]) from err
+    return checked(table, values, f'{place}.')

@@ -52,7 +52,7 @@ class FollowJointTrajectory:
     """
 
     def __init__(
-        self, node: Node, action_type: type, name: str, trajectories: Trajectories,
+        self, node: Node, action_type: Any, name: str, trajectories: Trajectories,
         controller: TrajectoryController,
     ) -> None:
         """
@@ -79,8 +79,9 @@ class FollowJointTrajectory:
                 has_ended = True
                 self._goals.remove(goal)
                 self._finish(goal)
-            elif goal.order.run is not None and goal.order.run.states is not None:
-                goal.handle.publish_feedback(self._feedback(goal.order))
+            elif (run := goal.order.run) is not None and run.states is not None:
+                goal.handle.publish_feedback(
+                    self._feedback(goal.order, run.start_ns, *run.states))
         return has_ended
 
     def _check(self, goal: Any) -> bool:
@@ -101,8 +102,10 @@ class FollowJointTrajectory:
             self._controller, goal.trajectory, goal_tolerances(goal, self._controller))
 
     def _start(self, handle: ServerGoalHandle) -> None:
-        order = self._trajectories.follow(self._accepted)
-        self._goals.append(_Goal(handle, order))
+        # what `_check` has accepted right before
+        order, self._accepted = self._accepted, None
+        if order is not None:
+            self._goals.append(_Goal(handle, self._trajectories.follow(order)))
 
     def _cancel(self, handle: ServerGoalHandle) -> None:
         for goal in self._goals:
@@ -124,13 +127,14 @@ class FollowJointTrajectory:
             end = 'abort'
         self._server.finish(goal.handle, end, result)
 
-    def _feedback(self, order: Order) -> Any:
-        wanted, actual, time_ns = order.run.states
+    def _feedback(
+        self, order: Order, start_ns: int, wanted: np.ndarray, actual: np.ndarray, time_ns: int
+    ) -> Any:
         feedback = self._type.Feedback()
         feedback.header.stamp = unpack_stamp(pack_stamp(time_ns))
         feedback.joint_names = list(order.trajectory.joints)
         since = Duration()
-        since.sec, since.nanosec = divmod(max(0, time_ns - order.run.start_ns), 1_000_000_000)
+        since.sec, since.nanosec = divmod(max(0, time_ns - start_ns), 1_000_000_000)
         feedback.desired, feedback.actual, feedback.error = (
             _point(values, since) for values in (wanted, actual, wanted - actual))
         return feedback
@@ -154,7 +158,7 @@ def goal_tolerances(goal: Any, controller: TrajectoryController) -> Tolerances:
 def _merged(
     own: np.ndarray, given: Sequence[Any], controller: TrajectoryController, what: str
 ) -> np.ndarray:
-    merged = own.copy()
+    merged = np.array(own)
     for each in given:
         if each.name not in controller.joints:
             raise UnknownNameError(

@@ -55,6 +55,8 @@ class TopicBasedHardware:
         It always names the same joints. Where it has an effort for each of them, none of which
         follows another, there is nothing that it would not mean.
         """
+        if not self.interfaces:
+            return False
         is_plain = not len(command.position) and not len(command.velocity) and (
             self._commands_all)
         return not is_plain and command.names == list(self.interfaces)
@@ -89,22 +91,26 @@ class TopicBasedHardware:
         return parts
 
 
-def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware | None:
+NO_HARDWARE = TopicBasedHardware('', '', {}, frozenset())
+"""Sends and reads nothing."""
+
+
+def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
     """
     Return the topic-based hardware that a robot's description has, and let it drive the joints.
 
     That is by position where a joint can be commanded so, else by velocity; else it takes efforts.
-    None where there is none. prefix: of relative topics. Raises InvalidValueError where there are
-    several with different topics.
+    `NO_HARDWARE` where there is none. prefix: of relative topics. Raises InvalidValueError where
+    there are several with different topics.
     """
     xml = robot.description.xml if robot.description is not None else ''
     if not any(plugin in xml for plugin in PLUGINS):
-        return None
+        return NO_HARDWARE
     systems = [
         system for system in ElementTree.fromstring(xml).findall('ros2_control')
         if (system.findtext('hardware/plugin') or '').strip() in PLUGINS]
     if not systems:
-        return None
+        return NO_HARDWARE
     names = [
         (_parameter(each, 'joint_commands_topic', _COMMANDS),
          _parameter(each, 'joint_states_topic', _STATES)) for each in systems]

@@ -9,12 +9,10 @@ from typing import Any, Protocol, TYPE_CHECKING
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.parameter import Parameter
 
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
 from sim_bridge.robots.joints.motor import CONTROLS
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
     from sim_bridge.robots.robot import Robot
     from sim_bridge.ros.command.commands import RobotCommands
     from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -41,6 +39,48 @@ class CommandedRobot(Protocol):
     prefix: str
 
 
+class ParameterHost(Protocol):
+    """The node that has the parameters, or `NO_NODE`."""
+
+    def declare_parameter(self, *arguments: Any, **options: Any) -> Any:
+        """Declare a parameter."""
+
+    def undeclare_parameter(self, name: str) -> None:
+        """Undeclare a parameter."""
+
+    def set_parameters(self, parameters: list[Parameter]) -> Any:
+        """Set parameters."""
+
+    def add_on_set_parameters_callback(self, callback: Any) -> None:
+        """Have parameters checked when they are set."""
+
+    def remove_on_set_parameters_callback(self, callback: Any) -> None:
+        """Have parameters checked no more."""
+
+
+class _NoNode:
+    """Has no parameters."""
+
+    def declare_parameter(self, *arguments: Any, **options: Any) -> None:
+        """Do nothing."""
+
+    def undeclare_parameter(self, name: str) -> None:
+        """Do nothing."""
+
+    def set_parameters(self, parameters: list[Parameter]) -> None:
+        """Do nothing."""
+
+    def add_on_set_parameters_callback(self, callback: Any) -> None:
+        """Do nothing."""
+
+    def remove_on_set_parameters_callback(self, callback: Any) -> None:
+        """Do nothing."""
+
+
+NO_NODE: ParameterHost = _NoNode()
+"""For a run without a graph: parameters are what was given."""
+
+
 class JointControls:
     """
     The parameters control.<axis>, gains.<axis>.p and gains.<axis>.d of all robots' axes.
@@ -50,13 +90,13 @@ class JointControls:
     """
 
     def __init__(
-        self, node: Node | None, interfaces: Sequence[CommandedRobot],
+        self, node: ParameterHost, interfaces: Sequence[CommandedRobot],
         parameters: SimulatorParameters,
     ) -> None:
         """
         Declare the parameters of all axes that follow no other, and obey those given.
 
-        node: None to obey those given only. Raises UnknownNameError for a joint that is not there,
+        Raises UnknownNameError for a joint that is not there,
         InvalidValueError for a bad value.
         """
         self._node = node
@@ -76,8 +116,7 @@ class JointControls:
         values = self._checked(given)
         self._declare(self._axes, values)
         self._obey(values)
-        if node is not None:
-            node.add_on_set_parameters_callback(self._set)
+        node.add_on_set_parameters_callback(self._set)
 
     def add(self, interface: CommandedRobot) -> None:
         """
@@ -126,14 +165,15 @@ class JointControls:
             if key in self._axes:
                 raise InvalidValueError(
                     'namespace', interface.namespace, 'one in which no joint has the parameter '
-                    f"{_CONTROL.format(key)!r} of another robot's", interface.robot.name)
+                    f"{_CONTROL.format(key)!r} of another robot's", interface.robot.name,
+                    code=ErrorCode.NAMESPACE_INVALID)
         return axes
 
     def _declare(self, keys: Iterable[str], values: Mapping[str, Any]) -> None:
         """Declare the parameters of axes, all or none."""
         declared: list[str] = []
         try:
-            for kind, description in _DESCRIPTIONS.items() if self._node is not None else ():
+            for kind, description in _DESCRIPTIONS.items():
                 for key in keys:
                     # gains may be whole numbers, and what else is set is to be refused by `_set`
                     descriptor = ParameterDescriptor(

@@ -42,7 +42,7 @@ class Repeat:
         self._size = len(data)
         # numbers lie at multiples of 8 behind the head, which is half as long
         words = np.zeros(len(data) // _WORD + 2, np.int64)
-        self._bytes = memoryview(words).cast('B')[_HEAD : _HEAD + len(data)]
+        self._bytes = words.data.cast('B')[_HEAD : _HEAD + len(data)]
         self._bytes[:] = data
         mask = np.zeros(words.nbytes, np.uint8)
         for part in same:
@@ -58,7 +58,7 @@ class Repeat:
         if len(data) != self._size:
             return -1
         self._bytes[:] = data
-        return self._run()
+        return int(self._run())
 
 
 class Repeats:
@@ -69,18 +69,19 @@ class Repeats:
         self._table, self._pending = table, pending
         self._repeat: Repeat | None = None
         # how often the reader, and the table, had changed when it was learnt
-        self._learnt: tuple[int, int] | None = None
+        self._learnt = self._changes = -1
 
     def take(self, data: bytes) -> tuple[int, set[int]]:
         """Put a command where it is pending; return its stamp [ns], -1 for another, and what."""
-        if self._repeat is None or self._learnt[1] != self._table.changes:
+        if self._repeat is None or self._table.changes != self._changes:
             return -1, set()
         return self._repeat.take(data), self._repeat.quantities
 
     def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
         """Learn a command that was read and taken, if the one before was like it."""
-        before, self._learnt = self._learnt, (reader.learnt, self._table.changes)
-        if before != self._learnt:
+        before = self._learnt, self._changes
+        self._learnt, self._changes = reader.learnt, self._table.changes
+        if before != (self._learnt, self._changes):
             self._repeat = None
         elif self._repeat is None and reader.has_learnt(data) and _are_whole(reader.blocks, names):
             lists = [(quantity, place)

@@ -13,6 +13,9 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 if TYPE_CHECKING:
     from sim_bridge.robots.joints.axis import Axis
 
+# values of a quantity, one for each name
+Values = Sequence[float] | np.ndarray
+
 # what is commanded, in the order of the rows of pending commands
 POSITION, VELOCITY, EFFORT = range(3)
 QUANTITIES = ('position', 'velocity', 'effort')
@@ -118,7 +121,7 @@ class CommandTable:
         return np.array([self._rows[name] for name in names], dtype=int)
 
     def checked(
-        self, quantity: int, rows: np.ndarray, given: Sequence[float]
+        self, quantity: int, rows: np.ndarray, given: Values
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """
         Return the rows that values are for, the values, and whether they had to be clamped.

@@ -10,6 +10,7 @@ import numpy as np
 from sim_bridge.ros.publish.axes import running_crawlers
 
 if TYPE_CHECKING:
+    from sim_bridge import Crawler
     from sim_bridge.robots.robot import Robot
 
 _VERTICAL = 1e-5
@@ -52,7 +53,7 @@ class TrackedDrive:
         return self._matrix @ (forward, left, yaw_rate)
 
 
-def _row(robot, crawler) -> tuple[float, float, float]:
+def _row(robot: Robot, crawler: Crawler) -> tuple[float, float, float]:
     """Return a track's speed per velocity forward and left, and per yaw rate."""
     root = robot.root_link
     axis = root.R.T @ crawler.link.R @ crawler.axis

@@ -198,8 +198,15 @@ class Trajectories:
         else:
             self.follow(from_values(values))
 
-    def restart(self) -> None:
-        """Take note that the follower has dropped what was on its way; on the physics thread."""
+    def save(self, time_ns: int) -> None:
+        """Return nothing: what is followed is saved with the commands."""
+
+    def restore(self, saved: None, time_ns: int) -> None:
+        """As `restart`."""
+        self.restart(time_ns, '')
+
+    def restart(self, time_ns: int, reason: str) -> None:
+        """End all orders, which the follower has dropped before; on the physics thread."""
         for order in list(self._orders.values()):
             self._conclude(order)
 

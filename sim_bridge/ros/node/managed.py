@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 
@@ -11,9 +11,6 @@ from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.node.node import SimBridge
 from sim_bridge.ros.process.polling import PollingMixin
 from sim_bridge.ros.process.rclpy_compat import guard_service
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
 
 
 class ManagedNode(PollingMixin, LifecycleNode):
@@ -81,7 +78,7 @@ class ManagedSimBridge(SimBridge):
 
     node_type = ManagedNode
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: ManagedNode) -> None:
         """Wait to be configured; raises InvalidValueError for parameters that are no good."""
         node.program = self
         super().__init__(node)

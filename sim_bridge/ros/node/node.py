@@ -19,7 +19,7 @@ from sim_bridge.ros.process.delivery import await_delivery
 from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.pacer import Pacer
-from sim_bridge.ros.process.polling import PollingNode
+from sim_bridge.ros.process.polling import PollingMixin, PollingNode
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.publish.sinks import GraphSink, Tee
 from sim_bridge.ros.services.entities import Entities
@@ -44,7 +44,7 @@ class SimBridge:
     control: SimulationControl
     """Runs, pauses, steps and resets the simulation, once loaded."""
 
-    def __init__(self, node: PollingNode) -> None:
+    def __init__(self, node: PollingMixin) -> None:
         """
         Load, compile, then announce topics and services and start to simulate.
 

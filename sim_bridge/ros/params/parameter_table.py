@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 import dataclasses
+import functools
 import math
 import textwrap
 from typing import Any, TYPE_CHECKING, TypeVar
@@ -39,7 +40,12 @@ _FOREIGN_PREFIXES = ('qos_overrides.',)
 # ROS has no open interval and no unbounded range
 _LARGEST = {'int': 2**63 - 1, 'float': 1.7976931348623157e308}
 
-_COMMENT = {'initial_indent': '    # ', 'subsequent_indent': '    # ', 'break_on_hyphens': False}
+_wrap = functools.partial(
+    textwrap.wrap, width=99, initial_indent='    # ', subsequent_indent='    # ',
+    break_on_hyphens=False)
+
+BLOCK = 'dict[str, Any]'
+"""The kind of a parameter that is a block of further ones."""
 
 _KINDS = {
     'bool': 'true or false',
@@ -48,7 +54,7 @@ _KINDS = {
     'str': 'a text',
     'tuple[float, ...]': 'a list of finite numbers',
     'tuple[str, ...]': 'a list of texts',
-    'dict': 'a block of named values',
+    BLOCK: 'a block of named values',
 }
 
 
@@ -108,11 +114,11 @@ class Specification:
                 descriptor.floating_point_range = [bounds]
         return descriptor
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: Any, block: str = '') -> Any:
         """
         Return the value in the type of this parameter.
 
-        Raises InvalidValueError if it is not accepted.
+        Raises InvalidValueError if it is not accepted. block: before the name in messages.
         """
         converted = self._convert(value)
         numbers = converted if isinstance(converted, tuple) else (converted,)
@@ -120,14 +126,15 @@ class Specification:
             converted is not None
             and (not self.sizes or len(converted) in self.sizes)
             and (not self.choices or converted in self.choices)
-            and (self.low is None or all(self._is_within(number) for number in numbers))
+            and (self.low is None or all(map(self._is_within, numbers)))
         )
         if not is_accepted:
-            raise InvalidValueError(f'parameter {self.name!r}', value, self.accepted)
+            raise InvalidValueError(f'parameter {block + self.name!r}', value, self.accepted)
         return converted
 
     def _is_within(self, number: float) -> bool:
-        is_above = number > self.low if self.above else number >= self.low
+        low = -math.inf if self.low is None else self.low
+        is_above = number > low if self.above else number >= low
         return is_above and (self.high is None or number <= self.high)
 
     def _convert(self, value: Any) -> Any:
@@ -140,7 +147,7 @@ class Specification:
             return _finite(value)
         if self.kind == 'str':
             return value if isinstance(value, str) else None
-        if self.kind == 'dict':
+        if self.kind == BLOCK:
             return dict(value) if isinstance(value, Mapping) else None
         if value is None:  # what ROS makes of an empty list in a YAML file
             return ()
@@ -191,7 +198,7 @@ def specifications(table: type) -> dict[str, Specification]:
     return {
         field.name: Specification(
             name=field.name,
-            kind=field.type,
+            kind=str(field.type),
             default={} if field.default is dataclasses.MISSING else field.default,
             **field.metadata,
         )
@@ -199,9 +206,11 @@ def specifications(table: type) -> dict[str, Specification]:
     }
 
 
-def checked(table: type[Table], values: Mapping[str, Any]) -> Table:
+def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> Table:
     """
     Build a table from values by name; what is not given has its default.
+
+    block: of parameters that the table is, with a dot at its end, for messages.
 
     Raises InvalidValueError for a value that is not accepted, UnknownNameError for a name not in
     the table.
@@ -209,8 +218,9 @@ def checked(table: type[Table], values: Mapping[str, Any]) -> Table:
     known = specifications(table)
     for name in values:
         if name not in known:
-            raise UnknownNameError('parameter', name, known)
-    return table(**{name: known[name].check(value) for name, value in values.items()})
+            raise UnknownNameError(
+                'parameter', block + name, [f'{block}{each}' for each in known])
+    return table(**{name: known[name].check(value, block) for name, value in values.items()})
 
 
 def declare(
@@ -268,7 +278,8 @@ def _sorted_out(
 ) -> tuple[Table, dict[str, dict[str, Any]]]:
     """Return the table, and by block the given parameters that are members of it."""
     known = specifications(table)
-    blocks = {name: {} for name, spec in known.items() if spec.kind == 'dict'}
+    blocks: dict[str, dict[str, Any]] = {
+        name: {} for name, spec in known.items() if spec.kind == BLOCK}
     own = {}
     for name, value in given.items():
         block = name.split('.')[0]
@@ -303,7 +314,10 @@ def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
 class _Watcher:
     """Checks parameters that are set while the node runs, and passes them on."""
 
-    def __init__(self, node, values, known, on_change) -> None:
+    def __init__(
+        self, node: Node, values: Any, known: Mapping[str, Specification],
+        on_change: Callable[[Any], None] | None,
+    ) -> None:
         self._values, self._known, self._on_change = values, known, on_change
         if hasattr(node, 'add_pre_set_parameters_callback'):  # not in Humble
             node.add_pre_set_parameters_callback(self._accept_integers)
@@ -351,10 +365,10 @@ def _yaml_lines(node: str, table: type) -> Iterator[str]:
     yield f'/**/{node}:'
     yield '  ros__parameters:'
     for name, spec in specifications(table).items():
-        yield from textwrap.wrap(spec.description, 99, **_COMMENT)
+        yield from _wrap(spec.description)
         changeable = '' if spec.read_only else '; may be set at run time'
-        yield from textwrap.wrap(f'({spec.accepted}{changeable})', 99, **_COMMENT)
-        yield f'    # {name}:' if spec.kind == 'dict' else f'    {name}: {_yaml_value(spec)}'
+        yield from _wrap(f'({spec.accepted}{changeable})')
+        yield f'    # {name}:' if spec.kind == BLOCK else f'    {name}: {_yaml_value(spec)}'
 
 
 def _yaml_value(spec: Specification) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import math
+from typing import Any
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import parameter
@@ -72,7 +73,7 @@ class SimulatorParameters:
         'YAML file with joints that close loops, in addition to those of the description; see '
         'docs/closed_loops.md. Empty for none',
     )
-    sensors: dict = parameter(
+    sensors: dict[str, Any] = parameter(
         {},
         'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu, link or '
         'joint, pose, update_rate, noise, ...}; see sim_bridge/description/yaml/sensors.py',
@@ -173,14 +174,14 @@ class SimulatorParameters:
     )
 
     # commands
-    control: dict = parameter(
+    control: dict[str, Any] = parameter(
         {},
         "Control mode of joint axes, by name: 'effort' (the default), 'velocity', 'position', or "
         "'servo', which needs gains; for example control.elbow: servo. In a `world` the "
         'namespace of the robot comes first: control.left.elbow',
         read_only=False,
     )
-    gains: dict = parameter(
+    gains: dict[str, Any] = parameter(
         {},
         "Gains of 'servo', by joint name; for example gains.elbow: {p: 100.0, d: 10.0} [N m/rad "
         'or N/m; N m s/rad or N s/m]',
@@ -230,7 +231,7 @@ class SimulatorParameters:
         unit='Hz',
         low=0.0,
     )
-    trajectory_controllers: dict = parameter(
+    trajectory_controllers: dict[str, Any] = parameter(
         {},
         "Controllers that take trajectories, by name, with parameters of ros2_control's "
         'joint_trajectory_controller: {arm_controller: {joints: [...], constraints: {...}, ...}}; '

@@ -46,7 +46,7 @@ class DeferredServices:
         self._before()
         self._pacer.submit(function)
 
-    def create(self, kind: type, name: str, handler: Handler, refuse: Refusal) -> None:
+    def create(self, kind: Any, name: str, handler: Handler, refuse: Refusal) -> None:
         """
         Create a service that is answered later, by another thread.
 
@@ -57,7 +57,7 @@ class DeferredServices:
             service, lambda request, answer: self.take(kind, request, handler, refuse, answer))
 
     def take(
-        self, kind: type, request: Any, handler: Handler, refuse: Refusal, answer: Answer
+        self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer
     ) -> None:
         """Have a request for a type of service carried out, and answered in any case."""
         taken = _Request(kind, request, handler, refuse, answer, self._unanswered)
@@ -86,7 +86,7 @@ class _Request:
     """
 
     def __init__(
-        self, kind: type, request: Any, handler: Handler, refuse: Refusal, answer: Answer,
+        self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer,
         unanswered: set[_Request],
     ) -> None:
         self._kind, self._request, self._handler = kind, request, handler

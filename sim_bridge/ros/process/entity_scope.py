@@ -11,7 +11,7 @@ from sim_bridge.ros.process.rclpy_compat import action_servers, silence, undecla
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-    from sim_bridge.ros.process.polling import PollingNode
+    from sim_bridge.ros.process.polling import PollingMixin
 
 # how each kind is listed by a node, and destroyed, and called in qos_overrides
 _KINDS = (
@@ -32,7 +32,7 @@ class EntityScope:
     a topic to it later.
     """
 
-    def __init__(self, node: PollingNode) -> None:
+    def __init__(self, node: PollingMixin) -> None:
         """Begin without any."""
         self._node = node
         self._found: dict[str, list[Any]] = {listing: [] for listing, *_ in _KINDS}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import threading
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Generic, TYPE_CHECKING, TypeVar
 
 from sim_bridge.foundation.errors import StateError
 
@@ -61,12 +61,12 @@ class ExecutorCalls:
         self._is_closed = True
 
 
-class _Call:
+class _Call(Generic[_Result]):
     """A function, and what became of it."""
 
-    def __init__(self, function: Callable[[], Any]) -> None:
+    def __init__(self, function: Callable[[], _Result]) -> None:
         self._function = function
-        self.result: Any = None
+        self.result: _Result
         self.error: Exception | None = None
         self.is_done = threading.Event()
 

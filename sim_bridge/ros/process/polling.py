@@ -38,7 +38,14 @@ class Poll(Protocol):
 _AT_ONCE = 3
 
 
-class PollingMixin:
+# what it is mixed into; not said at run time, where it comes before `Node` or `LifecycleNode`
+if TYPE_CHECKING:
+    _Mixed = Node
+else:
+    _Mixed = object
+
+
+class PollingMixin(_Mixed):
     """
     Lets a node have subscriptions that no executor looks at.
 
@@ -82,14 +89,14 @@ class PollingMixin:
         """Destroy one of either kind."""
         if subscription in self._polled:
             self._polled.remove(subscription)
-        return super().destroy_subscription(subscription)
+        return bool(super().destroy_subscription(subscription))
 
 
 class _Poll:
     """Of one subscription, at most so many messages at a time."""
 
     def __init__(
-        self, subscription: Subscription[Any], callback: Callable[[bytes], None], most: int
+        self, subscription: Subscription, callback: Callable[[bytes], None], most: int
     ) -> None:
         self._take, self._count = raw_take_of(subscription), publisher_count_of(subscription)
         self._callback, self._most = callback, most

@@ -7,7 +7,7 @@ import contextlib
 import os
 import signal
 import sys
-from typing import Protocol
+from typing import Any, Protocol
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException
@@ -33,18 +33,18 @@ _LEAVE_LIMIT_S = 3.0
 
 
 class Program(Protocol):
-    """What runs in the process: something that works on a node, of a type that it names."""
+    """
+    What runs in the process: works on a node.
 
-    node_type: type[Node] = Node
-
-    def __init__(self, node: Node) -> None:
-        """Set up; raises a SimBridgeError if a description or parameter is no good."""
+    It is made of that node, of the type `node_type` if the class has one, and raises a
+    SimBridgeError if a description or parameter is no good.
+    """
 
     def close(self) -> None:
         """End threads and whatever else uses the node."""
 
 
-def run(name: str, program: Callable[[Node], Program], args: Sequence[str] | None = None) -> int:
+def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None = None) -> int:
     """
     Run a program on a node of this name until a signal ends it; return the exit code.
 
@@ -92,7 +92,9 @@ class _GraphError(Exception):
 def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
-        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        rclpy.init(
+            args=None if args is None else list(args),
+            signal_handler_options=SignalHandlerOptions.NO)
         with realtime.undisturbed():
             return kind(name)
     except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError
@@ -111,7 +113,7 @@ class _Signals:
     def __init__(self) -> None:
         self.stop_requested = False
         self._raises = True
-        self._before: dict[int, object] = {}
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Signals:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -45,7 +45,7 @@ def make_executor() -> Executor:
 # --- publishers and subscriptions ----------------------------------------------------------------
 
 
-def raw_publish_of(publisher: Publisher[Any]) -> Callable[[bytes], None]:
+def raw_publish_of(publisher: Publisher) -> Callable[[bytes], None]:
     """
     Return the function that publishes serialized messages.
 
@@ -55,12 +55,12 @@ def raw_publish_of(publisher: Publisher[Any]) -> Callable[[bytes], None]:
     return function
 
 
-def raw_take_of(subscription: Subscription[Any]) -> Callable[[], tuple[bytes, Any] | None]:
+def raw_take_of(subscription: Subscription) -> Callable[[], tuple[bytes, Any] | None]:
     """Return the function that takes the next serialized message, and its info; None: no more."""
     return functools.partial(subscription.handle.take_message, subscription.msg_type, True)
 
 
-def publisher_count_of(subscription: Subscription[Any]) -> Callable[[], int]:
+def publisher_count_of(subscription: Subscription) -> Callable[[], int]:
     """Return the function that counts the publishers of a topic; not in Humble's interface."""
     function: Callable[[], int] = subscription.handle.get_publisher_count
     return function
@@ -69,9 +69,9 @@ def publisher_count_of(subscription: Subscription[Any]) -> Callable[[], int]:
 # --- parameters ----------------------------------------------------------------------------------
 
 
-def given_parameters(node: Node) -> dict[str, Parameter[Any]]:
+def given_parameters(node: Node) -> dict[str, Parameter]:
     """Return the parameters that a node was started with, declared or not, by name."""
-    given: dict[str, Parameter[Any]] = node._parameter_overrides
+    given: dict[str, Parameter] = node._parameter_overrides
     return given
 
 
@@ -86,7 +86,7 @@ def undeclare_read_only(node: Node, name: str) -> None:
 
 
 def take_over_responses(
-    service: Service[Any, Any], respond: Callable[[Any, Callable[[Any], None]], None]
+    service: Service, respond: Callable[[Any, Callable[[Any], None]], None]
 ) -> None:
     """
     Have requests answered later than the service's callback returns, which must give the request.
@@ -139,16 +139,17 @@ class HeldGoals:
     which the EventsExecutor of Jazzy spins without rest.
     """
 
-    def __init__(self, server: ActionServer[Any]) -> None:
+    def __init__(self, server: ActionServer) -> None:
         """Take over the goals of a server; all methods are called by its executor."""
+        # typed as anything, for what is used is private
         self._server: Any = server
         # by goal, the headers of those who have asked how it ends
         self._asked: dict[bytes, list[Any]] = {}
         self._answer_request: Callable[[Any], Awaitable[None]] = (
             self._server._execute_get_result_request)
-        self._server._execute_get_result_request = self._hold_request
+        vars(server)['_execute_get_result_request'] = self._hold_request
         # what rclpy would do here is to begin the execute callback
-        self._server.notify_execute = lambda goal, execute_callback: None
+        vars(server)['notify_execute'] = lambda goal, execute_callback: None
 
     def conclude(self, goal: ServerGoalHandle, transition: str, result: Any) -> None:
         """

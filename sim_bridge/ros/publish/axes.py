@@ -65,7 +65,7 @@ class AxisStates:
         self._axes = list(axes.values())
         self._crawlers = running_crawlers(robot)
         self.names = [*axes, *(crawler.name for crawler in self._crawlers)]
-        self._run = np.zeros(len(self._crawlers))
+        self._run: np.ndarray = np.zeros(len(self._crawlers))
         ends = np.cumsum([
             len(robot.joint_names),
             sum(len(joint.axes) for joint in robot.joints if len(joint.axes) > 1),
@@ -97,7 +97,7 @@ class AxisStates:
 
     def save(self) -> np.ndarray:
         """Return how far crawlers have run [m]."""
-        return self._run.copy()
+        return np.array(self._run)
 
     def restore(self, run: np.ndarray) -> None:
         """Count on from there."""
@@ -111,7 +111,7 @@ class AxisStates:
     @property
     def has_others(self) -> bool:
         """Whether there is anything but the joints of one axis in trees."""
-        return len(self.names) > self._single.stop
+        return bool(len(self.names) > self._single.stop)
 
     def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """

@@ -81,14 +81,15 @@ class Frames:
                 'false, since tf2_msgs is not installed: it comes with ROS 2, but not as a wheel')
         self._world, self._prefixes = world, prefixes
         self._odom = parameters.odom_frame
-        moving, fixed = [], []
+        moving: list[sb.Robot] = []
+        fixed: list[sb.Robot] = []
         for robot in world.robots.values():
             (fixed if robot.fixed_base else moving).append(robot)
         links = [
             LinkFrames(world.robots[name], prefix)
             for name, prefix in prefixes.items() if parameters.publish_link_tf]
         self._publish_static(pool, messages, moving, fixed, links, parameters.publish_world_tf)
-        rows = np.array([robot.offsets.q for robot in moving], int).reshape(-1, 1) + np.arange(7)
+        rows = np.add.outer([robot.offsets.q for robot in moving], np.arange(7)).astype(int)
         names = [(self._parent(robot), self._base(robot)) for robot in moving]
         names += [pair for each in links for pair in each.moving]
         message = FramesMessage(messages, names)
@@ -123,7 +124,7 @@ class Frames:
         pool.latch('/tf_static', messages.TFMessage, message.stamped(pack_stamp(0)))
 
     def _base(self, robot: sb.Robot) -> str:
-        return self._prefixes.get(robot.name, '') + robot.description.root
+        return f"{self._prefixes.get(robot.name, '')}{robot.description.root}"
 
     def _parent(self, robot: sb.Robot) -> str:
         """Return the frame that what moves freely is told in: a robot's has its own."""

@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from sim_bridge.description.model import JointType
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.ros.publish.axes import AxisStates
-from sim_bridge.ros.publish.publishers import Copy, Rate, Stream
+from sim_bridge.ros.publish.publishers import Copy, PreparedStream, Rate
 from sim_bridge.ros.wire.messages import JointStateMessage, PoseStateMessage
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class JointStates:
                 Copy(message.effort[:count], u, motor)]
 
         topic = topic or f'{prefix}joint_states'
-        self.streams = [Stream(
+        self.streams = [PreparedStream(
             sink, topic, JointState, message, fill if axes.has_others else None, copies=copies,
             rate_hz=rate_hz)]
         multi_dof = [joint for joint in robot.joints if joint.type in _MULTI_DOF]
@@ -79,7 +79,7 @@ class JointStates:
         for stream in self.streams:
             stream.publish(stamp)
 
-    def restart(self, time_ns: int) -> None:
+    def restart(self, time_ns: int, reason: str = '') -> None:
         """Begin anew at this simulated time [ns], now that the world has been reset."""
         self._axes.restart()
         self.resume(time_ns)
@@ -88,18 +88,18 @@ class JointStates:
         """Go on from another time [ns]."""
         self._time_ns = time_ns
 
-    def save(self) -> np.ndarray:
+    def save(self, time_ns: int) -> np.ndarray:
         """Return how far crawlers have run, for `restore`."""
         return self._axes.save()
 
-    def restore(self, saved: np.ndarray) -> None:
+    def restore(self, saved: np.ndarray, time_ns: int) -> None:
         """Go back to what `save` gave."""
         self._axes.restore(saved)
 
 
 def _multi_dof_stream(
     sink: Sink, prefix: str, joints: list[sb.Joint], rate_hz: float
-) -> Stream:
+) -> PreparedStream:
     links = [joint.child_link for joint in joints]
     message = PoseStateMessage([joint.name for joint in joints])
 
@@ -108,5 +108,6 @@ def _multi_dof_stream(
             message.poses[row] = [*link.p, *quaternion_from_matrix(link.R)]
             message.twists[row] = [*link.v, *link.w]
 
-    return Stream(sink, f'{prefix}multi_dof_joint_states', MultiDOFJointState, message, fill,
-                  rate_hz=rate_hz)
+    return PreparedStream(
+        sink, f'{prefix}multi_dof_joint_states', MultiDOFJointState, message, fill,
+        rate_hz=rate_hz)

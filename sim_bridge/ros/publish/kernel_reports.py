@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from sim_bridge.compiler.build import listening, Progress
+from sim_bridge.compiler.build import listening
+from sim_bridge.compiler.progress import Progress
 
 if TYPE_CHECKING:
     from rclpy.node import Node
+    from rclpy.publisher import Publisher
 
 STATUS = 'kernels'
 
@@ -30,7 +32,7 @@ class _Reports:
 
     def __init__(self, node: Node) -> None:
         self._node = node
-        self._publisher = None
+        self._publisher: Publisher | None = None
         self._name = f'{node.get_fully_qualified_name().lstrip("/")}: {STATUS}'
 
     def take(self, progress: Progress) -> None:
@@ -38,6 +40,7 @@ class _Reports:
         log = self._node.get_logger()
         if self._publisher is None:
             self._publisher = self._node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        publisher = self._publisher
         if progress.done == 0:
             log.info(f'compiling {progress.total} units of kernels, once for this machine')
         elif progress.is_over:
@@ -50,7 +53,7 @@ class _Reports:
             level=DiagnosticStatus.OK, name=self._name, message=progress.summary,
             hardware_id=self._node.get_name(),
             values=[KeyValue(key=key, value=str(value)) for key, value in values.items()])])
-        self._publisher.publish(message)
+        publisher.publish(message)
 
     def close(self) -> None:
         """Leave the topic."""

@@ -8,7 +8,7 @@ from nav_msgs.msg import Odometry
 
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.ros.publish.frames import odom_frame
-from sim_bridge.ros.publish.publishers import Stream
+from sim_bridge.ros.publish.publishers import PreparedStream
 from sim_bridge.ros.wire.messages import marks, PreparedMessage
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class OdometryMessage(PreparedMessage):
 
 def odometry_stream(
     sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters
-) -> Stream | None:
+) -> PreparedStream | None:
     """
     Make the stream of odom; None for a robot that is fixed to the world.
 
@@ -57,6 +57,6 @@ def odometry_stream(
         message.pose[:] = pose
         message.twist[:] = (twist @ matrix_from_quaternion(pose[3:])).ravel()
 
-    return Stream(
+    return PreparedStream(
         sink, f'{prefix}odom', Odometry, message, fill,
         rate_hz=parameters.odom_rate or parameters.rate)

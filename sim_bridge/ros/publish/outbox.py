@@ -9,10 +9,11 @@ import numpy as np
 
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.ros.publish.filling import COPY_SIZE, fill, MESSAGE_SIZE, MOST_MESSAGES
+from sim_bridge.ros.publish.publishers import Rate
 
 if TYPE_CHECKING:
     from sim_bridge.compiler.calls import Call
-    from sim_bridge.ros.publish.publishers import Rate, Stream
+    from sim_bridge.ros.publish.publishers import PreparedStream
     from sim_bridge.sensors.devices import Device
 
 # from the end of the words of arguments
@@ -22,9 +23,8 @@ _TIME, _STEP = -3, -2
 class Timed(NamedTuple):
     """A stream, and when it is due: at a rate, or whenever a device has taken a sample."""
 
-    stream: Stream
-    rate: Rate | None
-    device: Device | None = None
+    stream: PreparedStream
+    due: Rate | Device
 
 
 class _Plan(NamedTuple):
@@ -38,7 +38,7 @@ class _Plan(NamedTuple):
     run: Call
     words: Any
     end: int
-    arrays: list[np.ndarray]
+    arrays: list[np.ndarray | None]
     senders: list[tuple[int, Callable[[], None]]]
     chosen: dict[int, list[Callable[[], None]]]
 
@@ -52,6 +52,7 @@ class Outbox:
         self._messages = np.array([_message_row(each) for each in timed], np.int64)
         self._messages = self._messages.reshape(-1, MESSAGE_SIZE)
         self._latest = np.zeros(len(timed), np.int64)
+        self._wanted: list[bool] = []
         self.relocate()
 
     def publish(self, time_ns: int, step: int) -> None:
@@ -77,7 +78,9 @@ class Outbox:
         """Take account of where what is filled in comes from now, too; physics thread."""
         self._is_stale = False
         self._wanted = [stream.is_wanted for stream, *_ in self._timed]
-        rows, arrays, senders = [], [], []
+        rows: list[list[int]] = []
+        arrays: list[np.ndarray | None] = []
+        senders: list[tuple[int, Callable[[], None]]] = []
         for number, (stream, *_) in enumerate(self._timed):
             if self._wanted[number]:
                 senders.append((1 << number, stream.send_filled))
@@ -93,9 +96,9 @@ class Outbox:
 
     def restart(self, time_ns: int) -> None:
         """Go on from this time [ns], and from the samples that there are."""
-        for number, (_, rate, device) in enumerate(self._timed):
+        for number, (_, due) in enumerate(self._timed):
             self._latest[number] = (
-                rate.period_of(time_ns) if device is None else device.sample_step)
+                due.period_of(time_ns) if isinstance(due, Rate) else due.sample_step)
 
 
 def outboxes(timed: Sequence[Timed], time_step_ns: int) -> list[Outbox]:
@@ -105,8 +108,8 @@ def outboxes(timed: Sequence[Timed], time_step_ns: int) -> list[Outbox]:
 
 
 def _message_row(timed: Timed) -> list[int]:
-    stream, rate, device = timed
+    stream, due = timed
     stamp_at = address_of(stream.message.stamp_word)
-    if device is None:
-        return [rate.period_ns, 0, stamp_at]
-    return [0, address_of(device.memory.step), stamp_at]
+    if isinstance(due, Rate):
+        return [due.period_ns, 0, stamp_at]
+    return [0, address_of(due.memory.step), stamp_at]

@@ -133,8 +133,14 @@ class Stream:
                 self._fill()
             self._outlet.publish(self.message.stamped(stamp))
 
+
+class PreparedStream(Stream):
+    """A topic whose message an `Outbox` copies numbers and the stamp into."""
+
+    message: PreparedMessage
+
     def send_filled(self) -> None:
-        """Publish a `PreparedMessage` in which copies and stamp are up to date."""
+        """Publish the message, in which copies and stamp are up to date."""
         if self._fill is not None:
             self._fill()
         self._outlet.publish(self.message.content())
@@ -144,7 +150,7 @@ class SensorStreams(NamedTuple):
     """All streams of one device, which send whenever it has taken a sample."""
 
     device: Device
-    streams: tuple[Stream, ...]
+    streams: tuple[PreparedStream, ...]
 
 
 def clock_stream(sink: Sink, rate_hz: float) -> Stream:
@@ -221,8 +227,8 @@ def _streams(
 def _copied(
     sink: Sink, topic: str, message_type: type, message: PreparedMessage, copies: Sequence[Copy],
     rate_hz: float,
-) -> Stream:
-    return Stream(
+) -> PreparedStream:
+    return PreparedStream(
         sink, topic, message_type, message, copies=lambda: copies, rate_hz=rate_hz)
 
 
@@ -238,7 +244,7 @@ def _check_distinct(found: list[SensorStreams]) -> None:
 
 
 def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
-    def make(is_truth):
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = WrenchMessage(prefix + device.frame_id)
         reading = device.truth if is_truth else device
         return message, [Copy(message.force, reading.f), Copy(message.torque, reading.tau)]
@@ -249,7 +255,7 @@ def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
 def _imu_channel(imu: sb.ImuSensor, prefix: str) -> _Channel:
     has_orientation = imu.description.enable_orientation
 
-    def make(is_truth):
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = ImuMessage(
             prefix + imu.frame_id,
             np.zeros(9) if has_orientation else None,
@@ -267,7 +273,7 @@ def _imu_channel(imu: sb.ImuSensor, prefix: str) -> _Channel:
 
 
 def _gyro_channel(gyro: sb.RateGyroSensor, prefix: str) -> _Channel:
-    def make(is_truth):
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         covariance = _covariance(gyro, 'angular_velocity', is_truth)
         message = ImuMessage(prefix + gyro.frame_id, None, covariance, None)
         return message, [Copy(message.angular_velocity, (gyro.truth if is_truth else gyro).w)]
@@ -276,7 +282,7 @@ def _gyro_channel(gyro: sb.RateGyroSensor, prefix: str) -> _Channel:
 
 
 def _accel_channel(accelerometer: sb.AccelerationSensor, prefix: str) -> _Channel:
-    def make(is_truth):
+    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         covariance = _covariance(accelerometer, 'linear_acceleration', is_truth)
         message = ImuMessage(prefix + accelerometer.frame_id, None, None, covariance)
         dv = (accelerometer.truth if is_truth else accelerometer).dv

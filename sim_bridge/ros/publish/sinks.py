@@ -93,7 +93,7 @@ class _Publisher:
         self._node, self._publisher = node, publisher
 
     def is_wanted(self) -> bool:
-        return self._count() > 0
+        return bool(self._count() > 0)
 
     def publish(self, message: Any) -> None:
         if isinstance(message, bytes):

@@ -26,6 +26,6 @@ class SolverStatistics:
 
     def take(self) -> Worst:
         """Sum up what the world did since the last call."""
-        worst = self._world.take_worst()
+        worst: Worst = self._world.take_worst()
         self.unconverged += worst.unconverged
         return worst

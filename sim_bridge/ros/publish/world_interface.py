@@ -107,7 +107,10 @@ class WorldInterface:
 
         def fill() -> None:
             # most robots touch nothing most of the time
-            cloud.fill(world.contacts if world.contact_count else ())
+            if world.contact_count:
+                cloud.fill(world.contacts)
+            else:
+                cloud.clear()
 
         streams = [
             pool.stream('contacts', PointCloud2, cloud, fill, rate_hz=rate_hz)]

@@ -13,21 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.foundation.errors import (
+    coded,
+    ErrorCode,
+    InvalidValueError,
+    SimBridgeError,
+    UnknownNameError,
+)
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector, unit_quaternion
 from sim_bridge.ros.process.background import Background
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.session.loading import check_namespace, LoadedRobot
-from sim_bridge.ros.session.spawning import (
-    has_interface,
-    NAME,
-    NAMESPACE,
-    namespace_of,
-    POSE,
-    prepare,
-    SpawnRequest,
-)
+from sim_bridge.ros.session.spawning import has_interface, namespace_of, prepare, SpawnRequest
 from sim_bridge.ros.wire.messages import WORLD_FRAME
 
 if TYPE_CHECKING:
@@ -94,8 +92,8 @@ class Entities:
         """
         Add a robot, whenever it is ready; physics thread.
 
-        on_done: called on the physics thread. Errors are InvalidValueError, whose `what` tells
-        what is wrong, DescriptionError, or another SimBridgeError.
+        on_done: called on the physics thread. Errors are DescriptionError, or another
+        SimBridgeError, whose `code` says what is wrong.
         """
         self._background.submit(lambda: self._prepare(request, on_done))
 
@@ -113,7 +111,7 @@ class Entities:
         return names
 
     def pose_in_world(
-        self, frame: str, position: object, orientation: object, what: str = POSE
+        self, frame: str, position: object, orientation: object, what: str = 'initial_pose'
     ) -> tuple[np.ndarray, np.ndarray]:
         """
         Return position [m] and quaternion x y z w in the world of a pose in a frame.
@@ -126,7 +124,7 @@ class Entities:
         link = self.frame(frame)
         if link is None:
             return p, quat
-        rotation = link.R @ matrix_from_quaternion(quat)
+        rotation = link.R @ matrix_from_quaternion(quat.tolist())
         return link.p + link.R @ p, quaternion_from_matrix(rotation)
 
     def frame(self, name: str) -> sb.Link | None:
@@ -167,13 +165,15 @@ class Entities:
     def _admit(self, request: SpawnRequest, pattern: sb.Robot) -> str | SimBridgeError:
         """Let what is ready enter the world; give its name, or why it cannot."""
         try:
-            position, orientation = self.pose_in_world(
-                request.frame, request.position, request.orientation)
+            with coded(ErrorCode.POSE_INVALID):
+                position, orientation = self.pose_in_world(
+                    request.frame, request.position, request.orientation)
             name = self._name_for(request, pattern)
             loaded = None
             if has_interface(pattern):
                 namespace = namespace_of(request, name)
-                check_namespace(name, namespace, self._simulator.interfaces, NAMESPACE)
+                with coded(ErrorCode.NAMESPACE_INVALID):
+                    check_namespace(name, namespace, self._simulator.interfaces, 'namespace')
                 loaded = LoadedRobot(pattern, namespace)
             robot = self.world.add_copy(pattern, name, position, orientation)
         except SimBridgeError as err:
@@ -190,13 +190,14 @@ class Entities:
 
     def _name_for(self, request: SpawnRequest, pattern: sb.Robot) -> str:
         """Return a name that is free; raises InvalidValueError where it may not be changed."""
-        wanted = pattern.name
+        wanted: str = pattern.name
         if wanted not in self.world.robots:
             return wanted
         if not request.allow_renaming:
             raise InvalidValueError(
-                NAME, wanted, 'one that is not taken yet, or leave to change it '
-                f'(allow_renaming); taken: {", ".join(self.world.robots)}')
+                'name', wanted, 'one that is not taken yet, or leave to change it '
+                f'(allow_renaming); taken: {", ".join(self.world.robots)}',
+                code=ErrorCode.NAME_TAKEN)
         number = 2
         while f'{wanted}_{number}' in self.world.robots:
             number += 1

@@ -31,6 +31,9 @@ class Scope(enum.Flag):
     ALL = 7
 
 
+_SCOPES = {'time': Scope.TIME, 'state': Scope.STATE, 'spawned': Scope.SPAWNED}
+
+
 class Phase(enum.Enum):
     """What a simulation is doing; stopped: paused at its start."""
 
@@ -181,8 +184,7 @@ class SimulationControl:
         self._events.publish(String(data=json.dumps({
             'count': self._count,
             'cause': cause,
-            'scope': [flag.name.lower() for flag in (Scope.TIME, Scope.STATE, Scope.SPAWNED)
-                      if flag in scope],
+            'scope': [name for name, flag in _SCOPES.items() if flag in scope],
             'snapshot': snapshot,
             'removed': removed or [],
             'time_ns_before': before,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
 from sim_bridge.ros.process.delivery import await_delivery
 from sim_bridge.ros.process.entity_scope import EntityScope
@@ -14,14 +15,13 @@ from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.world_interface import WorldInterface
 from sim_bridge.ros.session.journal import Journal, NO_JOURNAL
-from sim_bridge.ros.session.robot_interface import check_distinct, RobotInterface, STAMPED_TOPIC
+from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
     import sim_bridge as sb
     from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.process.polling import PollingMixin
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
     from sim_bridge.ros.session.robot_interface import SavedInterface
@@ -59,10 +59,10 @@ class Simulator:
         """Open the topics of every robot and of the world they are in, and /clock."""
         self.world = loaded.world
         self._sink, self._parameters = sink, parameters
-        self._node: Node | None = None
+        self._node: PollingMixin | None = None
         # what is opened on the sink, and on the node, for each robot
         self._outlets: dict[str, ClosingSink] = {}
-        self._parts: dict[str, EntityScope] = {}
+        self._scopes: dict[str, EntityScope] = {}
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
@@ -86,7 +86,7 @@ class Simulator:
     def time_ns(self) -> int:
         """Simulated time as it is published [ns]."""
         world = self.world
-        return max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS)
+        return int(max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS))
 
     def is_ready(self) -> bool:
         """Return whether a control step can be taken: in lockstep when all have answered."""
@@ -103,7 +103,7 @@ class Simulator:
         self.lockstep.release()
         until_ns = time.monotonic_ns() + self._taking_ns
         for interface in self.interfaces:
-            interface.poll_likely(until_ns)
+            interface.inbox.poll_likely(until_ns)
             interface.commands.apply(now)
         self._advance()
         time_ns = self.time_ns
@@ -129,7 +129,7 @@ class Simulator:
                 each.drive(time_ns, world.time_step_ns)
             world.step()
 
-    def listen(self, node: Node) -> None:
+    def listen(self, node: PollingMixin) -> None:
         """Take commands of all robots from the graph from now on."""
         self._node = node
         for interface in self.interfaces:
@@ -139,7 +139,7 @@ class Simulator:
         """Take in the commands that have come, while no step is taken."""
         until_ns = time.monotonic_ns() + _TAKING_NS
         for interface in self.interfaces:
-            interface.poll(until_ns)
+            interface.inbox.poll(until_ns)
 
     def publish_clock(self) -> None:
         """Publish /clock as it stands, for those who come while the simulation is paused."""
@@ -256,8 +256,7 @@ class Simulator:
             self._joints |= dict.fromkeys(loaded.robot.joint_names)
             interface = self._add_interface(loaded)
             self.journal.add_interface(interface)
-            if self._node is not None:
-                self._listen(interface)
+            self._listen(interface)
         self._populate()
         return interface
 
@@ -303,7 +302,7 @@ class Simulator:
     @property
     def _step_time_ns(self) -> int:
         """The time of the present step [ns]."""
-        return self._epoch_ns + self.world.step_count * self.world.time_step_ns
+        return int(self._epoch_ns + self.world.step_count * self.world.time_step_ns)
 
     def _add_interface(self, loaded: LoadedRobot) -> RobotInterface:
         outlets = ClosingSink(self._sink)
@@ -322,14 +321,15 @@ class Simulator:
         return interface
 
     def _listen(self, interface: RobotInterface) -> None:
-        part = self._parts[interface.robot.name] = EntityScope(self._node)
-        with part.collecting():
-            interface.listen(self._node)
+        if self._node is not None:
+            scope = self._scopes[interface.robot.name] = EntityScope(self._node)
+            with scope.collecting():
+                interface.inbox.listen(self._node)
 
     def _close(self, name: str) -> None:
         self._outlets.pop(name).close()
-        if name in self._parts:
-            self._parts.pop(name).destroy()
+        if name in self._scopes:
+            self._scopes.pop(name).destroy()
 
     def _populate(self) -> None:
         """Take account of who is in the world now."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot, resolve_uri
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import coded, ErrorCode, InvalidValueError
 from sim_bridge.ros.params.initial_values import initial_values
 from sim_bridge.ros.params.parameters import SELF_COLLISION
 from sim_bridge.ros.session.units import units_of
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 _READ = ('.urdf', '.xacro', '.xml')
-
-# by the `what` of the errors that are raised here
-NAME, RESOURCE, NAMESPACE, POSE = 'name', 'resource', 'namespace', 'initial_pose'
-UNREADABLE = 'format of resource'
 
 
 @dataclass(frozen=True)
@@ -62,10 +58,14 @@ def prepare(
         _source_of(request.resource, parameters),
         package_paths=parameters.package_paths,
     )
+    name = request.name or description.name
+    if not name:
+        raise InvalidValueError(
+            'name', name, 'a text that is not empty', code=ErrorCode.NAME_INVALID)
     world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
     robot = world.add_robot(
         description,
-        name=request.name or description.name,
+        name=name,
         joint_positions=initial_values(description),
         collisions=parameters.collisions,
         missing_meshes=parameters.missing_meshes,
@@ -92,8 +92,9 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
     namespace = request.namespace.strip('/')
     if namespace and not _NAMESPACE.fullmatch(namespace):
         raise InvalidValueError(
-            NAMESPACE, request.namespace,
-            "names of letters, digits and underscores parted by slashes, or '/' for none")
+            'namespace', request.namespace,
+            "names of letters, digits and underscores parted by slashes, or '/' for none",
+            code=ErrorCode.NAMESPACE_INVALID)
     return namespace
 
 
@@ -102,22 +103,29 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> object:
     text = resource.strip()
     if not text:
         raise InvalidValueError(
-            RESOURCE, resource, 'the name of a shipped robot, a file or its URI, or URDF text')
+            'resource', resource, 'the name of a shipped robot, a file or its URI, or URDF text',
+            code=ErrorCode.RESOURCE_MISSING)
     if text.startswith('<'):
         root = re.search(r'<([A-Za-z_][\w.:-]*)', text)
         if root is None or root[1] != 'robot':
             raise InvalidValueError(
-                UNREADABLE, text[:40], 'URDF or xacro, whose root element is <robot>')
+                'format of resource', text[:40], 'URDF or xacro, whose root element is <robot>',
+                code=ErrorCode.RESOURCE_UNREADABLE)
         return text
     if '://' not in text:
-        source = find_robot(text)
+        with coded(ErrorCode.RESOURCE_NOT_FOUND):
+            source = find_robot(text)
     else:
-        source = resolve_uri(text, package_paths=parameters.package_paths)
-        if source is None:
+        found = resolve_uri(text, package_paths=parameters.package_paths)
+        if found is None:
             raise InvalidValueError(
-                RESOURCE, resource, 'a file that is there, as file:// or package://')
+                'resource', resource, 'a file that is there, as file:// or package://',
+                code=ErrorCode.RESOURCE_NOT_FOUND)
+        source = found
     if source.suffix not in _READ:
-        raise InvalidValueError(UNREADABLE, source.suffix, f'one of {", ".join(_READ)}')
+        raise InvalidValueError(
+            'format of resource', source.suffix, f'one of {", ".join(_READ)}',
+            code=ErrorCode.RESOURCE_UNREADABLE)
     return source
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import cache
 import importlib
 import re
-from typing import Any
+from typing import Any, Literal
 
 from rclpy.serialization import deserialize_message, serialize_message
 
@@ -50,7 +50,7 @@ class _Walk:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._order = 'little' if data[1] else 'big'
+        self._order: Literal['little', 'big'] = 'little' if data[1] else 'big'
         self.place = _HEAD
         self.clean = bytearray(len(data))
         self.clean[:_HEAD] = data[:_HEAD]
@@ -90,15 +90,16 @@ class _Walk:
 
 
 @cache
-def _fields(kind: type) -> tuple[tuple[str, int | None], ...]:
+def _fields(kind: Any) -> tuple[tuple[str, int | None], ...]:
     """Return type and number of the items of each field of a message; None: the bytes tell."""
-    found = []
+    found: list[tuple[str, int | None]] = []
     for field in kind.get_fields_and_field_types().values():
         many = _MANY.match(field)
         if many is None:
             found.append((field, 1))
         else:
-            found.append((many['item'] or many['of'], many['count'] and int(many['count'])))
+            count = int(many['count']) if many['count'] else None
+            found.append((many['item'] or many['of'], count))
     return tuple(found)
 
 
@@ -111,8 +112,8 @@ def _uniform(item: str) -> tuple[int, int] | None:
         return None
     size, total = None, 0
     for part, count in _fields(_message_type(item)):
-        inner = None if count is None else _uniform(part)
-        if inner is None or inner[0] != (size or inner[0]):
+        inner = _uniform(part)
+        if count is None or inner is None or inner[0] != (size or inner[0]):
             return None
         size, total = inner[0], total + inner[1] * count
     return None if size is None else (size, total)
@@ -121,4 +122,5 @@ def _uniform(item: str) -> tuple[int, int] | None:
 @cache
 def _message_type(name: str) -> type:
     package, _, kind = name.partition('/')
-    return getattr(importlib.import_module(f'{package}.msg'), kind)
+    found: type = getattr(importlib.import_module(f'{package}.msg'), kind)
+    return found

@@ -55,8 +55,7 @@ _IS_DENSE = b'\x01'
 def point_fields() -> list[PointField]:
     """Describe `CONTACT`: x, y, z, geometry_a, normal_x … torque_z."""
     fields = []
-    for name in CONTACT.names:
-        kind, offset = CONTACT.fields[name]
+    for name, (kind, offset, *_) in dict(CONTACT.fields or {}).items():
         base = kind.base
         prefix = '' if name == 'position' else f'{name}_'
         names = [f'{prefix}{axis}' for axis in 'xyz'] if kind.shape else [name]
@@ -87,11 +86,12 @@ class ContactCloud:
         self._width_at = self._head.index(_WIDTH.pack(_WIDTH_MARK))
         self.points = _NO_POINTS
 
-    def fill(self, contacts: sb.Contacts | tuple[()]) -> None:
-        """Take the points of a step, if there are any."""
-        if not len(contacts):
-            self.points = _NO_POINTS
-            return
+    def clear(self) -> None:
+        """Hold no points."""
+        self.points = _NO_POINTS
+
+    def fill(self, contacts: sb.Contacts) -> None:
+        """Take the points of a step."""
         points = np.zeros(len(contacts), CONTACT)
         points['position'], points['normal'] = contacts.positions, contacts.normals
         points['geometry_a'], points['geometry_b'] = contacts.indices.T
@@ -122,6 +122,8 @@ def geometry_table(geometries: Iterable[sb.Geometry]) -> String:
 class GazeboContacts:
     """A ros_gz_interfaces/Contacts: one entry for each pair of geometries, as Gazebo has it."""
 
+    _contacts: sb.Contacts
+
     def __init__(self, messages: ModuleType, geometries: Sequence[sb.Geometry]) -> None:
         """
         Begin without contacts.
@@ -133,7 +135,6 @@ class GazeboContacts:
             messages.Entity(id=number, name=_scoped_name(geometry), type=messages.Entity.COLLISION)
             for number, geometry in enumerate(geometries)
         ]
-        self._contacts: sb.Contacts | None = None
 
     def fill(self, contacts: sb.Contacts) -> None:
         """Take the points of a step."""

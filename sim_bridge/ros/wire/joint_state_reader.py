@@ -125,7 +125,7 @@ def _locate(data: bytes) -> tuple[list[slice], list[tuple[int, int]]]:
         """Step over the length of a list or text, and that many items if they need no padding."""
         nonlocal place
         place = _aligned(place, _COUNT.size)
-        (length,) = _COUNT.unpack_from(data, place)
+        length = int(_COUNT.unpack_from(data, place)[0])
         start, place = place, place + _COUNT.size + length * size_of_item
         constant.append(slice(start, place))
         return length

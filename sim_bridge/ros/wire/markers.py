@@ -217,7 +217,8 @@ def _corners(shape: sb.Shape) -> np.ndarray:
         high_low, high_high = grid[1:, :-1], grid[1:, 1:]
         halves = [(low_low, low_high, high_high), (low_low, high_high, high_low)]
         return np.stack([np.stack(half, axis=2) for half in halves]).reshape(-1, 3)
-    return shape.vertices[shape.triangles].reshape(-1, 3)
+    corners: np.ndarray = shape.vertices[shape.triangles].reshape(-1, 3)
+    return corners
 
 
 def _marker(kind: int, namespace: str, number: int, color: Sequence[float]) -> Marker:

@@ -57,7 +57,7 @@ class PreparedMessage:
         data = serialize_cleanly(message)
         # numbers lie at multiples of 8 behind the head, which is half as long
         words = np.zeros(len(data) // 8 + 2, np.int64)
-        self.buffer = memoryview(words).cast('B')[_HEAD : _HEAD + len(data)]
+        self.buffer = words.data.cast('B')[_HEAD : _HEAD + len(data)]
         self.buffer[:] = data
         self.stamp_word = words[1:2]
         """(1,) the stamp, as an integer."""

@@ -66,7 +66,7 @@ def most_command_bytes(names: int) -> int:
 
 def is_latched(qos: QoSProfile) -> bool:
     """Return whether the last message is kept for those who come later."""
-    return qos.durability == DurabilityPolicy.TRANSIENT_LOCAL
+    return bool(qos.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def overridable() -> QoSOverridingOptions:

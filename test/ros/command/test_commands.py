@@ -120,7 +120,7 @@ def test_the_robot_is_held_until_the_first_command(robot):
     assert robot.hold, 'only the physics thread may free it'
     taken.apply(0)
     assert not robot.hold
-    taken.restart()
+    taken.restart(0)
     assert robot.hold
     assert taken.age_ns(5 * MS) is None
 
@@ -135,7 +135,7 @@ def test_commands_of_before_a_restart_are_forgotten(robot):
     """Apply nothing that came before the restart."""
     taken = make(robot)
     taken.accept_ordered([5.0] * 7)
-    taken.restart()
+    taken.restart(0)
     taken.apply(0)
     assert robot.u.tolist() == [0.0] * 7
     taken.accept_named(['joint_1'], effort=[1.0])
@@ -384,7 +384,7 @@ def test_motors_stop_where_they_are_when_commands_cease(robot, policy):
     taken.accept_named(['joint_1'], effort=[1.0])
     taken.apply(11 * MS)
     assert robot.joint('joint_2').target_velocity == (0.4 if goes_on else 0.0)
-    taken.restart()
+    taken.restart(0)
     assert targets(robot, 'joint_3') == [(robot.joint('joint_3').q, 0.0)]
     assert robot.joint('joint_2').target_velocity == 0.0
 

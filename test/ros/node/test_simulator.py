@@ -60,7 +60,7 @@ def published(monkeypatch):
     monkeypatch.setattr(publishers.Stream, 'refresh', want)
     monkeypatch.setattr(publishers.Stream, 'publish', publish)
     monkeypatch.setattr(
-        publishers.Stream, 'send_filled',
+        publishers.PreparedStream, 'send_filled',
         lambda stream: publish(stream, stream.message.content()[STAMP]))
     return record
 

@@ -13,7 +13,13 @@ import yaml
 
 from sim_bridge.control.parameter_file import parameter_file, TABLES
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.ros.params.parameter_table import checked, declare, parameter, specifications
+from sim_bridge.ros.params.parameter_table import (
+    BLOCK,
+    checked,
+    declare,
+    parameter,
+    specifications,
+)
 from sim_bridge.ros.params.parameters import SimulatorParameters
 
 # of a parser that the message packages import when they are first used
@@ -127,7 +133,7 @@ def test_the_parameter_file_holds_every_default(repository):
     for name, table in TABLES.items():
         values = nodes[f'/**/{name}']['ros__parameters']
         assert checked(table, values) == table()
-        blocks = {key for key, spec in specifications(table).items() if spec.kind == 'dict'}
+        blocks = {key for key, spec in specifications(table).items() if spec.kind == BLOCK}
         assert set(values) | blocks == set(specifications(table))
 
 

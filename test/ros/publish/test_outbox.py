@@ -11,7 +11,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from sim_bridge.ros.publish.outbox import Outbox, outboxes, Timed
-from sim_bridge.ros.publish.publishers import Copy, Rate, Stream
+from sim_bridge.ros.publish.publishers import Copy, PreparedStream, Rate
 from sim_bridge.ros.wire.messages import JointStateMessage
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
@@ -51,8 +51,9 @@ def sink():
 def stream_of(sink, topic, copies=tuple, fill=None):
     """Make a stream of two joints."""
     message = JointStateMessage(['a', 'b'])
-    return Stream(sink, topic, JointState, message, fill,
-                  copies=lambda: copies(message) if copies is not tuple else (), rate_hz=1.0)
+    return PreparedStream(sink, topic, JointState, message, fill,
+                          copies=lambda: copies(message) if copies is not tuple else (),
+                          rate_hz=1.0)
 
 
 def device_at(step: int) -> SimpleNamespace:
@@ -67,8 +68,8 @@ def test_numbers_are_copied_and_added_up(sink):
     stream = stream_of(sink, 'state', lambda message: [
         Copy(message.position, q), Copy(message.effort, u, motor)])
     other = stream_of(sink, 'other')
-    other = Stream(sink, 'other', JointState, other.message,
-                   lambda: other.message.velocity.fill(q[0]), rate_hz=1.0)
+    other = PreparedStream(sink, 'other', JointState, other.message,
+                           lambda: other.message.velocity.fill(q[0]), rate_hz=1.0)
     box = Outbox([Timed(stream, Rate(0.0)), Timed(other, Rate(0.0))], STEP_NS)
     q[:] = 5.0, 6.0
     box.publish(3_000_000_007, 3)
@@ -98,7 +99,7 @@ def test_streams_are_due_at_their_rates_in_their_order(sink):
 def test_samples_go_out_once_with_the_stamp_of_their_step(sink):
     """Stamp a sample that is older than now with the time it was taken at."""
     device = device_at(-1)
-    box = Outbox([Timed(stream_of(sink, 'imu'), None, device)], STEP_NS)
+    box = Outbox([Timed(stream_of(sink, 'imu'), device)], STEP_NS)
     box.restart(0)
     box.publish(4 * STEP_NS, 4)
     device.memory.step[0] = 6

@@ -155,7 +155,7 @@ class EntityServices:
     def _category(self, robot: sb.Robot) -> int:
         is_robot = self._entities.is_robot(robot.name)
         name = 'CATEGORY_ROBOT' if is_robot else _CATEGORIES[robot.motion]
-        return getattr(self._msg.EntityCategory, name)
+        return int(getattr(self._msg.EntityCategory, name))
 
     def _fill(self, state: Any, robot: sb.Robot) -> None:
         """Write where an entity's root link is, and how it moves."""

@@ -158,22 +158,27 @@ class NameFilter:
             return group
         if symbol in '*+?{':
             raise self._error(f'a {symbol!r} with nothing to repeat')
-        return self._state({
+        readers: dict[str, Callable[[], _Accepts]] = {
             '.': lambda: lambda one: len(one) == 1,
             '^': lambda: lambda one: one is _BEGIN,
             '$': lambda: lambda one: one is _END,
             '[': self._bracket,
             '\\': self._escape,
-        }.get(symbol, lambda: lambda one: one == symbol)())
+        }
+        if symbol in readers:
+            return self._state(readers[symbol]())
+        return self._state(lambda one: one == symbol)
 
     def _repetition(self) -> tuple[int, int | None]:
         """Read how often what was read comes: at least, and at most if there is a bound."""
+        found: tuple[int, int | None] | None
         bounds = _BOUNDS.match(self._text, self._at)
         if bounds is not None:
             least, has_most, most = bounds.groups()
             self._at = bounds.end()
-            found = int(least), (int(most) if most else None) if has_most else int(least)
-            if found[1] is not None and found[1] < found[0]:
+            end = (int(most) if most else None) if has_most else int(least)
+            found = int(least), end
+            if end is not None and end < int(least):
                 raise self._error(f'the bounds {bounds[0]!r}')
         else:
             found = next((times for symbol, times in (

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, TYPE_CHECKING
 
 from sim_bridge.description import DescriptionError, shipped_robots
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.foundation.errors import ErrorCode, SimBridgeError, UnknownNameError
 from sim_bridge.ros.services.standard.interfaces import agree, NOT_FOUND, OPERATION_FAILED, say
-from sim_bridge.ros.session.spawning import NAME, NAMESPACE, RESOURCE, SpawnRequest, UNREADABLE
+from sim_bridge.ros.session.spawning import SpawnRequest
 
 if TYPE_CHECKING:
     from sim_bridge.ros.process.deferred import Answer, Handler
@@ -92,6 +92,17 @@ class SpawnServices:
             response, f'sources that are not searched: {", ".join(sources)}' if sources else ''))
 
 
+_CODES = {
+    ErrorCode.NAME_INVALID: NAME_INVALID,
+    ErrorCode.NAME_TAKEN: NAME_NOT_UNIQUE,
+    ErrorCode.NAMESPACE_INVALID: NAMESPACE_INVALID,
+    ErrorCode.POSE_INVALID: INVALID_POSE,
+    ErrorCode.RESOURCE_MISSING: NO_RESOURCE,
+    ErrorCode.RESOURCE_NOT_FOUND: NOT_FOUND,
+    ErrorCode.RESOURCE_UNREADABLE: UNSUPPORTED_FORMAT,
+}
+
+
 def spawn_code(error: SimBridgeError) -> int:
     """Return the standard's code for why something was not spawned."""
     if isinstance(error, DescriptionError):
@@ -99,21 +110,9 @@ def spawn_code(error: SimBridgeError) -> int:
         if 'mesh-not-found' in codes:
             return MISSING_ASSETS
         return UNSUPPORTED_ASSETS if 'mesh-unreadable' in codes else RESOURCE_PARSE_ERROR
-    if isinstance(error, UnknownNameError):
-        return INVALID_POSE if error.kind == 'frame' else NOT_FOUND
-    if not isinstance(error, InvalidValueError):
-        return OPERATION_FAILED
-    if error.what == NAME:
-        return NAME_NOT_UNIQUE if error.value else NAME_INVALID
-    if error.what == RESOURCE:
-        return NOT_FOUND if str(error.value).strip() else NO_RESOURCE
-    return {
-        UNREADABLE: UNSUPPORTED_FORMAT,
-        'robot': NOT_FOUND,
-        NAMESPACE: NAMESPACE_INVALID,
-        'position': INVALID_POSE,
-        'orientation': INVALID_POSE,
-    }.get(error.what, OPERATION_FAILED)
+    if error.code is not None:
+        return _CODES[error.code]
+    return NOT_FOUND if isinstance(error, UnknownNameError) else OPERATION_FAILED
 
 
 def _request_of(request: Any) -> SpawnRequest:

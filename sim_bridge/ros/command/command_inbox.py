@@ -1,0 +1,238 @@
+"""The topics that a robot takes commands on, and how their messages are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+import functools
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import Twist
+from rclpy.logging import get_logger
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
+from sim_bridge.foundation.errors import (
+    InvalidValueError,
+    MalformedMessageError,
+    SimBridgeError,
+    StateError,
+)
+from sim_bridge.ros.command.inputs import Message
+from sim_bridge.ros.process.throttle import once_in
+from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.ros.wire.joint_state_reader import JointStateReader
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.command.commands import RobotCommands
+    from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
+    from sim_bridge.ros.command.hardware import TopicBasedHardware
+    from sim_bridge.ros.command.lockstep import LockstepPolicy
+    from sim_bridge.ros.command.tracked_drive import TrackedDrive
+    from sim_bridge.ros.command.trajectories import Trajectories
+    from sim_bridge.ros.process.polling import Poll, PollingMixin
+
+# How often topics are looked at on which nobody was known to publish a moment ago: each look costs
+# as much as three steps of an arm.
+_UNLIKELY_NS = 10_000_000
+
+# the one whose messages say which joint_states they answer
+STAMPED_TOPIC = 'joint_commands'
+
+
+@dataclass(frozen=True)
+class CommandTopic:
+    """A topic that commands come on: its full name is known to the graph only."""
+
+    name: str
+    message_type: type
+    take: Callable[[bytes], None]
+
+
+# gets a command's bytes, and what to record of it
+Take = Callable[[bytes, Message], None]
+
+
+class CommandInbox:
+    """
+    Reads the messages that command a robot, and hands them to its commands and trajectories.
+
+    Messages come from the graph (`listen`), or from wherever serialized ones are had, by `topics`.
+    """
+
+    def __init__(
+        self, prefix: str, commands: RobotCommands, trajectories: Trajectories,
+        hardware: TopicBasedHardware, drive: TrackedDrive, lockstep: LockstepPolicy,
+    ) -> None:
+        """
+        Prepare to take messages.
+
+        prefix: of the topics, '' or with a slash at its end. lockstep: who is waited for before a
+        step.
+        """
+        self._prefix, self._commands, self._trajectories = prefix, commands, trajectories
+        self._hardware, self._drive, self._lockstep = hardware, drive, lockstep
+        self._reader, self._hardware_reader = JointStateReader(), JointStateReader()
+        self._stamp_reader = JointStateReader()
+        self._logger = get_logger('sim_bridge')
+        self.topics: list[CommandTopic] = []
+        """Those that commands are taken on."""
+        self._polls: list[Poll] = []
+        # those on whose topics somebody publishes, as far as is known
+        self._likely: list[Poll] = []
+        self._polled_ns = 0
+        self._actions: list[FollowJointTrajectory] = []
+        self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
+        self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
+        if drive.is_possible:
+            self._accept('cmd_vel', Twist, self._take_twist)
+        if hardware.commands_topic:
+            self._accept(hardware.commands_topic, JointState, self._take_from_hardware)
+        for controller in trajectories.controllers:
+            self._accept(
+                f'{controller.name}/joint_trajectory', JointTrajectory,
+                functools.partial(trajectories.take_message, controller))
+
+    def poll(self, until_ns: int) -> None:
+        """
+        Take in the commands that have come; on the physics thread.
+
+        until_ns: time.monotonic_ns() from which on a few of each topic are enough.
+        """
+        self._polled_ns = until_ns
+        for poll in self._polls:
+            poll(until_ns)
+
+    def poll_likely(self, until_ns: int) -> None:
+        """As `poll`, but look at topics on which nobody was known to publish now and then only."""
+        if until_ns - self._polled_ns > _UNLIKELY_NS:
+            self.poll(until_ns)
+            return
+        for poll in self._likely:
+            poll(until_ns)
+
+    def refresh(self) -> None:
+        """Look on which topics somebody sends commands."""
+        self._likely = [poll for poll in self._polls if poll.has_senders()]
+
+    def listen(self, node: PollingMixin) -> None:
+        """Take commands from the graph from now on."""
+        self._logger = self._trajectories.logger = node.get_logger()
+        for topic in self.topics:
+            # who waits for answers is to be woken by them; a long trajectory takes long to read
+            if not self._lockstep.sources and topic.message_type is not JointTrajectory:
+                self._polls.append(node.create_poll(
+                    topic.message_type, topic.name, topic.take, topics.POLLED_QOS))
+                continue
+            node.create_subscription(
+                topic.message_type,
+                topic.name,
+                topic.take,
+                topics.for_one_topic(topics.COMMAND_QOS),
+                qos_overriding_options=topics.overridable(),
+                raw=True,
+            )
+        actions = topics.optional_messages('control_msgs', 'action')
+        if actions is not None:
+            # imported here, since it brings all of rclpy's actions along
+            from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
+
+            for controller in self._trajectories.controllers:
+                name = f'{self._prefix}{controller.name}/follow_joint_trajectory'
+                self._actions.append(FollowJointTrajectory(
+                    node, actions.FollowJointTrajectory, name, self._trajectories, controller))
+
+    def end_goals(self) -> bool:
+        """Tell clients at once how their goals have ended; return whether any has."""
+        ended = [action.monitor() for action in self._actions]
+        return any(ended)
+
+    def ask(self, time_ns: int) -> None:
+        """Expect answers to a state of this stamp [ns] in lockstep, before it is published."""
+        self._lockstep.ask(f'{self._prefix}{STAMPED_TOPIC}', time_ns)
+
+    def _accept(self, name: str, message_type: type, take: Take) -> None:
+        """Take commands on a topic; what makes no sense is complained of and counted."""
+        full_name = name if name.startswith('/') else self._prefix + name
+        most = topics.TRAJECTORY_BYTES if message_type is JointTrajectory else (
+            topics.most_command_bytes(len(self._commands.names)))
+
+        def attempt(data: bytes) -> None:
+            try:
+                take(data, Message(full_name, data))
+            except SimBridgeError as err:
+                # of what could be read, the commands themselves keep count
+                self._commands.counts.rejected += isinstance(err, MalformedMessageError)
+                self._complain(name, err)
+
+        def receive(data: bytes) -> None:
+            if len(data) > most:
+                self._refuse(name, InvalidValueError(
+                    'size of the message', len(data), f'at most {most} bytes'))
+            elif self._lockstep.sources:
+                self._hold_back(name, data, attempt)
+            else:
+                attempt(data)
+
+        self.topics.append(CommandTopic(full_name, message_type, receive))
+
+    def _hold_back(self, name: str, data: bytes, attempt: Callable[[bytes], None]) -> None:
+        """Give a command to the lockstep, which takes those that say which state they answer."""
+        try:
+            if name != STAMPED_TOPIC:
+                raise StateError(
+                    f'commands on {self._prefix}{name} have no stamp to tell which state they '
+                    f'answer, as lockstep asks for. Send them on {self._prefix}{STAMPED_TOPIC}')
+            command = self._stamp_reader.read(data)
+            self._lockstep.offer(
+                self._prefix + name, command.frame_id, command.time_ns, lambda: attempt(data))
+        except SimBridgeError as err:
+            self._refuse(name, err)
+
+    def _take_joint_state(self, data: bytes, source: Message) -> None:
+        if self._commands.accept_repeat(data, source):
+            return
+        command = self._reader.read(data)
+        if self._hardware.is_from(command):
+            self._commands.accept_fitting(
+                self._hardware.parts(command), command.time_ns, source)
+            return
+        self._commands.accept_named(
+            command.names, command.position, command.velocity, command.effort, command.time_ns,
+            source)
+        self._commands.learn(data, self._reader, command.names)
+
+    def _take_from_hardware(self, data: bytes, source: Message) -> None:
+        command = self._hardware_reader.read(data)
+        self._commands.accept_fitting(self._hardware.parts(command), command.time_ns, source)
+
+    def _take_array(self, data: bytes, source: Message) -> None:
+        self._commands.accept_ordered(deserialize(data, Float64MultiArray).data, source)
+
+    def _take_twist(self, data: bytes, source: Message) -> None:
+        twist = deserialize(data, Twist)
+        linear, angular = twist.linear, twist.angular
+        speeds = self._drive.speeds(linear.x, linear.y, angular.z)
+        self._commands.accept_named(self._drive.names, velocity=speeds, source=source)
+
+    def _refuse(self, topic: str, err: Exception) -> None:
+        self._commands.counts.rejected += 1
+        self._complain(topic, err)
+
+    def _complain(self, topic: str, err: Exception) -> None:
+        count = self._commands.counts.rejected
+        self._logger.warning(
+            f'command on {topic} rejected ({count} so far): {err}', **once_in(1.0))
+
+
+def check_distinct(topic_names: Iterable[str]) -> None:
+    """Raise InvalidValueError where two robots would take commands on one topic."""
+    seen: set[str] = set()
+    for name in topic_names:
+        if name in seen:
+            raise InvalidValueError(
+                'command topic', name, 'one of its own for each robot; in ros2_control set '
+                'joint_commands_topic and joint_states_topic of each hardware')
+        seen.add(name)
