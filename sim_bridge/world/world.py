@@ -61,7 +61,8 @@ class World(DeclaredAttributes):
     """
 
     __slots__ = ('materials', 'registry', 'robots', 'simulation', 'tree')
-    internal_names = DeclaredAttributes.internal_names | {'registry', 'simulation', 'tree'}
+    internal_names = DeclaredAttributes.internal_names | {
+        'census', 'registry', 'simulation', 'tree', 'units'}
 
     def __init__(
         self,

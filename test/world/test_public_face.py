@@ -21,7 +21,7 @@ def things():
 
 @pytest.mark.parametrize(('what', 'there', 'internal'), [
     ('world', {'step', 'robots', 'add_joint', 'save', 'materials'},
-     {'simulation', 'registry', 'tree', 'settle', 'invalidate', 'admit', 'dismiss', 'regroup'}),
+     {'simulation', 'registry', 'tree', 'settle', 'invalidate', 'admit', 'dismiss', 'census'}),
     ('robot', {'q', 'links', 'command_effort', 'motion', 'world'},
      {'simulation', 'slot', 'part', 'blueprint', 'bind', 'rebuild', 'wake', 'site'}),
     ('link', {'p', 'R', 'add_force', 'joint', 'robot'}, {'slot', 'placement', 'surroundings'}),
