@@ -45,7 +45,7 @@ def measure(
     scratch_inout,
 ):
     """
-    Measure two geometries; give signed distance, nearest point of a and of b, unit normal.
+    Measure two geometries; return signed distance, nearest point of a and of b, unit normal.
 
     pose: (ng, 12) of the geometries in the world. The normal points from b towards a. Between a
     height field and another one or a plane the distance is nan.

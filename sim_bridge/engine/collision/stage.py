@@ -32,7 +32,7 @@ from sim_bridge.engine.dynamics.twists import find_twists
 
 
 def detect(table, phase):
-    """Find the contacts at the poses of the workspace; give their number, -1 without room."""
+    """Find the contacts at the poses of the workspace; return their number, -1 without room."""
     model, geometry, options = open_model(table), open_geometry(table), open_options(table)
     state, ws, twist = open_state(table), open_workspace(table), open_response(table).twist
     scratch, contacts = open_collision(table), open_contacts(table)

@@ -27,7 +27,6 @@ from sim_bridge.engine.data.loops import (
     HOW,
     ROWS,
     SECOND,
-    SLACK,
     SPIN,
     SPIN_B,
     X,
@@ -224,8 +223,8 @@ def set_axis_row(loops, h, axis, square, work):
 
 @subroutine
 def switch_axes(h, loops, work):
-    """Change the axes' modes that are wrong, as `active_set.update_modes`; return how many."""
-    changed, slack, how = 0, work.pivot[SLACK], int(work.pivot[HOW])
+    """Change wrong modes of the axes, as `active_set.update_active_set`; return how many."""
+    changed, slack, how = 0, work.slack[0], work.pivot[HOW]
     for axis in range(loops.axis_joint.shape[0]):
         law = work.law[axis]
         if work.mode[axis] >= LOCKED:

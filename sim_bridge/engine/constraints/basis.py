@@ -148,7 +148,7 @@ def norm(vector, first, end):
 @subroutine
 def make_orthonormal(row, least, first, end, work):
     """
-    Take from work.vector, scaled, its parts along the basis; tell what is left, which joins it.
+    Take from work.vector, scaled, its parts along the basis; return what is left, which joins it.
 
     Less than `least` is nothing; so is a row at first that nothing of the trees yields to, such as
     one across the plane of a planar loop. first, end: outside of these coordinates it is 0.

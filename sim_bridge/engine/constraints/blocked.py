@@ -42,7 +42,7 @@ def release_blocked(model, ws, loops, state, h, work):
     elif joint >= 0:
         release(joint, work.blocked, state.v, ws.law, ws.v_next, ws.mode)
     else:
-        work.pivot[STUCK] = 1.0
+        work.pivot[STUCK] = 1
         return 0
     return 1
 

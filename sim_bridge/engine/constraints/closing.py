@@ -104,7 +104,7 @@ def close(table):
             if is_exact:
                 break
             is_exact = True
-    most = _OPEN if work.pivot[STUCK] != 0.0 else _WIDE_OPEN
+    most = _OPEN if work.pivot[STUCK] != 0 else _WIDE_OPEN
     for row in range(loops.size[HARD]):
         if abs(work.error[row]) > most:
             worst = max(worst, abs(work.error[row]))

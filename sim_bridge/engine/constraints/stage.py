@@ -73,11 +73,11 @@ def loops(table, phase):
 
 @subroutine
 def switch(table):
-    """Change modes that are wrong; give how many. One that blocks a loop only if no other is."""
+    """Change modes that are wrong; return how many. One that blocks a loop only if no other is."""
     loops, work, h = open_loops(table), open_loop_work(table), open_options(table).time_step
     changed = switch_axes(h, loops, work)
-    work.pivot[STUCK] = 0.0
-    if changed == 0 and work.pivot[CHANGED] == 0.0:
+    work.pivot[STUCK] = 0
+    if changed == 0 and work.pivot[CHANGED] == 0:
         changed = release_blocked(
             open_model(table), open_workspace(table), loops, open_state(table), h, work)
     return changed

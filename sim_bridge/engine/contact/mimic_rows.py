@@ -54,7 +54,7 @@ def remove_part(direction, vector_inout):
 @subroutine
 def respect_bonds(bonds, rows, first, end):
     """
-    Take from a contact's rows what the bonds would not let through; give the end.
+    Take from a contact's rows what the bonds would not let through; return the end.
 
     Where they let nothing through but rounding, nothing is left: an impulse there moves nothing.
     """

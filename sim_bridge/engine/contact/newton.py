@@ -41,7 +41,7 @@ from sim_bridge.engine.data.surfaces import CONE, CONSTANT
 @subroutine
 def find_direction(laws, islands, rows, solution, direct, island):
     """
-    Find a Newton step of an island's impulses; give how many of them it changes.
+    Find a Newton step of an island's impulses; return how many of them it changes.
 
     Contacts that part lose their impulse at once. The changes are left in direct.right, those of
     the impulses in direct.unknown. Returns -1 where there is no room for the system or it is

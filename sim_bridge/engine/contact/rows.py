@@ -142,7 +142,7 @@ def fill_block(first, end, linear, angular, turns, softness, block_out):
 
 @kernel
 def invert_block(block, inverse_out):
-    """Invert the linear rows' matrix by cofactors; give zeros where it is nearly singular."""
+    """Invert the linear rows' matrix by cofactors; zeros where it is nearly singular."""
     a, b, c = block[NN], block[N1], block[N2]
     d, e, f = block[D11], block[D12], block[D22]
     c0, c1, c2 = d * f - e * e, c * e - b * f, b * e - c * d

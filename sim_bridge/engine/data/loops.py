@@ -50,9 +50,9 @@ HARD, ROWS, ALL = range(3)
 # that are not zero to begin with
 RANK, LOST, DEPENDENT = range(3)
 
-# entries of LoopWork.pivot; CHANGED: how many modes of the trees' joints were changed, STUCK: 1
-# where a loop cannot close since nothing locked yields
-SLACK, HOW, CHANGED, STUCK = range(4)
+# entries of LoopWork.pivot; HOW: as `active_set.update_active_set`, CHANGED: how many modes of the
+# trees' joints were changed, STUCK: 1 where a loop cannot close since nothing locked yields
+HOW, CHANGED, STUCK = range(3)
 
 # first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
 FORCES, TORQUES = 0, 4
@@ -258,8 +258,10 @@ class LoopWork(NamedTuple):
     """What rows that nothing can yield to would push each joint with, see `blocked`."""
     blocked_axis: Annotated[FloatVector, Dims('na', unit='N, N m')]
     """Likewise each axis."""
-    pivot: Annotated[FloatVector, Dims(4, unit='1')]
-    """See SLACK: slack and way of changing the modes, as `modes.update_modes`; outcomes."""
+    slack: Annotated[FloatVector, Dims(1, unit='m/s, rad/s')]
+    """Violation from which a mode is changed, as `active_set.update_active_set`."""
+    pivot: Annotated[IntVector, Dims(3)]
+    """How modes are changed, and what came of it: see HOW."""
     twist: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
     """Spatial velocities, or accelerations, that the rows' are computed from."""
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]

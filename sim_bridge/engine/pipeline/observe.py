@@ -117,7 +117,7 @@ def observe(
 
 @kernel
 def copy_changed(source, into_out):
-    """Copy a vector; tell whether it differed."""
+    """Copy a vector; return whether it differed."""
     changed = False
     for k in range(source.shape[0]):
         if source[k] != into_out[k]:

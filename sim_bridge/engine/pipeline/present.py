@@ -151,7 +151,7 @@ def set_present_efforts(ws):
 
 @kernel
 def update_present_active_set(model, ws, only_first):
-    """Change the modes that are wrong; give how many were changed."""
+    """Change the modes that are wrong; return how many were changed."""
     changed = 0
     for body in range(model.kind.shape[0]):
         if model.kind[body] != REVOLUTE and model.kind[body] != PRISMATIC:

@@ -15,7 +15,7 @@ from sim_bridge.engine.constraints.phases import PREPARE as LOOPS_PREPARE
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.contact.stage import BUILD, KEEP, PREPARE, PROJECT_POSITIONS, SOLVE
 from sim_bridge.engine.data.laws import share_effort, side_of
-from sim_bridge.engine.data.loops import CHANGED, HOW, SLACK
+from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
 from sim_bridge.engine.data.state import FRICTION_SIDE, LOCKED
 from sim_bridge.engine.data.world_table import (
@@ -115,7 +115,7 @@ def step(table: Table, n: int):
 
 @kernel
 def find_contacts(options, table):
-    """Find the contacts in the middle of the step; give their number, -1 if they have no room."""
+    """Find the contacts in the middle of the step; return their number, -1 without room."""
     if options.detect == 0:
         return 0
     found = call_stage(options.detect, table, 0)
@@ -134,7 +134,7 @@ def limit_efforts(limits, u_inout):
 @kernel
 def choose_velocities(model, options, state, ws, table, touching):
     """
-    Find the velocities and joint modes at the end of the step; give the pivots it took.
+    Find the velocities and joint modes at the end of the step; return the pivots it took.
 
     Should the pivots go on, more and more of a wrong sign is put up with; in their second half
     only one joint at a time is changed. After the last, joints are only released: one that is
@@ -155,8 +155,8 @@ def choose_velocities(model, options, state, ws, table, touching):
             how = FIRST
         changed = update_active_set(model, state, ws, options.time_step, slack, how)
         if options.loops != 0 and (changed == 0 or how != FIRST):
-            pivot = open_loop_work(table).pivot
-            pivot[SLACK], pivot[HOW], pivot[CHANGED] = slack, how, changed
+            work = open_loop_work(table)
+            work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = slack, how, changed
             changed += call_stage(options.loops, table, SWITCH)
         if changed == 0 and touching > 0:
             changed = release_weakest(state, ws, open_response(table).blocked)
@@ -286,7 +286,7 @@ def commit(model, options, state, ws):
             continue
         mode = ws.mode[joint]
         if mode < LOCKED and side_of(mode, FRICTION_SIDE) * ws.v_next[joint] < 0.0:
-            # by rounding alone, or `update_modes` would have had it stick
+            # by rounding alone, or `update_active_set` would have had it stick
             ws.v_next[joint] = 0.0
         friction, motor, stop = share_effort(ws.law[joint], mode, state.v[joint], ws.v_next[joint],
                                              ws.constraint[joint])

@@ -22,7 +22,7 @@ def overlaps_row(one, box, j):
 @kernel
 def record_pair(is_pair, a, b, total, found_out):
     """
-    Count a pair if it is one; give the new total.
+    Count a pair if it is one; return the new total.
 
     It is written in any case, to the last row where there is no room, because a branch that the
     processor cannot foresee would cost more.
@@ -34,7 +34,7 @@ def record_pair(is_pair, a, b, total, found_out):
 
 @kernel
 def scan(sorted_box, order, i, first, end, total, found_out):
-    """Record which of the boxes from `first` to before `end` overlap row i; give the total."""
+    """Record which of the boxes from `first` to before `end` overlap row i; return the total."""
     one, a = load_box(sorted_box, i), order[i]
     for j in range(first, end):
         b = order[j]

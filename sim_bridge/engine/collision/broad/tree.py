@@ -125,7 +125,7 @@ def sort_digit(key, order, count, shift, key_out, order_out, start_out):
 
 @kernel
 def build_tree(sorted_box, count, node_box_out):
-    """Box the leaves and their parents; give the number of the first leaf."""
+    """Box the leaves and their parents; return the number of the first leaf."""
     leaves = 1
     while leaves * LEAF < count:
         leaves *= 2

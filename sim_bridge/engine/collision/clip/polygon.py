@@ -74,7 +74,7 @@ def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
 
 @kernel
 def meet_polygons(p, count_p, slope_p, q, count_q, slope_q, meeting, polygon):
-    """Collect the corners that two polygons have in common; give their number."""
+    """Collect the corners that two polygons have in common; return their number."""
     # the face that is more square to n cuts the other; the second if they are equally so
     if slope_p[2] > slope_q[2] + _PREFERENCE:
         p, count_p, q, count_q = q, count_q, p, count_p

@@ -23,7 +23,7 @@ def reduce_candidates(
     count, group_inout, feature_inout, point_inout, normal_inout, gap_inout,
 ):
     """
-    Move the points that matter to the first rows; give their number, at most `most`.
+    Move the points that matter to the first rows; return their number, at most `most`.
 
     Points of like normals are a patch, and patches share the room. Of a patch stay the points
     farthest in directions all around, and the deepest. `size` [m] is what `SAME` is a share of.

@@ -110,7 +110,7 @@ def lay_capsule(size, R, p, m, axes, first, polygon_out):
 
 @kernel
 def lay_box(size, R, p, m, axes, first, polygon_out):
-    """Write the four corners of the box face that is most square to m; give its slope."""
+    """Write the four corners of the box face that is most square to m; return its slope."""
     c = mul_tv(R, m)
     x, y, z = abs(c[0]), abs(c[1]), abs(c[2])
     a, b, f = (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2]), (R[0][0], R[1][0], R[2][0])

@@ -112,7 +112,7 @@ def collide_convex_surface(
     convex, surface, limit,
     scratch_inout,
 ):
-    """Collect contact points with normals from a surface to a convex shape; give their number."""
+    """Collect contact points, normals from a surface to a convex shape; return their number."""
     pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
     low, high = box_in_frame(geometry, convex, pose, pose_s, limit)
     centre = add(pose[1], mul_mv(pose[0], load3(geometry.bounds, convex, 0)))
@@ -260,7 +260,7 @@ def passes(x, motion, n, height, x0, x1, x2):
 
 @kernel
 def add_face(foremost, n, height, number, count, scratch_inout):
-    """Append the contact of a shape's foremost point with the plane of a face; give the count."""
+    """Append the contact of a shape's foremost point and a face's plane; return the count."""
     scratch_inout.candidate_feature[count] = 0
     store3(scratch_inout.candidate_point, count, 0, sub(foremost, scale(0.5 * height, n)))
     scratch_inout.candidate_gap[count] = height
@@ -282,7 +282,7 @@ def collide_surfaces(
     surface, other, limit,
     scratch_inout,
 ):
-    """Collect contact points with normals from a surface to a mesh; give their number."""
+    """Collect contact points with normals from a surface to a mesh; return their number."""
     pose_s, pose_o = geometry_pose(scratch_inout, surface), geometry_pose(scratch_inout, other)
     low, high = box_in_frame(geometry, surface, pose_s, pose_o, limit)
     count, outer = 0, 0

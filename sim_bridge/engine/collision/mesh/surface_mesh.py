@@ -98,7 +98,7 @@ def _rings(triangle: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _tree_order(corners: np.ndarray) -> tuple[np.ndarray, int]:
     """
-    Order triangles as the leaves of a complete binary tree of medians; give its depth too.
+    Order triangles as the leaves of a complete binary tree of medians; return its depth too.
 
     At depth d the k-th node holds the triangles from k m / 2**d to (k + 1) m / 2**d, rounded down,
     sorted along the longest side of the box around their centres.

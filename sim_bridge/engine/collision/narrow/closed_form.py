@@ -68,7 +68,7 @@ def store_normal(count, n, points_out):
 
 @kernel
 def touch_balls(radius, p, other_radius, limit, origin, sign, points_out):
-    """Store the contact of a ball at p with one at the origin; give the number of points."""
+    """Store the contact of a ball at p with one at the origin; return the number of points."""
     distance = math.sqrt(dot(p, p))
     gap = distance - radius - other_radius
     if gap > limit:
@@ -82,7 +82,7 @@ def touch_balls(radius, p, other_radius, limit, origin, sign, points_out):
 
 @subroutine
 def point_distance(shape, x):
-    """Measure a point from CAPSULE … ELLIPSOID; give signed distance and normal to the point."""
+    """Measure a point from CAPSULE … ELLIPSOID; return signed distance and normal to the point."""
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     local = mul_tv(R, sub(x, p))
     if kind == BOX:
@@ -101,7 +101,7 @@ def point_distance(shape, x):
 
 @kernel
 def touch_ball(radius, p, shape, limit, origin, sign, points_out):
-    """Store the contact of a ball with a shape; give the number of points."""
+    """Store the contact of a ball with a shape; return the number of points."""
     distance, n = point_distance(shape, p)
     gap = distance - radius
     if gap > limit:
@@ -141,7 +141,7 @@ def nearest_on_axes(p, z, length, w, other_length):
 
 @subroutine
 def axis_distance(p, z, length, w, other_length):
-    """Measure two segments as `nearest_on_axes`; give distance, normal to the first, s and t."""
+    """Measure two segments as `nearest_on_axes`; return distance, normal to the first, s and t."""
     s, t = nearest_on_axes(p, z, length, w, other_length)
     x = sub(add(p, scale(s, z)), scale(t, w))
     distance = math.sqrt(dot(x, x))
@@ -198,7 +198,7 @@ def touch_capsules(size, p, z, other_size, w, limit, origin, sign, points_out):
 
 @subroutine
 def touch_boxes(scratch, low, high, limit, origin, sign, points_out):
-    """Store the contacts of a capsule or box with a box; give the number of points."""
+    """Store the contacts of a capsule or box with a box; return the number of points."""
     size, R, p = low[1], low[2], low[3]
     if low[0] == CAPSULE:
         local = mul_tv(high[2], sub(p, high[3]))

@@ -87,7 +87,7 @@ def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, point
 
 @kernel
 def _put(count, feature, x, gap, shape, n, limit, origin, points_out):
-    """Store the point x of a shape's frame if it is low enough; give the number of points."""
+    """Store the point x of a shape's frame if it is low enough; return the number of points."""
     if not gap <= limit:
         return count
     first_row, feature_out, point_out, _, gap_out = points_out
