@@ -44,7 +44,7 @@ Spawned = Callable[['str | SimBridgeError'], None]
 
 class Entities:
     """
-    Who is in the world, to be asked and changed on the physics thread.
+    The robots and objects in the world; called on the physics thread.
 
     A robot is read and its kernels are compiled on another thread before it enters the world
     between two steps, so that spawning costs the others no step.
@@ -163,7 +163,7 @@ class Entities:
     # --- on the physics thread -------------------------------------------------------------------
 
     def _admit(self, request: SpawnRequest, pattern: sb.Robot) -> str | SimBridgeError:
-        """Let what is ready enter the world; give its name, or why it cannot."""
+        """Add a robot that is ready to the world; return its name, or the error."""
         try:
             with coded(ErrorCode.POSE_INVALID):
                 position, orientation = self.pose_in_world(
@@ -222,6 +222,6 @@ class Entities:
 
 
 def _told(err: Exception) -> SimBridgeError:
-    """Return an error for who asked; one that nobody foresaw by its kind and its words."""
+    """Return an error of this package; others are named by their class and message."""
     return err if isinstance(err, SimBridgeError) else SimBridgeError(
         f'{type(err).__name__}: {err}')
