@@ -82,6 +82,8 @@ setup(
         'pycollada>=0.8',
         'pyyaml>=6',
         'scipy>=1.11',
+        # earlier ones fail with numpy 2
+        'transforms3d>=0.4.2',
         'trimesh>=4.6',
         'urdf-parser-py>=0.0.4',
         'xacro>=2.1',
@@ -115,7 +117,6 @@ setup(
             # reads bags without sharing a line with what writes them
             'rosbags>=0.10',
             'ruff>=0.9',
-            'transforms3d>=0.4',
         ],
     },
     entry_points={

@@ -70,8 +70,7 @@ def _all_pairs(times, box, s):
 @entry
 def _many(times, box, s):
     for _ in range(times):
-        many_overlaps(box, s.order, s.key, s.spare_order, s.spare_key, s.start, s.sorted_box,
-                      s.node_box, s.spare_found, s.found)
+        many_overlaps(box, s, s.found)
 
 
 @entry

@@ -70,10 +70,9 @@ def _measure_pairs(table, pair, pose, distance_out):
     geometry, scratch = open_geometry(table), open_collision(table)
     for row in range(pair.shape[0]):
         gap, x, y, n = distance(
-            geometry, pair[row, 0], pair[row, 1],
+            geometry, scratch, pair[row, 0], pair[row, 1],
             (load_m(pose, row, 0), load3(pose, row, 9)),
-            (load_m(pose, row, 12), load3(pose, row, 21)),
-            scratch.expand_point, scratch.expand_plane, scratch.expand_face)
+            (load_m(pose, row, 12), load3(pose, row, 21)))
         distance_out[row, 0] = gap
         store3(distance_out, row, 1, x)
         store3(distance_out, row, 4, y)
@@ -90,14 +89,12 @@ def _collide_pairs(table, pair, pose, limit,
         pose_b = load_m(pose, row, 12), load3(pose, row, 21)
         if is_closed(geometry.shape[a], geometry.shape[b]):
             count_out[row] = collide_closed(
-                geometry, a, b, pose_a, pose_b, limit[row], scratch.polygon,
-                8 * row, feature_out, point_out, normal_out, gap_out)
+                geometry, scratch, a, b, pose_a, pose_b, limit[row],
+                (8 * row, feature_out, point_out, normal_out, gap_out))
         else:
             count_out[row] = collide_pair(
-                geometry, a, b, pose_a, pose_b, limit[row],
-                scratch.expand_point, scratch.expand_plane, scratch.expand_face,
-                scratch.polygon,
-                8 * row, feature_out, point_out, normal_out, gap_out)
+                geometry, scratch, a, b, pose_a, pose_b, limit[row],
+                (8 * row, feature_out, point_out, normal_out, gap_out))
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""`sim_bridge check`: say what is wrong with a robot description."""
+"""`sim_bridge check`: report the defects of a robot description."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report; give the exit status."""
+    """Print the report; return the exit status."""
     malformed = [text for text in args.xacro_arg if ':=' not in text]
     if malformed:
         return _fail(f'--xacro-arg {malformed[0]}: expected NAME:=VALUE')

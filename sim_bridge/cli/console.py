@@ -45,7 +45,7 @@ class Console:
             self._write(f'{text}\n')
 
     def end_status(self) -> None:
-        """Leave the last status where it is and go on below it."""
+        """Keep the last status where it is and continue below it."""
         if self._status:
             self._status = ''
             self._write('\n')
@@ -61,7 +61,7 @@ class Console:
             self._stream.flush()
         except OSError:
             self.is_closed = True
-            # what is left in the buffer must not fail once more when the interpreter ends
+            # the rest of the buffer must not fail again when the interpreter ends
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())
             os.close(nowhere)

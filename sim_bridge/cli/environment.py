@@ -18,19 +18,19 @@ def require_ros(what: str) -> None:
 
 def set_threads() -> None:
     """
-    Let numpy of this process and its children do with one thread, unless the user says otherwise.
+    Limit numpy in this process and its children to one thread, unless the user sets a number.
 
-    It begins one for every processor, which spins for a while, and no matrix here is worth that.
+    By default it starts one per processor, which spin while they wait; matrices are small here.
     """
     os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
 
 
 def set_prefix() -> None:
     """
-    Let the ament index of this process and its children find what is installed beside this Python.
+    Add the packages installed beside this Python to the ament index of this process and children.
 
-    A ROS 2 setup file sets AMENT_PREFIX_PATH; the wheels from PyPI do not. This Python comes last:
-    what was sourced goes before.
+    A ROS 2 setup file sets AMENT_PREFIX_PATH; the wheels from PyPI do not. This Python comes
+    last, after what was sourced.
     """
     known = os.environ.get('AMENT_PREFIX_PATH', '')
     prefixes = [prefix for prefix in known.split(os.pathsep) if prefix]

@@ -35,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Run the node until it is told to end; give its exit code.
+    Run the node until it is told to end; return its exit code.
 
     Raises MissingRosError without ROS 2, InvalidValueError for other arguments than ROS takes.
     """
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     set_threads()
     from sim_bridge.ros.process import realtime
 
-    # before the imports below, which are most of a start
+    # before the imports below, which take most of the start
     realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 

@@ -59,7 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Record; give the exit code.
+    Record; return the exit code.
 
     Raises MissingRosError, or another SimBridgeError for what is wrong with what was given.
     """
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
-    """Gather parameters as `sim_bridge run` does: beside the robot, file, then words."""
+    """Return the parameters: from beside the robot, then the file, then the command line."""
     from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
     from sim_bridge.ros.params.parameter_table import from_flat
     from sim_bridge.ros.params.parameters import SimulatorParameters

@@ -36,7 +36,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Replay; give the exit code.
+    Replay; return the exit code.
 
     Raises MissingRosError, ReplayError, or another SimBridgeError if the world cannot be made.
     """

@@ -35,7 +35,7 @@ _WAITING_S = 5.0
 
 _PERIOD_S = 0.1
 _STATUS_PERIOD_S = 0.5
-# by then there is a rate to show, and the node has published its diagnostics
+# by then a rate is known, and the node has published its diagnostics
 _FIRST_STATUS_S = 1.5
 
 _EPILOG = """\
@@ -87,9 +87,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Run all until one ends or a signal comes; give the exit code.
+    Run all until one ends or a signal comes; return the exit code.
 
-    Raises MissingRosError, or DescriptionError for a scene file that is no good.
+    Raises MissingRosError, or DescriptionError for a scene file with errors.
     """
     require_ros('sim_bridge run')
     set_prefix()
@@ -105,7 +105,7 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     """
     Return the command of each process, by the name its output is marked with.
 
-    Raises DescriptionError for a scene file that is no good.
+    Raises DescriptionError for a scene file with errors.
     """
     shared = ['--params-file', args.params] if args.params else []
     parameters = {
@@ -123,7 +123,7 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     ]
     python = [sys.executable, '-m']
     controlled = list(_controlled(args))
-    # what the user gives comes last, and so goes before what lies beside the robot
+    # the user's parameters come last, and so override those beside the robot
     own = [item for name, _, beside in controlled if not name for item in beside]
     commands = {
         'simulator': [
@@ -168,7 +168,7 @@ def supervise(
     robot: str = '',
 ) -> int:
     """
-    Run `commands` until one ends, a signal comes or the time is over; give the exit code.
+    Run `commands` until one ends, a signal comes or the time is over; return the exit code.
 
     namespace: of the simulator node among the commands. duration: in real time, from the first
     message [s]; None for no end. robot: namespace within `namespace` of the one to watch.
@@ -198,7 +198,7 @@ def supervise(
 def _follow(
     supervisor: Supervisor, watch: Watch, duration: float | None, console: Console
 ) -> tuple[str, int]:
-    """Show what goes on until there is a reason to end; give that reason and the exit code."""
+    """Show the status until there is a reason to end; return the reason and the exit code."""
     begun, first_message, next_status = time.monotonic(), None, math.inf
     while True:
         supervisor.wait(_PERIOD_S)
@@ -233,7 +233,7 @@ def _follow(
 
 
 def describe(progress: Progress) -> str:
-    """Sum up in one line what has been seen of the simulator."""
+    """Return the status of the simulator in one line."""
     told = progress.pacing
     parts = [
         ', '.join(progress.robots) or 'simulator',

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import time
 
-# How a child is told to end, and how long it may take before the next, harder way [s].
+# signals that tell a child to end, each with the time it has before the next one [s]
 STAGES = ((signal.SIGINT, 6.0), (signal.SIGTERM, 3.0), (signal.SIGKILL, 3.0))
 
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -73,7 +73,7 @@ class Child:
             self._partial = b''
 
     def close(self) -> None:
-        """Let go of its input and output."""
+        """Close its input and output."""
         self._input.close()
         self._output.close()
 
@@ -139,7 +139,7 @@ class Supervisor:
                 self._pass_on(key.data)
         for child in self.children:
             if self.first_ended is None and child.exit_code is not None:
-                self._pass_on(child)  # its last words, before anything is said of its end
+                self._pass_on(child)  # its last output, before its end is reported
                 self.first_ended = child
 
     def _pass_on(self, child: Child) -> None:
@@ -160,7 +160,7 @@ class Supervisor:
         previous = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
         self._cleanup.callback(signal.set_wakeup_fd, previous)
         for number in _STOP_SIGNALS:
-            # what nohup starts outlives its terminal
+            # a process started by nohup outlives its terminal
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._cleanup.callback(
                     signal.signal, number, signal.signal(number, self._note_stop))
@@ -190,12 +190,12 @@ class Supervisor:
 
 
 def describe_exit(code: int) -> str:
-    """Say in words how a process with this exit code ended."""
+    """Return in words how a process with this exit code ended."""
     if code < 0:
         return f'was ended by {signal.Signals(-code).name}'
     return f'ended with exit code {code}'
 
 
 def is_clean_exit(code: int) -> bool:
-    """Return whether a process with this exit code ended as one that was told to does."""
+    """Return whether this exit code is that of a process that ended when told to."""
     return code in (0, -signal.SIGINT, -signal.SIGTERM)

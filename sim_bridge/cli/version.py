@@ -1,4 +1,4 @@
-"""`sim_bridge version`: say what is installed here, as a bug report wants it."""
+"""`sim_bridge version`: print the installed versions, for bug reports."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the versions; give the exit code."""
+    """Print the versions; return the exit code."""
     print(f'sim_bridge {__version__} in {Path(__file__).parents[1]}')
     print(f'Python {platform.python_version()} on {platform.platform()}')
     for distribution in ('numpy', 'llvmlite', 'rclpy'):

@@ -1,4 +1,4 @@
-"""What a stranger on the ROS graph sees of a simulator: when it begins and how fast it goes."""
+"""Observe a simulator from outside on the ROS graph: when it starts and how fast it runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HOUSEKEEPING = ('/rosout', '/parameter_events')
 
 @dataclass
 class Progress:
-    """What has been seen."""
+    """What is known of the simulator."""
 
     robots: tuple[str, ...] = ()
     time_s: float | None = None  # simulated time; None before the first message
@@ -81,7 +81,7 @@ class Watch:
         self._executor.add_node(self._node)
 
     def __enter__(self) -> Watch:
-        """Listen on."""
+        """Return the watch."""
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -91,7 +91,7 @@ class Watch:
         self._context.try_shutdown()
 
     def look(self) -> Progress:
-        """Take in what has arrived, without waiting; give all that is known."""
+        """Process the messages that have arrived, without waiting; return what is known."""
         for _ in self._node.subscriptions:
             self._executor.spin_once(timeout_sec=0.0)
         self.progress.topic_count = self._count_topics()

@@ -19,13 +19,13 @@ from sim_bridge.shapes.placed import as_placed, combined_mass_properties, Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane, Shape
 
-# as in description.inertia: rounding of values that were printed with few digits
+# as in description.mechanism.inertia: rounding of values that were printed with few digits
 _TRIANGLE_TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True, kw_only=True)
 class BodySpec:
-    """What a body is, as `World.add_body` was told, unchecked."""
+    """The arguments of `World.add_body`, unchecked."""
 
     shapes: Shape | Placed | Iterable[Shape | Placed]
     mass: float | None = None
@@ -42,8 +42,8 @@ def describe_body(
     """
     Return a robot of one link, of the body's name, and what of it collides.
 
-    material_of: gives a material by itself, its name or None, for its density. Raises
-    InvalidValueError, naming the body, for values that no body has.
+    material_of: returns the material for a Material, a name or None; its density is needed. Raises
+    InvalidValueError, naming the body, for invalid values.
     """
     place = f'body {name!r}'
     shapes = as_placed(spec.shapes)
@@ -76,7 +76,7 @@ def _inertial(
     place: str,
     material_of: Callable[[Material | str | None], Material],
 ) -> Inertial:
-    """Take mass, centre of mass and inertia as given, and the rest from the shapes."""
+    """Return mass, centre of mass and inertia as given, the missing ones from the shapes."""
     mass = spec.mass
     if mass is not None:
         mass = positive_number('mass', mass, 'a positive number [kg]', place)
@@ -111,7 +111,7 @@ def _material(
 
 
 def _checked_inertia(value: object, place: str) -> np.ndarray:
-    """Return an inertia as (3, 3); raises InvalidValueError where no body has it."""
+    """Return an inertia as (3, 3); raises InvalidValueError if no body can have it."""
     expected = (
         '(3, 3) symmetric, or (3,) its diagonal; positive definite, no principal moment above the '
         'sum of the others [kg m²]')

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import NamedTuple
 
-from sim_bridge.description.model import ContactDescription, Geometry, RobotDescription
+from sim_bridge.description.model import ContactDescription, GeometryDescription, RobotDescription
 from sim_bridge.description.report import ERROR, Findings, Place, WARNING
 from sim_bridge.description.resources import explain_unresolved
 from sim_bridge.foundation.errors import InvalidValueError
@@ -34,7 +34,7 @@ class LinkShape(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class Collisions:
     """
-    What of a robot collides.
+    The collision shapes of a robot, and the exceptions to collisions.
 
     shapes: in the order of the links. self_collision: what of the robot touches itself, as
     `exclusions.excluded_bodies` takes it. separated: pairs of links that never touch each other;
@@ -87,7 +87,7 @@ def read_shapes(
 
 
 def _shape(
-    geometry: Geometry,
+    geometry: GeometryDescription,
     read: Callable[[str, Sequence[float]], Shape],
     place: Place,
     findings: Findings,
@@ -112,7 +112,7 @@ def _shape(
         if not paths:
             message = explain_unresolved(geometry.filename)
         if severity == ERROR:
-            # that it is missing was warned of when the description was read
+            # the reader of the description has warned of it
             findings.error('mesh-not-found', place, message, 'filename', geometry.filename)
         return None
     try:

@@ -26,13 +26,13 @@ from sim_bridge.description.model import (
     RobotDescription,
     SensorKind,
 )
-from sim_bridge.description.stages import axis_frame, coordinate_counts, Stage, stages_of
+from sim_bridge.description.stages import axis_frame, coordinate_counts, JointStage, stages_of
 from sim_bridge.engine.data import model as engine
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.placed import Placed
 
 _WORLD = 'world'
-_STOP_ERP = 0.2  # share of a joint's excess beyond its rigid stop that one step takes back
+_STOP_ERP = 0.2  # share of the overshoot of a rigid stop that one step corrects
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ class _Compiler:
 
     def _number_coordinates(self) -> None:
         """
-        Fix the order of coordinates.
+        Assign the coordinates in a fixed order.
 
         A free base or what takes its place, the one-axis joints as described, then the others.
         """
@@ -160,7 +160,7 @@ class _Compiler:
         self._joint_names = tuple(joint.name for joint in single)
         self._joint_v: dict[str, int] = {}
         self._joint_q: dict[str, int] = {}
-        self._stages: dict[str, tuple[Stage, ...]] = {}
+        self._stages: dict[str, tuple[JointStage, ...]] = {}
         q, v = (0, 0) if self._fixed_base else (7, 6)
         if self._mount is not None:
             q, v = self._number(self._mount.joint, 0, 0)
@@ -170,14 +170,14 @@ class _Compiler:
         self._nv = v
 
     def _number(self, joint: JointDescription, q: int, v: int) -> tuple[int, int]:
-        """Return a joint the coordinates from q and v on; give the next."""
+        """Give a joint the coordinates from q and v on; return the next ones."""
         self._joint_v[joint.name], self._joint_q[joint.name] = v, q
         self._stages[joint.name] = stages_of(joint)
         nq, nv = coordinate_counts(joint)
         return q + nq, v + nv
 
     def compile(self) -> Blueprint:
-        # depth first without recursion: real chains are deeper than Python's stack likes
+        # depth first without recursion: chains may be deeper than Python's stack
         pending = []
         if self._description.root:
             pending.append((self._description.root, *self._begin()))
@@ -193,7 +193,7 @@ class _Compiler:
                          self._joint_body, tuple(map(self._on_body, self._shapes)))
 
     def _begin(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """Add what carries the root link; give its body and its frame there."""
+        """Add the body of the root link; return it and the link's frame on it."""
         if self._mount is None:
             base = self._add_body(-1, self._base, np.eye(3), np.zeros(3), 0, 0)
             return base, np.eye(3), np.zeros(3)
@@ -206,20 +206,20 @@ class _Compiler:
         if joint.name in self._description.joints:
             raise InvalidValueError(
                 'name of the mount', joint.name, 'one that none of its joints has', place)
-        # a fixed one stays, too: what it is welded to is not of this model
+        # a fixed one stays a joint: it connects to a body of another model
         self._measured.add(joint.name)
         body, rotation, position = self._attach(joint, -1, np.eye(3), np.zeros(3))
         return body, rotation @ child.rotation, position + rotation @ child.position
 
     def _on_body(self, shape: LinkShape) -> BodyShape:
-        """Place a shape on the body that its link is part of."""
+        """Return a shape with its pose on the body of its link."""
         link = self._links[shape.link]
         position = link.position + link.rotation @ np.array(shape.placed.position)
         rotation = link.rotation @ shape.placed.rotation
         return BodyShape(shape.link, shape.placed, link.body, rotation, position)
 
     def _check_free_bodies(self, model: engine.Model) -> None:
-        """Refuse free bodies that a force would accelerate without bound."""
+        """Raise InvalidValueError for free bodies without mass or inertia."""
         is_free = np.isin(model.kind, (engine.FREE, engine.FREE_SINGLE))
         for body in np.flatnonzero(is_free).tolist():
             # welded bodies move with it
@@ -268,7 +268,7 @@ class _Compiler:
     def _attach(
         self, joint: JointDescription, body: int, rotation: np.ndarray, position: np.ndarray
     ) -> tuple[int, np.ndarray, np.ndarray]:
-        """Add what a joint needs; give the child link's body and its frame there."""
+        """Add the bodies of a joint; return the child link's body and its frame there."""
         position = position + rotation @ joint.origin.position
         rotation = rotation @ joint.origin.rotation
         if joint.type is JointType.FIXED:
@@ -354,9 +354,9 @@ def _move_to_master(
     passive: np.ndarray, limits: np.ndarray, v: int, master: int, law: Mimic
 ) -> None:
     """
-    Let a mimic joint's stops, friction and speed limit act on the joint it follows, once for both.
+    Transfer a mimic joint's stops, friction and speed limit to the joint it follows.
 
-    Stops that the other's contradict are left out, as the report says.
+    Stops that contradict those of the other are dropped, as reported when the file was read.
     """
     ends = law.range_of_followed(limits[v, engine.LOWER], limits[v, engine.UPPER])
     lower = max(limits[master, engine.LOWER], ends[0])

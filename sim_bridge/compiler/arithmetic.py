@@ -152,8 +152,8 @@ def compare(f: Function, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> st
         if not isinstance(op, (ast.Eq, ast.NotEq)) or len(a.kind.items) != len(b.kind.items):
             f.fail(node, f'{ast.unparse(node)} compares {a.kind} and {b.kind}')
         same = 'true'
-        for x, y in zip(items_of(a), items_of(b), strict=True):
-            same = f.instruct(f'and i1 {same}, {compare(f, node, ast.Eq(), x, y)}')
+        for item, other in zip(items_of(a), items_of(b), strict=True):
+            same = f.instruct(f'and i1 {same}, {compare(f, node, ast.Eq(), item, other)}')
         return same if isinstance(op, ast.Eq) else f.instruct(f'xor i1 {same}, true')
     if not is_number(a.kind) or not is_number(b.kind):
         f.fail(node, f'{ast.unparse(node)} compares {a.kind} and {b.kind}')

@@ -8,25 +8,22 @@ the others wait for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import contextlib
-import math
 import os
 from pathlib import Path
 import queue
 import signal
 import sys
 import time
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, Protocol, TYPE_CHECKING, TypeVar
 import warnings
 
 from sim_bridge.compiler import llvm, objects
-from sim_bridge.compiler.progress import show
+from sim_bridge.compiler.progress import Progress, show
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-
-    from sim_bridge.compiler.unit import Text, Unit
 
 # Processes import from where this one does. They end in silence on Ctrl-C.
 _BEGIN = ('import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); '
@@ -40,29 +37,38 @@ _PACKAGES = Path(__file__).parents[2]
 _SECONDS_PER_LINE = 1.2e-4
 
 
-class Progress(NamedTuple):
+class Text(NamedTuple):
     """
-    How far compiling has come: units done of all; seconds spent, and an estimate of those left.
+    A unit as LLVM's text.
 
-    name: of the unit that was finished last, '' at first. is_over: in the last report.
+    facts: what is kept beside the object, as JSON: the kind of the result, and the places in the
+    sources that its checks name.
     """
 
-    done: int
-    total: int
-    name: str
-    elapsed: float
-    remaining: float
-    is_over: bool = False
+    llvm: str
+    facts: str
+
+
+class Compilable(Protocol):
+    """What can be compiled, a `unit.Unit`."""
 
     @property
-    def summary(self) -> str:
-        """The same in words."""
-        if self.is_over:
-            return f'compiled {self.total} units of kernels in {self.elapsed:.1f} s'
-        left = math.ceil(self.remaining)
-        about = f', about {left} s left' if left else ''
-        return f'compiling kernels, once for this machine: {self.done} of {self.total}{about}'
+    def name(self) -> str:
+        """What users are told is being compiled."""
 
+    @property
+    def place(self) -> str:
+        """Module and name of its kernel, MODULE:KERNEL."""
+
+    @property
+    def key(self) -> str:
+        """The digest of all that its object depends on."""
+
+    def emit(self) -> Text:
+        """Read the kernels; raises KernelError where one is outside the subset."""
+
+
+AnyUnit = TypeVar('AnyUnit', bound=Compilable)
 
 Report = Callable[[Progress], None]
 _listeners: list[Report] = [show]
@@ -78,12 +84,12 @@ def listening(report: Report) -> Iterator[None]:
         _listeners.remove(report)
 
 
-def missing(units: Iterable[Unit]) -> list[Unit]:
+def missing(units: Iterable[AnyUnit]) -> list[AnyUnit]:
     """Return the units that have to be compiled."""
     return [unit for unit in dict.fromkeys(units) if objects.find(unit.key) is None]
 
 
-def build(units: Iterable[Unit]) -> None:
+def build(units: Iterable[Compilable]) -> None:
     """
     Compile what is missing; returns when all units can be loaded.
 
@@ -102,7 +108,7 @@ def build(units: Iterable[Unit]) -> None:
         _await(others)
 
 
-def _await(units: list[Unit]) -> None:
+def _await(units: Sequence[Compilable]) -> None:
     """Wait for what other processes compile; compile what they have not finished."""
     track = _Track(len(units), time.perf_counter())
     track.report('')
@@ -113,7 +119,7 @@ def _await(units: list[Unit]) -> None:
     track.close()
 
 
-def build_apart(units: Iterable[Unit]) -> None:
+def build_apart(units: Iterable[Compilable]) -> None:
     """
     Compile what is missing in a process of its own, at a low priority.
 
@@ -124,7 +130,7 @@ def build_apart(units: Iterable[Unit]) -> None:
     wanted = missing(units)
     if not wanted or not sys.executable or objects.folder() is None:
         return
-    names = [f'{unit.kernel.__module__}:{unit.kernel.__qualname__}' for unit in wanted]
+    names = [unit.place for unit in wanted]
     track = _Track(len(wanted), time.perf_counter())
     track.report('')
     # imported here as below, since most processes find all compiled
@@ -159,7 +165,7 @@ def _way_of_ending(code: int) -> str:
         return f'by signal {-code}'
 
 
-def _compile(units: list[Unit]) -> None:
+def _compile(units: Sequence[Compilable]) -> None:
     if not units:
         return
     track = _Track(len(units), time.perf_counter())
@@ -177,7 +183,9 @@ def _compile(units: list[Unit]) -> None:
     track.close()
 
 
-def _finish(compile_text: Callable[[str], bytes], unit: Unit, text: Text, track: _Track) -> None:
+def _finish(
+    compile_text: Callable[[str], bytes], unit: Compilable, text: Text, track: _Track
+) -> None:
     objects.keep(unit.key, objects.Object(compile_text(text.llvm), text.facts))
     track.finish(unit.name, text.llvm)
 
@@ -224,16 +232,17 @@ class _Worker:
         self._process = subprocess.Popen(
             [sys.executable, '-c', _WORKER, repr(sys.path)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._source, self._target = self._process.stdin, self._process.stdout
 
     def compile(self, text: str) -> bytes:
         """Return the object file; raises RuntimeError where it fails."""
-        source, target = self._process.stdin, self._process.stdout
         encoded = text.encode()
         try:
-            source.write(len(encoded).to_bytes(8, 'little') + encoded)
-            source.flush()
-            status, size = target.read(1), target.read(8)
-            code = target.read(int.from_bytes(size, 'little'))
+            self._source.write(len(encoded).to_bytes(8, 'little') + encoded)
+            self._source.flush()
+            status, size = self._target.read(1), self._target.read(8)
+            code = self._target.read(int.from_bytes(size, 'little'))
         except BrokenPipeError:
             status, size, code = b'', b'', b''
         if len(size) < 8 or len(code) < int.from_bytes(size, 'little'):
@@ -257,8 +266,8 @@ class _Worker:
     def close(self) -> None:
         """Let the process end, which has nothing to do."""
         with contextlib.suppress(BrokenPipeError):
-            self._process.stdin.close()
-        self._process.stdout.close()
+            self._source.close()
+        self._target.close()
         self._process.wait()
 
 

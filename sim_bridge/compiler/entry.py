@@ -51,16 +51,17 @@ class Entry(Kernel):
     @property
     def unit(self) -> Unit:
         """What is compiled for it; raises TypeError where its parameters are not annotated."""
-        if self.kinds is None:
+        if self._own is None:
             raise TypeError(f'{self!r}: annotate the parameters, or call it')
         return self._own.unit
 
     @cached_property
-    def _own(self) -> Compiled:
-        return Compiled(self, self.kinds)
+    def _own(self) -> Compiled | None:
+        """What is compiled for the kinds that annotations say."""
+        return None if self.kinds is None else Compiled(self, self.kinds)
 
     def _compiled(self, arguments: tuple[Any, ...]) -> Compiled:
-        if self.kinds is not None:
+        if self._own is not None:
             return self._own
         kinds = tuple(map(kind_of_argument, arguments))
         if kinds not in self._by_kinds:

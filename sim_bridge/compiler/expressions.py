@@ -150,8 +150,9 @@ def emit_indices(f: Function, node: ast.Subscript) -> list[Value | Range]:
             continue
         if each.step is not None:
             f.fail(node, f'{ast.unparse(node)}: a range has no step; write a loop')
-        indices.append(Range(each.lower and emit_expression(f, each.lower),
-                             each.upper and emit_expression(f, each.upper)))
+        ends = [None if end is None else emit_expression(f, end)
+                for end in (each.lower, each.upper)]
+        indices.append(Range(*ends))
     return indices
 
 

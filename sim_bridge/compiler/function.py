@@ -6,15 +6,36 @@ import ast
 from collections.abc import Iterable, Mapping
 import os
 import struct
-from typing import Any, NamedTuple, NoReturn, TYPE_CHECKING
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 from sim_bridge.compiler.errors import KernelError
+from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, is_number, Kind, Tuple, Value
 from sim_bridge.compiler.source import has_plain_parameters
 
-if TYPE_CHECKING:
-    from sim_bridge.compiler.kernel import Kernel
-    from sim_bridge.compiler.module import Module
+
+class Surroundings(Protocol):
+    """
+    What a function knows of the module that it becomes part of, a `module.Module`.
+
+    under_way: the kernels that are being compiled, or inlined, now.
+    """
+
+    under_way: list[Kernel]
+
+    def declare(self, declaration: str) -> None:
+        """Declare a function outside the module."""
+
+    def function(
+        self, caller: Function, node: ast.AST, kernel: Kernel, arguments: tuple[Kind, ...]
+    ) -> tuple[str, Kind]:
+        """Return name and result of a kernel's function for these arguments."""
+
+    def check_index(self, f: Function, node: ast.expr, index: str, extent: str) -> None:
+        """End the process with a message where an index is out of bounds, if that is checked."""
+
+    def check_extent(self, f: Function, node: ast.expr, extent: str, other: str) -> None:
+        """End the process with a message where arrays differ in size, if that is checked."""
 
 
 class Scope(NamedTuple):
@@ -46,7 +67,7 @@ class Function:
     `arithmetic`).
     """
 
-    def __init__(self, module: Module, kernel: Kernel, arguments: tuple[Kind, ...]):
+    def __init__(self, module: Surroundings, kernel: Kernel, arguments: tuple[Kind, ...]):
         """Begin the function of a kernel for arguments of these kinds."""
         self.module, self.kernel = module, kernel
         self.result: Kind | None = None

@@ -40,14 +40,14 @@ def read_item(
 
 def load_number(f: Function, place: Value) -> Value:
     """Return the number at a place; its kind is the number's, its leaf the address."""
-    llvm = place.kind.llvm
+    llvm, = place.kind.leaves
     return Value(place.kind, (
         f.instruct(f'load {llvm}, ptr {place.leaves[0]}, {_ALIAS[llvm]}'),))
 
 
 def store_number(f: Function, place: Value, number: str) -> None:
     """Set the number at a place."""
-    llvm = place.kind.llvm
+    llvm, = place.kind.leaves
     f.emit(f'store {llvm} {number}, ptr {place.leaves[0]}, {_ALIAS[llvm]}')
 
 
@@ -195,6 +195,7 @@ def _fill(f: Function, number: str, target: Value) -> None:
     index = f.load(at).leaves[0]
     f.branch_if(f.instruct(f'icmp slt i64 {index}, {total}'), body, end)
     f.begin(body)
+    assert isinstance(target.kind, Array)
     item = target.kind.item
     place = f.instruct(f'getelementptr inbounds {item.llvm}, ptr {target.leaves[0]}, i64 {index}')
     store_number(f, Value(item, (place,)), number)

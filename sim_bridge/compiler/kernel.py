@@ -21,6 +21,10 @@ from sim_bridge.compiler.source import tree_of
 class Kernel:
     """A function of the subset; nothing is compiled before something needs it."""
 
+    # of the wrapped function
+    __name__: str
+    __qualname__: str
+
     def __init__(self, function: Callable[..., Any], *, is_inlined: bool):
         """Wrap a Python function."""
         self.function, self.is_inlined = function, is_inlined

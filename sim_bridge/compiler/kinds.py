@@ -119,6 +119,7 @@ def is_number(kind: Kind) -> bool:
 
 def items_of(value: Value) -> Iterator[Value]:
     """Take a tuple apart."""
+    assert isinstance(value.kind, Tuple)
     leaves = iter(value.leaves)
     for item in value.kind.items:
         yield Value(item, tuple(islice(leaves, len(item.leaves))))

@@ -118,7 +118,7 @@ def load(
             for function, address in _addresses_of(functions).items():
                 builder.import_symbol(function, address)
             for function, callback in callbacks.items():
-                builder.import_symbol(function, ctypes.cast(callback, ctypes.c_void_p).value)
+                builder.import_symbol(function, _address_of(callback))
             _loaded[name] = builder.link(_linker(), name), callbacks
         return _loaded[name][0][symbol]
 
@@ -129,7 +129,11 @@ def _addresses_of(names: tuple[str, ...]) -> dict[str, int]:
     library = ctypes.CDLL(None)
     if not hasattr(library, 'sin'):
         library = ctypes.CDLL('libm.so.6')
-    return {name: ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names}
+    return {name: _address_of(getattr(library, name)) for name in names}
+
+
+def _address_of(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
 def _serve(source: BinaryIO, target: BinaryIO) -> None:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 class _ArrayAt(Intrinsic):
     """`floats_at(address, count)` and `ints_at(address, count)`: the vector that lies there."""
 
-    def __init__(self, name: str, item: Number, word: type):
+    def __init__(
+        self, name: str, item: Number, word: type[ctypes.c_double] | type[ctypes.c_int64]
+    ):
         self.__name__, self._item, self._word = name, item, word
 
     def __call__(self, address: int, count: int) -> np.ndarray:

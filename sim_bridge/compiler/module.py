@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
 
 from sim_bridge.compiler.expressions import struct_of
 from sim_bridge.compiler.function import Function
+from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import INT, Kind, NONE, TABLE, Value
 from sim_bridge.compiler.source import body_of
 from sim_bridge.compiler.statements import emit_body, emit_return
-
-if TYPE_CHECKING:
-    from sim_bridge.compiler.kernel import Kernel
 
 # What loads and stores may touch: floats and integers are never seen as each other.
 _METADATA = """\
@@ -123,17 +120,17 @@ class Module:
 
     # --- checks ----------------------------------------------------------------------------------
 
-    def check_index(self, f: Function, node: ast.AST, index: str, extent: str) -> None:
+    def check_index(self, f: Function, node: ast.expr, index: str, extent: str) -> None:
         """End the process with a message where an index is outside, in a checked module."""
         if self.is_checked:
             self._check(f, node, f.instruct(f'icmp ult i64 {index}, {extent}'), index, extent)
 
-    def check_extent(self, f: Function, node: ast.AST, extent: str, other: str) -> None:
+    def check_extent(self, f: Function, node: ast.expr, extent: str, other: str) -> None:
         """End the process with a message where arrays differ in size, in a checked module."""
         if self.is_checked:
             self._check(f, node, f.instruct(f'icmp eq i64 {extent}, {other}'), extent, other)
 
-    def _check(self, f: Function, node: ast.AST, holds: str, found: str, extent: str) -> None:
+    def _check(self, f: Function, node: ast.expr, holds: str, found: str, extent: str) -> None:
         kernel = f.scope.kernel
         self.places.append(f'{kernel.function.__code__.co_filename}:{node.lineno}: kernel '
                            f'{kernel.__name__!r}: {ast.unparse(node)}')

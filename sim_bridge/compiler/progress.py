@@ -1,12 +1,34 @@
-"""The line on a terminal that says what is being compiled, and how long it will take."""
+"""How far compiling has come, and the line on a terminal that says so."""
 
 from __future__ import annotations
 
+import math
 import sys
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from sim_bridge.compiler.build import Progress
+
+class Progress(NamedTuple):
+    """
+    How far compiling has come: units done of all; seconds spent, and an estimate of those left.
+
+    name: of the unit that was finished last, '' at first. is_over: in the last report.
+    """
+
+    done: int
+    total: int
+    name: str
+    elapsed: float
+    remaining: float
+    is_over: bool = False
+
+    @property
+    def summary(self) -> str:
+        """The same in words."""
+        if self.is_over:
+            return f'compiled {self.total} units of kernels in {self.elapsed:.1f} s'
+        left = math.ceil(self.remaining)
+        about = f', about {left} s left' if left else ''
+        return f'compiling kernels, once for this machine: {self.done} of {self.total}{about}'
 
 
 def show(progress: Progress) -> None:

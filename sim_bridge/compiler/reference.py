@@ -16,7 +16,7 @@ from functools import cache
 import math
 import operator
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -254,7 +254,8 @@ class _Rewriter(ast.NodeTransformer):
             return [ast.Assign([node.target], _call('__plain', after))]
         self._count += 1
         array, index = f'__array{self._count}', f'__index{self._count}'
-        place = [ast.Name(array, ast.Load()), ast.Name(index, ast.Load())]
+        place = ast.Name(array, ast.Load()), ast.Name(index, ast.Load())
+        assert isinstance(node.target, ast.Subscript)
         whole, at = self.visit(node.target.value), self._checked(node.target.slice)
         after = self._operation(node.op, _call('__item_at', *place), node.value)
         return [
@@ -280,7 +281,7 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
-def _is_product(node: ast.expr) -> bool:
+def _is_product(node: ast.expr) -> TypeGuard[ast.BinOp]:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 

@@ -156,9 +156,9 @@ def _for(f: Function, node: ast.For) -> None:
     _refuse_else(f, node)
     call = node.iter if isinstance(node.iter, ast.Call) else None
     called = look_up(f, call.func) if call and isinstance(call.func, ast.Name) else None
-    if called is range:
+    if call and called is range:
         _for_range(f, node, call)
-    elif called is enumerate and len(call.args) == 1:
+    elif call and called is enumerate and len(call.args) == 1:
         _for_items(f, node, call.args[0], is_numbered=True)
     else:
         _for_items(f, node, node.iter, is_numbered=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Annotated, Any, get_type_hints, NamedTuple, TYPE_CHECKING
+from typing import Annotated, Any, get_type_hints, TYPE_CHECKING
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from sim_bridge.compiler.kinds import (
     TABLE,
     Value,
 )
+from sim_bridge.compiler.memory import address_of
 
 if TYPE_CHECKING:
     from sim_bridge.compiler.function import Function
@@ -55,7 +56,7 @@ def fields_of(part: type) -> dict[str, Kind]:
     return kinds
 
 
-def tabulate(parts: Sequence[NamedTuple]) -> np.ndarray:
+def tabulate(parts: Sequence[tuple[Any, ...]]) -> np.ndarray:
     """
     Make the table of parts; their arrays are used in place, and must outlive it.
 
@@ -74,7 +75,7 @@ def _layouts_of(part: type) -> dict[str, Layout]:
         if isinstance(fields_of(part)[name], Array)}
 
 
-def _rows(part: NamedTuple) -> Iterator[list[int]]:
+def _rows(part: tuple[Any, ...]) -> Iterator[list[int]]:
     layouts = _layouts_of(type(part))
     for name, kind in fields_of(type(part)).items():
         value = getattr(part, name)
@@ -84,7 +85,7 @@ def _rows(part: NamedTuple) -> Iterator[list[int]]:
                 raise TypeError(
                     f'{type(part).__name__}.{name} must be a C-contiguous {layout.dtype} '
                     f'array of {layout.dimensions} dimensions, not {value.dtype} {value.shape}')
-            row = [value.ctypes.data, *value.shape]
+            row = [address_of(value), *value.shape]
         else:
             number = float(value) if kind is FLOAT else int(value)
             row = [int(np.array(number).view(np.int64))]
@@ -99,7 +100,7 @@ class PartOpener(Intrinsic):
         self.place, self.part, self.first_row = place, part, first_row
         self.__name__ = f'open_{part.__name__}'
 
-    def __call__(self, table: Any) -> NamedTuple:
+    def __call__(self, table: Any) -> Any:
         """Return the part of an object with `.parts`; for kernels that Python runs."""
         return table.parts[self.place]
 
@@ -134,6 +135,7 @@ def openers_of(parts: Sequence[type]) -> list[PartOpener]:
 
 def emit_field(function: Function, part: Value, name: str) -> Value:
     """Read a part's field; raises KeyError where it has none of that name."""
+    assert isinstance(part.kind, Part)
     fields = fields_of(part.kind.type)
     kind, row = fields[name], list(fields).index(name)
     leaves = []

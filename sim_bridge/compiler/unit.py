@@ -13,10 +13,10 @@ import os
 from pathlib import Path
 import sys
 from types import BuiltinFunctionType, CodeType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 from sim_bridge.compiler import llvm, objects
-from sim_bridge.compiler.build import build
+from sim_bridge.compiler.build import build, Text
 from sim_bridge.compiler.intrinsics import Intrinsic
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import BOOL, FLOAT, INT, Kind, Part, Tuple
@@ -30,18 +30,6 @@ CHECKS = 'SIM_BRIDGE_KERNEL_CHECKS'
 """Environment variable: 1 to have every index looked at, which is slow."""
 
 
-class Text(NamedTuple):
-    """
-    A unit as LLVM's text.
-
-    facts: what is kept beside the object, as JSON: the kind of the result, and the places in the
-    sources that its checks name.
-    """
-
-    llvm: str
-    facts: str
-
-
 class Unit:
     """An entry for arguments of certain kinds, or a stage."""
 
@@ -53,6 +41,11 @@ class Unit:
     def name(self) -> str:
         """What users are told is being compiled."""
         return self.kernel.__name__
+
+    @property
+    def place(self) -> str:
+        """Module and name of its kernel, MODULE:KERNEL."""
+        return f'{self.kernel.__module__}:{self.kernel.__qualname__}'
 
     @cached_property
     def key(self) -> str:

@@ -10,18 +10,23 @@ import numpy as np
 from rclpy.node import Node
 
 import sim_bridge as sb
-from sim_bridge.control.controller import ControllerParameters, JointController, Model, Motion
+from sim_bridge.control.controller import (
+    ControlledRobot,
+    ControllerParameters,
+    JointController,
+    Motion,
+)
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
 
-# wanted velocity [rad/s or m/s] from which on friction is overcome in full
+# reference velocity [rad/s or m/s] above which friction is compensated in full
 _FRICTION_VELOCITY = 0.02
 
 
 @dataclass(frozen=True)
 class ComputedTorqueParameters(ControllerParameters):
-    """What the computed-torque controller can be told."""
+    """Parameters of the computed-torque controller."""
 
     natural_frequency: float = parameter(
         30.0, 'Natural frequency of the error dynamics', unit='rad/s', low=0.0, above=True
@@ -40,14 +45,14 @@ class ComputedTorqueLaw:
     that mimic no other.
     """
 
-    def __init__(self, model: Model, parameters: ComputedTorqueParameters) -> None:
+    def __init__(self, controlled: ControlledRobot, parameters: ComputedTorqueParameters) -> None:
         """Read the resistance of the joints; raises InvalidValueError for a free base."""
-        robot = model.robot
+        robot = controlled.robot
         if not robot.fixed_base:
             expected = 'a robot with a fixed base; pd_controller controls others'
             raise InvalidValueError('base', 'free', expected, f'robot {robot.name!r}')
-        self._model, self._parameters = model, parameters
-        joints = [robot.joint(name) for name in model.joints]
+        self._controlled, self._parameters = controlled, parameters
+        joints = [robot.joint(name) for name in controlled.joints]
         self._damping = np.array([joint.damping for joint in joints])
         self._friction = np.array([joint.friction for joint in joints])
         self._stiffness = np.array([joint.stiffness for joint in joints])
@@ -55,7 +60,7 @@ class ComputedTorqueLaw:
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Return the effort of every controlled joint (n,) [N m or N]."""
-        robot, indices = self._model.robot, self._model.indices
+        robot, indices = self._controlled.robot, self._controlled.indices
         w, z = self._parameters.natural_frequency, self._parameters.damping_ratio
         robot.q[indices], robot.dq[indices] = motion.q, motion.dq
         acceleration = np.zeros(len(robot.joint_names))
@@ -72,8 +77,8 @@ class ComputedTorqueLaw:
         """
         Return the efforts that overcome damping, springs and friction (n,) [N m or N].
 
-        Friction goes by the wanted velocity, since the measured one changes its sign with every
-        disturbance.
+        Friction is computed from the reference velocity, since the measured one changes its sign
+        with every disturbance.
         """
         friction = self._friction * np.clip(motion.reference_dq / _FRICTION_VELOCITY, -1.0, 1.0)
         spring = self._stiffness * (motion.q - self._spring_rest)

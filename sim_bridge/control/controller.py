@@ -25,17 +25,18 @@ from sim_bridge.ros.params.parameter_table import declare, parameter
 from sim_bridge.ros.params.parameters import FIXED_BASE
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.throttle import once_in
+from sim_bridge.ros.publish.axes import actuated_joints
 from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 
-# a joint that is farther than this [rad or m] from where its velocity leads was put there: reset
+# a joint farther than this [rad or m] from where its velocity leads was put there by a reset
 _JUMP = 0.05
 
 
 @dataclass(frozen=True)
 class ControllerParameters:
-    """What every controller can be told; lists have one value for all joints, or one for each."""
+    """Parameters of every controller; lists have one value for all joints, or one for each."""
 
     joints: tuple[str, ...] = parameter(
         (), "Joints to control, in order; [''] for all except mimic joints, in URDF order"
@@ -85,7 +86,7 @@ class Motion:
 
 
 @dataclass
-class Model:
+class ControlledRobot:
     """
     The robot as its description has it, in a world of its own that is never stepped.
 
@@ -128,7 +129,7 @@ class _Loop:
     the controlled joints are in states whose names are `state_names`.
     """
 
-    model: Model
+    controlled: ControlledRobot
     law: Law
     command: EffortCommandMessage
     reference: Reference | None = None
@@ -153,7 +154,7 @@ class JointController(Generic[Parameters]):
         self,
         node: Node,
         table: type[Parameters],
-        make_law: Callable[[Model, Parameters], Law],
+        make_law: Callable[[ControlledRobot, Parameters], Law],
     ) -> None:
         """
         Declare the parameters of `table` and wait for a robot.
@@ -187,31 +188,30 @@ class JointController(Generic[Parameters]):
             return
         realtime.settle_process()
         self._node.get_logger().info(
-            f'ready to control {loop.model.robot.name!r}: {", ".join(loop.model.joints)}'
+            f'ready to control {loop.controlled.robot.name!r}: {", ".join(loop.controlled.joints)}'
         )
 
     def _control(self, description: str) -> _Loop:
-        """Prepare to control a robot; raises a SimBridgeError where that cannot be."""
+        """Return the control of a robot; raises a SimBridgeError if it cannot be controlled."""
         world = sb.World(gravity=self._parameters.gravity)
         fixed_base = FIXED_BASE[self._parameters.base]
         robot = world.load_urdf(description, fixed_base=fixed_base, collisions='none')
-        joints = self._parameters.joints or [
-            name for name in robot.joint_names if robot.joint(name).mimic is None
-        ]
+        joints = self._parameters.joints or actuated_joints(robot)
         world.warm_up()
-        model = Model(world, robot, list(joints))
-        self._check_lists(model)
-        law = self._make_law(model, self._parameters)
-        return _Loop(model, law, EffortCommandMessage(model.joints))
+        controlled = ControlledRobot(world, robot, list(joints))
+        self._check_lists(controlled)
+        law = self._make_law(controlled, self._parameters)
+        return _Loop(controlled, law, EffortCommandMessage(controlled.joints))
 
-    def _check_lists(self, model: Model) -> None:
-        parameters, joints = self._parameters, model.joints
+    def _check_lists(self, controlled: ControlledRobot) -> None:
+        parameters, joints = self._parameters, controlled.joints
         amplitude = np.abs(per_joint('amplitude', parameters.amplitude, joints))
         per_joint('frequency', parameters.frequency, joints)
         if not parameters.positions:
             return
         center = per_joint('positions', parameters.positions, joints)
-        lower, upper = model.robot.lower[model.indices], model.robot.upper[model.indices]
+        robot, indices = controlled.robot, controlled.indices
+        lower, upper = robot.lower[indices], robot.upper[indices]
         lowest, highest = center - amplitude, center + amplitude
         outside = np.flatnonzero((lowest < lower) | (highest > upper))
         if outside.size:
@@ -237,12 +237,12 @@ class JointController(Generic[Parameters]):
         time_ns, q, dq = measured
         reference = loop.reference
         if reference is None or not self._follows(loop.latest, measured):
-            reference = loop.reference = self._new_reference(loop.model, q)
+            reference = loop.reference = self._new_reference(loop.controlled, q)
             loop.reference_start_ns = time_ns
         loop.latest = measured
         elapsed = (time_ns - loop.reference_start_ns) * 1e-9
         motion = Motion(q, dq, *reference.at(elapsed))
-        limits = loop.model.effort_limits
+        limits = loop.controlled.effort_limits
         np.clip(loop.law.efforts(motion), -limits, limits, out=loop.command.effort)
         self._commands.publish(loop.command.stamped(pack_stamp(time_ns)))
 
@@ -252,13 +252,14 @@ class JointController(Generic[Parameters]):
         """Return time [ns], positions and velocities of the joints; None if some lack."""
         if state.names != loop.state_names:
             places = {name: index for index, name in enumerate(state.names)}
-            missing = [name for name in loop.model.joints if name not in places]
+            missing = [name for name in loop.controlled.joints if name not in places]
             if missing:
                 self._node.get_logger().error(
                     f'joint_states lacks {", ".join(missing)}', **once_in(5.0)
                 )
                 return None
-            loop.state_indices = np.array([places[name] for name in loop.model.joints], dtype=int)
+            found = [places[name] for name in loop.controlled.joints]
+            loop.state_indices = np.array(found, dtype=int)
             loop.state_names = state.names
         q, dq = state.position, state.velocity
         if len(q) != len(state.names) or len(dq) != len(state.names):
@@ -275,7 +276,7 @@ class JointController(Generic[Parameters]):
         latest: tuple[int, np.ndarray, np.ndarray] | None,
         measured: tuple[int, np.ndarray, np.ndarray],
     ) -> bool:
-        """Return whether a state is the continuation of the one before it."""
+        """Return whether a state continues the one before it."""
         if latest is None:
             return False
         (then_ns, then_q, then_dq), (time_ns, q, dq) = latest, measured
@@ -284,9 +285,9 @@ class JointController(Generic[Parameters]):
         is_near = bool((np.abs(moved) < _JUMP).all())
         return 0.0 <= gap <= self._parameters.max_state_gap and is_near
 
-    def _new_reference(self, model: Model, q: np.ndarray) -> Reference:
+    def _new_reference(self, controlled: ControlledRobot, q: np.ndarray) -> Reference:
         """Return a reference that starts from the positions `q`."""
-        parameters, joints = self._parameters, model.joints
+        parameters, joints = self._parameters, controlled.joints
         positions = parameters.positions
         return Reference(
             q,

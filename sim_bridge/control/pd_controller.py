@@ -10,7 +10,12 @@ import numpy as np
 from rclpy.node import Node
 
 import sim_bridge as sb
-from sim_bridge.control.controller import ControllerParameters, JointController, Model, Motion
+from sim_bridge.control.controller import (
+    ControlledRobot,
+    ControllerParameters,
+    JointController,
+    Motion,
+)
 from sim_bridge.control.joint_values import per_joint
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
@@ -21,7 +26,7 @@ _SAME_POSE = 0.02
 
 @dataclass(frozen=True)
 class PdParameters(ControllerParameters):
-    """What the PD controller can be told."""
+    """Parameters of the PD controller."""
 
     stiffness: tuple[float, ...] = parameter(
         (),
@@ -48,15 +53,15 @@ class PdLaw:
     There is no gravity compensation: the robot sags by its weight over its stiffness.
     """
 
-    def __init__(self, model: Model, parameters: PdParameters) -> None:
+    def __init__(self, controlled: ControlledRobot, parameters: PdParameters) -> None:
         """Check the gains that are given; raises InvalidValueError."""
-        self._model, self._parameters = model, parameters
+        self._controlled, self._parameters = controlled, parameters
         self._stiffness, self._damping = (
-            per_joint(name, values, model.joints) if values else None
+            per_joint(name, values, controlled.joints) if values else None
             for name, values in (
                 ('stiffness', parameters.stiffness), ('damping', parameters.damping)))
         self._inertia_pose: np.ndarray | None = None
-        self._inertia = np.zeros(len(model.joints))
+        self._inertia = np.zeros(len(controlled.joints))
 
     def efforts(self, motion: Motion) -> np.ndarray:
         """Return the effort of every controlled joint (n,) [N m or N]."""
@@ -84,7 +89,7 @@ class PdLaw:
         The diagonal of M would not do: a straight arm has motions with a tenth of that inertia,
         which the delay from state to command would make unstable.
         """
-        robot, indices = self._model.robot, self._model.indices
+        robot, indices = self._controlled.robot, self._controlled.indices
         robot.q[indices] = q
         joints = indices + (0 if robot.fixed_base else 6)
         inverse = np.linalg.inv(sb.dynamics.mass_matrix(robot))[np.ix_(joints, joints)]

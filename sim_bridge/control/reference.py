@@ -1,4 +1,4 @@
-"""What a controller follows: a pose, or a sinusoid about it, reached smoothly from anywhere."""
+"""The reference of a controller: a pose, or a sinusoid about it, reached smoothly."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Reference:
         ramp_time: float,
     ) -> None:
         """
-        Set out.
+        Start at a standstill.
 
         start, center, amplitude: (n,) [rad or m]. frequency: (n,) [Hz]. ramp_time: until all is
         reached [s].

@@ -23,7 +23,7 @@ from sim_bridge.ros.wire.messages import pack_stamp, VelocityCommandMessage
 
 @dataclass(frozen=True)
 class VelocityParameters:
-    """What the velocity controller can be told; lists have a value for each joint, or for all."""
+    """Parameters of the velocity controller; lists have one value, or one for each joint."""
 
     joints: tuple[str, ...] = parameter(
         (), "Joints to drive, whose control mode must be 'velocity', and crawlers"
@@ -50,10 +50,10 @@ class VelocityParameters:
 
 class VelocityController:
     """
-    Answers every joint state with velocities, and nothing else: without states no commands.
+    Answers every joint state with velocities, and sends no other commands.
 
-    What holds joints at their velocities are the motors. A controller that was late has left its
-    joints to their last velocity; so those that swing are led back to their sinusoids.
+    The motors keep the joints at their velocities. While the controller is late, its joints keep
+    their last velocity; those that follow a sinusoid are then led back to it.
     """
 
     node_type: type[Node] = Node

@@ -44,7 +44,7 @@ class JointType(enum.Enum):
     HINGE2 = 'hinge2'
 
 
-# the joints of a single coordinate, which may have limits, dynamics and a mimic rule
+# joints of one coordinate, which may have limits, dynamics and a mimic rule
 ONE_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 
 
@@ -71,7 +71,7 @@ class ConstraintType(enum.Enum):
 
 
 class SensorKind(enum.Enum):
-    """The devices the simulator offers."""
+    """The kinds of sensors that are simulated."""
 
     FORCE_TORQUE = 'force_torque'
     GYRO = 'gyro'
@@ -79,7 +79,7 @@ class SensorKind(enum.Enum):
     IMU = 'imu'
 
 
-# the axes a force-torque sensor's wrench may be in, and whose wrench on whom it may be
+# the frames and the directions that a force-torque sensor's wrench may have
 WRENCH_FRAMES = ('sensor', 'child', 'parent')
 WRENCH_DIRECTIONS = ('child_to_parent', 'parent_to_child')
 # how a body of a scene moves
@@ -115,7 +115,7 @@ class Inertial:
 
 
 @dataclass(frozen=True, eq=False)
-class Geometry:
+class GeometryDescription:
     """
     One visual or collision element.
 
@@ -137,7 +137,7 @@ class Geometry:
 @dataclass(frozen=True)
 class ContactDescription:
     """
-    What Gazebo's tags say about contact with a link; None where they are silent.
+    Contact parameters of a link from Gazebo's tags; None where not given.
 
     friction, friction2: mu1, mu2. direction: fdir1, in the axes of the collision shapes.
     stiffness: kp [N/m]. damping: kd [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m].
@@ -160,8 +160,8 @@ class LinkDescription:
 
     name: str
     inertial: Inertial | None = None
-    visuals: tuple[Geometry, ...] = ()
-    collisions: tuple[Geometry, ...] = ()
+    visuals: tuple[GeometryDescription, ...] = ()
+    collisions: tuple[GeometryDescription, ...] = ()
     contact: ContactDescription = ContactDescription()
     gravity: bool = True
     line: int = 0
@@ -206,11 +206,15 @@ class Mimic:
     multiplier: float = 1.0
     offset: float = 0.0
 
+    def position(self, followed: float) -> float:
+        """Return the position at a position of the followed joint."""
+        return self.multiplier * followed + self.offset
+
     def range_of_followed(self, lower: float, upper: float) -> tuple[float, float]:
         """
         Return the positions of the followed joint at which the follower is within lower and upper.
 
-        From the least to the greatest; inf, -inf where there are none.
+        As (least, greatest); (inf, -inf) where there are none.
         """
         if self.multiplier == 0.0:
             is_within = lower <= self.offset <= upper
@@ -270,7 +274,7 @@ class Mount:
     """
     The joint that a root link hangs on, at another robot's body or in the world.
 
-    joint: its origin is in the frame of what carries it; `parent` and `child` mean nothing.
+    joint: its origin is in the frame of what carries it; `parent` and `child` are unused.
     child: the root link's frame, at position 0, in the joint frame.
     """
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sim_bridge.description.report import Findings, Place
 
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
-# of no robot in SI units; squares and products of it are still finite
+# beyond any robot in SI units; squares and products of it are still finite
 _LARGEST = 1e30
 _INFINITE = {
     word: sign * math.inf
@@ -26,8 +26,8 @@ class Numbers:
     An attribute that holds numbers.
 
     count: how many. default: what stands in for a missing or broken attribute. minimum: the least
-    value allowed, itself excluded if `above`. infinite: whether an infinite value is a way to say
-    "none".
+    value allowed, itself excluded if `above`. infinite: whether an infinite value is allowed,
+    as no limit.
     """
 
     count: int = 1
@@ -41,7 +41,7 @@ class Numbers:
 def parse_numbers(
     text: str, numbers: Numbers, place: Place, findings: Findings, attribute: str
 ) -> list[float] | None:
-    """Read the numbers of an attribute or a text; None, with an error noted, if they are wrong."""
+    """Return the numbers in a text; None, with an error noted, if they are not as expected."""
     values = []
     for word in text.split():
         value = float(word) if _DECIMAL.fullmatch(word) else _INFINITE.get(word.lower())

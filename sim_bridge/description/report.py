@@ -16,7 +16,7 @@ _LINES_SHOWN = 8
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Say that a name is unknown, and which known one is near."""
+    """Return the message for an unknown name, with the known name that is close."""
     close = close_match(name, known)
     hint = f'; did you mean {close!r}?' if close else ''
     return f'no {kind} has this name{hint}'
@@ -84,12 +84,12 @@ class Report:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """What keeps the description from being simulated."""
+        """The defects for which the description cannot be simulated."""
         return tuple(finding for finding in self.findings if finding.severity == ERROR)
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """What can be lived with."""
+        """The defects with which the description can be simulated."""
         return tuple(finding for finding in self.findings if finding.severity == WARNING)
 
     @property
@@ -130,7 +130,7 @@ class Report:
         """
         Return the report as JSON: source, ok, counts of errors and warnings, every finding.
 
-        more: what else to put in, by key.
+        more: further members, by key.
         """
         return json.dumps(
             {
@@ -160,20 +160,20 @@ class Report:
 
 @dataclass
 class Findings:
-    """Collects findings while a description is read; the same one is kept once."""
+    """Collects findings while a description is read, each once."""
 
     found: dict[Finding, None] = field(default_factory=dict)
 
     def error(
         self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
     ) -> None:
-        """Note something that cannot be simulated."""
+        """Add a defect for which the description cannot be simulated."""
         self.add(ERROR, code, place, message, attribute, value)
 
     def warning(
         self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
     ) -> None:
-        """Note something that can be lived with."""
+        """Add a defect with which the description can be simulated."""
         self.add(WARNING, code, place, message, attribute, value)
 
     def add(
@@ -185,14 +185,14 @@ class Findings:
         attribute: str = '',
         value: str = '',
     ) -> None:
-        """Note a finding of the given severity."""
+        """Add a finding of the given severity."""
         finding = Finding(
             severity, code, place.element, place.name, attribute, value, place.line, message
         )
         self.found.setdefault(finding)
 
     def report(self, source: str) -> Report:
-        """Return what was collected so far, by line; what has no line comes last."""
+        """Return the findings so far, ordered by line; those without a line come last."""
         ordered = sorted(self.found, key=lambda finding: finding.line or 10**9)
         return Report(source, tuple(ordered))
 

@@ -30,8 +30,8 @@ def share_directory() -> Path:
     """
     Return the folder that holds this package's launch, config and urdf folders.
 
-    The ament index knows it where the package was built with colcon; a source checkout has it
-    beside the package; pip puts it under `<prefix>/share`. Raises UnknownNameError if it is in
+    It is in the ament index after a build with colcon, beside the package in a source checkout,
+    and under `<prefix>/share` after an installation by pip. Raises UnknownNameError if it is in
     none of them.
     """
     checkout = Path(__file__).resolve().parents[2]
@@ -85,7 +85,7 @@ def resolve_uri(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> Path | None:
     """
-    Return file meant by a `package://`, `model://` or `file://` URI or a path; None if missing.
+    Return the file of a `package://`, `model://` or `file://` URI or a path; None if missing.
 
     base: the folder of the description, from which relative paths count; the working directory if
     None. package_paths: folders that hold packages, or are packages themselves; they come first.
@@ -98,7 +98,7 @@ def resolve_uri(
 def explain_unresolved(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> str:
-    """Return why `resolve_uri` gives None."""
+    """Return the reason why `resolve_uri` returns None."""
     split = _split_package(uri)
     if split is None:
         scheme = uri.split('://')[0] if '://' in uri else ''
@@ -129,7 +129,7 @@ def searched_paths(
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
-    """Return whether there is such a file or folder; a path no file system takes is neither."""
+    """Return whether a path is a file or folder; False for a path that no file system accepts."""
     try:
         return kind(path)
     except (OSError, ValueError):
@@ -137,7 +137,7 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
 
 
 def _leads_out(rest: str) -> bool:
-    """Return whether a path in a package is none of its own files."""
+    """Return whether a path inside a package leads out of it."""
     return os.path.normpath(rest).split(os.sep)[0] == os.pardir
 
 
@@ -159,7 +159,7 @@ def _candidates(
 def _split_package(uri: str) -> tuple[str, str] | None:
     for scheme in _PACKAGE_SCHEMES:
         if uri.startswith(scheme):
-            # some robots are described with a slash too many, and most readers take it
+            # some descriptions have a slash too many, which most readers accept
             package, _, rest = uri.removeprefix(scheme).lstrip('/').partition('/')
             return package, rest
     return None
@@ -168,7 +168,7 @@ def _split_package(uri: str) -> tuple[str, str] | None:
 def _package_folders(
     package: str, base: Path | None, package_paths: Iterable[str | Path]
 ) -> Iterator[Path]:
-    # what is no name of a folder would be one beside the folders of packages
+    # these would lead to folders that are no packages
     if package in ('', os.curdir, os.pardir):
         return
     for path in map(Path, package_paths):
@@ -187,7 +187,7 @@ def _package_folders(
 
 
 def _inside(path: Path, package: str) -> Iterator[Path]:
-    """Yield where a package may be under a search path, which may be the package itself."""
+    """Yield where a package may be under a search path, itself included."""
     yield path / package
     yield path / 'share' / package
     if path.name == package:

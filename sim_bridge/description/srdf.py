@@ -16,8 +16,8 @@ def read_srdf(source: str | Path, links: Iterable[str]) -> frozenset[frozenset[s
     """
     Return the pairs of links that the `disable_collisions` elements of an SRDF name.
 
-    source: the path of the file, or XML text. `default_self_collision_enabled` is not asked for:
-    it is MoveIt's own. Raises DescriptionError, with every defect, for a file that cannot be read
+    source: the path of the file, or XML text. `default_self_collision_enabled` is ignored: it
+    is MoveIt's own. Raises DescriptionError, with every defect, for a file that cannot be read
     or names links that the robot does not have.
     """
     findings, pairs, known = Findings(), set(), set(links)

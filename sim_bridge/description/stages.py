@@ -1,5 +1,5 @@
 """
-What joints are made of: stages, bodies without mass between the links, each about one axis.
+The stages of joints: bodies without mass between the links, each with one axis.
 
 All axes of a joint go through the origin of the joint frame, at position 0. Each moves with the
 stages before it, but for those of a ball joint, which stay with the parent link.
@@ -16,10 +16,10 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.foundation.errors import InvalidValueError
 
 _PARALLEL = 1e-6  # sine of the angle between two axes below which they count as one
-_UNIT = 1e-6  # by how much the square of an axis may differ from 1
+_UNIT = 1e-6  # by which the squared length of an axis may differ from 1
 
 
-class Stage(NamedTuple):
+class JointStage(NamedTuple):
     """
     One velocity coordinate of a joint.
 
@@ -34,12 +34,12 @@ class Stage(NamedTuple):
     dynamics: JointDynamics = JointDynamics()
 
 
-def stages_of(joint: JointDescription) -> tuple[Stage, ...]:
+def stages_of(joint: JointDescription) -> tuple[JointStage, ...]:
     """
     Return the stages of a joint, from the parent link to the child; none for FIXED and FLOATING.
 
-    Raises InvalidValueError for an axis that is no unit vector, and for what does not go together:
-    an axis2 along `axis`; limits, friction or a spring on a ball joint.
+    Raises InvalidValueError for an axis that is no unit vector, an axis2 along `axis`, and limits,
+    friction or a spring on a ball joint.
     """
     kind = joint.type
     if kind in (JointType.FIXED, JointType.FLOATING):
@@ -51,22 +51,23 @@ def stages_of(joint: JointDescription) -> tuple[Stage, ...]:
     limits2, dynamics2 = joint.limits2, joint.dynamics2
     if kind is JointType.PLANAR:
         along = axis_frame(axis)
-        return (Stage(engine.PRISMATIC, along[:, 0], 0), Stage(engine.PRISMATIC, along[:, 1], 1),
-                Stage(engine.REVOLUTE, axis, 2))
+        return (JointStage(engine.PRISMATIC, along[:, 0], 0),
+                JointStage(engine.PRISMATIC, along[:, 1], 1),
+                JointStage(engine.REVOLUTE, axis, 2))
     if kind is JointType.PISTON:
-        return (Stage(engine.PRISMATIC, axis, 0, limits, dynamics),
-                Stage(engine.REVOLUTE, axis, 1, limits2, dynamics2))
+        return (JointStage(engine.PRISMATIC, axis, 0, limits, dynamics),
+                JointStage(engine.REVOLUTE, axis, 1, limits2, dynamics2))
     if kind in (JointType.UNIVERSAL, JointType.HINGE2):
-        turns = (Stage(engine.REVOLUTE, axis, 0, limits, dynamics),
-                 Stage(engine.REVOLUTE, _second_axis(joint), 1, limits2, dynamics2))
+        turns = (JointStage(engine.REVOLUTE, axis, 0, limits, dynamics),
+                 JointStage(engine.REVOLUTE, _second_axis(joint), 1, limits2, dynamics2))
         if joint.suspension is None:
             return turns
-        return (Stage(engine.PRISMATIC, axis, 2, dynamics=joint.suspension), *turns)
+        return (JointStage(engine.PRISMATIC, axis, 2, dynamics=joint.suspension), *turns)
     if kind is JointType.PRISMATIC:
-        return (Stage(engine.PRISMATIC, axis, 0, limits, dynamics),)
+        return (JointStage(engine.PRISMATIC, axis, 0, limits, dynamics),)
     if kind is JointType.CONTINUOUS:
         limits = JointLimits(effort=limits.effort, velocity=limits.velocity)
-    return (Stage(engine.REVOLUTE, axis, 0, limits, dynamics),)
+    return (JointStage(engine.REVOLUTE, axis, 0, limits, dynamics),)
 
 
 def coordinate_counts(joint: JointDescription) -> tuple[int, int]:
@@ -90,7 +91,7 @@ def axis_frame(axis: np.ndarray) -> np.ndarray:
     return rotation
 
 
-def _ball_stages(joint: JointDescription) -> tuple[Stage, ...]:
+def _ball_stages(joint: JointDescription) -> tuple[JointStage, ...]:
     dynamics = joint.dynamics
     plain = JointDynamics(damping=dynamics.damping, armature=dynamics.armature)
     if dynamics != plain:
@@ -101,7 +102,7 @@ def _ball_stages(joint: JointDescription) -> tuple[Stage, ...]:
             'limits', joint.limits, 'none, for a ball joint', _place(joint))
     kinds = (engine.BALL_STAGE, engine.BALL_STAGE, engine.BALL)
     return tuple(
-        Stage(kind, axis, number, dynamics=plain)
+        JointStage(kind, axis, number, dynamics=plain)
         for number, (kind, axis) in enumerate(zip(kinds, np.eye(3), strict=True)))
 
 
@@ -117,7 +118,7 @@ def _second_axis(joint: JointDescription) -> np.ndarray:
 def _unit(
     what: str, value: np.ndarray | None, joint: JointDescription, expected: str
 ) -> np.ndarray:
-    # written so that what is not finite is refused, too
+    # written so that it refuses nan, too
     if value is None or np.shape(value) != (3,) or not abs(value @ value - 1.0) < _UNIT:
         raise InvalidValueError(what, value, expected, _place(joint))
     return value

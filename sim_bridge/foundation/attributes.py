@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from sim_bridge.foundation.errors import close_match
 
@@ -40,10 +40,12 @@ class DeclaredAttributes:
             object.__getattribute__(self, name)
         raise unknown_attribute(self, name)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        """Set a declared attribute."""
+    def __setattr__(
+        self, name: str, value: object, set_it: Any = object.__setattr__
+    ) -> None:
+        """Set a declared attribute; set_it: found once, as this is called often."""
         try:
-            object.__setattr__(self, name, value)
+            set_it(self, name, value)
         except AttributeError:
             if hasattr(type(self), name):
                 raise

@@ -13,8 +13,8 @@ import difflib
 import enum
 import reprlib
 
-# Values and names come from files and messages, and may be of any size. Nobody reads on beyond
-# this; and a million numbers in a line of the log, once a second, fill a disk.
+# Values and names come from files and messages and may be of any size; long ones are shortened,
+# since a million numbers in a line of the log, once a second, fill a disk.
 _LONGEST_TEXT = 300
 _MOST_ITEMS = 40
 _MOST_NAMES_COMPARED = 1000
@@ -26,7 +26,7 @@ _brief.maxstring = _brief.maxother = _brief.maxlong = _LONGEST_TEXT
 
 
 def brief(value: object) -> str:
-    """Show a value as `repr` does; of what is very long, its beginning and its end or size."""
+    """Return the `repr` of a value, shortened in the middle if it is very long."""
     return _brief.repr(value)
 
 
@@ -137,14 +137,14 @@ class SimulationError(SimBridgeError, RuntimeError):
 
 
 class RecordingError(SimBridgeError, RuntimeError):
-    """A bag cannot be made, or not be written any more."""
+    """A bag cannot be created, or not be written any more."""
 
     def __init__(self, bag: object, reason: str, messages: int | None = None):
         """
         Build the message.
 
         bag: the folder. reason: what is wrong. messages: how many are safely in the bag; None if
-        it was never made, or the disk keeps that to itself.
+        it was never made, or it is unknown.
         """
         self.bag, self.reason, self.messages = bag, reason, messages
         kept = '' if messages is None else f'; the bag is readable and holds {messages} messages'
@@ -156,7 +156,7 @@ class ReplayError(SimBridgeError, RuntimeError):
 
 
 class MissingRosError(SimBridgeError, ImportError):
-    """ROS 2 is asked for where there is none."""
+    """ROS 2 is needed and not installed."""
 
     def __init__(self, what: str):
         """Build the message; `what` is the command that needs ROS 2."""

@@ -9,9 +9,9 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class NumberRows:
+class RaggedArray:
     """
-    Rows of numbers, which lie anywhere in one array.
+    Rows of numbers of different lengths, anywhere in one array.
 
     values: (m,) floats. starts, counts: (k,) where in it each row begins, and how many numbers it
     has.
@@ -22,8 +22,8 @@ class NumberRows:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, rows: Sequence[bytes]) -> NumberRows:
-        """Return what buffers of floats hold, such as `array.array('d')`."""
+    def of(cls, rows: Sequence[bytes]) -> RaggedArray:
+        """Return the rows held by buffers of floats, such as `array.array('d')`."""
         values = np.frombuffer(bytearray(b'').join(rows), float)
         counts = np.fromiter(map(len, rows), np.int64, len(rows))
         return cls(values, np.cumsum(counts) - counts, counts)

@@ -1,4 +1,11 @@
-"""Rotations as URDF and SDF write them."""
+"""
+Rotations as matrices, angles and quaternions x y z w.
+
+Angles are transforms3d's. Quaternions are not, since robots are put into a world by them: its
+`quat2mat` rounds differently in the last bit, so that runs recorded before would not replay to the
+same bits; its `mat2quat` takes four times as long, for every sample of an IMU; and it has neither
+for many rotations at once.
+"""
 
 from __future__ import annotations
 
@@ -13,20 +20,22 @@ if TYPE_CHECKING:
 
 def matrix_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     """Return the (3, 3) rotation Rz(yaw) Ry(pitch) Rx(roll) of angles in rad."""
-    roll, pitch, yaw = rpy
-    cr, sr = math.cos(roll), math.sin(roll)
-    cp, sp = math.cos(pitch), math.sin(pitch)
-    cy, sy = math.cos(yaw), math.sin(yaw)
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
+    # imported here, since most worlds turn nothing by angles
+    from transforms3d.euler import euler2mat
+
+    rotation: np.ndarray = euler2mat(*rpy, 'sxyz')
+    return rotation
 
 
-def matrix_from_quaternion(xyzw: Sequence[float]) -> np.ndarray:
+def matrix_from_axis_angle(axis: np.ndarray, angle: float) -> np.ndarray:
+    """Return the (3, 3) rotation by an angle [rad] about a unit vector (3,)."""
+    from transforms3d.axangles import axangle2mat
+
+    rotation: np.ndarray = axangle2mat(axis, angle, is_normalized=True)
+    return rotation
+
+
+def matrix_from_quaternion(xyzw: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the (3, 3) rotation of a quaternion x y z w of any length but zero."""
     x, y, z, w = np.asarray(xyzw, dtype=float) / math.hypot(*xyzw)
     return np.array(
@@ -65,7 +74,7 @@ def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
 
 
 def quaternions_from_matrices(rotations: np.ndarray) -> np.ndarray:
-    """Return (n, 4) unit quaternions x y z w, w >= 0, of (n, 3, 3) rotations, as the one above."""
+    """Return `quaternion_from_matrix`, (n, 4), of finite rotations (n, 3, 3)."""
     R = np.asarray(rotations, dtype=float)
     diagonal = np.diagonal(R, axis1=1, axis2=2)
     trace = diagonal.sum(axis=1, keepdims=True)
@@ -86,7 +95,7 @@ def quaternions_from_matrices(rotations: np.ndarray) -> np.ndarray:
 
 
 def rotation_vector(rotation: np.ndarray) -> np.ndarray:
-    """Return axis times angle [rad] of a (3, 3) rotation, the angle at most pi."""
+    """Return the rotation vector, axis times angle [rad], of a (3, 3) rotation."""
     x, y, z, w = quaternion_from_matrix(rotation).tolist()
     sine = math.sqrt(x * x + y * y + z * z)
     # near 0 the angle is twice the sine of its half, to within rounding

@@ -72,7 +72,7 @@ def positive_number(what: str, value: object, expected: str, place: str = '') ->
 
 
 def truth(what: str, value: object, place: str = '', expected: str = 'True or False') -> bool:
-    """Return True or False; raise InvalidValueError for all that Python only takes for them."""
+    """Return True or False; raise InvalidValueError for any other type."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidValueError(what, value, expected, place)
     return bool(value)
@@ -84,7 +84,7 @@ def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
 
 
 def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> np.ndarray:
-    """Return a quaternion x y z w normalised; raise InvalidValueError where it is none."""
+    """Return a quaternion x y z w normalised; raise InvalidValueError if it is invalid."""
     expected = 'a quaternion x y z w of non-zero length'
     quaternion = finite_vector(what, value, 4, place, expected)
     norm = float(np.linalg.norm(quaternion))

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from sim_bridge.description.model import CrawlerDescription
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.validation import finite_vector
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import CrawlerDescription
-    from sim_bridge.robots.link import Link
-
-# column of Geometry.track
-_SPEED = 3
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.interfaces import LinkInterface
+from sim_bridge.simulation.geometry_settings import SPEED
 
 
-class Crawler:
+class Crawler(DeclaredAttributes):
     """
     A continuous track, or a belt that goes round: Choreonoid's pseudo continuous track.
 
@@ -27,12 +23,16 @@ class Crawler:
     first is the one the track runs in, unless the geometry names its own.
     """
 
-    def __init__(self, link: Link, description: CrawlerDescription):
-        """Let a link's surface run; robots make crawlers."""
+    __slots__ = ('_geometries', 'description', 'link', 'name')
+
+    def __init__(
+        self, link: LinkInterface, geometries: list[Geometry], description: CrawlerDescription
+    ):
+        """Let a link's surface run; robots make crawlers. geometries: those of the link."""
         self.link = link
         self.description = description
         self.name = description.name
-        link.crawler = self
+        self._geometries = geometries
 
     def __repr__(self) -> str:
         """Show the names."""
@@ -56,33 +56,31 @@ class Crawler:
         Raises InvalidValueError for what is no finite number, and StateError where the link has no
         geometry, which no speed could move.
         """
-        geometries = self.link.geometries
-        if not geometries:
+        if not self._geometries:
             return 0.0
-        return float(self._tracks[geometries[0].index, _SPEED])
+        return float(self._tracks[self._geometries[0].index, SPEED])
 
     @speed.setter
     def speed(self, value: float) -> None:
         speed = finite_vector('speed', value, 1, self.place, 'a finite number [m/s]')[0]
         if speed == self.speed:
             return
-        if not self.link.geometries:
+        if not self._geometries:
             raise StateError(
                 f'speed of {self.place}: link {self.link.name!r} touches nothing, since it has no '
                 "geometry. Give it a collision element, or load it with collisions='hull'")
-        for geometry in self.link.geometries:
-            self._tracks[geometry.index, _SPEED] = speed
+        for geometry in self._geometries:
+            self._tracks[geometry.index, SPEED] = speed
         # what rests on it must not sleep on
-        self.link.robot.world.invalidate()
+        self.link.robot.simulation.invalidate()
 
     @property
     def center(self) -> np.ndarray:
         """(3,) mean of the places of its link's geometries [m], world; else the link's origin."""
-        geometries = self.link.geometries
-        if not geometries:
+        if not self._geometries:
             return self.link.p
-        return np.mean([geometry.p for geometry in geometries], axis=0)
+        return np.mean([geometry.p for geometry in self._geometries], axis=0)
 
     @property
     def _tracks(self) -> np.ndarray:
-        return self.link.robot.world.geometry.track
+        return self.link.robot.simulation.geometry.track

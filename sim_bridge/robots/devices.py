@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from sim_bridge.description.model import SensorKind
+from sim_bridge.description.model import SensorDescription, SensorKind
+from sim_bridge.robots.link import Link
 from sim_bridge.sensors.devices import (
     AccelerationSensor,
     Device,
@@ -12,10 +11,6 @@ from sim_bridge.sensors.devices import (
     ImuSensor,
     RateGyroSensor,
 )
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import SensorDescription
-    from sim_bridge.robots.robot import Robot
 
 _DEVICES: dict[SensorKind, type[Device]] = {
     SensorKind.FORCE_TORQUE: ForceSensor,
@@ -25,8 +20,8 @@ _DEVICES: dict[SensorKind, type[Device]] = {
 }
 
 
-def make_device(robot: Robot, sensor: SensorDescription) -> Device:
-    """Make a robot's device for a sensor on one of its links."""
-    world = robot.world
+def make_device(link: Link, sensor: SensorDescription) -> Device:
+    """Return a robot's device for a sensor on one of its links."""
+    simulation = link.robot.simulation
     return _DEVICES[sensor.kind](
-        sensor, robot.link(sensor.link), robot.name, world.seed, world.time_step)
+        sensor, link, link.robot.name, simulation.seed, simulation.time_step)

@@ -1,147 +1,116 @@
-"""What a robot's joints are told to do, several at once."""
+"""Commands for several joints of a robot at once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import real_array
+from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.motor import FITTING, POSITION, VELOCITY
+from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.slots import RobotSlot
 
-if TYPE_CHECKING:
-    from sim_bridge.engine.data.state import State
-    from sim_bridge.robots.joints.joint import AnyJoint
+
+class ControlledJoint(Protocol):
+    """A joint that has axes."""
+
+    @property
+    def axes(self) -> Sequence[Axis]:
+        """One for each coordinate that turns about, or slides along, an axis."""
 
 
 class JointCommands:
     """
-    The commands of a Robot, for several joints at once.
+    Efforts and targets of a robot's one-axis joints.
 
-    Where anything is wrong nothing is set. All raise UnknownNameError for a joint that is not
-    there, and InvalidValueError for a wrong number of values or one that is not finite; those for
-    motors StateError for a joint whose control does not go for such a target.
+    Where anything is wrong nothing is set. Errors are those of `Robot.command_effort`.
     """
 
-    name: str
-    joint_names: list[str]
-    _q: np.ndarray
+    def __init__(
+        self, simulation: Simulation, slot: RobotSlot, joint: Callable[[str], ControlledJoint]
+    ):
+        """Command the joints of a robot. joint: returns one by its name."""
+        self._simulation, self._slot, self._joint = simulation, slot, joint
+        self._names = slot.blueprint.joint_names
+        self._index = {name: k for k, name in enumerate(self._names)}
 
-    def command_effort(self, values: Sequence[float], joints: Sequence[str] | None = None) -> None:
-        """
-        Set the efforts u, which act under any control.
-
-        values: N m or N, one for each of `joints`, or of all `joint_names`.
-        """
-        names = self._names(joints)
+    def set_efforts(self, values: Sequence[float], joints: Sequence[str] | None) -> None:
+        """Set the efforts u [N m or N]."""
+        names = self._chosen(joints)
         efforts = self._checked('effort', 'efforts', '[N m or N]', values, names)
-        self._u[self._columns(names)] = efforts
+        self._slot.u[self._columns(names)] = efforts
 
-    def command_velocity(
-        self, values: Sequence[float], joints: Sequence[str] | None = None
-    ) -> None:
-        """
-        Set the target velocities of joints whose control is not 'effort'.
-
-        values: rad/s or m/s, one for each of `joints`, or of all `joint_names`.
-        """
-        names = self._names(joints)
+    def set_velocities(self, values: Sequence[float], joints: Sequence[str] | None) -> None:
+        """Set the target velocities [rad/s or m/s]."""
+        names = self._chosen(joints)
         velocities = self._checked('velocity', 'velocities', '[rad/s or m/s]', values, names)
         self._check_controls(VELOCITY, 'target_velocity', names)
-        self._target[self._columns(names), VELOCITY] = velocities
-        self.wake()
+        self._slot.target[self._columns(names), VELOCITY] = velocities
+        self._wake()
 
-    def command_position(
-        self,
-        values: Sequence[float],
-        joints: Sequence[str] | None = None,
-        velocities: Sequence[float] | None = None,
+    def set_positions(
+        self, values: Sequence[float], joints: Sequence[str] | None,
+        velocities: Sequence[float] | None,
     ) -> None:
-        """
-        Set the target positions of joints whose control is 'position' or 'servo'.
-
-        values: rad or m, one for each of `joints`, or of all `joint_names`. velocities: the target
-        velocities there [rad/s or m/s]; None: zero.
-        """
-        names = self._names(joints)
+        """Set the target positions [rad or m], and the target velocities, zero if None."""
+        names = self._chosen(joints)
         targets = np.zeros((len(names), 2))
         targets[:, POSITION] = self._checked('position', 'positions', '[rad or m]', values, names)
         if velocities is not None:
             targets[:, VELOCITY] = self._checked(
                 'velocity', 'velocities', '[rad/s or m/s]', velocities, names)
         self._check_controls(POSITION, 'target_position', names)
-        self._target[self._columns(names)] = targets
-        self.wake()
+        self._slot.target[self._columns(names)] = targets
+        self._wake()
 
-    @property
-    def motor_efforts(self) -> np.ndarray:
-        """What the motors of `joint_names` gave in the last step, beside u [N m or N]; a copy."""
-        return self._motor.copy()
-
-    def set_commands(
-        self,
-        position: np.ndarray | None = None,
-        velocity: np.ndarray | None = None,
-        effort: np.ndarray | None = None,
+    def set_unchecked(
+        self, position: np.ndarray | None, velocity: np.ndarray | None, effort: np.ndarray | None
     ) -> None:
-        """
-        Set targets and efforts without any check, for those who have checked them.
-
-        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of all `joint_names`;
-        nan, or None for all, leaves what there is.
-        """
+        """Set targets and efforts of all joints; nan, or None for all, leaves what there is."""
+        slot = self._slot
         if effort is not None:
-            np.copyto(self._u, effort, where=~np.isnan(effort))
+            np.copyto(slot.u, effort, where=~np.isnan(effort))
         for column, values in ((POSITION, position), (VELOCITY, velocity)):
             if values is not None:
-                np.copyto(self._target[:, column], values, where=~np.isnan(values))
-                self.wake()
+                np.copyto(slot.target[:, column], values, where=~np.isnan(values))
+                self._wake()
 
-    def drop_commands(self) -> None:
+    def drop(self) -> None:
         """Let no effort act, and motors keep their joints where they are."""
-        self._u[:] = 0.0
-        is_driven = self._control != BY_EFFORT
-        self._target[:] = 0.0
-        self._target[is_driven, POSITION] = self._q[is_driven]
+        slot = self._slot
+        slot.u[:] = 0.0
+        is_driven = slot.control != BY_EFFORT
+        slot.target[:] = 0.0
+        slot.target[is_driven, POSITION] = slot.q[is_driven]
         if is_driven.any():
-            self.wake()
+            self._wake()
 
-    # --- inside ----------------------------------------------------------------------------------
+    def _wake(self) -> None:
+        self._slot.wake()
+        self._simulation.forget_observations()
 
-    def bind_commands(self, state: State, one_axis: slice) -> None:
-        """Take new places for the commands of the joints with the coordinates `one_axis`."""
-        self._u, self._target = state.u[one_axis], state.target[one_axis]
-        self._control, self._motor = state.control[one_axis], state.motor[one_axis]
-        self._index = {name: k for k, name in enumerate(self.joint_names)}
-
-    def joint(self, name: str) -> AnyJoint:
-        """Return a joint; Robot does."""
-        raise NotImplementedError
-
-    def wake(self) -> None:
-        """Wake the robot; Robot does."""
-        raise NotImplementedError
-
-    def _check_controls(self, column: int, what: str, names: list[str]) -> None:
-        fits = FITTING[column][self._control[self._columns(names)]]
+    def _check_controls(self, column: int, what: str, names: Sequence[str]) -> None:
+        fits = FITTING[column][self._slot.control[self._columns(names)]]
         if not fits.all():
-            self.joint(names[int(np.argmin(fits))]).axes[0].check_control(column, what)
+            self._joint(names[int(np.argmin(fits))]).axes[0].check_control(column, what)
 
-    def _names(self, joints: Sequence[str] | None) -> list[str]:
-        return self.joint_names if joints is None else list(joints)
+    def _chosen(self, joints: Sequence[str] | None) -> Sequence[str]:
+        return self._names if joints is None else list(joints)
 
-    def _columns(self, names: list[str]) -> list[int]:
+    def _columns(self, names: Sequence[str]) -> list[int]:
         return [self._index[name] for name in names]
 
     def _checked(
-        self, what: str, several: str, unit: str, values: Sequence[float], names: list[str]
+        self, what: str, several: str, unit: str, values: Sequence[float], names: Sequence[str]
     ) -> np.ndarray:
         """Return finite numbers, one for each of the joints, which are all there."""
-        place = f'robot {self.name!r}'
+        place = f'robot {self._slot.name!r}'
         numbers = real_array(several, values, f'numbers {unit}', place)
         if numbers.shape != (len(names),):
             raise InvalidValueError(
@@ -149,7 +118,7 @@ class JointCommands:
                 f'{len(names)}, one for each of {", ".join(names)}', place)
         for joint, number in zip(names, numbers.tolist(), strict=True):
             if joint not in self._index:
-                raise UnknownNameError('joint', joint, self.joint_names, place)
+                raise UnknownNameError('joint', joint, self._names, place)
             if not math.isfinite(number):
                 raise InvalidValueError(
                     what, number, f'a finite number {unit}', f'{place}, joint {joint!r}')

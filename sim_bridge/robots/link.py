@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.description.model import LinkDescription
 from sim_bridge.engine.pipeline.observe import (
     SITE_DV,
     SITE_DW,
@@ -16,19 +16,22 @@ from sim_bridge.engine.pipeline.observe import (
     SITE_V,
     SITE_W,
 )
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.validation import finite_vector, truth
-from sim_bridge.robots.link_medium import Surroundings
+from sim_bridge.robots.crawler import Crawler
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.interfaces import RobotInterface
+from sim_bridge.robots.joints.joint import Joint
+from sim_bridge.simulation.link_medium import LinkMedium
+from sim_bridge.simulation.simulation import Dirty
+from sim_bridge.simulation.slots import LinkSlot
 
-if TYPE_CHECKING:
-    from sim_bridge.compilation.compile import Placement
-    from sim_bridge.description.model import LinkDescription
-    from sim_bridge.robots.crawler import Crawler
-    from sim_bridge.robots.geometry import Geometry
-    from sim_bridge.robots.joints.joint import Joint
-    from sim_bridge.robots.robot import Robot
+_P, _V, _W, _DV, _DW = (
+    slice(column, column + 3) for column in (SITE_POSITION, SITE_V, SITE_W, SITE_DV, SITE_DW))
+_R = slice(SITE_ROTATION, SITE_ROTATION + 9)
 
 
-class Link:
+class Link(DeclaredAttributes):
     """
     A link, after Choreonoid's.
 
@@ -36,10 +39,15 @@ class Link:
     robot: of its origin, in world axes. They are computed when they are asked for.
     """
 
-    def __init__(self, robot: Robot, description: LinkDescription, placement: Placement):
+    __slots__ = ('children', 'crawler', 'description', 'geometries', 'joint', 'name', 'parent',
+                 'robot', 'slot')
+    internal_names = DeclaredAttributes.internal_names | {'slot'}
+
+    def __init__(self, robot: RobotInterface, description: LinkDescription, slot: LinkSlot):
         """Belong to a robot; World makes links."""
         self.robot = robot
         self.description = description
+        self.slot = slot
         self.name = description.name
         self.parent: Link | None = None
         self.joint: Joint | None = None
@@ -48,68 +56,66 @@ class Link:
         """What of it collides."""
         self.crawler: Crawler | None = None
         """What lets its surface run, where it is a continuous track."""
-        self.placement = placement
-        self.surroundings = Surroundings(description.gravity)
-        """Whether gravity acts on it, and what the medium does; the properties below set it."""
-        inertial = description.inertial
-        self._mass = 0.0 if inertial is None else inertial.mass
-        self._c = np.zeros(3) if inertial is None else np.array(inertial.pose.position)
-        axes = np.eye(3) if inertial is None else inertial.pose.rotation
-        self._inertia = np.zeros((3, 3)) if inertial is None else axes @ inertial.inertia @ axes.T
 
     def __repr__(self) -> str:
-        """Show the names."""
-        return f'<Link {self.name!r} of {self.robot.name!r}>'
+        """Show the names, and where it is, unless arrays would have to be joined for that."""
+        place = ''
+        if self.slot.robot.is_removed:
+            place = ', removed'
+        elif self.robot.simulation.is_settled:
+            x, y, z = self.p.tolist()
+            place = f' at ({x:.4g}, {y:.4g}, {z:.4g})'
+        return f'<Link {self.name!r} of {self.robot.name!r}{place}>'
 
     @property
     def p(self) -> np.ndarray:
         """(3,) position of the frame's origin [m], world."""
-        return self._site(SITE_POSITION)
+        return self._site()[_P].copy()
 
     @property
     def R(self) -> np.ndarray:
         """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
-        return self.robot.site(self)[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3).copy()
+        return self._site()[_R].reshape(3, 3).copy()
 
     @property
     def v(self) -> np.ndarray:
         """(3,) velocity of the frame's origin [m/s], world axes."""
-        return self._site(SITE_V)
+        return self._site()[_V].copy()
 
     @property
     def w(self) -> np.ndarray:
         """(3,) angular velocity [rad/s], world axes."""
-        return self._site(SITE_W)
+        return self._site()[_W].copy()
 
     @property
     def dv(self) -> np.ndarray:
         """(3,) acceleration of the frame's origin [m/s²], world axes."""
-        return self._site(SITE_DV)
+        return self._site()[_DV].copy()
 
     @property
     def dw(self) -> np.ndarray:
         """(3,) angular acceleration [rad/s²], world axes."""
-        return self._site(SITE_DW)
+        return self._site()[_DW].copy()
 
     @property
     def m(self) -> float:
         """Mass [kg]."""
-        return self._mass
+        return self.slot.mass
 
     @property
     def c(self) -> np.ndarray:
         """(3,) centre of mass [m], link frame."""
-        return self._c.copy()
+        return self.slot.center.copy()
 
     @property
     def wc(self) -> np.ndarray:
         """(3,) centre of mass [m], world."""
-        return self.p + self.R @ self._c
+        return self.p + self.R @ self.slot.center
 
     @property
     def I(self) -> np.ndarray:  # noqa: E743 — Choreonoid's name
         """(3, 3) inertia about the centre of mass [kg m²], link axes."""
-        return self._inertia.copy()
+        return self.slot.inertia.copy()
 
     @property
     def gravity(self) -> bool:
@@ -118,12 +124,12 @@ class Link:
 
         If not, a force bears its weight at the centre of mass, and its potential energy is 0.
         """
-        return self.surroundings.gravity
+        return self.slot.medium.gravity
 
     @gravity.setter
     def gravity(self, value: bool) -> None:
         gravity = truth('gravity', value, self._place)
-        self._surround(replace(self.surroundings, gravity=gravity))
+        self._set_medium(replace(self.slot.medium, gravity=gravity))
 
     @property
     def linear_velocity_damping(self) -> np.ndarray:
@@ -132,7 +138,7 @@ class Link:
 
         After AGX: a force -m d v at the centre of mass, v that at the end of the step; of any d.
         """
-        return np.array(self.surroundings.linear_velocity_damping)
+        return np.array(self.slot.medium.linear_velocity_damping)
 
     @linear_velocity_damping.setter
     def linear_velocity_damping(self, value: Sequence[float]) -> None:
@@ -141,7 +147,7 @@ class Link:
     @property
     def angular_velocity_damping(self) -> np.ndarray:
         """(3,) rates d at which its rotation decays [1/s]; to be set; torque -√d I √d w."""
-        return np.array(self.surroundings.angular_velocity_damping)
+        return np.array(self.slot.medium.angular_velocity_damping)
 
     @angular_velocity_damping.setter
     def angular_velocity_damping(self, value: Sequence[float]) -> None:
@@ -155,7 +161,7 @@ class Link:
         AGX's effective mass: to forces it is as heavy as m (1 + C). Weight, energy, momentum and
         gyroscopic torques remain those of its own mass, and so does all that `dynamics` gives.
         """
-        return np.array(self.surroundings.mass_coefficients)
+        return np.array(self.slot.medium.mass_coefficients)
 
     @mass_coefficients.setter
     def mass_coefficients(self, value: Sequence[float]) -> None:
@@ -164,7 +170,7 @@ class Link:
     @property
     def inertia_coefficients(self) -> np.ndarray:
         """(3,) inertia that the medium adds [1], about its axes; to be set; I + √C I √C."""
-        return np.array(self.surroundings.inertia_coefficients)
+        return np.array(self.slot.medium.inertia_coefficients)
 
     @inertia_coefficients.setter
     def inertia_coefficients(self, value: Sequence[float]) -> None:
@@ -178,8 +184,7 @@ class Link:
         mass if None. Raises InvalidValueError where either is not three finite numbers.
         """
         f = self._vector('force', f)
-        point = self.wc if point is None else self._vector('point', point)
-        self.robot.add_wrench(self.placement.body, f, np.zeros(3), point)
+        self._push(f, np.zeros(3), self.wc if point is None else self._vector('point', point))
 
     def add_torque(self, tau: np.ndarray) -> None:
         """
@@ -189,22 +194,30 @@ class Link:
         numbers.
         """
         tau = self._vector('torque', tau)
-        self.robot.add_wrench(self.placement.body, np.zeros(3), tau, self.p)
+        self._push(np.zeros(3), tau, self.p)
 
-    def _site(self, column: int) -> np.ndarray:
-        return self.robot.site(self)[column : column + 3].copy()
+    def _site(self) -> np.ndarray:
+        """Return its row of the observed sites."""
+        slot = self.slot
+        return self.robot.simulation.observed_sites()[slot.robot.first_site + slot.number]
 
     @property
     def _place(self) -> str:
         return f'robot {self.robot.name!r}, link {self.name!r}'
 
-    def _set_rates(self, what: str, value: object, unit: str) -> None:
-        self._surround(self.surroundings.with_rates(what, value, unit, self._place))
+    def _push(self, force: np.ndarray, torque: np.ndarray, point: np.ndarray) -> None:
+        simulation = self.robot.simulation
+        simulation.settle()
+        simulation.add_wrench(self.slot.body, force, torque, point)
 
-    def _surround(self, surroundings: Surroundings) -> None:
-        self.surroundings = surroundings
-        self.robot.world.forget_surroundings()
-        self.robot.invalidate()
+    def _set_rates(self, what: str, value: object, unit: str) -> None:
+        self._set_medium(self.slot.medium.with_rates(what, value, unit, self._place))
+
+    def _set_medium(self, medium: LinkMedium) -> None:
+        simulation = self.robot.simulation
+        self.slot.medium = medium
+        simulation.mark(Dirty.MEDIUM)
+        simulation.invalidate()
 
     def _vector(self, what: str, value: object) -> np.ndarray:
         return finite_vector(what, value, 3, self._place, 'three finite numbers')

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.engine.constraints.phases import ASSEMBLE, BEGIN
+from sim_bridge.engine.constraints.phases import ASSEMBLE
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.data.state import HELD, LOOSE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.foundation.errors import StateError
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.robot import Robot
+from sim_bridge.robots.robot import Robot
 
 # what descriptions with few digits leave open where rows depend on others [m, 1]
 _CLOSED = 1e-4
 _BEYOND = 1e-6  # of a stop, that rounding may give
-
-
-def begin_loops(table: np.ndarray) -> None:
-    """Take from velocities what joints that close loops, and are new, do not allow."""
-    run_stage(table, LOOPS.address, BEGIN)
 
 
 def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
@@ -34,24 +26,24 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
     Newton's method from where the joints are. Raises StateError, with everything as it was, where
     it does not get there, or only beyond a joint's stops.
     """
-    world, kept = robot.world, tuple(kept)
-    observer = world.observed()
-    workspace = observer.workspace
-    before = world.state.q.copy()
+    simulation, kept = robot.simulation, tuple(kept)
+    observer = simulation.observed()
+    workspace, state = observer.workspace, simulation.state
+    before = state.q.copy()
     workspace.q[:] = before
     workspace.mode[:] = LOOSE
     for name in kept:
-        workspace.mode[robot.part.at.v + robot.blueprint.joint_v[name]] = HELD
+        workspace.mode[robot.slot.part.at.v + robot.slot.blueprint.joint_v[name]] = HELD
     kinds = workspace.kind.copy()
     workspace.kind[kinds >= FREE] = KINEMATIC
     closed = run_stage(observer.handle, LOOPS.address, ASSEMBLE) >= 0
     workspace.kind[:] = kinds
-    world.state.q[:] = workspace.q
-    world.forget_observations()
+    state.q[:] = workspace.q
+    simulation.forget_observations()
     problem = _open_loop(robot, closed) or _stop_passed(robot)
     if problem:
-        world.state.q[:] = before
-        world.forget_observations()
+        state.q[:] = before
+        simulation.forget_observations()
         staying = f', with joints {", ".join(kept)} where they are' if kept else ''
         raise StateError(
             f'the loops of robot {robot.name!r} do not close{staying}: {problem}. Give '
@@ -62,8 +54,10 @@ def _open_loop(robot: Robot, closed: bool) -> str | None:
     """Tell of the loop joint that is farthest from closed, if any is open."""
     gaps = {name: max(joint.error) for name, joint in robot.loop_joints.items()
             if not joint.cfm}
-    name = max(gaps, key=gaps.get, default=None)
-    if name is None or closed and gaps[name] <= _CLOSED:
+    if not gaps:
+        return None
+    name = max(gaps, key=lambda name: gaps[name])
+    if closed and gaps[name] <= _CLOSED:
         return None
     way, turn = robot.loop_joints[name].error
     degrees = np.degrees(np.arcsin(min(turn, 1.0)))

@@ -3,43 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
-from typing import NoReturn, TYPE_CHECKING, TypeVar
+from typing import Any, NoReturn, overload, TypeVar
 
 import numpy as np
 
-from sim_bridge.description.model import JointType, RobotDescription
-from sim_bridge.engine.contact.sleep import ASLEEP
+from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.engine.data import model as engine
+from sim_bridge.engine.pipeline.join import Offsets
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
-from sim_bridge.foundation.validation import finite_vector, real_array, truth, unit_quaternion
-from sim_bridge.robots.body_type import MotionControl
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.validation import (
+    finite_vector,
+    positive_number,
+    real_array,
+    truth,
+    unit_quaternion,
+)
+from sim_bridge.robots.body_type import body_type, set_body_type, velocity_towards
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.devices import make_device
-from sim_bridge.robots.geometry import Geometry, GeometrySettings
+from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
-from sim_bridge.robots.self_collision import excluded_bodies
 from sim_bridge.sensors.devices import Device, ImuSensor
-from sim_bridge.simulation.assembly import copy_part, move_over, own_part, Part
-
-if TYPE_CHECKING:
-    from sim_bridge.compilation.collisions import Collisions
-    from sim_bridge.compilation.compile import Blueprint
-    from sim_bridge.compilation.exclusions import Pairs
-    from sim_bridge.engine.pipeline.join import Offsets
-    from sim_bridge.world.world import World
+from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.slots import removed, RobotSlot
 
 _Kind = TypeVar('_Kind', bound=Device)
-
-# what `leave` takes away: the world, and the robot's places in its arrays
-_OF_WORLD = ('world', 'part', '_q', '_dq', '_u', '_target', '_control', '_motor')
+_Part = TypeVar('_Part')
 
 
-class Robot(MotionControl, JointCommands):
+class Robot(DeclaredAttributes):
     """
     A body of links, after Choreonoid's Body.
 
@@ -48,31 +45,25 @@ class Robot(MotionControl, JointCommands):
     them changes it. They stay valid until another robot is added to the world.
     """
 
-    def __init__(
-        self, world: World, name: str, description: RobotDescription, blueprint: Blueprint,
-        collisions: Collisions,
-    ):
-        """Belong to a world; World makes robots."""
+    __slots__ = (
+        '_commands', '_crawlers', '_devices', '_joints', '_links', 'description', 'geometries',
+        'joint_names', 'loop_joints', 'name', 'simulation', 'slot', 'world')
+    internal_names = DeclaredAttributes.internal_names | {
+        'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot'}
+
+    def __init__(self, world: Any, simulation: Simulation, slot: RobotSlot):
+        """Show what a slot holds; World makes robots."""
         self.world = world
-        self.name = name
-        self.description = description
-        self.blueprint = blueprint
-        self.collisions = collisions
-        self.number = 0
-        """Which of all that were ever added to the world it is, from 1."""
-        self.joint_names = list(blueprint.joint_names)
-        self.part: Part
-        self.initial: Part
-        self.added: Part
-        self.carrier: Link | None = None
-        """The link that its base hangs on by a joint; None where it does not, or in the world."""
+        self.simulation = simulation
+        self.slot = slot
+        self.name = slot.name
+        self.description = slot.description
+        self.joint_names = list(slot.blueprint.joint_names)
         self.loop_joints: dict[str, ConstraintJoint] = {}
         """The joints that close its loops, by name; also `joint` gives them."""
-        self.first_site = self.first_geometry = 0
-        self.known_geometry: GeometrySettings | None = None
+        description = slot.description
         self._links = {
-            key: Link(self, link, blueprint.links[key]) for key, link in description.links.items()
-        }
+            key: Link(self, link, slot.link(key)) for key, link in description.links.items()}
         self._joints: dict[str, Joint] = {}
         for joint_description in description.joints.values():
             parent = self._links[joint_description.parent]
@@ -81,89 +72,226 @@ class Robot(MotionControl, JointCommands):
             self._joints[joint.name] = joint
             child.parent, child.joint = parent, joint
             parent.children.append(child)
-        self._devices = {sensor.name: make_device(self, sensor) for sensor in description.sensors}
-        self._crawlers = {
-            each.name: Crawler(self._links[each.link], each) for each in description.crawlers}
-        self._site_of = {key: number for number, key in enumerate(self._links)}
         self.geometries: list[Geometry] = []
-        for number, shape in enumerate(blueprint.shapes):
-            link = self._links[shape.link]
-            name = shape.placed.name or f'{link.name}_collision_{len(link.geometries)}'
-            link.geometries.append(Geometry(link, name, shape, number))
+        for place in slot.geometries:
+            link = self._links[place.link.name]
+            link.geometries.append(Geometry(link, place))
             self.geometries.append(link.geometries[-1])
-        self.bind(own_part(blueprint.model))
+        self._crawlers: dict[str, Crawler] = {}
+        for each in description.crawlers:
+            link = self._links[each.link]
+            self._crawlers[each.name] = link.crawler = Crawler(link, link.geometries, each)
+        self._devices = {
+            sensor.name: make_device(self._links[sensor.link], sensor)
+            for sensor in description.sensors}
+        slot.devices[:] = self._devices.values()
+        self._commands = JointCommands(simulation, slot, self.joint)
 
     def __repr__(self) -> str:
-        """Show the size."""
-        links, joints = len(self._links), len(self.joint_names)
-        return f'<Robot {self.name!r}: {links} links, {joints} one-axis joints>'
+        """Show the size, the mass, and how the base moves."""
+        sizes = f'{len(self._links)} links, {len(self.joint_names)} one-axis joints'
+        base = f'base {self.motion}'
+        if self.slot.is_removed:
+            base = 'removed'
+        elif self.slot.carrier is not None:
+            base = f'base on {self.slot.carrier.robot.name!r}'
+        return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, {base}>'
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Tell that it was removed, to who asks for what `leave` took away."""
+        if name in ('simulation', 'world'):
+            raise StateError(removed(self.name))
+        super().__getattr__(name)
 
     # --- coordinates -----------------------------------------------------------------------------
 
     @property
     def q(self) -> np.ndarray:
         """Positions; a view to read and write."""
-        self.world.settle()
-        return self._q
+        self.simulation.settle()
+        return self.slot.q
 
     @q.setter
     def q(self, value: np.ndarray) -> None:
-        self._assign('q', self._q, value)
+        self._assign('q', self.slot.q, value)
 
     @property
     def dq(self) -> np.ndarray:
         """Velocities; a view to read and write."""
-        self.world.settle()
-        return self._dq
+        self.simulation.settle()
+        return self.slot.dq
 
     @dq.setter
     def dq(self, value: np.ndarray) -> None:
-        self._assign('dq', self._dq, value)
+        self._assign('dq', self.slot.dq, value)
 
     @property
     def u(self) -> np.ndarray:
         """Applied efforts, kept until changed and clamped by steps; a view to read and write."""
-        self.world.settle()
-        return self._u
+        self.simulation.settle()
+        return self.slot.u
 
     @u.setter
     def u(self, value: np.ndarray) -> None:
-        self._assign('u', self._u, value)
+        self._assign('u', self.slot.u, value)
 
     @property
     def ddq(self) -> np.ndarray:
         """Accelerations at the present state under the present efforts; a copy."""
-        return self.world.observed_accelerations()[self._one_axis].copy()
+        return self.simulation.observed_accelerations()[self.slot.one_axis].copy()
 
     @property
     def lower(self) -> np.ndarray:
         """Lower position limits, -inf where there is none; a copy."""
-        return self.part.model.limits[self._one_axis, engine.LOWER].copy()
+        return self._limits(engine.LOWER)
 
     @property
     def upper(self) -> np.ndarray:
         """Upper position limits, inf where there is none; a copy."""
-        return self.part.model.limits[self._one_axis, engine.UPPER].copy()
+        return self._limits(engine.UPPER)
 
     @property
     def effort_limits(self) -> np.ndarray:
         """Effort limits, inf where there is none; a copy."""
-        return self.part.model.limits[self._one_axis, engine.EFFORT].copy()
+        return self._limits(engine.EFFORT)
 
     @property
     def velocity_limits(self) -> np.ndarray:
         """Velocity limits, inf where there is none, which position control keeps to; a copy."""
-        return self.part.model.limits[self._one_axis, engine.VELOCITY].copy()
+        return self._limits(engine.VELOCITY)
+
+    # --- commands --------------------------------------------------------------------------------
+
+    def command_effort(self, values: Sequence[float], joints: Sequence[str] | None = None) -> None:
+        """
+        Set the efforts u, which act under any control.
+
+        values: N m or N, one for each of `joints`, or of all `joint_names`. Where anything is
+        wrong nothing is set. This and the other commands raise UnknownNameError for a joint that
+        is not there, and InvalidValueError for a wrong number of values or one that is not finite;
+        those for motors StateError for a joint whose control does not go for such a target.
+        """
+        self._commands.set_efforts(values, joints)
+
+    def command_velocity(
+        self, values: Sequence[float], joints: Sequence[str] | None = None
+    ) -> None:
+        """
+        Set the target velocities of joints whose control is not 'effort'.
+
+        values: rad/s or m/s, one for each of `joints`, or of all `joint_names`.
+        """
+        self._commands.set_velocities(values, joints)
+
+    def command_position(
+        self,
+        values: Sequence[float],
+        joints: Sequence[str] | None = None,
+        velocities: Sequence[float] | None = None,
+    ) -> None:
+        """
+        Set the target positions of joints whose control is 'position' or 'servo'.
+
+        values: rad or m, one for each of `joints`, or of all `joint_names`. velocities: the target
+        velocities there [rad/s or m/s]; None: zero.
+        """
+        self._commands.set_positions(values, joints, velocities)
+
+    def set_commands(
+        self,
+        position: np.ndarray | None = None,
+        velocity: np.ndarray | None = None,
+        effort: np.ndarray | None = None,
+    ) -> None:
+        """
+        Set targets and efforts without any check, for those who have checked them.
+
+        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of all `joint_names`;
+        nan, or None for all, leaves what there is.
+        """
+        self._commands.set_unchecked(position, velocity, effort)
+
+    def drop_commands(self) -> None:
+        """Let no effort act, and motors keep their joints where they are."""
+        self._commands.drop()
+
+    @property
+    def motor_efforts(self) -> np.ndarray:
+        """What the motors of `joint_names` gave in the last step, beside u [N m or N]; a copy."""
+        return self.slot.motor.copy()
+
+    @property
+    def hold(self) -> bool:
+        """Whether joints, but floating ones, are locked in place, whatever it takes; to be set."""
+        return bool(self.slot.part.state.hold[self._holdable()].any())
+
+    @hold.setter
+    def hold(self, value: bool) -> None:
+        self.slot.part.state.hold[self._holdable()] = truth('hold', value, f'robot {self.name!r}')
+        self.simulation.invalidate()
 
     # --- base ------------------------------------------------------------------------------------
 
     @property
     def fixed_base(self) -> bool:
         """Whether the root link is welded to the world."""
-        return self.blueprint.fixed_base
+        return self.slot.blueprint.fixed_base
+
+    @property
+    def motion(self) -> str:
+        """
+        What moves the base: 'dynamic', forces; 'static', nothing; 'kinematic', `move_to`.
+
+        After AGX's motion control, to be set at any time. The base stays where it is and, unless
+        it becomes static, goes on as it moves; a kinematic one does so until it is told otherwise.
+        As when a robot is added, views of the world's arrays are to be taken anew, and older
+        snapshots no longer fit. Other links of a robot are moved by the motors of their joints,
+        which unless limited are as strong as it takes.
+
+        Raises InvalidValueError for another value, or for a body without end that would move, and
+        StateError for a base that hangs on a joint, or that has no mass and would be dynamic.
+        """
+        return body_type(self.slot)
+
+    @motion.setter
+    def motion(self, value: str) -> None:
+        set_body_type(self.simulation, self.slot, value)
+
+    def move_to(
+        self,
+        position: Sequence[float],
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        dt: float | None = None,
+    ) -> None:
+        """
+        Let a kinematic body move so that it is at a pose after `dt` seconds.
+
+        It moves there at a steady velocity and turns about a fixed axis, the shorter way, and goes
+        on like that until it is told otherwise. dt: the time step if None. Raises
+        InvalidValueError for another body than a kinematic one, or values that are no pose.
+        """
+        place = f'robot {self.name!r}'
+        if self.motion != 'kinematic':
+            raise InvalidValueError(
+                'motion', self.motion, "'kinematic', for what is moved", place)
+        duration = self.simulation.time_step if dt is None else positive_number(
+            'dt', dt, 'a positive number [s]', place)
+        self.set_base_velocity(*velocity_towards(self.slot, position, orientation, duration))
+
+    @property
+    def gravity_mode(self) -> bool:
+        """Whether gravity acts on all of its links; to be set for all, or for one by `link`."""
+        return all(link.gravity for link in self.links)
+
+    @gravity_mode.setter
+    def gravity_mode(self, value: bool) -> None:
+        gravity = truth('gravity_mode', value, f'robot {self.name!r}')
+        for link in self.links:
+            link.gravity = gravity
 
     def set_base_pose(
-        self, position: Sequence[float], orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0)
+        self, position: Sequence[float] | np.ndarray,
+        orientation: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0, 1.0),
     ) -> None:
         """
         Put the root link's frame somewhere in the world.
@@ -173,24 +301,26 @@ class Robot(MotionControl, JointCommands):
         """
         p = self._finite('position', position, 3)
         quat = unit_quaternion(orientation, f'robot {self.name!r}')
-        if self.blueprint.mount is not None:
+        mount = self.slot.blueprint.mount
+        if mount is not None:
             raise InvalidValueError(
                 'base pose', (*p.tolist(), *quat.tolist()),
-                f'a robot that does not hang on joint {self.blueprint.mount.joint.name!r}',
+                f'a robot that does not hang on joint {mount.joint.name!r}',
                 f'robot {self.name!r}')
         if not self._links:
             return
-        model, state, at = self.part
+        model, state, at = self.slot.part
         if self.fixed_base:
             rotation = matrix_from_quaternion(quat)
             model.frame[at.body] = [*rotation.ravel(), *p]
         else:
             state.q[at.q : at.q + 7] = [*p, *quat]
         # wakes what lay on it, too
-        self.world.invalidate()
+        self.simulation.invalidate()
 
     def set_base_velocity(
-        self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0)
+        self, linear: Sequence[float] | np.ndarray,
+        angular: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
     ) -> None:
         """
         Set the velocity of the root link.
@@ -200,29 +330,17 @@ class Robot(MotionControl, JointCommands):
         """
         v = self._finite('linear velocity', linear, 3)
         w = self._finite('angular velocity', angular, 3)
-        if self.fixed_base or self.blueprint.mount is not None:
+        if self.fixed_base or self.slot.blueprint.mount is not None:
             raise InvalidValueError(
                 'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
                 f'robot {self.name!r}')
-        _, state, at = self.part
+        _, state, at = self.slot.part
         state.v[at.v : at.v + 6] = [*v, *w]
-
-    @property
-    def hold(self) -> bool:
-        """Whether joints, but floating ones, are locked in place, whatever it takes; to be set."""
-        return bool(self.part.state.hold[self._holdable()].any())
-
-    @hold.setter
-    def hold(self, value: bool) -> None:
-        self.part.state.hold[self._holdable()] = truth('hold', value, f'robot {self.name!r}')
-        self.world.invalidate()
 
     @property
     def is_asleep(self) -> bool:
         """Whether it rests and is not simulated (`World(sleep=True)`); writing to it wakes it."""
-        own, (_, state, at) = self.blueprint.model, self.part
-        trees = own.root[own.kind != engine.GROUND]
-        return len(trees) > 0 and bool((state.idle[at.body + trees] == ASLEEP).all())
+        return self.slot.is_asleep
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -243,13 +361,13 @@ class Robot(MotionControl, JointCommands):
 
     def link(self, name: str) -> Link:
         """Return a link by name; raises UnknownNameError."""
-        return self._part('link', self._links, name)
+        return self._named('link', self._links, name)
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
         """Return a joint of any type by name, of a loop too; raises UnknownNameError."""
         if name in self.loop_joints:
             return self.loop_joints[name]
-        return self._part('joint', self._joints, name)
+        return self._named('joint', self._joints, name)
 
     @property
     def crawlers(self) -> tuple[Crawler, ...]:
@@ -258,25 +376,31 @@ class Robot(MotionControl, JointCommands):
 
     def crawler(self, name: str) -> Crawler:
         """Return a continuous track by name; raises UnknownNameError."""
-        return self._part('crawler', self._crawlers, name)
+        return self._named('crawler', self._crawlers, name)
 
     def device(self, name: str) -> Device:
         """Return a device by name; raises UnknownNameError."""
-        return self._part('sensor', self._devices, name)
+        return self._named('sensor', self._devices, name)
 
-    def devices(self, kind: type[_Kind] = Device) -> list[_Kind]:
+    @overload
+    def devices(self) -> list[Device]: ...
+
+    @overload
+    def devices(self, kind: type[_Kind]) -> list[_Kind]: ...
+
+    def devices(self, kind: type[Device] = Device) -> Sequence[Device]:
         """
         Return the devices of a class, in the order of the description.
 
         Where a class is given, an IMU's gyro and accelerometer count as devices too.
         """
+        if kind is Device:
+            return list(self._devices.values())
         every: list[Device] = []
         for device in self._devices.values():
             every.append(device)
             if isinstance(device, ImuSensor):
                 every += [device.gyro, device.accelerometer]
-        if kind is Device:
-            return list(self._devices.values())
         return [device for device in every if isinstance(device, kind)]
 
     @property
@@ -287,131 +411,48 @@ class Robot(MotionControl, JointCommands):
     @property
     def center_of_mass(self) -> np.ndarray:
         """(3,) centre of mass of all links [m], world; the root's origin if there is no mass."""
-        moment = sum(link.m * link.wc for link in self._links.values())
-        return moment / self.mass if self.mass > 0.0 else self.root_link.p
+        if self.mass == 0.0:
+            return self.root_link.p
+        moments = [link.m * link.wc for link in self._links.values()]
+        return np.asarray(sum(moments)) / self.mass
 
-    # --- for Link, Joint, World and dynamics -----------------------------------------------------
+    # --- for the library, not among the names that `dir` gives -----------------------------------
 
     @property
-    def simulation(self) -> World:
-        """The arrays of all robots, and what keeps them up to date."""
-        return self.world
-
-    def bind(self, part: Part) -> None:
-        """Take new places for the robot's numbers."""
-        self.part = part
-        start = part.at.v + self.blueprint.first_v
-        self._one_axis = slice(start, start + len(self.joint_names))
-        start_q = part.at.q + self.blueprint.first_q
-        self._q = part.state.q[start_q : start_q + len(self.joint_names)]
-        self._dq = part.state.v[self._one_axis]
-        self.bind_commands(part.state, self._one_axis)
-
-    def leave(self) -> None:
-        """Belong to no world any more: what is not of the description raises StateError."""
-        reason = _removed(self.name)
-        for device in self._devices.values():
-            device.retire(reason)
-        for name in _OF_WORLD:
-            del self.__dict__[name]
-
-    def __getattr__(self, name: str) -> NoReturn:
-        """Return why what `leave` took away is not there."""
-        if name in _OF_WORLD:
-            raise StateError(_removed(self.__dict__.get('name')))
-        raise AttributeError(f'a robot has no attribute {name!r}', name=name, obj=self)
-
-    def rebuild(
-        self, blueprint: Blueprint, carrier: Link | None, part: Part | None = None
-    ) -> None:
-        """
-        Hang, or move, the base in another way.
-
-        part: arrays for it; if None, the base's coordinates become zero and all else stays.
-        """
-        part = part or move_over(self.blueprint, self.part, blueprint)
-        self.blueprint, self.carrier = blueprint, carrier
-        for name, link in self._links.items():
-            link.placement = blueprint.links[name]
-        for geometry, shape in zip(self.geometries, blueprint.shapes, strict=True):
-            geometry.put_on(shape)
-        for cached in ('excluded', 'immobile'):
-            self.__dict__.pop(cached, None)
-        self.bind(part)
+    def blueprint(self) -> Blueprint:
+        """What its description was compiled to."""
+        return self.slot.blueprint
 
     @property
     def offsets(self) -> Offsets:
-        """Where the robot's bodies and coordinates begin in the world's model."""
-        self.world.settle()
-        return self.part.at
-
-    @cached_property
-    def immobile(self) -> np.ndarray:
-        """Which of the robot's bodies no force moves, (nb,)."""
-        return engine.immobile_bodies(self.blueprint.model)
-
-    @cached_property
-    def excluded(self) -> Pairs:
-        """Which pairs of the robot's bodies never touch, by the state that it was added in."""
-        return excluded_bodies(self, self.collisions)
-
-    def remember(self) -> None:
-        """Make the present state the one that `World.reset` goes back to."""
-        self.initial = copy_part(self.part, self.blueprint.model)
-
-    def initialize(self, joint_positions: Mapping[str, float]) -> None:
-        """
-        Write the initial state: at rest, every joint at 0 or at the stop nearest to it.
-
-        joint_positions: where one-axis joints are instead [rad or m]. Raises UnknownNameError for
-        others, InvalidValueError for what is no position.
-        """
-        for name in joint_positions:
-            if name not in self._index:
-                raise UnknownNameError(
-                    'one-axis joint', name, self.joint_names, f'robot {self.name!r}')
-        for joint in self._joints.values():
-            for axis in joint.axes:
-                if axis.lower <= axis.upper:
-                    axis.q = min(max(0.0, axis.lower), axis.upper)
-            if joint.name in joint_positions:
-                joint.q = joint_positions[joint.name]
-        for name in self.joint_names:
-            law = self._joints[name].mimic
-            if law is not None:
-                self._joints[name].q = law.multiplier * self._joints[law.joint].q + law.offset
-        for joint in self._joints.values():
-            if joint.type is JointType.FLOATING:
-                joint.q = [*joint.anchor, *quaternion_from_matrix(joint.rotation)]
-
-    def invalidate(self) -> None:
-        """Forget what was computed from the model's parameters."""
-        self.world.invalidate()
-
-    def wake(self) -> None:
-        """Let it be simulated if it was asleep, since its motors' commands changed."""
-        state, first = self.part.state, self.part.at.body
-        idle = state.idle[first : first + len(self.blueprint.model.kind)]
-        idle[idle == ASLEEP] = 0
-        self.world.forget_observations()
+        """Where its bodies and coordinates begin in the world's model."""
+        self.simulation.settle()
+        return self.slot.part.at
 
     def site(self, link: Link) -> np.ndarray:
         """Return a link's row of `engine.pipeline.observe` at the present state."""
-        return self.world.observed_sites()[self.first_site + self._site_of[link.name]]
+        return self.simulation.observed_sites()[link.slot.site]
 
-    def add_wrench(
-        self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
-    ) -> None:
-        """Add a force at a world point and a torque to a body, for the next step call."""
-        self.world.add_wrench(self.offsets.body + body, force, torque, point)
+    def remember(self) -> None:
+        """Make the present state the one that `World.reset` goes back to."""
+        self.slot.remember()
+
+    def leave(self) -> None:
+        """Belong to no world any more: what is not of the description raises StateError."""
+        del self.world, self.simulation
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _limits(self, column: int) -> np.ndarray:
+        return self.slot.part.model.limits[self.slot.one_axis, column].copy()
 
     def _holdable(self) -> np.ndarray:
         """Return the velocity coordinates that a hold locks: mimic joints follow those."""
-        own = self.blueprint.model
+        own = self.slot.blueprint.model
         with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
-        return self.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
+        return self.slot.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
 
-    def _part(self, kind: str, parts: dict, name: str):
+    def _named(self, kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
         if name not in parts:
             raise UnknownNameError(kind, name, parts, f'robot {self.name!r}')
         return parts[name]
@@ -427,8 +468,3 @@ class Robot(MotionControl, JointCommands):
 
     def _finite(self, what: str, value: object, size: int) -> np.ndarray:
         return finite_vector(what, value, size, f'robot {self.name!r}')
-
-
-def _removed(name: str) -> str:
-    return (f'robot {name!r} was removed from its world, by World.remove; what is needed of it '
-            'is to be taken before')

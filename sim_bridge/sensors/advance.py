@@ -85,7 +85,7 @@ def advance(
                 open_workspace(observer).wrench[:] = math.nan
                 run_call(place[OBSERVE, 0], place[OBSERVE, 1])
                 is_observed = True
-                sample(device, at, h, gravity, site_row)
+                sample(device, at, gravity, site_row)
         if at >= end:
             break
         stop, is_observed = next_stop(device, at, end), False
@@ -102,7 +102,7 @@ def advance(
 
 @kernel
 def step_some(place, n, step_inout, smooth_inout, progress_inout):
-    """Take up to n steps, at least one unless that fails; return the status and how many."""
+    """Simulate up to n steps, at least one unless that fails; return the status and the count."""
     done = 0
     if smooth_inout.shape[0] > 0:
         smooth_inout[SMOOTH_STEPS] = n
@@ -171,8 +171,8 @@ def elapsed_since(sampled, step, h):
 
 
 @kernel
-def sample(device, step, h, gravity, site_row):
-    """Have all devices that are due measure, and add their noise."""
+def sample(device, step, gravity, site_row):
+    """Write what all devices measure that are due, with their noise."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
             size = device[k, SIZE]
@@ -192,7 +192,7 @@ def sample(device, step, h, gravity, site_row):
 
 @kernel
 def keep_sign(values_inout, at):
-    """Let the quaternion from a place on have the sign nearest to that of the sample before."""
+    """Give the quaternion from a place on the sign that is nearest to the sample before."""
     product = 0.0
     for k in range(4):
         product += values_inout[k] * values_inout[at + k]

@@ -25,11 +25,14 @@ if TYPE_CHECKING:
 Saved = tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
 
 
-class Link(Protocol):
-    """What a device needs of the link that carries it: the library's `Link` is one."""
+class Carrier(Protocol):
+    """The interface that a device needs of the link it is on: that of the library's `Link`."""
 
     name: str
-    parent: Link | None
+
+    @property
+    def parent(self) -> Carrier | None:
+        """The link that it hangs on."""
 
 
 class _Retired(dict[str, np.ndarray]):
@@ -52,7 +55,7 @@ class Reading:
             quantity: values[3 * k : 3 * k + 3] for k, quantity in enumerate(quantities)}
 
     def retire(self, reason: str) -> None:
-        """Have no values any more: whoever asks for them gets a StateError with this reason."""
+        """Drop the values: reading them raises StateError with this reason from now on."""
         self._values = _Retired(reason)
 
     def __getitem__(self, quantity: str) -> np.ndarray:
@@ -82,7 +85,7 @@ class Reading:
 
 class Memory(NamedTuple):
     """
-    What kernels write of a device.
+    The results of a device, which kernels write.
 
     sample: (2, n) what it measured, and the truth. step: (1,) in which world step.
     """
@@ -93,7 +96,7 @@ class Memory(NamedTuple):
 
 class Device(Reading):
     """
-    What all devices share.
+    The base of all devices.
 
     name: unique on its robot. link: the link that carries it. description: as declared. frame_id:
     the frame the values are in, for ROS headers. truth: the same sample without noise. memory:
@@ -107,7 +110,7 @@ class Device(Reading):
     def __init__(
         self,
         description: SensorDescription,
-        link: Link,
+        link: Carrier,
         robot_name: str,
         seed: int,
         time_step: float,
@@ -152,7 +155,7 @@ class Device(Reading):
         self.memory.step[0] = step
 
     def prepare(self, step: int) -> None:
-        """Have random numbers ready for a sample of world step `step`."""
+        """Draw the random numbers for a sample at world step `step`."""
         dt = 0.0
         if self.sample_step != UNSAMPLED:
             dt = max((step - self.sample_step) * self.time_step, 0.0)
@@ -160,7 +163,7 @@ class Device(Reading):
             noise.prepare(dt)
 
     def retire(self, reason: str) -> None:
-        """Have no values any more, nor any truth."""
+        """Drop the values and the truth."""
         super().retire(reason)
         self.truth.retire(reason)
 
@@ -186,7 +189,7 @@ class Device(Reading):
 
     @property
     def sign(self) -> float:
-        """The sign of what it measures."""
+        """The sign of the measured values."""
         return 1.0
 
     def reset(self, seed: int) -> None:
@@ -198,14 +201,14 @@ class Device(Reading):
             self.truth[quantity][:] = np.nan
 
     def save(self) -> Saved:
-        """Return the samples and the noise's point in its stream."""
+        """Return the samples and the state of the noise, for `restore`."""
         return self.sample_step, {
             quantity: (self[quantity].copy(), self.truth[quantity].copy(), noise.state())
             for quantity, noise in self._noise.items()
         }
 
     def restore(self, saved: Saved) -> None:
-        """Go back to what `save` gave."""
+        """Restore a state from `save`."""
         self.sample_step, values = saved
         for quantity, (measured, truth, state) in values.items():
             self[quantity][:] = measured
@@ -234,7 +237,7 @@ class ForceSensor(Device):
 
     @property
     def sign(self) -> float:
-        """The sign of what it measures, as SDF's measure_direction has it."""
+        """The sign of the measured values, by SDF's measure_direction."""
         return -1.0 if self.description.measure_direction == 'parent_to_child' else 1.0
 
 
@@ -295,7 +298,7 @@ class ImuSensor(Device):
         return self['orientation'].copy()
 
     def retire(self, reason: str) -> None:
-        """Have no values any more, nor those of gyro and accelerometer."""
+        """Drop the values, those of gyro and accelerometer too."""
         for device in (super(), self.gyro, self.accelerometer):
             device.retire(reason)
 
@@ -312,7 +315,7 @@ class ImuSensor(Device):
         self.accelerometer.reset(seed)
 
     def save(self) -> tuple[int, dict]:
-        """Return the samples and the noise's point in its stream."""
+        """Return the samples and the state of the noise, for `restore`."""
         return self.sample_step, {
             'orientation': self['orientation'].copy(),
             'gyro': self.gyro.save(),
@@ -320,7 +323,7 @@ class ImuSensor(Device):
         }
 
     def restore(self, saved: tuple[int, dict]) -> None:
-        """Go back to what `save` gave."""
+        """Restore a state from `save`."""
         self.sample_step, values = saved
         self['orientation'][:] = values['orientation']
         self.gyro.restore(values['gyro'])

@@ -17,7 +17,7 @@ _FLAGS = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_CLOEXEC', 0
 
 
 def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
-    """Return what is in file; raises OSError also where it is no file, or larger than allowed."""
+    """Return the content of a file; raises OSError also if it is not regular, or too large."""
     with open(os.open(path, _FLAGS), 'rb') as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode):

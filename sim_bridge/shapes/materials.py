@@ -32,7 +32,7 @@ from sim_bridge.foundation.validation import real_array
 DEFAULT = 'default'
 FRICTION_MODELS = {'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT}
 
-# the share of a penetration that one step takes back (ODE's ERP)
+# the share of a penetration that one step corrects (ODE's ERP)
 _ERP = 0.2
 # a cone that is as good as infinite; the solvers multiply it by forces that may be 0
 _STICKS = 1e6
@@ -47,7 +47,7 @@ class _Range(NamedTuple):
     above: bool = False
 
     def __str__(self) -> str:
-        """Say it in words."""
+        """Return the range in words."""
         words = 'a finite number' if self.finite else 'a number'
         if math.isfinite(self.least):
             words += f' {"above" if self.above else "of at least"} {self.least:g}'
@@ -135,7 +135,7 @@ class Material:
 @dataclass(frozen=True)
 class ContactMaterial:
     """
-    What happens between two materials, where their implicit rules are not to say it.
+    The contact parameters of two materials, where they differ from the implicit rules.
 
     None leaves a value to the rules. ODE's names are given in parentheses; `from_ode` takes them.
 
@@ -187,7 +187,7 @@ class ContactMaterial:
     @classmethod
     def from_ode(cls, **surface: float) -> ContactMaterial:
         """
-        Make one of ODE's surface parameters, by ODE's names.
+        Return the contact material for ODE's surface parameters.
 
         These are mu, mu2, rho, rhoN, bounce, bounce_vel, soft_erp, soft_cfm, motion1, motion2,
         motionN, slip1 and slip2. Friction is ODE's box as with dContactApprox1. Raises
@@ -227,7 +227,7 @@ _CONTACT_RANGES = {
 
 
 def combine(a: Material, b: Material) -> ContactMaterial:
-    """Return what two materials make together by the implicit rules."""
+    """Return the contact material of two materials by the implicit rules."""
     overlaps = [m.adhesive_overlap for m in (a, b) if m.adhesive_overlap is not None]
     adhesion = a.adhesion + b.adhesion
     overlap = min(overlaps, default=0.0) if adhesion > 0.0 else 0.0
@@ -268,7 +268,7 @@ class MaterialTable(Mapping[str, Material]):
         return name in self._materials
 
     def __iter__(self) -> Iterator[str]:
-        """Go through the names in the order of their numbers."""
+        """Iterate over the names, in the order of their numbers."""
         return iter(self._materials)
 
     def __len__(self) -> int:
@@ -277,9 +277,9 @@ class MaterialTable(Mapping[str, Material]):
 
     def add(self, material: Material) -> Material:
         """
-        Take a material in, or put it in the place of the one of the same name.
+        Add a material, or replace the one of the same name.
 
-        Raises InvalidValueError for what is no material.
+        Raises InvalidValueError for anything but a Material.
         """
         if not isinstance(material, Material):
             raise InvalidValueError('material', material, 'a Material')
@@ -290,7 +290,7 @@ class MaterialTable(Mapping[str, Material]):
 
     def take(self, material: Material | str | None) -> Material:
         """
-        Return a material by itself, taken in if it is new, or by its name; None is the default.
+        Return the material for a name, a Material, which is added if new, or None, the default.
 
         Raises UnknownNameError for a name that is not there, InvalidValueError for another
         material of a name that is taken.
@@ -310,20 +310,20 @@ class MaterialTable(Mapping[str, Material]):
         return list(self._materials).index(name)
 
     def under_free_name(self, material: Material) -> Material:
-        """Return a material as it is, or numbered where another one has its name."""
+        """Return the material, renamed with a number if its name is taken by a different one."""
         def is_taken(name: str) -> bool:
             return self._materials.get(name) not in (None, replace(material, name=name))
 
         return replace(material, name=free_name(material.name, is_taken))
 
     def save(self) -> tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]:
-        """Return what `restore` goes back to."""
+        """Return a copy of the state, for `restore`."""
         return dict(self._materials), dict(self._explicit)
 
     def restore(
         self, saved: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
     ) -> None:
-        """Go back to what `save` gave."""
+        """Restore a state from `save`."""
         if saved != (self._materials, self._explicit):
             self._materials, self._explicit = dict(saved[0]), dict(saved[1])
             self._on_change()
@@ -332,10 +332,10 @@ class MaterialTable(Mapping[str, Material]):
         self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
     ) -> None:
         """
-        Say what happens between two materials, or between a material and itself.
+        Set the contact material of two materials, or of a material with itself.
 
-        contact_material: None goes back to the implicit rules. Materials that are new are taken
-        in. Raises as `take`.
+        contact_material: None restores the implicit rules. New materials are added. Raises as
+        `take`.
         """
         if contact_material is not None and not isinstance(contact_material, ContactMaterial):
             raise InvalidValueError(
@@ -348,7 +348,7 @@ class MaterialTable(Mapping[str, Material]):
         self._on_change()
 
     def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
-        """Return what happens between two materials, every value of it."""
+        """Return the complete contact material of two materials."""
         first, second = self.take(a), self.take(b)
         implicit = combine(first, second)
         explicit = self._explicit.get(frozenset((first.name, second.name)))
@@ -375,7 +375,7 @@ class MaterialTable(Mapping[str, Material]):
 
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:
-    """Write a complete contact material as the engine's numbers."""
+    """Return the engine's row of a complete contact material."""
     row = np.zeros(law.SURFACE_LAW_SIZE)
     assert contact.friction_model is not None
     row[law.MODEL] = FRICTION_MODELS[contact.friction_model]
@@ -420,7 +420,7 @@ def _in_series(a: float, b: float) -> float:
 def _check_fields(
     thing: Material | ContactMaterial, ranges: Mapping[str, _Range], place: str
 ) -> None:
-    """Hold numbers to their ranges and make them floats; None stays where it is the default."""
+    """Check the ranges of numbers and convert them to floats; None stays if it is the default."""
     defaults = {field.name: field.default for field in fields(thing)}
     for name, allowed in ranges.items():
         value = getattr(thing, name)

@@ -30,9 +30,10 @@ def load_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Mes
     """
     Read a mesh file; all its parts become one surface.
 
-    scale: along the axes; what mirrors keeps the surface's outside out. Of a DAE file the unit is
-    taken account of, and the up axis is not, as in RViz and Gazebo. Raises InvalidValueError,
-    naming the file, where there is none, it cannot be read or holds no triangles.
+    scale: along the axes; where it mirrors, triangles are reversed, so that their normals still
+    point outwards. The unit of a DAE file is applied; its up axis is ignored, as in RViz and
+    Gazebo. Raises InvalidValueError, naming the file, if it is missing, unreadable or without
+    triangles.
     """
     # imported here, since it takes longer than everything a world of balls and boxes needs
     import trimesh

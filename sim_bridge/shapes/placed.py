@@ -90,9 +90,9 @@ def combined_mass_properties(
     shapes: Iterable[Placed], densities: Iterable[float], place: str = ''
 ) -> MassProperties:
     """
-    Return what several shapes weigh together, in the frame of their link.
+    Return the mass properties of several shapes together, in the frame of their link.
 
-    densities: of each [kg/m³]. Shapes that overlap count twice where they do. place: for the
+    densities: of each [kg/m³]. Overlaps count twice. place: for the
     message of the InvalidValueError that a shape without volume raises.
     """
     total, moment, parts = 0.0, np.zeros(3), []

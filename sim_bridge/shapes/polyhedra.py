@@ -16,7 +16,7 @@ from sim_bridge.foundation.validation import positive_number, positive_vector, r
 from sim_bridge.shapes.mesh_files import load_mesh
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
-# of the extent of a set of points: thinner ones are flat
+# relative to the extent of a set of points: thinner ones are flat
 _FLAT = 1e-9
 _TINY = 1e-300
 
@@ -29,7 +29,7 @@ class _Polyhedron(Shape):
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
-        """Nothing: the vertices say it all."""
+        """Zeros: the vertices describe the shape."""
         return 0.0, 0.0, 0.0
 
     @cached_property
@@ -84,7 +84,7 @@ class ConvexHull(_Polyhedron):
 
     @cached_property
     def polytope(self) -> Polytope:
-        """The faces and neighbours that collisions need, made when they are first asked for."""
+        """The faces and neighbours for collision detection, computed when first needed."""
         return polytope(self.vertices, self.triangles if len(self.triangles) else None)
 
     def mass_properties(self, density: float) -> MassProperties:
@@ -105,7 +105,7 @@ class TriangleMesh(_Polyhedron):
     kind: ClassVar[int] = engine.MESH
 
     def __init__(self, vertices: np.ndarray, triangles: np.ndarray):
-        """Take the arrays; raises InvalidValueError where they are no triangles in space."""
+        """Check the arrays; raises InvalidValueError if they are no triangles in space."""
         self.vertices = _read_only(
             _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
         expected = f'(m, 3) integers from 0 to {len(self.vertices) - 1}, at least one row'
@@ -128,7 +128,7 @@ class TriangleMesh(_Polyhedron):
 
     @cached_property
     def is_closed(self) -> bool:
-        """Whether every edge is shared by two triangles that are turned alike."""
+        """Whether every edge is shared by two triangles of the same orientation."""
         _, number = np.unique(self.vertices, axis=0, return_inverse=True)
         corners = number.reshape(-1)[self.triangles]
         edges = np.concatenate([corners[:, [k, (k + 1) % 3]] for k in range(3)])
@@ -170,7 +170,7 @@ class HeightField(Shape):
     kind: ClassVar[int] = engine.HEIGHT_FIELD
 
     def __init__(self, heights: np.ndarray, size: tuple[float, float]):
-        """Take the grid; raises InvalidValueError where it is none."""
+        """Check the grid; raises InvalidValueError if it is not valid."""
         expected = 'float (ny, nx) of at least (2, 2), finite [m]'
         grid = real_array('heights', heights, expected, 'HeightField')
         if grid.ndim != 2 or min(grid.shape) < 2 or not np.isfinite(grid).all():
@@ -197,7 +197,7 @@ class HeightField(Shape):
         return np.array([[-x, -y, -np.inf], [x, y, self.heights.max()]])
 
     def mass_properties(self, density: float) -> MassProperties:
-        """Raise InvalidValueError: what has no end has no mass."""
+        """Raise InvalidValueError: an infinite body has no mass."""
         raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
 
 
@@ -205,7 +205,7 @@ def solid_mass_properties(
     vertices: np.ndarray, triangles: np.ndarray, density: float
 ) -> MassProperties:
     """
-    Return what a closed surface of triangles weighs, at a density [kg/m³].
+    Return the mass properties of a closed surface of triangles, at a density [kg/m³].
 
     By the divergence theorem: the solid is the signed sum of the tetrahedra between the triangles
     and a point; each one's moments are known (Tonon 2004). Raises InvalidValueError for a density

@@ -12,7 +12,7 @@ from sim_bridge.shapes.shapes import Shape
 
 
 def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
-    """Describe a shape to the engine; `others` are the record's other fields."""
+    """Return the engine's record of a shape; others: further fields of the record."""
     polyhedron = shape if isinstance(shape, (ConvexHull, TriangleMesh)) else None
     has_triangles = polyhedron is not None and len(polyhedron.triangles) > 0
     return GeometryRecord(
@@ -24,5 +24,5 @@ def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
 
 
 def pose_row(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Write a pose as the engine does: rotation by rows, then origin [m]."""
+    """Return a pose as the engine stores it: rotation by rows, then origin [m]."""
     return np.concatenate([np.ravel(rotation), position])

@@ -21,7 +21,7 @@ from sim_bridge.foundation.validation import positive_number, positive_vector
 
 class MassProperties(NamedTuple):
     """
-    What a body weighs.
+    Mass, centre of mass and inertia of a body.
 
     mass: kg. center_of_mass: (3,) m. inertia: (3, 3) about the centre of mass, in the axes of the
     frame that the centre of mass is given in [kg m²].
@@ -33,7 +33,7 @@ class MassProperties(NamedTuple):
 
 
 class Shape(ABC):
-    """What a geometry fills, in its own frame."""
+    """The solid of a geometry, in its own frame."""
 
     kind: ClassVar[int]
     """The engine's number of the kind of shape."""
@@ -51,7 +51,7 @@ class Shape(ABC):
     @abstractmethod
     def mass_properties(self, density: float) -> MassProperties:
         """
-        Give mass, centre of mass and inertia at a density [kg/m³], in the shape's frame.
+        Return mass, centre of mass and inertia at a density [kg/m³], in the shape's frame.
 
         Raises InvalidValueError for a density that is not positive, or a shape without volume.
         """
@@ -67,7 +67,7 @@ class _Symmetric(Shape):
 
     @abstractmethod
     def _moments(self) -> tuple[float, tuple[float, float, float], float]:
-        """Give volume, principal moments for a mass of 1 kg, and the centre of mass on z."""
+        """Return volume, principal moments for a mass of 1 kg, and the centre of mass on z."""
 
     @property
     def bounds(self) -> np.ndarray:
@@ -238,7 +238,7 @@ class Plane(Shape):
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
-        """Nothing: a plane has no size."""
+        """Zeros: a plane has no size."""
         return 0.0, 0.0, 0.0
 
     @property
@@ -247,7 +247,7 @@ class Plane(Shape):
         return np.array([[-np.inf] * 3, [np.inf, np.inf, 0.0]])
 
     def mass_properties(self, density: float) -> MassProperties:
-        """Raise InvalidValueError: what has no end has no mass."""
+        """Raise InvalidValueError: an infinite body has no mass."""
         raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
 
 

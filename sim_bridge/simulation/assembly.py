@@ -9,10 +9,11 @@ something needs them, and every robot's part is then a stretch of those.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from sim_bridge.compilation.compile import Blueprint, Placement
 from sim_bridge.description.model import SensorKind
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import Loops
@@ -20,14 +21,9 @@ from sim_bridge.engine.data.model import body_count, FREE, FREE_SINGLE, GROUND, 
 from sim_bridge.engine.data.parts import arrays_of, copy, make, parameters, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, make_state, State
 from sim_bridge.engine.pipeline.join import join_models, Offsets
+from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
+from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.sampling import Mounted, Sampling
-
-if TYPE_CHECKING:
-    from sim_bridge.compilation.compile import Blueprint
-    from sim_bridge.robots.geometry import Geometry
-    from sim_bridge.robots.link import Link
-    from sim_bridge.robots.robot import Robot
-    from sim_bridge.sensors.devices import Device
 
 _OF_ROBOT = ('nb', 'nq', 'nv')
 """Dimensions along which a robot's numbers are a stretch of the world's."""
@@ -44,6 +40,57 @@ class Part(NamedTuple):
     model: Model
     state: State
     at: Offsets
+
+
+class Link(Protocol):
+    """What is assembled of a link; `slots.LinkSlot` is one."""
+
+    name: str
+    placement: Placement
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that it is part of."""
+
+    @property
+    def body(self) -> int:
+        """Number of its body in the joined model."""
+
+    @property
+    def site(self) -> int:
+        """Its row among the observed sites."""
+
+
+class Geometry(Protocol):
+    """What is assembled of a geometry; `slots.GeometrySlot` is one."""
+
+    @property
+    def link(self) -> Link:
+        """The link that it is on."""
+
+
+class Robot(Protocol):
+    """What is assembled of a robot; `slots.RobotSlot` is one."""
+
+    name: str
+    blueprint: Blueprint
+    part: Part
+    initial: Part
+    first_site: int
+    first_geometry: int
+    devices: list[Device]
+
+    @property
+    def carrier(self) -> Link | None:
+        """The link that its base hangs on."""
+
+    @property
+    def links(self) -> Sequence[Link]:
+        """Its links, in order."""
+
+    @property
+    def geometries(self) -> Sequence[Geometry]:
+        """Its geometries, in order."""
 
 
 class Sites(NamedTuple):
@@ -190,26 +237,28 @@ def copy_contacts(source: State, target: State) -> None:
 
 
 def forget_contacts(
-    state: State, robot: Robot, geometries: Sequence[Geometry], time_step: float
+    state: State, robot: Robot, geometries: Sequence[Geometry], site_row: np.ndarray,
+    time_step: float,
 ) -> None:
     """
     Take out of a state what a robot touched in the last step, and number the others anew.
 
-    geometries: all of the world. time_step: of the last step [s].
+    geometries: all of the world. site_row: (ns, 30) the observed sites. time_step: of the last
+    step [s].
     """
     first, end = robot.first_geometry, robot.first_geometry + len(robot.geometries)
     count = int(state.contact_size[0])
     pairs = state.contact_geometry[:count]
     is_gone = ((pairs >= first) & (pairs < end)).any(axis=1)
     kept = np.flatnonzero(~is_gone)
-    still_touching = {_body_of(geometries[geometry].link) for geometry in pairs[kept].ravel()}
+    still_touching = {geometries[geometry].link.body for geometry in pairs[kept].ravel()}
     for contact in np.flatnonzero(is_gone):
         for geometry, sign in zip(pairs[contact], (1.0, -1.0), strict=True):
             link = geometries[geometry].link
-            if _body_of(link) in still_touching:
-                _take_back(state, contact, link, sign / time_step)
+            if link.body in still_touching:
+                _take_back(state, int(contact), link, site_row[link.site], sign / time_step)
             else:
-                state.contact_wrench[_body_of(link)] = 0.0
+                state.contact_wrench[link.body] = 0.0
     for field in _OF_CONTACTS:
         array = getattr(state, field)
         array[: len(kept)] = array[kept]
@@ -219,19 +268,17 @@ def forget_contacts(
     pairs[pairs >= end] -= end - first
 
 
-def _take_back(state: State, contact: int, link: Link, factor: float) -> None:
+def _take_back(
+    state: State, contact: int, link: Link, site: np.ndarray, factor: float
+) -> None:
     """Subtract a contact's impulse, times a factor, from what contacts did to a link's body."""
-    place = link.placement
-    origin = link.p - link.R @ place.rotation.T @ place.position
+    place, p = link.placement, site[SITE_POSITION : SITE_POSITION + 3]
+    R = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
+    origin = p - R @ place.rotation.T @ place.position
     force, torque = np.split(factor * state.contact_impulse[contact], 2)
     arm = state.contact_point[contact] - origin
     wrench = np.concatenate([torque + np.cross(arm, force), force])
-    state.contact_wrench[_body_of(link)] -= wrench
-
-
-def _body_of(link: Link) -> int:
-    """Return the number of a link's body in the world's model."""
-    return link.robot.part.at.body + link.placement.body
+    state.contact_wrench[link.body] -= wrench
 
 
 def present_state(state: State) -> State:
@@ -268,23 +315,25 @@ def gather_sites(robots: Iterable[Robot]) -> Sites:
     devices = []
     for robot in robots:
         robot.first_site = len(frames)
-        site_of = {link.name: len(frames) + k for k, link in enumerate(robot.links)}
+        link_of = {link.name: link for link in robot.links}
         for link in robot.links:
             place = link.placement
-            bodies.append(robot.part.at.body + place.body)
+            bodies.append(link.body)
             frames.append(np.concatenate([place.rotation.ravel(), place.position]))
-        for device in robot.devices():
-            in_parent = device.description.frame == 'parent'
-            turned = site_of[device.link.parent.name] if in_parent else -1
+        for device in robot.devices:
+            carrier, parent = link_of[device.link.name], device.link.parent
+            turned = -1
+            if device.description.frame == 'parent' and parent is not None:
+                turned = link_of[parent.name].site
             devices.append(Mounted(device, len(frames), turned))
-            bodies.append(robot.part.at.body + device.link.placement.body)
-            frames.append(_device_frame(device))
+            bodies.append(carrier.body)
+            frames.append(_device_frame(device, carrier.placement))
     return Sites(np.array(bodies, np.int64), np.array(frames).reshape(-1, 12), Sampling(devices))
 
 
-def _device_frame(device: Device) -> np.ndarray:
-    """Return the frame of a device's site in its body's, as `Sites.frame`."""
-    sensor, place = device.description, device.link.placement
+def _device_frame(device: Device, place: Placement) -> np.ndarray:
+    """Return the frame of a device's site in its body's, as `Sites.frame`; place: its link's."""
+    sensor = device.description
     rotation, position = place.rotation, place.position
     # SDF's frames 'child' and 'parent' are about the joint's origin wherever the sensor is
     if sensor.kind is not SensorKind.FORCE_TORQUE or sensor.frame == 'sensor':

@@ -114,7 +114,7 @@ def all_units() -> list[Unit]:
         step, step_smoothly, measure_pair, observe, measure_convex_pair, forward_dynamics,
         inverse_dynamics, mass_matrix, jacobian, locate, advance, energy, momentum,
         run_stage]
-    return [each.unit for each in [*stages, *entries]]
+    return [*(stage.unit for stage in stages), *(entry.unit for entry in entries)]
 
 
 def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
@@ -162,17 +162,16 @@ def make_contact_handles(
 
 def stepping_units(probe: Handle) -> list[Unit]:
     """Return what has to be compiled to step what a handle of `make_contact_handles` holds."""
-    _, options, _, _, geometry, *_, loops, _ = probe.parts
-    stages = needed_stages(options, geometry, loops)
+    stages = needed_stages(probe.part(Options), probe.part(Geometry), probe.part(Loops))
     return [*(stage.unit for stage in stages.values()), step.unit, advance.unit]
 
 
 def make_stepping_handle(probe: Handle) -> Handle:
     """Make the handle to step with of one with all but the stages; compiles what is missing."""
-    model, options, state, _, geometry, *parts, loops, work = probe.parts
-    workspace = make_workspace(model, bool(loops.size[ALL]))
-    options = with_stages(options, needed_stages(options, geometry, loops))
-    return Handle(model, options, state, workspace, geometry, *parts, loops, work)
+    options, loops = probe.part(Options), probe.part(Loops)
+    stages = needed_stages(options, probe.part(Geometry), loops)
+    workspace = make_workspace(probe.part(Model), bool(loops.size[ALL]))
+    return probe.replaced(with_stages(options, stages), workspace)
 
 
 def _without_loops(model: Model) -> tuple[Loops, LoopWork]:

@@ -1,14 +1,13 @@
-"""What a world tells of itself: energy, momentum, reports, snapshots and their hashes."""
+"""What a world tells of itself: energy, momentum, and reports of steps; and when it sleeps."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
 
 
@@ -108,38 +107,3 @@ class Sleep:
                 raise InvalidValueError(field.name, value, 'a number of at least 0', 'Sleep')
         if self.steps != int(self.steps):
             raise InvalidValueError('steps', self.steps, 'a whole number', 'Sleep')
-
-
-class Snapshot(NamedTuple):
-    """Everything that decides a world's future; made by `World.save`."""
-
-    step_count: int
-    census: tuple[tuple[str, int], ...]
-    state: State
-    parameters: list[np.ndarray]
-    devices: list[Any]
-    structure: list[np.ndarray]
-    settings: Any
-
-
-def fits(
-    snapshot: Snapshot, structure: list[np.ndarray], parameters: list[np.ndarray]
-) -> bool:
-    """Return whether a world of this structure, with such parameters, can go back to snapshot."""
-    is_same = len(structure) == len(snapshot.structure) and all(
-        map(np.array_equal, structure, snapshot.structure))
-    return is_same and [a.shape for a in parameters] == [a.shape for a in snapshot.parameters]
-
-
-def digest_into(value: Any, digest: Any) -> None:
-    """Feed a nested value to a hash, arrays by all their bits."""
-    if isinstance(value, np.ndarray):
-        digest.update(value.tobytes())
-    elif isinstance(value, dict):
-        digest_into([item for key in sorted(value) for item in (key, value[key])], digest)
-    elif isinstance(value, (list, tuple)):
-        digest.update(str(len(value)).encode())
-        for item in value:
-            digest_into(item, digest)
-    else:
-        digest.update(repr(value).encode())

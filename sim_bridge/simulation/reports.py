@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from sim_bridge.engine.data.contact_problem import Solution
 from sim_bridge.sensors.advance import PIVOTS, TAKEN, UNCONVERGED
 from sim_bridge.simulation.records import StepReport, Worst
-
-if TYPE_CHECKING:
-    from sim_bridge.engine.data.contact_problem import Solution
 
 
 def report_of(
@@ -33,5 +29,8 @@ def report_of(
 def take_worst(worst_inout: np.ndarray) -> Worst:
     """Return what `sensors.advance` has summed up, (9,), and begin anew."""
     *counts, residual, complementarity, penetration = worst_inout.tolist()
+    unconverged, pivots, contacts, islands, sweeps, newton_steps = map(int, counts)
     worst_inout[:] = 0.0
-    return Worst(*map(int, counts), residual, complementarity, penetration)
+    return Worst(
+        unconverged, pivots, contacts, islands, sweeps, newton_steps, residual, complementarity,
+        penetration)

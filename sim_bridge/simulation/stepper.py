@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import cast
 
 import numpy as np
 
-from sim_bridge.engine.data.model import velocity_count
-from sim_bridge.engine.data.world_table import open_model, open_options
+from sim_bridge.compiler.calls import Call
+from sim_bridge.engine.data.model import Model, Options, velocity_count
+from sim_bridge.engine.data.world_table import Handle, open_model, open_options
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.advance import advance, ANEW, PROGRESS_SIZE
-
-if TYPE_CHECKING:
-    from sim_bridge.compiler.calls import Call
-    from sim_bridge.engine.data.world_table import Handle
-    from sim_bridge.sensors.sampling import Sampling
+from sim_bridge.sensors.sampling import Sampling
 
 _TABLEAU = np.array(TABLEAU)
 # steps times velocities that take 30 us or so: Python's other threads can wait for them
@@ -46,7 +43,7 @@ class Stepper:
         calls = [step.prepare(handle, 0)]
         if is_smooth:
             calls.append(step_smoothly.prepare(handle, _TABLEAU, 0))
-        words = [np.frombuffer(call.words, np.int64) for call in calls]
+        words = [np.frombuffer(memoryview(call.words), np.int64) for call in calls]
         if not is_smooth:
             words.append(np.zeros(0, np.int64))
         places = [calls[0].place, calls[-1].place, observe.place]
@@ -58,15 +55,24 @@ class Stepper:
                 *words, self.progress, worst, 0, 0, ANEW, is_short=is_short)
             for is_short in (False, True))
         # contacts may take any time
-        is_bounded = open_options(handle).detect == 0
-        self._most_short = _SHORT // max(velocity_count(open_model(handle)), 1) * is_bounded
+        is_bounded = cast('Options', open_options(handle)).detect == 0
+        size = velocity_count(cast('Model', open_model(handle)))
+        self._most_short = _SHORT // max(size, 1) * is_bounded
         end = self._run.argument_words
         self._first, self._count, self._beginning = (
             end + place for place in (_FIRST, _COUNT, _BEGINNING))
+        self._select(1, ANEW)
 
     def advance(self, first: int, n: int, beginning: int = ANEW) -> tuple[int, int, bool]:
         """Take n steps and the samples between them; as `sensors.advance`."""
-        run = self._run if n > self._most_short else self._run_short
-        words = run.words
-        words[self._first], words[self._count], words[self._beginning] = first, n, beginning
-        return run()
+        if n != self._present_count or beginning != self._present_beginning:
+            self._select(n, beginning)
+        self._words[self._first] = first
+        return self._call()
+
+    def _select(self, n: int, beginning: int) -> None:
+        """Prepare the call that takes so many steps; most users take as many every time."""
+        self._call = self._run if n > self._most_short else self._run_short
+        self._words = self._call.words
+        self._words[self._count], self._words[self._beginning] = n, beginning
+        self._present_count, self._present_beginning = n, beginning

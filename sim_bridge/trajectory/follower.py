@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.robots.robot import Robot
 from sim_bridge.trajectory.tolerances import (
     ACCELERATION,
     CANCELED,
@@ -29,10 +30,7 @@ from sim_bridge.trajectory.tolerances import (
     Tolerances,
     VELOCITY,
 )
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.robot import Robot
-    from sim_bridge.trajectory.trajectory import Trajectory
+from sim_bridge.trajectory.trajectory import Trajectory
 
 # A joint that is driven by velocity alone goes back where it belongs within 0.3 s [1/s].
 _VELOCITY_GAIN = 10.0
@@ -212,9 +210,9 @@ class TrajectoryFollower:
 
     def save(self, time_ns: int) -> SavedFollower:
         """Return what `restore` goes back to; time_ns: now."""
-        arrays = (self._mine, self._others, self._lent, self._wanted, self._integral)
         return SavedFollower(
-            *(array.copy() for array in arrays), tuple(run.later(0) for run in self.runs), time_ns)
+            self._mine.copy(), self._others.copy(), self._lent.copy(), self._wanted.copy(),
+            self._integral.copy(), tuple(run.later(0) for run in self.runs), time_ns)
 
     def restore(self, saved: SavedFollower, time_ns: int) -> None:
         """
@@ -262,12 +260,12 @@ class TrajectoryFollower:
         robot = self._robot
         q, dq = robot.q, robot.dq
         for run in list(self._runs):
-            self._wanted[:, run.columns] = run.spline.at(time_ns)
+            self._wanted[:, run.columns] = run.motion.at(time_ns)
             self._judge(run, time_ns)
         error = np.where(self._mine, self._wanted[:2] - (q, dq), 0.0)
         following, step = self._wanted.copy(), step_ns * 1e-9
         for run in self._runs:
-            following[:, run.columns] = run.spline.at(time_ns + step_ns)
+            following[:, run.columns] = run.motion.at(time_ns + step_ns)
         self._command(following, _mean_velocity(self._wanted, following, step), error, step)
 
     # --- inside ----------------------------------------------------------------------------------
@@ -285,7 +283,7 @@ class TrajectoryFollower:
             new = np.zeros(len(self._mine), bool)
             new[columns] = True
             for other in self._runs:
-                self._wanted[:, other.columns] = other.spline.at(time_ns)
+                self._wanted[:, other.columns] = other.motion.at(time_ns)
             self._take_from_runs(new, 'another trajectory came')
             fresh = new & ~self._mine
             self._others &= ~new
@@ -293,8 +291,9 @@ class TrajectoryFollower:
             self._wanted[VELOCITY, fresh] = self._robot.dq[fresh]
             # one that was over between two steps ends where it would have
             begin_ns = min(time_ns, run.start_ns + int(run.trajectory.times_ns[-1]))
+            q, dq, ddq = self._wanted[:, columns]
             run.spline = run.trajectory.spline(
-                run.start_ns, begin_ns, *self._wanted[:, columns], self._turning[columns])
+                run.start_ns, begin_ns, q, dq, ddq, self._turning[columns])
             self._runs.append(run)
 
     def _judge(self, run: Run, time_ns: int) -> None:
@@ -302,7 +301,7 @@ class TrajectoryFollower:
         robot, columns = self._robot, run.columns
         wanted = self._wanted[:, columns]
         actual = np.array([robot.q[columns], robot.dq[columns], np.zeros(len(columns))])
-        tolerances, late = run.tolerances, (time_ns - run.spline.end_ns) * 1e-9
+        tolerances, late = run.tolerances, (time_ns - run.motion.end_ns) * 1e-9
         bounds = tolerances.path if late < 0.0 else tolerances.goal
         if bounds[ACCELERATION].any():
             actual[ACCELERATION] = robot.ddq[columns]
@@ -383,11 +382,11 @@ class TrajectoryFollower:
         position = np.where(by_position, following[POSITION], np.nan)
         velocity = np.where(by_position, following[VELOCITY], np.nan)
         effort = None
-        for k in np.flatnonzero(by_velocity):
+        for k in np.flatnonzero(by_velocity).tolist():
             velocity[k] = self._corrected(k, reaching[k], error[:, k], step, 1.0)
         if by_effort.any():
             effort = np.full(len(mine), np.nan)
-            for k in np.flatnonzero(by_effort):
+            for k in np.flatnonzero(by_effort).tolist():
                 effort[k] = self._corrected(k, following[VELOCITY, k], error[:, k], step, 0.0)
         self._robot.set_commands(position, velocity, effort)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from sim_bridge.trajectory.trajectory import Spline, Trajectory
+from sim_bridge.trajectory.trajectory import Spline, Trajectory
 
 # how a run ended
 REACHED, PATH_VIOLATED, GOAL_VIOLATED, CANCELED, REPLACED = (
@@ -59,6 +57,12 @@ class Run:
     words: str = ''
     states: tuple[np.ndarray, np.ndarray, int] | None = field(default=None, repr=False)
 
+    @property
+    def motion(self) -> Spline:
+        """The spline of a run that has begun."""
+        assert self.spline is not None, 'it waits'
+        return self.spline
+
     def end(self, outcome: str, words: str) -> None:
         """Take note of how it ended."""
         self.words = words
@@ -76,7 +80,7 @@ class Run:
         return Run(
             self.trajectory.of(left), self.columns[left], self.start_ns,
             Tolerances(tolerances.path[:, left], tolerances.goal[:, left], tolerances.goal_time),
-            self.spline.of(left))
+            self.motion.of(left))
 
 
 def excess(joints: Sequence[str], error: np.ndarray, bounds: np.ndarray) -> str:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.ragged_array import NumberRows
+from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.foundation.validation import real_array
 
 _NAMES = ('positions', 'velocities', 'accelerations')
@@ -53,9 +53,9 @@ class Trajectory:
         self,
         joints: Sequence[str],
         times: Sequence[float] | np.ndarray,
-        positions: Sequence[Sequence[float]] | NumberRows,
-        velocities: Sequence[Sequence[float] | None] | NumberRows | None = None,
-        accelerations: Sequence[Sequence[float] | None] | NumberRows | None = None,
+        positions: Sequence[Sequence[float]] | RaggedArray,
+        velocities: Sequence[Sequence[float] | None] | RaggedArray | None = None,
+        accelerations: Sequence[Sequence[float] | None] | RaggedArray | None = None,
     ) -> None:
         """
         Check and keep the points.
@@ -63,7 +63,7 @@ class Trajectory:
         times: of the points, from the start [s]; each later than the one before, the first at
         least 0. positions, velocities, accelerations: for each point a value for each joint; of
         the last two a point may have none, () or None, and all may. Many are read soonest from
-        NumberRows.
+        RaggedArray.
 
         Raises InvalidValueError, naming point and joint.
         """
@@ -135,11 +135,15 @@ class Trajectory:
         if turning is not None and turning.any():
             turns = np.round((q - positions[0]) / math.tau)
             positions = positions + np.where(turning, turns, 0.0) * math.tau
-        rows = times[left], positions, self.velocities[left], self.accelerations[left]
-        if rows[0][0] > from_ns:
-            state = from_ns, q, dq, np.zeros(len(q)) if ddq is None else ddq
-            rows = tuple(np.concatenate([[a], b]) for a, b in zip(state, rows, strict=True))
-        return Spline(*rows)
+        times, velocities = times[left], self.velocities[left]
+        accelerations = self.accelerations[left]
+        if times[0] > from_ns:
+            times = np.concatenate([[from_ns], times])
+            positions = np.concatenate([[q], positions])
+            velocities = np.concatenate([[dq], velocities])
+            first = np.zeros(len(q)) if ddq is None else ddq
+            accelerations = np.concatenate([[first], accelerations])
+        return Spline(times, positions, velocities, accelerations)
 
 
 class Spline:
@@ -170,7 +174,8 @@ class Spline:
         """Return that of some of its joints; which: (n,) whether a joint is among them."""
         part = copy.copy(self)
         part._first, part._last = self._first[which], self._last[which]
-        part._points = tuple(values[:, which] for values in self._points)
+        positions, velocities, accelerations = self._points
+        part._points = positions[:, which], velocities[:, which], accelerations[:, which]
         part._block = -1
         return part
 
@@ -252,7 +257,7 @@ def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
 
 def _values(
     name: str,
-    given: Sequence[Sequence[float] | None] | NumberRows | None,
+    given: Sequence[Sequence[float] | None] | RaggedArray | None,
     count: int,
     joints: Sequence[str],
     unit: str,
@@ -279,7 +284,7 @@ def _values(
                 f'{place}, joint {joints[joint]!r}')
         return values
 
-    if isinstance(rows, NumberRows):
+    if isinstance(rows, RaggedArray):
         fitting = rows.counts == len(joints)
         fitting_rows = rows.table(fitting, len(joints))
         is_wrong = ~fitting & (rows.counts > 0) if may_lack else ~fitting

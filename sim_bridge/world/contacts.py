@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import cast, overload
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from sim_bridge.engine.data.state import State
-    from sim_bridge.robots.geometry import Geometry
-    from sim_bridge.robots.link import Link
+from sim_bridge.engine.data.state import State
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.link import Link
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +35,19 @@ class Contact:
     @property
     def link_a(self) -> Link:
         """The link that the first geometry is on."""
-        return self.geometry_a.link
+        return cast('Link', self.geometry_a.link)
 
     @property
     def link_b(self) -> Link:
         """The link that the second geometry is on."""
-        return self.geometry_b.link
+        return cast('Link', self.geometry_b.link)
 
     def __repr__(self) -> str:
-        """Show what touches what, and how hard."""
+        """Show what touches what, how hard, and how deep."""
         links = (self.link_b, self.link_a)
         names = ' on '.join(f'{link.robot.name}/{link.name}' for link in links)
-        return f'<Contact: {names}, {float(np.linalg.norm(self.force)):.4g} N>'
+        force = float(np.linalg.norm(self.force))
+        return f'<Contact: {names}, {force:.4g} N, {self.depth + 0.0:.3g} m deep>'
 
 
 class Contacts(Sequence[Contact]):
@@ -73,6 +73,12 @@ class Contacts(Sequence[Contact]):
         """Count the points."""
         return len(self.depths)
 
+    @overload
+    def __getitem__(self, index: int) -> Contact: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Contact]: ...
+
     def __getitem__(self, index: int | slice) -> Contact | list[Contact]:
         """Return a point, or several."""
         if isinstance(index, slice):
@@ -87,8 +93,9 @@ class Contacts(Sequence[Contact]):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        """Show the number."""
-        return f'<Contacts: {len(self)} points>'
+        """Show the number, and the greatest force."""
+        most = float(np.linalg.norm(self.forces, axis=1).max(initial=0.0))
+        return f'<Contacts: {len(self)} points, at most {most:.4g} N>'
 
     def force_on(self, link: Link, by: Link | None = None) -> np.ndarray:
         """Return (3,) the force of all contacts on a link, or of those with another one [N]."""

@@ -1,19 +1,17 @@
-"""What to tell of a step that gives something that is not finite."""
+"""The message for a step that gives something that is not finite."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from sim_bridge.world.world import World
+from sim_bridge.robots.robot import Robot
 
 
-def describe_not_finite(world: World) -> str:
+def describe_divergence(robots: Iterable[Robot], step: int, time_step: float) -> str:
     """Return which number made a step fail, or where to look for it."""
-    step = world.step_count + 1
-    for robot in world.robots.values():
+    for robot in robots:
         for joint in robot.joints:
             values = {'effort u': joint.u, 'position q': joint.q, 'velocity dq': joint.dq}
             for what, value in values.items():
@@ -27,6 +25,6 @@ def describe_not_finite(world: World) -> str:
                 f'base of robot {robot.name!r}. Set it by set_base_pose; the state before the '
                 'step is kept')
     return (
-        f'step {step} of {world.time_step} s gives velocities that are not '
+        f'step {step} of {time_step} s gives velocities that are not '
         'finite; the state before it is kept. Reduce the time step, or look for a link '
         'without inertia or an enormous effort')

@@ -66,7 +66,7 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     if link.robot is not robot:
         raise InvalidValueError(
             'link', link, f'a link of robot {robot.name!r}', f'robot {link.robot.name!r}')
-    placement = link.placement
+    placement = link.slot.placement
     matrix = np.zeros((6, nv))
     x, y, z = placement.position
     rigid_body.jacobian(handle, placement.body, (x, y, z), matrix)
@@ -75,9 +75,9 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
     """Return the robot's own part of the world as a model of its own, at the present state."""
-    own = robot.blueprint.model
-    part = copy_part(robot.part, own)
-    model = part.model._replace(gravity=robot.world.gravity)
+    own = robot.slot.blueprint.model
+    part = copy_part(robot.slot.part, own)
+    model = part.model._replace(gravity=robot.simulation.gravity)
     part.state.wrench[:], part.state.contact_wrench[:] = 0.0, 0.0
     return make_probe(model, part.state, build_geometry([])).handle, velocity_count(own)
 

@@ -2,21 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import Any, Protocol
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, SceneError
 from sim_bridge.description.resources import find_robot
 from sim_bridge.description.scene.scene import SceneDescription, SceneRobot
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.robot import Robot
-    from sim_bridge.world.robot_registry import Population
+from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.materials import Material, MaterialTable
 
 
-def add_scene(world: Population, scene: SceneDescription) -> None:
-    """Add all of a scene; raises SceneError, with nothing added, if anything is wrong."""
+class SceneTarget(Protocol):
+    """What a scene is added to; `World` is one."""
+
+    gravity: Any
+
+    @property
+    def robots(self) -> Mapping[str, Robot]:
+        """What is in it, by name."""
+
+    @property
+    def materials(self) -> MaterialTable:
+        """The materials that it knows."""
+
+    @property
+    def load_urdf(self) -> Callable[..., Robot]:
+        """As `World` has it."""
+
+    @property
+    def add_body(self) -> Callable[..., Robot]:
+        """As `World` has it."""
+
+    @property
+    def add_ground(self) -> Callable[..., Robot]:
+        """As `World` has it."""
+
+    @property
+    def set_contact_material(self) -> Callable[..., None]:
+        """As `World` has it."""
+
+    @property
+    def set_group_collision(self) -> Callable[..., None]:
+        """As `World` has it."""
+
+
+def add_scene(
+    world: SceneTarget, scene: SceneDescription, dismiss: Callable[[Iterable[Robot]], None]
+) -> None:
+    """
+    Add all of a scene; raises SceneError, with nothing added, if anything is wrong.
+
+    dismiss: takes out robots that were added last, as if they had never been there.
+    """
     findings = Findings()
     robots_before, materials_before = set(world.robots), world.materials.save()
 
@@ -36,22 +75,22 @@ def add_scene(world: Population, scene: SceneDescription) -> None:
 
     for material in scene.materials:
         attempt(Place('world', f'materials.{material.name}'),
-                lambda material=material: _add_material(world, material))
+                partial(_add_material, world.materials, material))
     for number, (a, b, contact) in enumerate(scene.contact_materials):
         attempt(Place('world', f'contact_materials[{number}]'),
-                lambda a=a, b=b, contact=contact: world.set_contact_material(a, b, contact))
+                partial(world.set_contact_material, a, b, contact))
     if scene.ground is not None:
-        attempt(Place('world', 'ground'), lambda: world.add_ground(**scene.ground))
+        attempt(Place('world', 'ground'), partial(world.add_ground, **scene.ground))
     for body in scene.bodies:
         attempt(Place('world', f'objects.{body.name}', body.line),
-                lambda body=body: world.add_body(body.shapes, body.name, **body.arguments))
+                partial(world.add_body, body.shapes, body.name, **body.arguments))
     for robot in scene.robots:
         attempt(Place('world', f'robots.{robot.name}', robot.line),
-                lambda robot=robot: _add_robot(world, robot))
+                partial(_add_robot, world, robot))
 
     report = findings.report(scene.source)
     if not report.ok:
-        world.dismiss([world.robots[name] for name in world.robots if name not in robots_before])
+        dismiss([world.robots[name] for name in world.robots if name not in robots_before])
         world.materials.restore(materials_before)
         raise SceneError(report)
     for a, b in scene.apart:
@@ -60,13 +99,13 @@ def add_scene(world: Population, scene: SceneDescription) -> None:
         world.gravity = scene.gravity
 
 
-def _add_material(world: Population, material: object) -> None:
-    known = world.materials.get(material.name)
+def _add_material(materials: MaterialTable, material: Material) -> None:
+    known = materials.get(material.name)
     if known is not None and known != material and material.name != 'default':
         raise InvalidValueError('material', material.name, 'a name that is not taken yet')
-    world.materials.add(material)
+    materials.add(material)
 
 
-def _add_robot(world: Population, robot: SceneRobot) -> Robot:
+def _add_robot(world: SceneTarget, robot: SceneRobot) -> Robot:
     """Load a robot from its file, or a shipped one by its name."""
     return world.load_urdf(find_robot(robot.urdf), robot.name, **robot.arguments)

@@ -2,72 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from sim_bridge.compiler.build import build
-from sim_bridge.compiler.calls import Call
+from sim_bridge.compilation.bodies import BodySpec
+from sim_bridge.compilation.collisions import HULL
 from sim_bridge.compiler.unit import Unit
+from sim_bridge.description import load_description
+from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.description.report import ERROR
+from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
-from sim_bridge.engine.data.model import body_count, velocity_count
-from sim_bridge.engine.dynamics.energy import energy, momentum
-from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
-from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
-from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
-from sim_bridge.foundation.errors import InvalidValueError, SimulationError
-from sim_bridge.foundation.validation import finite_vector, truth, whole_number
+from sim_bridge.engine.data.state import State
+from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.errors import (
+    InvalidValueError,
+    SimBridgeError,
+    SimulationError,
+    UnknownNameError,
+)
+from sim_bridge.foundation.validation import finite_vector, truth, truth_or_none, whole_number
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.arguments import described_spec, motor_spec
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
-from sim_bridge.robots.loop_assembly import begin_loops
-from sim_bridge.sensors.advance import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
-from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.assembly import (
-    changeable,
-    contact_room,
-    initial_state,
-    present_state,
-    restore_state,
-    start_control,
-)
-from sim_bridge.simulation.handles import (
-    ContactHandles,
-    make_contact_handles,
-    make_observer,
-    make_options,
-    make_stepping_handle,
-    Observer,
-    stepping_units,
-)
-from sim_bridge.simulation.records import (
-    digest_into,
-    Energy,
-    Momentum,
-    Sleep,
-    Snapshot,
-    StepReport,
-    Worst,
-)
-from sim_bridge.simulation.reports import report_of, take_worst
-from sim_bridge.simulation.stepper import Stepper
+from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.materials import ContactMaterial, Material, MaterialTable
+from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.shapes import Plane, Shape
+from sim_bridge.simulation import snapshots
+from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
+from sim_bridge.simulation.simulation import DivergenceError, Settings, Simulation
+from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.contacts import Contacts
-from sim_bridge.world.divergence_report import describe_not_finite
+from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.queries import Distance, distance_between, geometries_of, overlapping
-from sim_bridge.world.robot_registry import Population
+from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
+from sim_bridge.world.scene import add_scene
+from sim_bridge.world.spanning_tree import SpanningTree
 
+GROUND = 'ground'
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
 _GRAVITY = 'three finite numbers [m/s²]'
+_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
-class World(Population):
+class World(DeclaredAttributes):
     """
     A simulated world that advances in fixed steps.
 
     SI units and radians throughout; z up under the default gravity.
     """
+
+    __slots__ = ('materials', 'registry', 'robots', 'simulation', 'tree')
+    internal_names = DeclaredAttributes.internal_names | {'registry', 'simulation', 'tree'}
 
     def __init__(
         self,
@@ -100,195 +94,360 @@ class World(Population):
         is_number = isinstance(time_step, (int, float, np.floating))
         if isinstance(time_step, bool) or not (is_number and 1e-9 <= time_step <= 1.0):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
-        self.time_step_ns = round(time_step * 1e9)
-        super().__init__(finite_vector('gravity', gravity, 3, '', _GRAVITY))
+        own_gravity = finite_vector('gravity', gravity, 3, '', _GRAVITY)
         if not isinstance(solver, str) or solver not in _SOLVERS:
             raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
         if integrator not in _INTEGRATORS:
             raise InvalidValueError('integrator', integrator, ' or '.join(map(repr, _INTEGRATORS)))
-        self.seed = whole_number('seed', seed)
-        self.integrator = integrator
-        self.step_count = 0
-        self._pushed = self._is_observed = False
-        self._worst = np.zeros(WORST_SIZE)
-        self.layout = 0
-        """Changes whenever the arrays of model and state are others."""
-        self._observer: Observer
-        self._stepper: Stepper | None = None
-        self._observe: Call | None = None
-        self._handles: ContactHandles
+        seed = whole_number('seed', seed)
         if not isinstance(contact_margin, (int, float)) or not 0.0 <= contact_margin < 1.0:
             raise InvalidValueError('contact_margin', contact_margin, 'from 0 to below 1 [m]')
-        if not isinstance(sleep, Sleep):
-            expected = 'True, False or a sim_bridge.Sleep'
-            sleep = Sleep() if truth('sleep', sleep, expected=expected) else None
-        self._options = make_options(
-            self.time_step, _SOLVERS[solver], float(contact_margin), sleep)
+        when = sleep if isinstance(sleep, Sleep) else None
+        if when is None and truth('sleep', sleep, expected='True, False or a sim_bridge.Sleep'):
+            when = Sleep()
+        settings = Settings(
+            round(time_step * 1e9), _SOLVERS[solver], seed, integrator, float(contact_margin),
+            when)
+        self.simulation = Simulation(settings, own_gravity)
+        self.tree = SpanningTree(self.simulation)
+        self.registry = RobotRegistry(self, self.simulation, self.tree)
+        self.robots: Mapping[str, Robot] = self.registry.robots
+        """Robots and bodies by name, in the order in which they were added."""
+        self.materials: MaterialTable = self.simulation.materials
+        """The materials by name, and what happens between two of them."""
 
-    # --- time ------------------------------------------------------------------------------------
+    def __repr__(self) -> str:
+        """Show the time, and how much there is."""
+        robots = ', '.join(list(self.robots)[:5]) + (', …' if len(self.robots) > 5 else '')
+        return (f'<World at {self.time:.9g} s (step {self.step_count}): {len(self.robots)} robots'
+                f'{f" ({robots})" if robots else ""}, {self.simulation.contact_count} contacts>')
+
+    # --- adding ----------------------------------------------------------------------------------
+
+    def load_urdf(
+        self,
+        path_or_xml: str | Path,
+        name: str | None = None,
+        fixed_base: bool | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        *,
+        joint_positions: Mapping[str, float] = _NOTHING,
+        sensors: Iterable[SensorDescription] = (),
+        extra_joints: str | Path | Mapping[str, object] | None = None,
+        xacro_args: Mapping[str, object] | None = None,
+        package_paths: Iterable[str | Path] = (),
+        collisions: str = HULL,
+        missing_meshes: str = ERROR,
+        self_collision: bool | None = None,
+        srdf: str | Path | None = None,
+        material: Material | str | None = None,
+    ) -> Robot:
+        """
+        Read a URDF or xacro file, or XML text, and add the robot.
+
+        path_or_xml: file, or the text itself.
+        name: unique in the world; the description's own, numbered where that is taken, if None.
+        fixed_base: weld the root link to the world; None: only where it is called 'world'.
+        position, orientation: of the root link's frame in the world [m; quaternion x y z w].
+        joint_positions: where one-axis joints begin [rad or m]; the others begin at 0, or at the
+            stop nearest to it, and where there are loops near there so that these close.
+        sensors: devices beyond those the file declares.
+        extra_joints: joints that close loops, beyond those the file declares: a YAML file, or a
+            mapping as it would hold; docs/closed_loops.md tells the keys.
+        xacro_args: for a xacro file.
+        package_paths: folders to search for package:// files.
+        collisions: what meshes collide as: 'hull', their convex hulls; 'mesh', their triangles;
+            or 'none': the robot touches nothing.
+        missing_meshes: of collision meshes that are not found, or not readable, make an 'error';
+            or a 'warning' in `robot.description.report`, and they touch nothing.
+        self_collision: False: the robot never touches itself. Otherwise it does, except for links
+            that a joint connects and those that overlap in the configuration it begins in. None:
+            as its `selfCollide` tags say, where it has any.
+        srdf: file or text; its `disable_collisions` take the place of the overlap.
+        material: of links that Gazebo's tags give none.
+
+        Raises DescriptionError, with the whole report, for a description that cannot be simulated,
+        and StateError where a loop cannot be closed.
+        """
+        description = load_description(
+            path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors,
+            extra_joints=extra_joints)
+        return self.registry.add_robot(
+            description, name, fixed_base, (position, orientation), joint_positions,
+            CollisionOptions(collisions, missing_meshes, self_collision, srdf, material))
+
+    def add_robot(
+        self,
+        description: RobotDescription,
+        name: str | None = None,
+        fixed_base: bool | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        *,
+        joint_positions: Mapping[str, float] = _NOTHING,
+        collisions: str = HULL,
+        missing_meshes: str = ERROR,
+        self_collision: bool | None = None,
+        srdf: str | Path | None = None,
+        material: Material | str | None = None,
+    ) -> Robot:
+        """
+        Add a robot of a checked description; as `load_urdf`.
+
+        The state it is added in is the one `reset` goes back to.
+        """
+        return self.registry.add_robot(
+            description, name, fixed_base, (position, orientation), joint_positions,
+            CollisionOptions(collisions, missing_meshes, self_collision, srdf, material))
+
+    def add_copy(
+        self,
+        robot: Robot,
+        name: str | None = None,
+        position: Sequence[float] | None = None,
+        orientation: Sequence[float] | None = None,
+    ) -> Robot:
+        """
+        Add a robot like one that there is, in this world or another, as that one began.
+
+        No file is read and nothing is looked for that is known already, so this is quick: a robot
+        can be loaded into a world apart, in another thread, while this one is running.
+
+        name: unique; that of the other, numbered where it is taken, if None. position,
+        orientation: of the root link's frame [m; quaternion x y z w]; where the other began if
+        None. Raises StateError for a robot that was removed.
+        """
+        return self.registry.add_copy(robot, name, position, orientation)
+
+    def add_body(
+        self,
+        shapes: Shape | Placed | Iterable[Shape | Placed],
+        name: str | None = None,
+        *,
+        mass: float | None = None,
+        inertia: Sequence[float] | np.ndarray | None = None,
+        center_of_mass: Sequence[float] | None = None,
+        density: float | None = None,
+        motion: str = 'dynamic',
+        material: Material | str | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        linear_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+    ) -> Robot:
+        """
+        Add a body: a robot of one link, `root_link`, which bears its name.
+
+        shapes: one or several; with places on the body if `Placed`.
+        name: unique in the world; 'body', numbered, if None.
+        mass [kg]; inertia about the centre of mass, in the link's axes, (3, 3) or its diagonal
+            [kg m²]; center_of_mass in the link [m]: what is None comes from the shapes. With mass
+            and inertia given, the centre of mass is the link's origin if None.
+        density: of the shapes [kg/m³]; that of their materials if None.
+        motion: 'dynamic'; 'static', it does not move; 'kinematic', it moves as `move_to` says,
+            whatever it meets. `robot.motion` changes it; to become dynamic, what begins otherwise
+            needs a mass or density here.
+        material: of shapes that name none; the material 'default' if None.
+        position, orientation: of the link's frame in the world [m; quaternion x y z w].
+        linear_velocity: of the link's origin [m/s]. angular_velocity: rad/s. In world axes.
+
+        Raises InvalidValueError for values that no body has, such as a plane that moves, and
+        UnknownNameError for a material that is not there.
+        """
+        spec = BodySpec(
+            shapes=shapes, mass=mass, inertia=inertia, center_of_mass=center_of_mass,
+            density=density, motion=motion, material=material)
+        return self.registry.add_body(
+            spec, name, (position, orientation), (linear_velocity, angular_velocity))
+
+    def add_bodies(self, bodies: Iterable[Mapping[str, Any]]) -> list[Robot]:
+        """
+        Add several bodies, or none of them if anything is wrong with one.
+
+        bodies: the arguments of `add_body` for each, by name. Raises as `add_body`.
+        """
+        added: list[Robot] = []
+        try:
+            for arguments in bodies:
+                added.append(self.add_body(**arguments))
+        except (SimBridgeError, TypeError):
+            self.registry.dismiss(added)
+            raise
+        return added
+
+    def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
+        """
+        Add ground: everything below a height [m] is solid, and never moves.
+
+        material: the material 'default' if None.
+        """
+        return self.add_body(
+            Plane(), self.registry.free_name(None, GROUND), motion='static', material=material,
+            position=(0.0, 0.0, height))
+
+    def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
+        """
+        Add all that a scene holds, or nothing if anything is wrong with it.
+
+        source: a YAML file, or a mapping as it would hold it; `description.scene.scene` tells the
+        keys. Gravity, where the scene says it, becomes that of this world.
+
+        Raises SceneError, a DescriptionError, with every defect found: its key, its value and what
+        would have been accepted.
+        """
+        scene = read_scene(source)
+        add_scene(self, scene, self.registry.dismiss)
+        return scene
+
+    def remove(self, robot: Robot | str) -> None:
+        """
+        Take a robot or a body out, at any time; all others go on as if nothing had been.
+
+        robot: or its name. What hung on it is free and moves on as it does; joints that held it,
+        pairs that were kept apart, and what it touched are forgotten, and its name is free again.
+        Whoever still holds the robot, or its links, joints, geometries or devices, gets a
+        StateError from all that is not of the description. As when one is added, views of the
+        world's arrays are to be taken anew, and older snapshots no longer fit.
+
+        Raises UnknownNameError for a name that is not there, and StateError or InvalidValueError
+        for what is no robot of this world.
+        """
+        self.registry.remove(robot)
+
+    # --- joints ----------------------------------------------------------------------------------
 
     @property
-    def time_step(self) -> float:
-        """Length of a step [s]."""
-        return self.time_step_ns * 1e-9
+    def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
+        """What `add_joint` added, and the robots' joints that close loops, by name."""
+        return self.tree.joints
 
-    @property
-    def gravity(self) -> np.ndarray:
-        """(3,) [m/s²], world axes; a read-only view. Assign another to change it."""
-        view = self._gravity.view()
-        view.flags.writeable = False
-        return view
+    def joint(self, name: str) -> Joint | ConstraintJoint:
+        """Return a joint of `joints`; raises UnknownNameError."""
+        joints = self.tree.joints
+        if name not in joints:
+            raise UnknownNameError('joint', name, joints, 'the world')
+        return joints[name]
 
-    @gravity.setter
-    def gravity(self, value: Sequence[float]) -> None:
-        self._gravity[:] = finite_vector('gravity', value, 3, '', _GRAVITY)
-        self.invalidate()
-
-    @property
-    def report(self) -> StepReport:
-        """How the last `step` call went."""
-        self.settle_contact()
-        return report_of(
-            self._progress(), self._handles.problem.solution, int(self._state.contact_size[0]),
-            self._options.contact_tolerance)
-
-    def take_worst(self) -> Worst:
-        """Sum up the reports of all calls of `step` since this was called last."""
-        return take_worst(self._worst)
-
-    @property
-    def time(self) -> float:
-        """Simulated time [s]."""
-        return self.step_count * self.time_step_ns * 1e-9
-
-    def step(self, n: int = 1) -> None:
+    def add_joint(
+        self,
+        kind: str,
+        first: Link | Robot | None,
+        second: Link | Robot | None,
+        anchor: Sequence[float] | None = None,
+        axis: Sequence[float] = (0.0, 0.0, 1.0),
+        axis2: Sequence[float] | None = None,
+        *,
+        anchor2: Sequence[float] | None = None,
+        name: str | None = None,
+        erp: float | None = None,
+        cfm: float | None = None,
+        suspension: tuple[float, float] | None = None,
+        tree: bool | None = None,
+        collide: bool = False,
+    ) -> Joint | ConstraintJoint:
         """
-        Advance by n steps under the present efforts.
+        Join two links where they are, or a link and the world; after ODE's joints.
 
-        Pushes (`link.add_force`) act during the whole call and are gone after it. Raises
-        SimulationError where a step gives something that is not finite: the state before that step
-        is kept, the message names the culprit.
+        kind: 'ball'; 'hinge', turns about the axis; 'slider', slides along it; 'piston', both;
+            'universal', turns about `axis`, fixed on the first link, and `axis2`, fixed on the
+            second; 'hinge2', likewise at any angle, with a suspension along `axis`; 'planar', in
+            the plane normal to the axis; 'fixed'; 'distance', keeps the anchors as far apart.
+        first, second: links, bodies (robots of one link), or None for the world. Coordinates are
+            those of the second relative to the first, and 0 now.
+        anchor: m, world; the second link's origin if None. anchor2: where it is on the second
+            link, if elsewhere: a distance joint's; others close the gap.
+        axis, axis2: of any length, world.
+        name: unique among the world's joints; the kind, numbered, if None.
+        erp, cfm: let it yield, as ODE's parameters do [1; m/(N s), rad/(N m s)]; erp 0.2 if None.
+        suspension: of a hinge2: stiffness and damping [N/m, N s/m].
+        tree: False: a constraint, even where it closes no loop. True: an error if it closes one.
+        collide: whether the two links touch each other.
+
+        A joint that closes no loop is part of a tree: exact, and as cheap as a robot's own joint.
+        Velocities that it does not allow are lost, as in an impact. Raises InvalidValueError for
+        what no joint is, StateError where `tree` cannot be.
         """
-        if type(n) is not int or n < 0:
-            n = whole_number('n', n)
-        if not self._is_ready:
-            self._get_ready()
-        status, done, self._is_observed = self._stepper.advance(self.step_count, n)
-        self.step_count += done
-        if status:
-            self._go_on(status, n - done)
-        if self._pushed:
-            self._drop_pushes()
+        links = self.tree.own_links(first, second, 'add_joint')
+        tree = truth_or_none('tree', tree, 'add_joint')
+        collide = truth('collide', collide, 'add_joint')
+        spec = described_spec(
+            kind, links, anchor, axis, axis2, anchor2=anchor2, erp=erp, cfm=cfm,
+            suspension=suspension)
+        joint = self.tree.add(replace(spec, name=self.tree.free_name(name, kind)), tree)
+        one, other = links
+        if not collide and one is not None and other is not None:
+            self.simulation.separate(one.slot, other.slot)
+        return joint
 
-    def warm_up(self) -> None:
-        """Compile or load every kernel a running simulation uses; nothing of the world changes."""
-        self.settle_contact()
-        self._stepping().advance(self.step_count, 0)
-        self.energy()
-        self.momentum()
-
-    @property
-    def units(self) -> list[Unit]:
-        """What has to be compiled to step and observe the world as it is."""
-        self.settle_contact()
-        smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
-        return [*stepping_units(self._handles.probe), observe.unit, *smooth,
-                energy.unit, momentum.unit]
-
-    def reset(self, time: bool = False) -> None:
+    def add_angular_motor(
+        self,
+        first: Link | Robot | None,
+        second: Link | Robot | None,
+        axes: Sequence[Sequence[float]],
+        *,
+        fixed_on: Sequence[str] | None = None,
+        euler: bool = False,
+        name: str | None = None,
+    ) -> ConstraintJoint:
         """
-        Put every robot back to where it was added, at rest and without efforts.
+        Put motors, stops, springs and friction between how two links turn; after ODE's AMotor.
 
-        The sensors' noise begins again; changed parameters stay, and so do the joints' controls,
-        whose targets are where the joints are. Crawlers stop. time: also set the step count to 0.
+        It holds nothing by itself: `axes` of the joint are to be set. Often beside a ball joint.
+        axes: one to three, world, of any length; each 'first' or 'second' in `fixed_on` says on
+            which link it stays, the first if None. Their angles are summed up from their rates.
+        euler: axes are two, at right angles: one that stays on the first link, the last one, that
+            stays on the second; the joint's second axis is the product of the last and the first.
+            Its angles are measured, and any; velocities are theirs, which ODE's outer ones are
+            only times the cosine of the middle angle.
+
+        Raises InvalidValueError for what no such motor is.
         """
-        time = truth('time', time)
-        self.settle()
-        if self._initial is None:
-            self._initial = initial_state(
-                self.robots.values(), self._model, len(self._state.loop_wrench),
-                len(self._state.axis_q))
-        state, frame = self._initial
-        control, axis_control = self._state.control.copy(), self._state.axis_control.copy()
-        restore_state(state, self._state)
-        start_control(self._model, control, self._state)
-        self._state.axis_control[:] = axis_control
-        for joint in self._constraints.values():
-            joint.restart()
-        self._model.frame[:] = frame
-        self._is_observed = False
-        self._pushed = False
-        self._progress()[:] = 0, 0, 0
-        if time:
-            self.step_count = 0
-        for crawler in (crawler for robot in self.robots.values() for crawler in robot.crawlers):
-            crawler.speed = 0.0
-        for device in self._sites.sampling.devices:
-            device.reset(self.seed)
+        links = self.tree.own_links(first, second, 'add_angular_motor')
+        key = self.tree.free_name(name, 'angular_motor')
+        return self.tree.constrain(key, motor_spec(key, links, axes, fixed_on, euler)).joint
 
-    # --- state -----------------------------------------------------------------------------------
-
-    def save(self) -> Snapshot:
-        """Return a snapshot that `restore` goes back to, bit for bit."""
-        self.settle_contact()
-        devices = [device.save() for device in self._sites.sampling.devices]
-        parameters = [array.copy() for array in self._parameters()]
-        return Snapshot(self.step_count, self.census(), present_state(self._state), parameters,
-                        devices, self.structure(), self.present_settings())
-
-    def restore(self, snapshot: Snapshot) -> None:
+    def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
-        Go back to a snapshot of this world.
+        Take a joint out; what hung on it is free, and moves on as it does.
 
-        Raises InvalidValueError where robots or joints were added or removed since, or a robot's
-        `motion` was changed.
+        Raises InvalidValueError for what `add_joint` never gave, and UnknownNameError for a joint
+        that is not, or no longer, of this world.
         """
-        self.settle_contact()
-        self.check_snapshot(snapshot, self._parameters())
-        self.restore_settings(snapshot.settings)
-        # these wake all sleepers, so the state comes last
-        self.settle_contact()
-        self.make_room(contact_room(snapshot.state))
-        self.step_count = snapshot.step_count
-        restore_state(snapshot.state, self._state)
-        for array, saved in zip(self._parameters(), snapshot.parameters, strict=True):
-            array[:] = saved
-        self._pushed = bool(self._state.wrench.any())
-        self._is_observed = False
-        for device, saved in zip(
-                self._sites.sampling.devices, snapshot.devices, strict=True):
-            device.restore(saved)
+        self.tree.remove(joint)
 
-    def state_hash(self) -> str:
-        """Return a SHA-256 of everything that decides the future: equal hashes, equal futures."""
-        self.settle_contact()
-        digest = hashlib.sha256()
-        devices = [device.save() for device in self._sites.sampling.devices]
-        state = present_state(self._state)
-        laws = self._surfaces.law[self._surfaces.pair]
-        digest_into(
-            [self.step_count, self.integrator, *self._options, *state, *self._parameters(),
-             *self.structure(), self.present_joints(), self._model.medium_body,
-             self._model.medium, self._geometry.excluded, laws, devices],
-            digest)
-        return digest.hexdigest()
+    # --- what touches what -----------------------------------------------------------------------
 
-    def energy(self) -> Energy:
-        """Return the energy of all robots."""
-        self.observed_sites()
-        bodies, velocities = body_count(self._model), velocity_count(self._model)
-        kinetic, potential = energy(self._observer.handle, 0, bodies, 0, velocities)
-        springs = sum(seat.joint.potential_energy for seat in self._constraints.values())
-        return Energy(kinetic, potential + springs)
+    def exclude(self, a: Link, b: Link, excluded: bool = True) -> None:
+        """
+        Keep two links, with what is fixed to them, from touching each other; or no longer.
 
-    def momentum(self) -> Momentum:
-        """Return the momentum of all robots."""
-        self.observed_sites()
-        total = np.zeros((1, 6))
-        momentum(self._observer.handle, 0, body_count(self._model), total)
-        return Momentum(total[0, :3], total[0, 3:])
+        What `load_urdf` has excluded stays so. Raises InvalidValueError for a link of another
+        world.
+        """
+        for link in (a, b):
+            if not isinstance(link, Link) or link.robot.simulation is not self.simulation:
+                raise InvalidValueError('link', link, 'a link of this world')
+        self.simulation.separate(a.slot, b.slot, truth('excluded', excluded))
 
-    # --- contact ---------------------------------------------------------------------------------
+    def set_group_collision(self, a: str, b: str, collide: bool) -> None:
+        """
+        Say whether geometries of two groups, or of one group among themselves, collide.
+
+        Geometries are put into groups by `geometry.groups`. Any group kept from any other keeps
+        them apart; all else collides.
+        """
+        self.simulation.groups.set_collision(a, b, collide)
+
+    def set_contact_material(
+        self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
+    ) -> None:
+        """
+        Say what happens between two materials; None leaves it to the implicit rules.
+
+        See `ContactMaterial`. Raises UnknownNameError for a material that is not there.
+        """
+        self.materials.set_contact_material(a, b, contact_material)
 
     @property
     def contact_count(self) -> int:
@@ -300,6 +459,11 @@ class World(Population):
         """What touched what in the last step."""
         return Contacts(self.state, self.geometries, self.time_step)
 
+    @property
+    def geometries(self) -> list[Geometry]:
+        """Everything that collides, in the order in which `Contacts.indices` counts."""
+        return [geometry for robot in self.robots.values() for geometry in robot.geometries]
+
     def distance(self, a: Link | Geometry, b: Link | Geometry) -> Distance:
         """
         Measure the way between two links, or geometries, at the present state.
@@ -307,9 +471,9 @@ class World(Population):
         Raises InvalidValueError for a link of another world or without geometry, or where both are
         planes or height fields.
         """
-        self.settle_contact()
         return distance_between(
-            self._handles.probe, geometries_of('a', a, self), geometries_of('b', b, self))
+            self.simulation.handles.probe, geometries_of('a', a, self),
+            geometries_of('b', b, self))
 
     def overlaps(
         self,
@@ -325,144 +489,136 @@ class World(Population):
         """
         return overlapping(shape, position, orientation, self.geometries)
 
-    # --- for Robot -------------------------------------------------------------------------------
+    # --- time ------------------------------------------------------------------------------------
 
-    def observed_sites(self) -> np.ndarray:
-        """Return (ns, 30) the sites of `engine.pipeline.observe` at the present state."""
-        self.settle()
-        if not self._is_observed:
-            # unlike any wrench, so that everything is computed anew
-            self._observer.workspace.wrench.fill(np.nan)
-            self._is_observed = True
-        self._observing()()
-        return self._readings
+    @property
+    def time_step(self) -> float:
+        """Length of a step [s]."""
+        return self.simulation.time_step
 
-    def observed_accelerations(self) -> np.ndarray:
-        """Return (nv,) the accelerations of the coordinates at the present state."""
-        self.observed_sites()
-        return self._observer.workspace.ddq
+    @property
+    def time_step_ns(self) -> int:
+        """Length of a step [ns]."""
+        return self.simulation.time_step_ns
 
-    def invalidate(self) -> None:
-        """Forget observations and wake all, since the model's parameters changed."""
-        self.forget_observations()
-        if self._has_parts:
-            self._state.idle[:] = 0
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        simulation = self.simulation
+        return simulation.step_count * simulation.time_step_ns * 1e-9
 
-    def forget_observations(self) -> None:
-        """Let the state be observed anew."""
-        self._is_observed = False
+    @property
+    def step_count(self) -> int:
+        """How many steps were taken; to be set by those who count from another time on."""
+        return self.simulation.step_count
 
-    def add_wrench(
-        self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
-    ) -> None:
-        """Add a force at a world point, and a torque, to a body."""
-        self.observed_sites()
-        arm = point - self._observer.workspace.pose[body, 9:12]
-        self._state.wrench[body, :3] += torque + np.cross(arm, force)
-        self._state.wrench[body, 3:] += force
-        self._pushed = True
+    @step_count.setter
+    def step_count(self, value: int) -> None:
+        self.simulation.step_count = value
 
-    def constraint_wrench(self, joint: ConstraintSeat) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about anchor2 of a joint on its second link, as observed."""
-        number, work = list(self._constraints).index(joint.key), self._observer.loop_work
-        body, origin = int(self._loops.body[number, 1]), None
-        if body >= 0:
-            origin = self._observer.workspace.pose[self._model.root[body], 9:12]
-        return joint.wrench_in(
-            number, self._loops, work.arm, work.impulse, self._state, origin)
+    def step(self, n: int = 1) -> None:
+        """
+        Advance by n steps under the present efforts.
 
-    def observed(self) -> Observer:
-        """Return what holds the present state's evaluation."""
-        self.observed_sites()
-        return self._observer
+        Pushes (`link.add_force`) act during the whole call and are gone after it. Raises
+        SimulationError where a step gives something that is not finite: the state before that step
+        is kept, the message names the culprit.
+        """
+        try:
+            self.simulation.step(n)
+        except DivergenceError:
+            raise SimulationError(describe_divergence(
+                self.robots.values(), self.step_count + 1, self.time_step)) from None
 
-    def observed_pose(self, body: int) -> np.ndarray:
-        """Return (12,) rotation by rows and origin of a body's frame, world."""
-        self.observed_sites()
-        return self._observer.workspace.pose[body]
+    def warm_up(self) -> None:
+        """Compile or load every kernel a running simulation uses; nothing of the world changes."""
+        self.simulation.warm_up()
 
-    # --- inside ----------------------------------------------------------------------------------
+    def reset(self, time: bool = False) -> None:
+        """
+        Put every robot back to where it was added, at rest and without efforts.
 
-    def _parameters(self) -> list[np.ndarray]:
-        """List the arrays beside the state that can be changed."""
-        return changeable(self._model, self._geometry, self._loops)
+        The sensors' noise begins again; changed parameters stay, and so do the joints' controls,
+        whose targets are where the joints are. Crawlers stop. time: also set the step count to 0.
+        """
+        time = truth('time', time)
+        self.simulation.reset()
+        if time:
+            self.simulation.step_count = 0
 
-    def connect(self) -> None:
-        """Hand the robots' arrays to the engine."""
-        self._observer = make_observer(
-            self._model, self._options, self._state, self._loops)
-        self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
-        self.layout += 1
-        self._observe = self._stepper = None
-        self._is_observed = self._is_ready = False
+    @property
+    def gravity(self) -> np.ndarray:
+        """(3,) [m/s²], world axes; a read-only view. Assign another to change it."""
+        view = self.simulation.gravity.view()
+        view.flags.writeable = False
+        return view
 
-    def connect_contact(self) -> None:
-        """Hand all arrays to the engine."""
-        self._handles = make_contact_handles(
-            self._model, self._options, self._state, self._geometry, self._surfaces, self._loops)
-        self._stepper, self._is_ready = None, False
+    @gravity.setter
+    def gravity(self, value: Sequence[float]) -> None:
+        self.simulation.gravity[:] = finite_vector('gravity', value, 3, '', _GRAVITY)
+        self.simulation.invalidate()
 
-    def begin_joints(self) -> None:
-        """Take from velocities what joints that are new do not allow."""
-        self.settle_contact()
-        begin_loops(self._stepping().handle)
-        self._has_new_joints = False
-        self.forget_observations()
+    @property
+    def integrator(self) -> str:
+        """How steps integrate: 'midpoint' or 'rk5'."""
+        return self.simulation.integrator
 
-    def _get_ready(self) -> None:
-        """Make whatever steps need, after anything has changed but the state."""
-        self.settle_contact()
-        if self._has_new_joints:
-            self.begin_joints()
-        self._stepping()
-        self._is_ready = True
+    @property
+    def seed(self) -> int:
+        """The seed of the sensors' noise."""
+        return self.simulation.seed
 
-    def _observing(self) -> Call:
-        """Return what observes the state."""
-        if self._observe is None:
-            sites = self._sites
-            self._observe = observe.prepare(
-                self._observer.handle, sites.body, sites.frame, self._readings)
-        return self._observe
+    @property
+    def report(self) -> StepReport:
+        """How the last `step` call went."""
+        return self.simulation.report
 
-    def _stepping(self) -> Stepper:
-        """Return what steps; made at the first step, so that looking compiles little."""
-        if self._stepper is None:
-            build(self.units)
-            handle = make_stepping_handle(self._handles.probe)
-            self._stepper = Stepper(
-                handle, self._observer.handle, self._observing(), self._readings,
-                self._sites.sampling, self._gravity, self._worst,
-                is_smooth=self.integrator == 'rk5')
-        return self._stepper
+    def take_worst(self) -> Worst:
+        """Sum up the reports of all calls of `step` since this was called last."""
+        return self.simulation.take_worst()
 
-    def _progress(self) -> np.ndarray:
-        """Return (3,) what the last call of `step` did; see `sensors.advance`."""
-        if self._stepper is None:
-            return np.zeros(PROGRESS_SIZE, np.int64)
-        return self._stepper.progress
+    # --- state -----------------------------------------------------------------------------------
 
-    def _go_on(self, status: int, left: int) -> None:
-        """Do what a step that stopped early asks for, and take the steps that are left."""
-        while status:
-            if status == NOT_FINITE:
-                error = SimulationError(describe_not_finite(self))
-                self._drop_pushes()
-                raise error
-            if status == NO_ROOM:
-                progress = self._progress()
-                self.make_room(2 * contact_room(self._state))
-                self._get_ready()
-                self._stepper.progress[:] = progress
-            elif status == NO_DRAWS:
-                self._sites.sampling.prepare(self.step_count)
-            beginning = SAMPLE if status == NO_DRAWS else GO_ON
-            status, done, self._is_observed = self._stepper.advance(
-                self.step_count, left, beginning)
-            self.step_count += done
-            left -= done
+    @property
+    def state(self) -> State:
+        """The arrays that steps change; new ones whenever something was added."""
+        return self.simulation.state
 
-    def _drop_pushes(self) -> None:
-        """Let what `link.add_force` has added end."""
-        self._state.wrench[:] = 0.0
-        self._pushed = False
+    @property
+    def layout(self) -> int:
+        """A number that changes whenever the arrays of `state` are others."""
+        return self.simulation.layout
+
+    @property
+    def units(self) -> list[Unit]:
+        """What has to be compiled to step and observe the world as it is."""
+        return self.simulation.units
+
+    def census(self) -> tuple[tuple[str, int], ...]:
+        """Return who is in the world: who was added later under a name of old is another."""
+        return self.simulation.census()
+
+    def save(self) -> Snapshot:
+        """Return a snapshot that `restore` goes back to, bit for bit."""
+        return snapshots.save(self.simulation)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """
+        Go back to a snapshot of this world.
+
+        Raises InvalidValueError where robots or joints were added or removed since, or a robot's
+        `motion` was changed.
+        """
+        snapshots.restore(self.simulation, snapshot)
+
+    def state_hash(self) -> str:
+        """Return a SHA-256 of everything that decides the future: equal hashes, equal futures."""
+        return snapshots.state_hash(self.simulation)
+
+    def energy(self) -> Energy:
+        """Return the energy of all robots."""
+        return self.simulation.energy()
+
+    def momentum(self) -> Momentum:
+        """Return the momentum of all robots."""
+        return self.simulation.momentum()

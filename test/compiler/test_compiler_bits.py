@@ -32,7 +32,7 @@ def handle():
                                 collisions='none')
         robot.dq = np.linspace(-1.0, 1.0, len(robot.dq))
     world.step()
-    return world._stepping().handle
+    return world.simulation.stepper.handle
 
 
 def copy_of(handle):

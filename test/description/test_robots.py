@@ -320,7 +320,7 @@ def test_a_copy_does_what_its_pattern_does(name, monkeypatch):
     copy = other_world.add_copy(pattern)
     assert (copy.name, copy.fixed_base) == (pattern.name, pattern.fixed_base)
     np.testing.assert_allclose(copy.q, loaded.q, atol=1e-12)
-    assert copy.excluded == loaded.excluded
+    assert copy.slot.excluded == loaded.slot.excluded
     assert [g.material for g in copy.geometries] == [g.material for g in loaded.geometries]
     for each in (world, other_world):
         each.step(20)

@@ -62,7 +62,7 @@ def test_shipped_example_holds_what_it_says(repository):
         world.robots['conveyor'].geometries[0].surface_velocity, [0.2, 0, 0])
     barrier = world.robots['light_barrier'].geometries[0]
     assert barrier.sensor and barrier.groups == {'sensors'}
-    assert not world.groups.collide({'sensors'}, {'furniture'})
+    assert not world.simulation.groups.collide({'sensors'}, {'furniture'})
 
     table = world.materials
     assert table.contact_material('wood', 'rubber').friction == 0.9

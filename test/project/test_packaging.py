@@ -24,6 +24,7 @@ ROSDEP_TO_PYPI = {
     'python3-collada': 'pycollada',
     'python3-numpy': 'numpy',
     'python3-scipy': 'scipy',
+    'python3-transforms3d': 'transforms3d',
     'python3-trimesh-pip': 'trimesh',
     'python3-yaml': 'pyyaml',
     'urdfdom_py': 'urdf-parser-py',

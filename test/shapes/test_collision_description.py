@@ -57,7 +57,7 @@ def load(text: str, **options) -> sb.Robot:
 def excluded_links(loaded: sb.Robot) -> set[str]:
     """Name the pairs of links that leave each other alone, by bodies."""
     name = {shape.body: shape.link for shape in loaded.blueprint.shapes}
-    return {''.join(sorted((name[a], name[b]))) for a, b in loaded.excluded}
+    return {''.join(sorted((name[a], name[b]))) for a, b in loaded.slot.excluded}
 
 
 def pinocchio_shapes(path: Path) -> tuple[pinocchio.Model, pinocchio.GeometryModel]:
@@ -207,7 +207,7 @@ def test_links_fixed_to_each_other_are_one():
     sensor = (
         '<gazebo reference="b_c"><sensor name="s" type="force_torque"><force_torque/></sensor>'
         '</gazebo>')
-    assert len(load(text).excluded) == 1
+    assert len(load(text).slot.excluded) == 1
     # a force-torque sensor makes two bodies of them
     measured = load(text.replace('</robot>', f'{sensor}</robot>'))
     assert excluded_links(measured) == {'ab', 'ac', 'bc'}
@@ -269,7 +269,7 @@ def test_gazebos_surface_tags_make_a_material():
         surface_layer=0.002, max_correcting_velocity=0.01)
     assert second == third == sb.Material('r/b', friction=0.7)
     assert fourth.name == 'other'
-    np.testing.assert_array_equal(loaded.world.geometry.direction[0], [0, 1, 0])
+    np.testing.assert_array_equal(loaded.world.simulation.geometry.direction[0], [0, 1, 0])
     # kp and kd come back as they were
     pair = loaded.world.materials.contact_material(first, fourth)
     assert (pair.stiffness, pair.damping) == (1e5, pytest.approx(50))
@@ -341,6 +341,6 @@ def test_robots_do_not_begin_in_themselves(example_robots, name):
     for i, (body_a, solid_a, pose_a) in enumerate(solids):
         for body_b, solid_b, pose_b in solids[i + 1:]:
             pair = min(body_a, body_b), max(body_a, body_b)
-            if body_a != body_b and pair not in loaded.excluded:
+            if body_a != body_b and pair not in loaded.slot.excluded:
                 request, result = coal.CollisionRequest(), coal.CollisionResult()
                 assert not coal.collide(solid_a, pose_a, solid_b, pose_b, request, result), pair

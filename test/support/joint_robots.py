@@ -17,7 +17,7 @@ from sim_bridge.description.model import (
     RobotDescription,
 )
 from sim_bridge.description.report import Report
-from sim_bridge.robots.robot import Robot
+from sim_bridge.robots.start import put_at_start
 
 X, Y, Z = np.eye(3)
 
@@ -56,9 +56,9 @@ def mount_body(world, body, mount_joint, child=None, name='mounted'):
     """Add a robot of one link that hangs on a joint in the world; give it."""
     description = describe([body], [], name)
     mount = Mount(mount_joint, Pose() if child is None else child)
-    robot = Robot(world, name, description, compile_robot(description, mount=mount), Collisions())
-    world.admit(robot)
-    robot.initialize({})
+    blueprint = compile_robot(description, mount=mount)
+    robot = world.registry.admit(name, description, blueprint, Collisions())
+    put_at_start(robot, {})
     robot.remember()
-    robot.added = robot.initial
+    robot.slot.added = robot.slot.initial
     return robot

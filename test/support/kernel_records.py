@@ -21,7 +21,7 @@ from sim_bridge.compiler.reference import Reference
 import sim_bridge.engine
 from sim_bridge.engine.data.model import Model
 from sim_bridge.engine.data.workspace import Workspace
-from sim_bridge.engine.data.world_table import Handle, PARTS
+from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.step import NOT_CONVERGED
 import sim_bridge.sensors
 from sim_bridge.sensors.advance import ANEW, SMOOTH_STEPS, STEPS
@@ -209,9 +209,9 @@ class Recorder:
             status, stepped, _ = steps[0]()
             done += stepped
         handle, _, _, site_row = observe.watched[1]
-        handle.parts[PARTS.index(Workspace)].wrench[:] = np.nan
+        handle.part(Workspace).wrench[:] = np.nan
         observe()
-        gravity, values = handle.parts[PARTS.index(Model)].gravity, np.zeros(16)
+        gravity, values = handle.part(Model).gravity, np.zeros(16)
         for site in range(len(site_row)):
             for kind in (FORCE, GYRO, ACCELEROMETER, IMU):
                 for turned in (-1, 0):

@@ -15,6 +15,7 @@ from shipped import drive
 from swimming import swimming
 
 import sim_bridge as sb
+from sim_bridge.robots.start import put_at_start
 
 URDF = Path(__file__).resolve().parents[2] / 'urdf'
 TURNED = (0.2, -0.5, 0.3, math.sqrt(0.62))
@@ -305,7 +306,7 @@ def assembly(watch):
             world.step()
     with watch():
         _, robot = load('four_bar', 0)
-        robot.initialize({'crank_joint': 0.4})
+        put_at_start(robot, {'crank_joint': 0.4})
 
 
 def balls(watch):

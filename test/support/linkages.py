@@ -92,7 +92,7 @@ def imbalance(world):
     missing = {}
 
     def add(link, force, torque):
-        key = link.robot.name, link.placement.body
+        key = link.robot.name, link.slot.placement.body
         missing.setdefault(key, np.zeros(6))
         missing[key] += [*force, *torque]
 
@@ -106,7 +106,7 @@ def imbalance(world):
             spin = inertia @ dw + np.cross(w, inertia @ w)
             add(link, -rate, -spin - np.cross(link.wc, rate))
     moved = [value for (name, number), value in missing.items()
-             if not world.robots[name].immobile[number]]
+             if not world.robots[name].slot.immobile[number]]
     rows = np.array(moved).reshape(-1, 2, 3)
     return np.linalg.norm(rows, axis=2).max(axis=0)
 

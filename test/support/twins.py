@@ -181,7 +181,7 @@ class TreeTwin(Twin):
         for at, block in self.blocks:
             self.to_pin[row : row + len(block), at : at + block.shape[1]] = block
             row += len(block)
-        armature = self.robot.part.model.passive[:, 0]
+        armature = self.robot.slot.part.model.passive[:, 0]
         # isotropic where several coordinates mix
         self.model.armature = self.to_pin**2 @ armature
         self.data = self.model.createData()

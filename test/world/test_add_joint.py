@@ -180,6 +180,7 @@ def test_trees_are_turned_round_where_that_helps():
               for k, two in enumerate(zip(chain, chain[1:], strict=False))]
     for number, joint in enumerate(joints):
         joint.q, joint.damping, joint.upper = 0.2 * (number + 1), 0.1, 1.5
+    axes = [joint.axes[0] for joint in joints]
     places = [one.root_link.p for one in chain]
     end = chain[2].root_link
     hung = world.add_joint('hinge', None, end, end.p + 0.5 * end.R[:, 0], Y)
@@ -188,6 +189,8 @@ def test_trees_are_turned_round_where_that_helps():
         assert joint.q == pytest.approx(0.2 * (number + 1), abs=1e-14)
         assert (joint.damping, joint.upper) == (0.1, 1.5)
         np.testing.assert_allclose(one.root_link.p, p, atol=1e-14)
+    # who holds an axis goes on with it
+    assert [axis.q for axis in axes] == [joint.q for joint in joints]
     world.step(100)
     np.testing.assert_array_less(imbalance(world), 1e-9)
 

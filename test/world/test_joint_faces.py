@@ -77,7 +77,7 @@ def test_joints_show_what_they_are_and_how_they_move():
     _, tree = joined('hinge', True)
     tree.q, tree.dq = 0.25, -1.0
     assert repr(tree) == "<Joint 'hinge' (revolute) of 'body_2': q = 0.25, dq = -1>"
-    assert repr(tree.axes[0]) == "<Axis 0 of joint 'hinge': q = 0.25, dq = -1>"
+    assert repr(tree.axes[0]) == "<Axis of joint 'hinge': q = 0.25, dq = -1>"
     assert repr(joined('fixed', True)[1]) == "<Joint 'fixed' (fixed) of 'body_2'>"
     _, rows = joined('universal', False)
     assert repr(rows).startswith("<ConstraintJoint 'universal' (universal) of ")

@@ -29,7 +29,7 @@ from sim_bridge.description.report import Findings, Place, unknown
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
 
-# how a description names the world, unless a link of the robot is called so
+# the name of the world in descriptions, unless a link of the robot has it
 WORLD = 'world'
 WITH_AXIS = (
     ConstraintType.HINGE,
@@ -84,7 +84,7 @@ class Declared:
     spots: dict[str, Spot] = field(default_factory=dict)
 
     def spot(self, what: str) -> Spot:
-        """Return where something was said, the joint itself where it was not."""
+        """Return where a value was given; the joint itself if it was not."""
         return self.spots.get(what, Spot(self.place))
 
 
@@ -102,7 +102,7 @@ def attach(
     taken = {crawler.name: crawler.line for crawler in description.crawlers}
     taken |= {joint.name: joint.line for joint in description.joints.values()}
     taken |= {constraint.name: constraint.line for constraint in known}
-    # a tree that is none cannot be walked
+    # poses are only defined on a tree
     walkable = is_tree(description)
     kept = []
     for one in declared:
@@ -125,7 +125,7 @@ def attach(
 def read_type(
     word: str, known: Mapping[str, ConstraintType], spot: Spot, findings: Findings
 ) -> ConstraintType | None:
-    """Return the type a word means; None, with an error noted, if it means none."""
+    """Return the type of a name; None, with an error noted, if the name is unknown."""
     kind = known.get(word)
     if kind is None:
         message = f'unknown; the types are {", ".join(known)}' if word else 'missing'
@@ -137,8 +137,8 @@ def read_limits(values: Mapping[str, float], spot: Spot, findings: Findings) -> 
     """
     Return the limits of checked numbers, by the names of JointLimits' fields.
 
-    What is not given is no limit; nor is an effort or velocity of 0, which is how files say that
-    none is known.
+    Missing values are no limit, and neither is an effort or velocity of 0, by which files state
+    that the limit is unknown.
     """
     limits = JointLimits(
         values.get('lower', -math.inf),
@@ -190,7 +190,7 @@ def _links_exist(one: Declared, description: RobotDescription, findings: Finding
         if name in known:
             continue
         good = False
-        # where the name is missing, the reader has noted it
+        # the reader has reported a missing name
         if name:
             spot = one.spot(what)
             message = unknown('link', name, known)
@@ -203,7 +203,7 @@ def _links_exist(one: Declared, description: RobotDescription, findings: Finding
 def _constraint(
     one: Declared, description: RobotDescription, findings: Findings
 ) -> ConstraintDescription:
-    """Build a loop joint of what its type has; note what is missing, and what is too much."""
+    """Return the loop joint; report what its type requires or does not allow."""
     kind = one.type
     for what, types, code in (
         ('axis', WITH_AXIS, 'missing-tag'),
@@ -258,7 +258,7 @@ def _check_links(
     description: RobotDescription,
     findings: Findings,
 ) -> None:
-    """Note a joint between two links that never move against each other."""
+    """Report a joint between two links that are fixed to each other."""
     spot, groups = one.spot('link2'), rigid_groups(description)
     if constraint.link1 == constraint.link2:
         message = 'both links are the same: a joint connects two'
@@ -274,7 +274,7 @@ def _check_axes(
     description: RobotDescription,
     findings: Findings,
 ) -> None:
-    """Note axes of a universal joint or a hinge-2 that are no two directions."""
+    """Report parallel axes of a universal or hinge-2 joint."""
     if constraint.axis is None or constraint.axis2 is None:
         return
     spot, turn = one.spot('axis2'), constraint.rotation

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from sim_bridge.description.model import Inertial, LinkDescription
 
 LEAST_MASS = 1e-6
-# kg m² for a revolute, kg for a prismatic joint: what a joint that moves nothing is given, so that
-# it can be simulated
+# kg m² for a revolute, kg for a prismatic joint: the armature of joints that move no inertia
 STAND_IN_ARMATURE = 1e-6
 
 _NO_INERTIA = 1e-15
@@ -38,7 +37,7 @@ _LARGEST_GYRATION = 10.0
 
 
 def check_links(description: RobotDescription, findings: Findings) -> None:
-    """Check the mass properties of every link by themselves."""
+    """Check the mass properties of each link on its own."""
     moved_by = {joint.child: joint for joint in description.joints.values()}
     for link in description.links.values():
         place = Place('link', link.name, link.line)
@@ -50,7 +49,7 @@ def check_links(description: RobotDescription, findings: Findings) -> None:
 
 
 def _should_have_mass(link: LinkDescription, joint: JointDescription | None) -> bool:
-    """Tell bodies from frames, which are fixed or the root, and have no shape."""
+    """Return whether a link is a body; frames are fixed or the root, and have no shape."""
     if joint is None:
         return False
     return joint.type is not JointType.FIXED or bool(link.visuals or link.collisions)
@@ -85,11 +84,11 @@ def _check_inertial(inertial: Inertial, place: Place, findings: Findings) -> Non
 
 def check_joints(description: RobotDescription, findings: Findings) -> dict[str, JointDescription]:
     """
-    Check that every joint meets inertia; give the joints, with armature where there was none.
+    Check that every joint moves inertia; return the joints, with armature where it moves none.
 
-    A joint that moves nothing at all (fingers without mass, say) could not be simulated; a rotor
-    inertia too small to be felt by anything else makes it harmless. An inertia that is negative
-    along a joint is an error.
+    A joint that moves no inertia, such as that of a finger without mass, cannot be simulated; it
+    gets a rotor inertia that is too small to affect anything else. A negative inertia along a
+    joint is an error.
     """
     joints = dict(description.joints)
     articulated = {
@@ -116,7 +115,7 @@ def check_joints(description: RobotDescription, findings: Findings) -> dict[str,
 def _judge(
     joint: JointDescription, felt: np.ndarray, unreduced: np.ndarray, findings: Findings
 ) -> tuple[np.ndarray, JointDescription]:
-    """Judge the inertia `felt` along a joint; give one that can be inverted, and its joint."""
+    """Check the inertia `felt` along a joint; return an invertible one, and the joint for it."""
     place = Place('joint', joint.name, joint.line)
     least = float(np.linalg.eigvalsh(felt)[0])
     scale = float(np.abs(unreduced).max())
@@ -172,7 +171,7 @@ def motion_subspace(joint: JointDescription) -> np.ndarray:
 
 
 def _to_parent(joint: JointDescription) -> np.ndarray:
-    """Return the (6, 6) map of velocities from the parent to the child frame, each in own axes."""
+    """Return the (6, 6) map of velocities from the parent frame to the child frame."""
     rotation, position = joint.origin.rotation, joint.origin.position
     shift = np.zeros((6, 6))
     shift[:3, :3] = shift[3:, 3:] = rotation.T

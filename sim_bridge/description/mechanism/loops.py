@@ -17,7 +17,7 @@ import numpy as np
 from sim_bridge.description.mechanism.inertia import motion_subspace
 from sim_bridge.description.mechanism.tree import parents_first
 from sim_bridge.description.model import ConstraintType, JointType, ONE_AXIS, Pose
-from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.rotation import matrix_from_axis_angle
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import (
@@ -35,7 +35,7 @@ _RANK_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class Mobility:
     """
-    In how many ways a mechanism can move, its root link held.
+    The degrees of freedom of a mechanism whose root link is fixed.
 
     freedoms: of the joints of the tree, followers of mimic joints left out. constraints: of the
     loop joints. independent: how many of those are not redundant where all joints are at 0.
@@ -78,7 +78,7 @@ def link_poses(
 
 
 def rigid_groups(description: RobotDescription) -> dict[str, str]:
-    """Return of every link, and of the world (''), which link leads what is fixed to it."""
+    """Return, by link, the first link of those it is fixed to; '' is the world, also as a link."""
     leader = {description.root: '' if description.root == _GROUND else description.root, '': ''}
     for joint in parents_first(description):
         is_fixed = joint.type is JointType.FIXED
@@ -88,10 +88,10 @@ def rigid_groups(description: RobotDescription) -> dict[str, str]:
 
 def gap(constraint: ConstraintDescription, poses: Mapping[str, Pose]) -> float:
     """
-    Return how far apart a loop joint's anchors are [m], in directions in which it holds them.
+    Return the distance of a loop joint's anchors [m] along the directions it constrains.
 
-    poses: of the links. 0 for a joint to the world, and where the second anchor is to be wherever
-    the first one is.
+    poses: of the links. The gap is 0 for a joint to the world, and where the second anchor is
+    defined by the first.
     """
     if constraint.position2 is None or not constraint.link2:
         return 0.0
@@ -121,9 +121,7 @@ def _moved(joint: JointDescription, position: float) -> Pose:
     if joint.type is JointType.PRISMATIC:
         return Pose(joint.axis * position)
     if joint.type in ONE_AXIS:
-        half = 0.5 * position
-        quaternion = (*(joint.axis * math.sin(half)), math.cos(half))
-        return Pose(rotation=matrix_from_quaternion(quaternion))
+        return Pose(rotation=matrix_from_axis_angle(joint.axis, position))
     return Pose()
 
 
@@ -174,7 +172,7 @@ def _jacobians(
     description: RobotDescription, poses: Mapping[str, Pose]
 ) -> tuple[int, dict[str, np.ndarray]]:
     """
-    Return how many freedoms the tree has, and how each link moves with them.
+    Return the number of the tree's freedoms, and the Jacobian of each link.
 
     (6, n) of every link, and of the world (''): the velocity of its point at the root's origin,
     then its angular velocity, in the root's axes. Followers of mimic joints move with those they
@@ -206,7 +204,7 @@ def _rows(
     poses: Mapping[str, Pose],
     jacobians: Mapping[str, np.ndarray],
 ) -> np.ndarray:
-    """Return (k, n) what a loop joint makes zero, as a function of the freedoms' velocities."""
+    """Return the (k, n) constraint Jacobian of a loop joint."""
     first, second = (
         (jacobian[:3] - np.cross(anchor, jacobian[3:], axisb=0, axisc=0), jacobian[3:])
         for jacobian, anchor in zip(

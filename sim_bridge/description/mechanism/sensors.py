@@ -28,7 +28,7 @@ def add_sensors(
 def with_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription], findings: Findings
 ) -> RobotDescription:
-    """Do what `add_sensors` does, collecting findings."""
+    """Return what `add_sensors` does; errors are added to the findings."""
     sensors = {sensor.name: sensor for sensor in description.sensors}
     for sensor in extra:
         placed = attach(sensor, description, findings)
@@ -41,7 +41,7 @@ def attach(
     sensor: SensorDescription, description: RobotDescription, findings: Findings
 ) -> SensorDescription | None:
     """
-    Return the sensor with its link and, for force-torque, its joint, from the one that was given.
+    Return the sensor with its link and, for force-torque sensors, its joint.
 
     None, with an error noted, if there is no such link or joint.
     """

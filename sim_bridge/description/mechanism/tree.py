@@ -23,10 +23,10 @@ def check_tree(
     findings: Findings,
 ) -> str:
     """
-    Check that the joints make one tree of the links; give its root, '' if there is none.
+    Check that the joints form one tree of the links; return its root, '' if there is none.
 
-    complete: whether every joint of the file is there; if some could not be read, loose links are
-    their fault.
+    complete: whether every joint of the file is there; if some could not be read, they may be
+    what connects the loose links.
     """
     parent_joint: dict[str, JointDescription] = {}
     for joint in joints:
@@ -58,7 +58,7 @@ def check_tree(
 
 
 def is_tree(description: RobotDescription) -> bool:
-    """Return whether every link is reached from the root, by one way."""
+    """Return whether exactly one path leads from the root to every link."""
     children = [joint.child for joint in description.joints.values()]
     if len(set(children)) < len(children) or description.root in children:
         return False
@@ -67,7 +67,7 @@ def is_tree(description: RobotDescription) -> bool:
 
 
 def _report_cycles(parent_joint: Mapping[str, JointDescription], findings: Findings) -> None:
-    """Follow every link towards its root; report every ring of joints once."""
+    """Report every cycle of joints once."""
     settled: set[str] = set()
     for start in parent_joint:
         path: dict[str, None] = {}
@@ -111,7 +111,7 @@ def resolve_mimics(
 
 
 def check_mimic_limits(joints: Mapping[str, JointDescription], findings: Findings) -> None:
-    """Report followers whose stops leave no position that the followed joint can take."""
+    """Report mimic joints whose limits leave the followed joint no position."""
     free = {name: (joint.limits.lower, joint.limits.upper) for name, joint in joints.items()}
     for joint in joints.values():
         if joint.mimic is None:
@@ -159,7 +159,7 @@ def _master(
     while mimic is not None and mimic.joint in mimics:
         if mimic.joint in passed:
             ring = passed[passed.index(mimic.joint) :]
-            # reported once, by the first of the ring in the alphabet
+            # reported once, at the alphabetically first joint of the cycle
             if joint.name == min(ring):
                 place = Place('joint/mimic', joint.name, joint.line)
                 message = f'the joint follows itself: {" follows ".join([*ring, ring[0]])}'
@@ -167,8 +167,8 @@ def _master(
             return None
         passed.append(mimic.joint)
         further = mimics[mimic.joint]
-        offset = mimic.multiplier * further.offset + mimic.offset
-        mimic = Mimic(further.joint, mimic.multiplier * further.multiplier, offset)
+        multiplier = mimic.multiplier * further.multiplier
+        mimic = Mimic(further.joint, multiplier, mimic.position(further.offset))
     return mimic
 
 

@@ -90,7 +90,7 @@ class SceneDescription:
     """
     What is in a world.
 
-    source: the file, or '<mapping>'. gravity: None where nothing is said. contact_materials: each
+    source: the file, or '<mapping>'. gravity: None if not given. contact_materials: each
     with the names of its two materials. apart: pairs of groups. bodies: ground among them.
     """
 
@@ -177,7 +177,7 @@ def _contact_material(section: Section) -> tuple[str, str, ContactMaterial] | No
 
 
 def _keep_one(section: Section, own: str, other: str) -> None:
-    """Note where two words for the same are given."""
+    """Report two keys of the same meaning."""
     if section.has(own):
         section.error(other, section.peek(other), f'{own}, which is the same, is given too')
 

@@ -22,9 +22,9 @@ _Reader = Callable[[Section, str, Path], Shape | None]
 
 def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed | None:
     """
-    Read the one shape of a section, with what Placed takes; None, with errors noted, if wrong.
+    Return the shape of a section with its place; None, with errors noted, if it is invalid.
 
-    folder: that paths count from. is_body: the place, material and name are those of the body.
+    folder: from which paths count. is_body: the place, material and name are those of the body.
     """
     given = [kind for kind in SHAPES if section.has(kind)]
     for kind in SHAPES:
@@ -130,7 +130,7 @@ def _height_field(section: Section, key: str, folder: Path) -> Shape | None:
 
 
 def _heights_of(section: Section, path: Path) -> np.ndarray | None:
-    """Read a grid of heights, from numpy's own format or rows of text."""
+    """Return the grid of heights in a file, numpy's format or rows of text."""
     try:
         content = io.BytesIO(read_file(path, DATA_BYTES))
         if path.suffix == '.npy':
@@ -143,7 +143,7 @@ def _heights_of(section: Section, path: Path) -> np.ndarray | None:
 
 
 def _file(section: Section, folder: Path) -> TriangleMesh | None:
-    """Read the mesh at the key `file`, scaled by `scale`; None if absent or wrong."""
+    """Return the mesh at the key `file`, scaled by `scale`; None if absent or invalid."""
     uri, scale = section.text('file', None), section.vector('scale', 3, (1.0, 1.0, 1.0))
     if uri is None:
         return None

@@ -75,7 +75,7 @@ def _changes(
 def _numbers(
     text: str, allowed: Numbers, place: Place, findings: Findings
 ) -> list[float] | None:
-    """Read numbers; what is wrong with them is warned of, since Gazebo lives with it."""
+    """Return numbers; defects are warnings only, since Gazebo ignores them."""
     own = Findings()
     values = parse_numbers(text, allowed, place, own, '')
     for finding in own.found:

@@ -24,12 +24,11 @@ _NOT_SIMULATED = {
     'enable_wind': ('false', '0'),
     'initial_joint_position': (),
 }
-# whether it says that gravity acts, or that it does not
+# the tags, and whether gravity acts where they are true
 _GRAVITY = {'gravity': True, 'turnGravityOff': False}
 # ODE's damping: the share of its velocity that a link loses in each step, whatever the step
 _DECAY = ('dampingFactor', 'velocity_decay')
-# file names of Gazebo plugins that move joints; those that make sensors are looked at with the
-# sensors
+# file names of Gazebo plugins that move joints; `sensors` has those that make sensors
 _MOVING_PLUGINS = {
     'mimic': 'declare <mimic> on the joint instead',
     'disable_link': 'the link stays',
@@ -48,7 +47,7 @@ def with_joint_physics(
 
     `springStiffness` [N m/rad or N/m] pulls to the position `springReference` [rad or m];
     `implicitSpringDamper` asks for what is always done here. References to nothing, and physics
-    that is not simulated, are warned of.
+    that is not simulated, are reported as warnings.
     """
     known = dict(joints)
     # '' is the robot itself; a sensor in the wrong place is reported as such

@@ -45,14 +45,14 @@ TYPES = {
     'revolute2': ConstraintType.HINGE2,
     'fixed': ConstraintType.FIXED,
 }
-# how many axes, where it is not one
+# the number of axes of types that do not have one
 _AXES = {
     ConstraintType.BALL: 0, ConstraintType.FIXED: 0,
     ConstraintType.UNIVERSAL: 2, ConstraintType.HINGE2: 2}
 _NOT_SIMULATED = ('screw', 'gearbox')
 _MODEL = '__model__'
 
-# old files write limits that are none as numbers nobody reaches
+# old files write no limit as a number out of reach
 _NO_LIMIT = 1e16
 _ANY = Numbers(infinite=True)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
@@ -60,7 +60,7 @@ _LIMITS = ('lower', 'upper', 'effort', 'velocity')
 _DYNAMICS = {
     'damping': 'damping', 'friction': 'friction', 'spring_stiffness': 'stiffness',
     'spring_reference': 'reference'}
-# tags that change nothing here: what is always done, or what is about the stops of other engines
+# tags without effect here: always done, or about the stops of other engines
 _SILENT = {
     'joint': {'parent', 'child', 'pose', 'axis', 'axis2', 'physics'},
     'axis': {
@@ -77,7 +77,7 @@ def read_gazebo_joints(
     nodes = [
         (node, gazebo.get('reference')) for gazebo in root.findall('gazebo')
         for node in gazebo.findall('joint')]
-    # where the joints make no tree, that is noted, and nothing has a place
+    # without a tree, which is reported elsewhere, nothing has a pose
     frames = _frames(description) if nodes and is_tree(description) else {}
     for node, reference in nodes:
         place = Place('joint', node.get('name', ''), node.line)
@@ -124,7 +124,7 @@ def _read_joint(
         place = one.spots['link2'].place
         findings.error('unknown-link', place, 'the world can only be the parent', value=WORLD)
         return None
-    # joints without an axis may have the element all the same
+    # joints without an axis may still have the element
     for k, tag in enumerate(('axis', 'axis2')[:_AXES.get(kind, 1)]):
         if tag in parts:
             _read_axis(parts[tag], k, one, findings)
@@ -173,7 +173,7 @@ def _frame(
 
 
 def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None:
-    """Read an axis in the words of its own frame; limits and dynamics are those of the first."""
+    """Read an axis in its own frame; limits and dynamics are read from the first axis only."""
     place = one.place.child(node.tag, node.line)
     _warn_of_unknown(node, 'axis', place, findings)
     one.spots[node.tag] = Spot(place)
@@ -200,7 +200,7 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
                 findings.warning('not-simulated', inner, message)
         elif tag == 'limit':
             reached = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
-            # a negative one says that it is not enforced
+            # a negative one is not enforced
             caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
             one.limits = read_limits({**reached, **caps}, Spot(inner), findings)
             if math.isfinite(one.limits.lower) or math.isfinite(one.limits.upper):
@@ -249,7 +249,7 @@ def _place(
     description: RobotDescription,
     findings: Findings,
 ) -> None:
-    """Say in the links' frames what was said of the whole model at joint positions 0."""
+    """Transform the joint's frame and axes from the model's frame to those of the links."""
     for k, tag in enumerate(('axis', 'axis2')):
         if one.axes[k] is not None:
             turn = _axis_frame(parts[tag], pose, frames, one.spots[tag].place, findings)
@@ -265,7 +265,7 @@ def _place(
         one.positions[k] = turn @ (pose.position - frames[name].position)
         one.rotations[k] = turn @ pose.rotation
     if is_grounded:
-        # where the world is, seen from the link, is known when the robot is put together
+        # the pose of the world relative to the link is only known at assembly
         one.axes = [None if axis is None else one.rotations[0] @ axis for axis in one.axes]
         one.rotations = [None, None]
 
@@ -289,7 +289,7 @@ def _axis_frame(
 
 
 def _turn_around(one: Declared, findings: Findings) -> None:
-    """Make the world the second link; the axis turns so that the coordinate keeps its sign."""
+    """Make the world the second link; reverse the axis, so that the coordinate keeps its sign."""
     if one.type in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
         message = f'a {one.type.value} joint to the world is not supported; give the world a link'
         spot = one.spot('link1')

@@ -45,12 +45,12 @@ _RATE = Numbers(minimum=0.0)
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
 _PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
 _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
-# plugins that were sensors by themselves before Gazebo had sensors for it
+# plugins from before Gazebo had sensors of these types
 _SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
 
 
 class _Settings(TypedDict, total=False):
-    """What the element of a sensor's own kind says, by the names of SensorDescription."""
+    """Settings in the element of the sensor's kind, by the names of SensorDescription."""
 
     frame: str
     measure_direction: str
@@ -88,7 +88,7 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
 
 
 def read_robot_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
-    """Yield the sensors that stand under `<robot>` itself."""
+    """Yield the sensors directly under `<robot>`."""
     for node in root.findall('sensor'):
         sensor = _read_sensor(node, ROBOT_KINDS, findings)
         if sensor is None:

@@ -33,7 +33,7 @@ _PLUGIN = 'track-controller-system'
 
 @dataclass(frozen=True)
 class _Declared:
-    """A crawler before it is known whether its link exists. joint: '' where none is named."""
+    """A crawler as declared; its link need not exist. joint: '' if not given."""
 
     link: str
     axis: np.ndarray | None
@@ -116,9 +116,9 @@ def _name(
     findings: Findings,
 ) -> str:
     """
-    Return the name a crawler is commanded by; '', with an error noted, if it is taken.
+    Return the name by which a crawler is commanded; '', with an error noted, if it is taken.
 
-    Where none is given, that of the fixed joint that carries the link, else the link's.
+    If not given, it is that of the fixed joint that carries the link, or else of the link.
     """
     fixed = carrier if carrier is not None and carrier.type is JointType.FIXED else None
     name = one.joint or (one.link if fixed is None else fixed.name)

@@ -76,7 +76,7 @@ _JOINT = Schema(
 CRAWLER = Schema(
     {'link': Text(), 'axis': Numbers(3, '0 1 0'), 'joint': Text(required=False)},
 )
-# what stands in the element is checked where it is read
+# the contents of these elements are checked where they are read
 _WHOLE = Schema(silent=frozenset({'joint', 'crawler'}))
 # the tag of what a Declared calls otherwise
 _SPOTS = {
@@ -85,7 +85,7 @@ _SPOTS = {
 
 
 def check_extension(root: Element, findings: Findings) -> None:
-    """Note what no `<sim_bridge>` element has."""
+    """Report unknown children and attributes of `<sim_bridge>` elements."""
     for node in root.findall(TAG):
         clean(node, _WHOLE, Place(TAG, '', node.line), findings)
 
@@ -112,7 +112,7 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
         'limits' if tag == 'limit' else tag: Spot(place.child(tag, element.line), _SPOTS[tag])
         for tag, element in parts.items()}
     for k, tag in enumerate(('link1', 'link2')):
-        # one that is missing is noted, and stands in as an element of defaults
+        # a missing one was reported and replaced by an element of defaults
         if node.find(tag) is not None:
             at = one.spots[tag].place
             one.positions[k], one.rotations[k] = _frame(parts[tag], at, findings)

@@ -36,8 +36,7 @@ def build_joint(element: Element, findings: Findings) -> JointDescription:
     """
     Return the joint of a checked element.
 
-    The element tells what urdf-parser-py's object cannot: what was given, what was left out, and
-    where.
+    The element tells which values were given, and where; urdf-parser-py's object does not.
     """
     parsed = parse_joint(element)
     place = Place('joint', parsed.name, element.line)
@@ -73,7 +72,7 @@ def _axis(
     place: Place,
     findings: Findings,
 ) -> np.ndarray:
-    # exporters write 0 0 0 on joints that have no axis
+    # exporters write 0 0 0 for joints without an axis
     if kind not in _WITH_AXIS or parsed is None or element is None:
         return read_only([1.0, 0.0, 0.0])
     spot = Spot(place.child('axis', element.line), 'xyz')
@@ -137,7 +136,7 @@ def _stops(
 def _cap(
     value: float, name: str, element: Element, place: Place, findings: Findings
 ) -> float:
-    """Return the effort or velocity limit; 0 is how files say that none is known."""
+    """Return the effort or velocity limit; in files 0 means that it is unknown."""
     if name not in element.attrib:
         findings.warning('missing-limit', place, 'missing; no limit', name)
         return math.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.model import Geometry, Inertial, LinkDescription
+from sim_bridge.description.model import GeometryDescription, Inertial, LinkDescription
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.urdf.origin import read_origin
@@ -51,7 +51,7 @@ def _geometries(
     link: Element,
     place: Place,
     findings: Findings,
-) -> tuple[Geometry, ...]:
+) -> tuple[GeometryDescription, ...]:
     return tuple(
         _geometry(shape, element, place.child(tag, element.line), findings)
         for shape, element in zip(parsed, link.findall(tag), strict=True))
@@ -59,7 +59,7 @@ def _geometries(
 
 def _geometry(
     parsed: urdf.Visual | urdf.Collision, element: Element, place: Place, findings: Findings
-) -> Geometry:
+) -> GeometryDescription:
     shape = parsed.geometry
     # the schema lets through exactly one <geometry> with exactly one child
     written = next(child for outer in element.findall('geometry') for child in outer)
@@ -72,7 +72,7 @@ def _geometry(
         size = shape.scale or [1.0, 1.0, 1.0]
     else:
         size = [shape.radius, shape.length]
-    return Geometry(
+    return GeometryDescription(
         kind=kind,
         size=tuple(size),
         pose=read_origin(parsed.origin, element.find('origin'), place, findings),

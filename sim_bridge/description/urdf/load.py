@@ -66,8 +66,7 @@ def load_description(
     extra_joints: a YAML file, or a mapping as it would hold, of joints that close loops.
 
     Raises DescriptionError, with every defect in its `report`, if the description cannot be
-    simulated, or else the extra joints cannot. What can be lived with is in the description's own
-    `report`.
+    simulated, or else the extra joints cannot. Warnings are in the description's own `report`.
 
     """
     description, report = examine_description(
@@ -85,7 +84,7 @@ def check_description(
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
 ) -> Report:
-    """Return report of a description that `load_description` would make, without raising it."""
+    """Return the report of a description; defects do not raise DescriptionError."""
     return examine_description(
         source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)[1]
 
@@ -97,14 +96,14 @@ def examine_description(
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
 ) -> tuple[RobotDescription | None, Report]:
-    """Return what could be read of a description, None if nothing could be, and its report."""
+    """Return the readable part of a description, None if there is none, and its report."""
     findings = Findings()
     name, data = read_source(source, findings)
     label = name
     document = None if data is None else parse_document(data, findings)
     if document is not None and xacro_file.is_xacro(name, document):
         document = xacro_file.expand(name, document, xacro_args or {}, findings)
-        # the lines from here on are not those of the file
+        # the lines from here on are those of the expanded text
         label = f'{name} (expanded)'
     if document is None:
         return None, findings.report(label)
@@ -219,7 +218,7 @@ def _is_new(node: Element, known: Mapping[str, Element], findings: Findings) -> 
 def _read_link(node: Element, findings: Findings) -> Element:
     place = Place('link', node.get('name', ''), node.line)
     link = clean(node, LINK, place, findings)
-    # a shape nobody sees stops no simulation; one that touches nothing would change it
+    # a missing visual does not matter to a simulation; a missing collision would change it
     for tag, severity in (('visual', WARNING), ('collision', ERROR)):
         for shape in node.findall(tag):
             kept = clean_or_drop(shape, SHAPE, place.child(tag, shape.line), findings, severity)
@@ -229,7 +228,7 @@ def _read_link(node: Element, findings: Findings) -> Element:
 
 
 def _read_joint(node: Element, links: Mapping[str, Element], findings: Findings) -> Element | None:
-    """Check a joint; None if it connects nothing."""
+    """Return a checked joint; None if it does not connect two links."""
     name = node.get('name', '')
     place = Place('joint', name, node.line)
     joint = clean(node, JOINT, place, findings)

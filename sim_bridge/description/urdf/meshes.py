@@ -12,7 +12,7 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
 
 if TYPE_CHECKING:
-    from sim_bridge.description.model import Geometry, RobotDescription
+    from sim_bridge.description.model import GeometryDescription, RobotDescription
 
 
 def with_mesh_files(
@@ -24,13 +24,13 @@ def with_mesh_files(
     """
     Return the description with the path of every mesh, or where it was looked for.
 
-    base: the folder of the description. What is not found is warned of; whether that matters is
-    for those to say who need the mesh.
+    base: the folder of the description. Missing files are warnings; whether they matter is
+    decided where the mesh is needed.
     """
     package_paths = tuple(package_paths)
     located: dict[str, tuple[str, tuple[str, ...]]] = {}
 
-    def locate(geometry: Geometry, place: Place) -> Geometry:
+    def locate(geometry: GeometryDescription, place: Place) -> GeometryDescription:
         if geometry.kind != 'mesh':
             return geometry
         uri = geometry.filename

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
 
 _LATER = ('quat_xyzw', 'armature')
-# urdf-parser-py requires these
+# attributes that urdf-parser-py requires
 _DEFAULTS = {'limit': {'effort': 'inf', 'velocity': 'inf'}}
 
 
@@ -38,7 +38,7 @@ def parse_joint(element: Element) -> urdf.Joint:
 
 
 class _Node:
-    """An element with what urdf-parser-py asks of one, in the words of URDF 1.0."""
+    """A view of an element with the interface that urdf-parser-py needs, in terms of URDF 1.0."""
 
     def __init__(self, element: Element) -> None:
         self.tag = 'cylinder' if element.tag == 'capsule' else element.tag

@@ -57,8 +57,7 @@ SHAPE = Schema(
     {'origin': Child(ORIGIN), 'geometry': Child(GEOMETRY, required=True)},
     silent=frozenset({'material', 'verbose', 'group'}),
 )
-# visual and collision are read on their own: a shape that cannot be read is left out, the link
-# stays
+# visual and collision are checked on their own: an invalid shape is left out, the link stays
 LINK = Schema(
     {'name': Text()},
     {'inertial': Child(INERTIAL)},
@@ -110,7 +109,7 @@ JOINT = Schema(
     silent=frozenset({'calibration', 'dont_collapse', 'preserveFixedJoint'}),
 )
 
-# read elsewhere or by others; anything else under <robot> is unknown
+# read elsewhere or by other tools; any other tag under <robot> is unknown
 ROBOT_TAGS = frozenset({
     'link', 'joint', 'gazebo', 'sim_bridge', 'ros2_control', 'sensor', 'material', 'transmission',
     'mujoco',

@@ -51,7 +51,7 @@ def _same_device(sensor: SensorDescription, other: SensorDescription) -> bool:
 def _with_own_name(
     sensor: SensorDescription, others: Iterable[SensorDescription], findings: Findings
 ) -> SensorDescription:
-    """Return the sensor a name of its own: SDF's names need only differ within a link."""
+    """Return the sensor with a unique name: SDF's names are unique within a link only."""
     names = {other.name for other in others}
     name = sensor.name
     place = Place('sensor', sensor.name, sensor.line)

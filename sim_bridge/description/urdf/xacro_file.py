@@ -12,7 +12,7 @@ import sys
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Document, parse_document
 
-# what an expansion may take; the largest robots need a second, and 100 MB
+# limits of an expansion; the largest robots need 1 s and 100 MB
 LIMIT_S = 10.0
 MOST_BYTES = 1 << 30
 
@@ -22,14 +22,14 @@ _SCRIPT = Path(__file__).with_name('xacro_process.py')
 
 
 def is_xacro(name: str, document: Document) -> bool:
-    """Return whether a document needs expanding: by its name, or by its use of the namespace."""
+    """Return whether a document needs expanding, by its name or its use of the namespace."""
     if Path(name).suffix == '.xacro':
         return True
     if not any(
         '/xacro' in value for key, value in document.root.attrib.items() if key.startswith('xmlns')
     ):
         return False
-    # files that were expanded keep the namespace
+    # expanded files keep the namespace
     return any(
         node.tag.startswith(_PREFIX)
         or any('${' in text or '$(' in text for text in node.attrib.values())
@@ -67,7 +67,7 @@ def expand(
 
 
 def _answer(request: dict[str, object]) -> dict[str, str]:
-    """Have a process of its own expand a document, since that may never end."""
+    """Expand a document in a child process, since that may never end."""
     # imported here, since most robots are no xacro files
     import subprocess
 

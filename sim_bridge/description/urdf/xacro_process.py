@@ -18,7 +18,7 @@ from typing import Any
 def main() -> None:
     """Answer the request that `xacro_file.expand` makes."""
     request = json.load(sys.stdin)
-    # find the same modules as whoever asks
+    # the same modules as in the parent process
     sys.path[:] = request['path']
     limit_memory(request['most_bytes'])
     printed = io.StringIO()
@@ -42,7 +42,7 @@ def expanded(request: dict[str, Any]) -> str:
 
 
 def limit_memory(most_bytes: int) -> None:
-    """Let allocations fail beyond so much, where the system can do that."""
+    """Limit the memory of this process, where the system supports it."""
     with contextlib.suppress(ImportError, OSError, ValueError):
         import resource
 

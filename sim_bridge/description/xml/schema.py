@@ -47,7 +47,7 @@ class Schema:
 
 
 def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> Element:
-    """Copy what `schema` knows of `node`, its defects noted and replaced by defaults."""
+    """Return a copy of what `schema` allows; defects are noted and replaced by defaults."""
     copy = Element(node.tag, line=node.line)
     _copy_attributes(node, schema, place, findings, copy)
     _copy_children(node, schema, place, findings, copy)
@@ -57,7 +57,7 @@ def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> El
 def clean_or_drop(
     node: Element, schema: Schema, place: Place, findings: Findings, severity: str
 ) -> Element | None:
-    """Copy `node` as `clean` does; None if it has errors, which are noted with `severity`."""
+    """Return a copy as `clean` does; None if there are errors, noted with `severity`."""
     own = Findings()
     copy = clean(node, schema, place, own)
     usable = True

@@ -12,12 +12,12 @@ BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 
 
 def element_text(element: Element) -> str:
-    """Return what an element says, as text inside it or as old Gazebo's `value` attribute."""
+    """Return the text of an element, or else its attribute `value`, as in old Gazebo files."""
     return element.text.strip() or element.get('value', '').strip()
 
 
 def read_boolean(element: Element, place: Place, findings: Findings) -> bool | None:
-    """Return what an element says, with a warning and None where that is not true or false."""
+    """Return the truth value of an element; None, with a warning, if it is neither."""
     text = element_text(element)
     if text.lower() not in BOOLEANS:
         findings.warning('bad-value', place, 'must be true or false, ignored', value=text)

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
     from sim_bridge.description.model import RobotDescription
 
-# of every key the words that say the same, Choreonoid's among them
+# synonyms of keys, Choreonoid's among them
 _WORDS = {
     'type': ('joint_type', 'jointType'),
     'link1': ('link1_name', 'link1Name'),
@@ -82,7 +82,7 @@ def add_extra_joints(
     report = findings.report(label)
     if not report.ok:
         raise DescriptionError(report)
-    # the lines are those of another file than the description's report is about
+    # the lines are of another file than that of the description's report
     warnings = tuple(replace(finding, line=0) for finding in report.findings)
     return replace(
         description,
@@ -136,7 +136,7 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
 
 
 def _word(section: Section, name: str) -> str:
-    """Return which of the words for a key a joint uses; note where it uses two."""
+    """Return which synonym of a key a joint uses; report a second one."""
     section.knows(name)
     used = [word for word in (name, *_WORDS[name]) if section.has(word)]
     for word in used[1:]:
@@ -146,7 +146,7 @@ def _word(section: Section, name: str) -> str:
 
 
 def _rotation(section: Section, k: int, findings: Findings) -> np.ndarray | None:
-    """Return the rotation of the joint's axes on a link; None where nothing is said."""
+    """Return the rotation of the joint's axes on a link; None if not given."""
     rpy = section.vector(f'rpy{k}', 3, None)
     quaternion = section.vector(f'orientation{k}', 4, None)
     if quaternion is None:
@@ -179,7 +179,7 @@ def _number(
     infinite: bool = False,
     positive: bool = False,
 ) -> float | None:
-    """Return a number within what its key allows; None where there is none."""
+    """Return a number in the range of its key; None if absent or invalid."""
     value = section.number(key, None)
     if value is None:
         return None

@@ -13,7 +13,7 @@ from sim_bridge.shapes.files import read_file
 
 
 class MappingWithLines(dict[Any, Any]):
-    """A mapping of a YAML file. lines: where its keys stand, from 1."""
+    """A mapping of a YAML file. lines: of its keys, from 1."""
 
     def __init__(self, *args: Any):
         super().__init__(*args)

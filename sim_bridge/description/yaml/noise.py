@@ -17,7 +17,7 @@ def noise_from_mapping(
     """
     Read the `noise` of a sensor in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
 
-    What is said of a quantity holds for its three axes; what is said of an axis comes on top.
+    Keys of a quantity hold for its three axes; keys of an axis override them.
     """
     channels = {}
     for quantity, entries in mapping.items():

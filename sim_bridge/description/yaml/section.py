@@ -41,7 +41,7 @@ class Section:
     A mapping of a scene.
 
     Every method reads one key; a wrong value is noted as an error and the default given instead.
-    `close` notes the keys that nobody read.
+    `close` reports the keys that were not read.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Section:
         return key in self._content
 
     def knows(self, key: str) -> None:
-        """Count a key as known, whether or not it is read."""
+        """Mark a key as known, whether or not it is read."""
         self._read[key] = None
 
     def peek(self, key: str) -> Any:
@@ -77,7 +77,7 @@ class Section:
         return self._content.get(key)
 
     def error(self, key: str, value: object, message: str) -> None:
-        """Note a defect of a key."""
+        """Report a defect of a key."""
         shown = '' if value is None or value == '' else str(value)
         self._findings.error('bad-value', self.place(key), message, key, shown)
 
@@ -88,11 +88,11 @@ class Section:
         return Place(element or 'world', name, lines.get(key, self.line))
 
     def rename(self, path: str) -> None:
-        """Let findings call the section by another path."""
+        """Change the path by which findings name the section."""
         self._path = path
 
     def make(self, build: Callable[[], _Made]) -> _Made | None:
-        """Return what a function builds; None, with its error noted, where it refuses values."""
+        """Return what a function builds; None, with the error noted, if it refuses its values."""
         try:
             return build()
         except SimBridgeError as err:
@@ -105,7 +105,7 @@ class Section:
     @overload
     def number(self, key: str, default: None) -> float | None: ...
     def number(self, key: str, default: float | None) -> float | None:
-        """Return a number, infinite ones too."""
+        """Return a number, which may be infinite."""
         value = self._take(key)
         if value is None:
             return default
@@ -122,7 +122,7 @@ class Section:
     def vector(
         self, key: str, size: int, default: tuple[float, ...] | None
     ) -> tuple[float, ...] | None:
-        """Return so many finite numbers."""
+        """Return `size` finite numbers."""
         value = self._take(key)
         if value is None:
             return default
@@ -164,7 +164,7 @@ class Section:
         return value
 
     def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
-        """Return texts; `size`: as many as there must be."""
+        """Return texts; size: the required number of them."""
         value = self._take(key)
         if value is None and size is None:
             return None
@@ -255,7 +255,7 @@ class Section:
         return {'position': self.vector('position', 3, (0.0, 0.0, 0.0)), 'orientation': turn}
 
     def close(self) -> None:
-        """Note the keys that were not asked for."""
+        """Report the keys that were not read."""
         for key in self._content:
             if key not in self._read:
                 known = list(self._read)
@@ -274,13 +274,13 @@ class Section:
             return None
         lines = getattr(self._content, 'lines', {})
         path = f'{self._path}.{key}' if self._path else str(key)
-        # of an item in a list, the line of its first key
+        # for an item of a list, the line of its first key
         first = next(iter(getattr(value, 'lines', {}).values()), self.line)
         return Section(value, path, self._findings, lines.get(key, first), str(key))
 
 
 def _number(value: object) -> float | None:
-    """Return a number; None for what is none. YAML 1.1 takes 1e-3, without a point, for a text."""
+    """Return a number; None for anything else. To YAML 1.1, 1e-3 without a point is text."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):

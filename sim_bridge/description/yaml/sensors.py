@@ -67,7 +67,7 @@ def sensors_from_mapping(
     """
     Return the sensors of a mapping from name to settings; the keys are in this module's docstring.
 
-    Whether their links and joints exist shows when they are added to a robot. Raises
+    Their links and joints are checked when they are added to a robot. Raises
     DescriptionError, with every defect, if a key or a value is wrong; `place` says in its messages
     where the mapping came from.
     """

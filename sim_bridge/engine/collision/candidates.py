@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.data.geometry import BOX, Geometry, HULL, MESH, PLANE, SPHERE, STATIC
+from sim_bridge.engine.collision.broad.filters import is_closed
+from sim_bridge.engine.data.geometry import BOX, Geometry, HEIGHT_FIELD, MESH, PLANE, STATIC
 
 _MANY = 3000  # geometries for which nothing is looked up: a matrix of their pairs would be large
+_CLOSED = np.array([[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)]
+                    for a in range(HEIGHT_FIELD + 1)])
 
 
 class Needs(NamedTuple):
@@ -29,11 +32,9 @@ def find_needs(geometry: Geometry) -> Needs:
         return Needs(True, bool(convex.any()), bool(surface.any()))
     body, moves = geometry.body, (geometry.flags & STATIC) == 0
     key = (np.minimum.outer(body, body) + 1 << 32) | (np.maximum.outer(body, body) + 1)
-    low, high = np.minimum.outer(shape, shape), np.maximum.outer(shape, shape)
+    high = np.maximum.outer(shape, shape)
     may = (np.not_equal.outer(body, body) & np.logical_or.outer(moves, moves)
            & (high > PLANE) & ~np.isin(key, geometry.excluded))
-    # as broad.filters.is_closed
-    is_closed = np.select([low == PLANE, low == SPHERE], [high <= HULL, high < HULL], high <= BOX)
     surface = high >= MESH
-    kinds = may, may & ~surface & ~is_closed, may & surface
+    kinds = may, may & ~surface & ~_CLOSED[shape[:, None], shape], may & surface
     return Needs(*(bool(kind.any()) for kind in kinds))

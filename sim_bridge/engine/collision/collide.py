@@ -12,19 +12,22 @@ from __future__ import annotations
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.pairs import choose_pairs, find_overlaps
 from sim_bridge.engine.collision.broad.place import place_geometries
-from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows
+from sim_bridge.engine.collision.contact_rows import (
+    claim_rows,
+    geometry_pose,
+    keep_rows,
+    pair_of,
+    rows_from,
+)
 from sim_bridge.engine.collision.narrow.narrow import collide_closed, collide_pair
 from sim_bridge.engine.data.collision_scratch import (
-    CLASS,
     CLOSED,
     CONVEX,
     CONVEX_PAIRS,
-    FIRST,
     FIRST_ROW,
     FOUND,
     PAIRS,
     ROWS,
-    SECOND,
     SURFACE_PAIRS,
 )
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
@@ -32,73 +35,46 @@ from sim_bridge.engine.math.vec3 import load3, store3
 
 
 @kernel
-def start_collision(
-    geometry,  # model
-    pose, velocity, root, h, margin,  # state (read)
-    scratch_out, contacts_out,
-):
+def start_collision(geometry, pose, twist, root, h, margin, scratch_out, contacts_out):
     """
     Find the pairs within reach, and empty the contacts.
 
     A pair is within reach if it can come closer than the margin [m] in a step of h seconds at the
-    velocities (nb, 6) of the bodies, which are about their trees' origins.
+    spatial velocities `twist` of the bodies, (nb, 6) about their trees' origins.
     """
-    place_geometries(geometry, pose, velocity, root, h, margin,
-                     scratch_out.pose, scratch_out.reach, scratch_out.motion, scratch_out.box)
+    place_geometries(geometry, pose, twist, root, h, margin, scratch_out)
     find_overlaps(scratch_out)
     room = scratch_out.found.shape[0] - 1
     found = scratch_out.counts[FOUND]
-    choose_pairs(geometry, scratch_out.pose, scratch_out.reach, scratch_out.box, scratch_out.found,
-                 found if found <= room else 0, scratch_out.counts, scratch_out.pair)
+    choose_pairs(geometry, scratch_out, found if found <= room else 0)
     contacts_out.size[COUNT] = 0
     contacts_out.size[OVERFLOW] = 1 if found > room else 0
 
 
 @kernel
-def collide_closed_pairs(
-    geometry,  # model
-    scratch_inout, contacts_inout,
-):
+def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
     """Find the contact points of the pairs of class CLOSED."""
     for row in range(scratch_inout.counts[PAIRS]):
-        if scratch_inout.pair[row, CLASS] != CLOSED:
-            continue
-        first = claim_rows(contacts_inout)
-        if first < 0:
-            scratch_inout.pair[row, ROWS] = 0
-            continue
-        a, b = scratch_inout.pair[row, FIRST], scratch_inout.pair[row, SECOND]
-        count = collide_closed(
-            geometry, a, b, geometry_pose(scratch_inout, a), geometry_pose(scratch_inout, b),
-            scratch_inout.reach[a] + scratch_inout.reach[b],
-            scratch_inout.polygon,
-            first, contacts_inout.feature, contacts_inout.point, contacts_inout.normal,
-            contacts_inout.gap)
-        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+        first = claim_rows(scratch_inout, contacts_inout, row, CLOSED)
+        if first >= 0:
+            a, b, limit = pair_of(scratch_inout, row)
+            count = collide_closed(
+                geometry, scratch_inout, a, b, geometry_pose(scratch_inout, a),
+                geometry_pose(scratch_inout, b), limit, rows_from(contacts_inout, first))
+            keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
 
 
 @kernel
-def collide_convex_pairs(
-    geometry,  # model
-    scratch_inout, contacts_inout,
-):
+def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
     """Find the contact points of the pairs of class CONVEX."""
     for row in range(scratch_inout.counts[PAIRS]):
-        if scratch_inout.pair[row, CLASS] != CONVEX:
-            continue
-        first = claim_rows(contacts_inout)
-        if first < 0:
-            scratch_inout.pair[row, ROWS] = 0
-            continue
-        a, b = scratch_inout.pair[row, FIRST], scratch_inout.pair[row, SECOND]
-        count = collide_pair(
-            geometry, a, b, geometry_pose(scratch_inout, a), geometry_pose(scratch_inout, b),
-            scratch_inout.reach[a] + scratch_inout.reach[b],
-            scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face,
-            scratch_inout.polygon,
-            first, contacts_inout.feature, contacts_inout.point, contacts_inout.normal,
-            contacts_inout.gap)
-        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+        first = claim_rows(scratch_inout, contacts_inout, row, CONVEX)
+        if first >= 0:
+            a, b, limit = pair_of(scratch_inout, row)
+            count = collide_pair(
+                geometry, scratch_inout, a, b, geometry_pose(scratch_inout, a),
+                geometry_pose(scratch_inout, b), limit, rows_from(contacts_inout, first))
+            keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
 
 
 @kernel

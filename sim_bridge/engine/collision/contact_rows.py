@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.collision_scratch import FIRST, FIRST_ROW, ROWS, SECOND
+from sim_bridge.engine.data.collision_scratch import CLASS, FIRST, FIRST_ROW, ROWS, SECOND
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
 from sim_bridge.engine.math.vec3 import load3, load_m
 
@@ -18,11 +18,27 @@ def geometry_pose(scratch, g):
 
 
 @kernel
-def claim_rows(contacts_inout):
-    """Return the first free row if there is room for all points of a pair, else -1."""
+def pair_of(scratch, row):
+    """Return the two geometries of a pair, and the widest gap of a contact between them [m]."""
+    a, b = scratch.pair[row, FIRST], scratch.pair[row, SECOND]
+    return a, b, scratch.reach[a] + scratch.reach[b]
+
+
+@kernel
+def rows_from(contacts, first):
+    """Return where the contact points of a pair are stored, see `narrow.collide_pair`."""
+    return first, contacts.feature, contacts.point, contacts.normal, contacts.gap
+
+
+@kernel
+def claim_rows(scratch_inout, contacts_inout, row, kind):
+    """Return the first free row for a pair's points; -1: no room, or a pair of another class."""
+    if scratch_inout.pair[row, CLASS] != kind:
+        return -1
     first = contacts_inout.size[COUNT]
     if first + MOST_POINTS > contacts_inout.feature.shape[0]:
         contacts_inout.size[OVERFLOW] = 1
+        scratch_inout.pair[row, ROWS] = 0
         return -1
     return first
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.collision.contact_rows import geometry_pose
 from sim_bridge.engine.collision.narrow.narrow import distance
 from sim_bridge.engine.collision.query import measure
 from sim_bridge.engine.data.world_table import (
@@ -30,10 +31,7 @@ def measure_convex_pair(table: Table, a: int, b: int):
     geometry, scratch = open_geometry(table), open_collision(table)
     place_all(table)
     return distance(
-        geometry, a, b,
-        (load_m(scratch.pose, a, 0), load3(scratch.pose, a, 9)),
-        (load_m(scratch.pose, b, 0), load3(scratch.pose, b, 9)),
-        scratch.expand_point, scratch.expand_plane, scratch.expand_face)
+        geometry, scratch, a, b, geometry_pose(scratch, a), geometry_pose(scratch, b))
 
 
 @entry

@@ -53,8 +53,7 @@ def measure(
     pose_a = load_m(pose, a, 0), load3(pose, a, 9)
     pose_b = load_m(pose, b, 0), load3(pose, b, 9)
     if max(geometry.shape[a], geometry.shape[b]) < MESH:
-        return distance(geometry, a, b, pose_a, pose_b, scratch_inout.expand_point,
-                        scratch_inout.expand_plane, scratch_inout.expand_face)
+        return distance(geometry, scratch_inout, a, b, pose_a, pose_b)
     if is_outer(geometry, a, b):
         gap, on_b, on_a, n = measure_surface(geometry, b, a, pose_b, pose_a, scratch_inout)
         return gap, on_a, on_b, scale(-1.0, n)
@@ -93,9 +92,7 @@ def measure_convex(
     t, cursor = near_triangle(geometry, surface, scale(0.5, add(low, high))), 0
     while t >= 0:
         x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
-        gap, y, x, m = triangle_distance(
-            geometry, convex, pose, x0, x1, x2,
-            scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face)
+        gap, y, x, m = triangle_distance(geometry, scratch_inout, convex, pose, (x0, x1, x2))
         turned = dot(m, unit_normal(x0, x1, x2))
         # of triangles that share the nearest point, the one that faces most tells the side
         slack = 1e-9 * abs(gap)
@@ -113,8 +110,7 @@ def measure_convex(
         if not is_over(geometry, surface, pose_s, on_convex):
             # perhaps it reaches through a wall into the solid, below the surface
             wall_gap, inner, wall, m = column_distance(
-                geometry, convex, pose, size, pose_s, low, high,
-                scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face)
+                geometry, scratch_inout, convex, pose, size, pose_s, low, high)
             if wall_gap <= 0.0 and is_below(geometry, surface, pose_s, inner):
                 return wall_gap, inner, wall, m
             is_sunk = False
@@ -159,9 +155,7 @@ def measure_meshes(
         while t >= 0:
             x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
             gap, y, x, m = triangles_distance(
-                geometry, y0, y1, y2, x0, x1, x2,
-                scratch_inout.expand_point, scratch_inout.expand_plane,
-                scratch_inout.expand_face)
+                geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
             if gap < best:
                 best, on_mesh, on_surface, n = gap, y, x, m
             reach = max(best, 0.0)

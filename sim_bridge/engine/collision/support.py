@@ -1,10 +1,11 @@
 """
 Convex shapes as their support functions.
 
-A shape in a kernel is a tuple (kind, size, R, p, first, last): sizes as in `geometry`, the pose of
-its frame, and its rows in the pool of hull vertices. A TRIANGLE keeps its corners relative to p as
-the rows of R. Spheres and capsules are cores (a point, a segment) with a margin, their radius,
-around them: what is true of two cores is true of the shapes once the margins are taken off.
+A shape in a kernel is a tuple (kind, size, R, p, first, last, first face, last face): sizes as in
+`geometry`, the pose of its frame, and its rows in the pools of hull vertices and faces. A TRIANGLE
+keeps its corners relative to p as the rows of R. Spheres and capsules are cores (a point, a
+segment) with a margin, their radius, around them: what is true of two cores is true of the shapes
+once the margins are taken off.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ _FEW = 24
 def shape_of(geometry, g, pose, origin):
     """Return a geometry's shape tuple, positions counted from `origin`."""
     return (geometry.shape[g], load3(geometry.size, g, 0), pose[0], sub(pose[1], origin),
-            geometry.vertex_range[g, 0], geometry.vertex_range[g, 1])
+            geometry.vertex_range[g, 0], geometry.vertex_range[g, 1],
+            geometry.face_range[g, 0], geometry.face_range[g, 1])
 
 
 @kernel
 def triangle_of(t0, t1, t2, origin):
     """Return a triangle's shape tuple, positions counted from `origin`."""
     p = scale(1.0 / 3.0, add(add(t0, t1), t2))
-    return (TRIANGLE, (0.0, 0.0, 0.0), (sub(t0, p), sub(t1, p), sub(t2, p)), sub(p, origin), 0, 3)
+    corners = (sub(t0, p), sub(t1, p), sub(t2, p))
+    return (TRIANGLE, (0.0, 0.0, 0.0), corners, sub(p, origin), 0, 3, 0, 0)
 
 
 @kernel
@@ -51,9 +54,9 @@ def is_curved(kind):
 
 
 @subroutine
-def support(shape, vertex, ring_start, ring, hint, d):
+def support(geometry, shape, hint, d):
     """
-    Find the point of a core farthest along d; give it and, for hulls, its row.
+    Return the point of a core farthest along d and, for hulls, its row.
 
     `hint` is the row where the search among a hull's vertices begins.
     """
@@ -74,8 +77,8 @@ def support(shape, vertex, ring_start, ring, hint, d):
     elif kind == CAPSULE:
         x = (0.0, 0.0, math.copysign(size[1], c[2]))
     elif kind == HULL:
-        hint = _farthest_vertex(shape[4], shape[5], vertex, ring_start, ring, hint, c)
-        x = load3(vertex, hint, 0)
+        hint = _farthest_vertex(geometry, shape[4], shape[5], hint, c)
+        x = load3(geometry.vertex, hint, 0)
     elif kind == ELLIPSOID:
         y = (size[0] * c[0], size[1] * c[1], size[2] * c[2])
         length = math.sqrt(dot(y, y))
@@ -94,38 +97,38 @@ def support(shape, vertex, ring_start, ring, hint, d):
 
 
 @kernel
-def _farthest_vertex(first, last, vertex, ring_start, ring, hint, c):
+def _farthest_vertex(geometry, first, last, hint, c):
     """Find the row of a hull's vertex farthest along c: among few at once, else by climbing."""
     best = hint
     if last - first <= _FEW:
         best = first
-        top = dot(load3(vertex, first, 0), c)
+        top = dot(load3(geometry.vertex, first, 0), c)
         for row in range(first + 1, last):
-            height = dot(load3(vertex, row, 0), c)
+            height = dot(load3(geometry.vertex, row, 0), c)
             if height > top:
                 best, top = row, height
         return best
-    top = dot(load3(vertex, best, 0), c)
+    top = dot(load3(geometry.vertex, best, 0), c)
     climbed = True
     while climbed:
         climbed = False
         at = best
-        for k in range(ring_start[at], ring_start[at + 1]):
-            height = dot(load3(vertex, ring[k], 0), c)
+        for k in range(geometry.ring_start[at], geometry.ring_start[at + 1]):
+            height = dot(load3(geometry.vertex, geometry.ring[k], 0), c)
             if height > top:
-                best, top = ring[k], height
+                best, top = geometry.ring[k], height
                 climbed = True
     return best
 
 
 @subroutine
-def separation(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n):
+def separation(geometry, shape_a, shape_b, hint_a, hint_b, n):
     """
     Measure how far the core of a lies beyond the core of b along the unit vector n.
 
-    Give that, the points that bound it, and the hints. The signed distance of two convex shapes is
-    the greatest separation over all n.
+    Returns that, the points that bound it, and the hints. The signed distance of two convex shapes
+    is the greatest separation over all n.
     """
-    a, hint_a = support(shape_a, vertex, ring_start, ring, hint_a, (-n[0], -n[1], -n[2]))
-    b, hint_b = support(shape_b, vertex, ring_start, ring, hint_b, n)
+    a, hint_a = support(geometry, shape_a, hint_a, (-n[0], -n[1], -n[2]))
+    b, hint_b = support(geometry, shape_b, hint_b, n)
     return dot(n, sub(a, b)), a, b, hint_a, hint_b

@@ -35,7 +35,7 @@ from sim_bridge.engine.data.loops import (
     Z,
 )
 from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPER
-from sim_bridge.engine.data.state import LOCKED
+from sim_bridge.engine.data.state import LOCKED, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST as FIRST_WRONG
 from sim_bridge.engine.dynamics.active_set import guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia
@@ -66,9 +66,8 @@ def start_axes(root, pose, h, state, loops, work):
                                     work.twist)
         expected = state.axis_q[axis] + 0.5 * h * work.v[axis]
         work.q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
-    set_joint_laws(loops.axis_index, loops.passive, loops.limits, loops.motor, loops.stop,
-                   work.q, work.v, state.axis_u, state.axis_control, state.axis_target,
-                   h, work.given, work.law)
+    set_joint_laws(loops, loops.axis_index, work.q, work.v, state.axis_u, state.axis_control,
+                   state.axis_target, h, work)
     for axis in range(loops.axis_joint.shape[0]):
         work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
 
@@ -198,7 +197,7 @@ def is_idle(loops, state, work, axis):
     total = abs(state.axis_u[axis]) + abs(work.given[axis])
     for column in range(5):
         total += abs(loops.passive[axis, column])
-    return total == 0.0 and state.axis_control[axis] == 0 and loops.stop[axis, 2] == 0.0
+    return total == 0.0 and state.axis_control[axis] == 0 and loops.stop[axis, CFM] == 0.0
 
 
 @kernel
@@ -272,4 +271,4 @@ def keep_axes(pose, h, loops, work, state):
                               effort_of_elements(h, loops, work, axis))
         for k in range(3):
             state.axis_effort[axis, k] = shares[k]
-        state.axis_effort[axis, 3] = total
+        state.axis_effort[axis, TOTAL_SHARE] = total

@@ -25,10 +25,8 @@ from sim_bridge.engine.constraints.whitening import (
     greatest_norm,
     reach_of,
     whiten_joint,
-    whiten_mimic,
     write_row,
 )
-from sim_bridge.engine.contact.rows import whiten
 from sim_bridge.engine.data.loops import (
     ALONG,
     DEPENDENT,
@@ -41,6 +39,7 @@ from sim_bridge.engine.data.loops import (
     TORQUES,
 )
 from sim_bridge.engine.data.state import LOCKED
+from sim_bridge.engine.dynamics.whitening import find_whitening, whiten_mimic_row
 
 # size of what is left of a row, relative to its typical size, below which it depends on others
 _DEPENDENT = 1e-4
@@ -52,10 +51,10 @@ _AGAIN = 0.1  # share of a row below which what is left of it is made orthogonal
 
 
 @subroutine
-def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, state, work):
+def build_basis(model, ws, state, loops, work, count, h):
     """Whiten the first so many rows, of the axes those that are needed; make them orthonormal."""
     nv, hard = work.whitening.shape[0], loops.size[HARD]
-    whiten(kind, model.v_index, hinge, articulated, work.whitening)
+    find_whitening(model, ws, work.whitening)
     work.counts[:] = 0
     joint, end, low, high, forces, torques, force_0, torque_0 = -1, 0, 0, 0, 0.0, 0.0, 0.0, 0.0
     zero = (0.0, 0.0, 0.0)
@@ -73,9 +72,8 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
         own = loops.axis_joint[number] if number >= 0 else loops.joint[row]
         if own != joint and own >= 0:
             joint = own
-            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
-            end, force_0, torque_0 = whiten_joint(
-                model, kind, pose, axis, hinge, articulated, loops, work, joint, R_A, p_B)
+            R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
+            end, force_0, torque_0 = whiten_joint(model, ws, loops, work, joint, R_A, p_B)
             low, high = reach_of(work.support, end, nv)
             forces = above(force_0, greatest_norm(work.whitened, end, FORCES))
             torques = above(torque_0, greatest_norm(work.whitened, end, TORQUES))
@@ -87,8 +85,8 @@ def build_basis(model, kind, pose, axis, hinge, articulated, loops, count, h, st
             size = above(force_0 if is_along else torque_0, norm(work.vector, low, high))
             set_axis_row(loops, h, number, size * size, work)
         elif own < 0:
-            whiten_mimic(model, kind, axis, hinge, articulated, loops.axes[row, 0],
-                         work.whitening, work.column, work.vector)
+            whiten_mimic_row(model, ws, loops.axes[row, 0], work.whitening, work.column,
+                             work.vector)
             first, last = 0, nv
             size = norm(work.vector, 0, nv)
             work.active[row] = 1

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.rows import add_mimic_effort, joint_of, rate_of
-from sim_bridge.engine.contact.blocked import push_joints
 from sim_bridge.engine.data.loops import ALL, HARD, LOST, RANK, ROWS, STUCK
 from sim_bridge.engine.dynamics.active_set import find_weakest, release
+from sim_bridge.engine.dynamics.articulated import add_joint_efforts
 from sim_bridge.engine.dynamics.twists import find_twists
-from sim_bridge.engine.math.vec3 import load3
+from sim_bridge.engine.math.spatial import FORCE, TORQUE, WRENCH_SIZE
+from sim_bridge.engine.math.vec3 import load3, scale
 
 # violation, relative to the speeds in it, that rows have which are nearly but not quite dependent
 _TOLERANCE = 1e-3
@@ -25,9 +26,9 @@ _SLOW = 1e-9  # and one that is none anyway [m/s, rad/s]
 @subroutine
 def release_blocked(model, ws, loops, state, h, work):
     """
-    Release the locked joint or axis that keeps a loop from closing and yields first; give 1.
+    Release the locked joint or axis that keeps a loop from closing and yields first.
 
-    0 where none does, or where none can: motors without limits may contradict each other.
+    Returns 1, or 0 where none does or none can: motors without limits may contradict each other.
     """
     if work.counts[LOST] == 0 or not find_blocking_forces(model, ws, loops, h, work):
         return 0
@@ -49,10 +50,10 @@ def release_blocked(model, ws, loops, state, h, work):
 @kernel
 def find_blocking_forces(model, ws, loops, h, work):
     """
-    Write into work.change which forces violated rows would have that move nothing; tell if any.
+    Write into work.change the forces of violated rows that move nothing; return whether any is.
 
-    Those of such a row alone, in units that make rows comparable, less a combination of those of
-    independent rows that moves the same.
+    The force of such a row alone, in units that make rows comparable, less a combination of those
+    of independent rows that moves the same.
     """
     factor, part, change = work.factor, work.part, work.change
     find_twists(model, model.kind, ws, ws.v_next, work.twist)
@@ -94,14 +95,14 @@ def speed_in(loops, row, work):
         body, rate = loops.body[joint, side], 0.0
         if body >= 0:
             for k in range(6):
-                rate += work.arm[row, 6 * side + k] * work.twist[body, k]
+                rate += work.arm[row, WRENCH_SIZE * side + k] * work.twist[body, k]
         total += abs(rate)
     return total
 
 
 @kernel
 def push_down(model, ws, loops, work):
-    """Sum what the forces in work.change push joints and axes with."""
+    """Sum the efforts that the forces in work.change have at the joints and the axes."""
     work.blocked[:] = 0.0
     for axis in range(work.blocked_axis.shape[0]):
         # what acts on an axis has to give such a force, instead of being pushed by it
@@ -116,8 +117,6 @@ def push_down(model, ws, loops, work):
         for side in range(2):
             body = loops.body[joint, side]
             if body >= 0:
-                for k in range(6):
-                    work.wrench[body, k] = amount * work.arm[row, 6 * side + k]
-                push_joints(model.parent, ws.kind, model.v_index, ws.axis, body,
-                            load3(work.wrench, body, 0), load3(work.wrench, body, 3),
-                            work.blocked)
+                n = scale(amount, load3(work.arm, row, WRENCH_SIZE * side + TORQUE))
+                f = scale(amount, load3(work.arm, row, WRENCH_SIZE * side + FORCE))
+                add_joint_efforts(model, ws, body, n, f, work.blocked)

@@ -120,7 +120,7 @@ def look(model, ws, h, state, loops, work):
     the independent rows, and the sum of their squares, scaled.
     """
     place(model, ws.q, ws)
-    find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
+    find_errors(model, ws.q, ws, loops, work.error)
     for row in range(loops.size[ROWS]):
         work.right[row] = -work.error[row] if row < loops.size[HARD] else 0.0
     find_excesses(ws.pose, h, state, loops, work)
@@ -138,7 +138,7 @@ def build_anew(table):
     """Build the rigid rows, with the inertias, where the bodies were placed."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     factorize(model, ws, 0.0)
-    find_arms(model.root, ws.pose, loops, open_loop_work(table).arm)
+    find_arms(model, ws, loops, open_loop_work(table).arm)
     build_loops(table, loops.size[HARD])
 
 
@@ -154,7 +154,7 @@ def assemble(table):
     work, rows = open_loop_work(table), open_loops(table).size[HARD]
     for done in range(_ASSEMBLY_ROUNDS):
         place(model, ws.q, ws)
-        find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
+        find_errors(model, ws.q, ws, loops, work.error)
         build_anew(table)
         worst = 0.0
         for row in range(rows):

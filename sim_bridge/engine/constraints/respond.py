@@ -15,14 +15,15 @@ from sim_bridge.engine.data.world_table import (
     open_workspace,
 )
 from sim_bridge.engine.dynamics.articulated import solve
+from sim_bridge.engine.math.spatial import WRENCH_SIZE
 
 
 @subroutine
 def build_loops(table, count):
     """Build so many rows, whenever the trees were factorized; work.arm is that of the poses."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    build_basis(model, ws.kind, ws.pose, ws.axis, ws.joint_factor, ws.articulated, loops, count,
-                open_options(table).time_step, open_state(table), open_loop_work(table))
+    build_basis(model, ws, open_state(table), loops, open_loop_work(table), count,
+                open_options(table).time_step)
     return 0
 
 
@@ -41,7 +42,7 @@ def act(model, ws, loops, count, rate, impulse, work):
             body = loops.body[joint, side]
             if body >= 0:
                 for k in range(6):
-                    work.wrench[body, k] += amount * work.arm[row, 6 * side + k]
+                    work.wrench[body, k] += amount * work.arm[row, WRENCH_SIZE * side + k]
     for body in range(work.wrench.shape[0]):
         for k in range(6):
             work.force[body, k] = -work.wrench[body, k]

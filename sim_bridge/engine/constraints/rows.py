@@ -6,7 +6,17 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.loops import DISTANCE, DOT, MIMIC, ROWS, SLIDE
-from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC
+from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC, OFFSET
+from sim_bridge.engine.dynamics.mimic import mimic_row
+from sim_bridge.engine.math.spatial import (
+    FORCE,
+    FRAME_SIZE,
+    load_spatial,
+    ORIGIN,
+    ROTATION,
+    TORQUE,
+    WRENCH_SIZE,
+)
 from sim_bridge.engine.math.vec3 import (
     add,
     cross,
@@ -27,13 +37,13 @@ _SHORTEST = 1e-12  # distance below which its direction is taken to be A's x axi
 @kernel
 def frame_of(pose, loops, joint, side):
     """Return frame A (side 0) or B (1) of a joint in the world: rotation, origin [m]."""
-    R = load_m(loops.frame, joint, 12 * side)
-    p = load3(loops.frame, joint, 12 * side + 9)
+    R = load_m(loops.frame, joint, FRAME_SIZE * side + ROTATION)
+    p = load3(loops.frame, joint, FRAME_SIZE * side + ORIGIN)
     body = loops.body[joint, side]
     if body < 0:
         return R, p
-    R_WB = load_m(pose, body, 0)
-    return mul_mm(R_WB, R), add(load3(pose, body, 9), mul_mv(R_WB, p))
+    R_WB = load_m(pose, body, ROTATION)
+    return mul_mm(R_WB, R), add(load3(pose, body, ORIGIN), mul_mv(R_WB, p))
 
 
 @kernel
@@ -65,7 +75,7 @@ def way(p_A, p_B, R_A):
 
 
 @subroutine
-def find_errors(mimic, mimic_law, q_of_v, q, pose, loops, error_out):
+def find_errors(model, q, ws, loops, error_out):
     """Compute the rows' errors [m, 1]; q: the configuration of the poses."""
     # rows of a joint follow each other
     joint = -1
@@ -75,12 +85,13 @@ def find_errors(mimic, mimic_law, q_of_v, q, pose, loops, error_out):
     for row in range(loops.size[ROWS]):
         kind, i, j = loops.kind[row], loops.axes[row, 0], loops.axes[row, 1]
         if kind == MIMIC:
-            following, followed = q[q_of_v[mimic[i, 0]]], q[q_of_v[mimic[i, 1]]]
-            error_out[row] = following - mimic_law[i, 0] * followed - mimic_law[i, 1]
+            following, followed, ratio = mimic_row(model, i)
+            q_following, q_followed = q[model.q_of_v[following]], q[model.q_of_v[followed]]
+            error_out[row] = q_following - ratio * q_followed - model.mimic_law[i, OFFSET]
             continue
         if loops.joint[row] != joint:
             joint = loops.joint[row]
-            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
+            R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
         if kind == SLIDE:
             value = dot(axis_of(R_A, i), sub(p_B, p_A))
         elif kind == DOT:
@@ -91,7 +102,7 @@ def find_errors(mimic, mimic_law, q_of_v, q, pose, loops, error_out):
 
 
 @subroutine
-def find_arms(root, pose, loops, arm_out):
+def find_arms(model, ws, loops, arm_out):
     """
     Compute each row's wrench on both bodies, which is also the gradient of its error.
 
@@ -107,9 +118,9 @@ def find_arms(root, pose, loops, arm_out):
             continue
         if loops.joint[row] != joint:
             joint = loops.joint[row]
-            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
+            R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
         torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
-        store_arms(root, pose, loops, joint, p_B, torque, force, row, arm_out)
+        store_arms(model.root, ws.pose, loops, joint, p_B, torque, force, row, arm_out)
 
 
 @kernel
@@ -120,9 +131,9 @@ def store_arms(root, pose, loops, joint, p_B, torque, force, row, arm_out):
         sign = 2.0 * side - 1.0
         n = torque
         if body >= 0:
-            n = add(n, cross(sub(p_B, load3(pose, root[body], 9)), force))
-        store3(arm_out, row, 6 * side, scale(sign, n))
-        store3(arm_out, row, 6 * side + 3, scale(sign, force))
+            n = add(n, cross(sub(p_B, load3(pose, root[body], ORIGIN)), force))
+        store3(arm_out, row, WRENCH_SIZE * side + TORQUE, scale(sign, n))
+        store3(arm_out, row, WRENCH_SIZE * side + FORCE, scale(sign, force))
 
 
 @kernel
@@ -146,7 +157,7 @@ def row_velocity(loops, joint, row, arm, twist):
         body = loops.body[joint, side]
         if body >= 0:
             for k in range(6):
-                total += arm[row, 6 * side + k] * twist[body, k]
+                total += arm[row, WRENCH_SIZE * side + k] * twist[body, k]
     return total
 
 
@@ -154,18 +165,17 @@ def row_velocity(loops, joint, row, arm, twist):
 def rate_of(model, loops, row, work, v):
     """Return rate of a row's error; work.twist holds the bodies' velocities that belong to v."""
     if joint_of(loops, row) < 0:
-        mimic = loops.axes[row, 0]
-        following, followed = model.mimic[mimic, 0], model.mimic[mimic, 1]
-        return v[following] - model.mimic_law[mimic, 0] * v[followed]
+        following, followed, ratio = mimic_row(model, loops.axes[row, 0])
+        return v[following] - ratio * v[followed]
     return row_velocity(loops, joint_of(loops, row), row, work.arm, work.twist)
 
 
 @kernel
 def add_mimic_effort(model, loops, row, amount, effort_inout):
     """Add what so much of a mimic joint's row is to the efforts of its two joints."""
-    mimic = loops.axes[row, 0]
-    effort_inout[model.mimic[mimic, 0]] += amount
-    effort_inout[model.mimic[mimic, 1]] -= amount * model.mimic_law[mimic, 0]
+    following, followed, ratio = mimic_row(model, loops.axes[row, 0])
+    effort_inout[following] += amount
+    effort_inout[followed] -= amount * ratio
 
 
 @kernel
@@ -176,7 +186,7 @@ def joint_of(loops, row):
 
 
 @subroutine
-def find_drifts(root, kind, v_index, gravity, pose, velocity, drift, loops, of_origin, drift_out):
+def find_drifts(model, ws, loops, of_origin, drift_out):
     """
     Compute the second derivatives of the errors at zero accelerations of the coordinates.
 
@@ -193,13 +203,9 @@ def find_drifts(root, kind, v_index, gravity, pose, velocity, drift, loops, of_o
             continue
         if loops.joint[row] != joint:
             joint = loops.joint[row]
-            R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
-            w_A, v_A, dw_A, dv_A = motion_at(
-                root, kind, v_index, gravity, pose, velocity, drift, of_origin,
-                loops.body[joint, 0], p_A)
-            w_B, v_B, dw_B, dv_B = motion_at(
-                root, kind, v_index, gravity, pose, velocity, drift, of_origin,
-                loops.body[joint, 1], p_B)
+            R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
+            w_A, v_A, dw_A, dv_A = motion_at(model, ws, of_origin, loops.body[joint, 0], p_A)
+            w_B, v_B, dw_B, dv_B = motion_at(model, ws, of_origin, loops.body[joint, 1], p_B)
         v, dv = sub(v_B, v_A), sub(dv_B, dv_A)
         if loops.kind[row] == SLIDE:
             axis, s = axis_of(R_A, loops.axes[row, 0]), sub(p_B, p_A)
@@ -218,19 +224,21 @@ def find_drifts(root, kind, v_index, gravity, pose, velocity, drift, loops, of_o
 
 
 @kernel
-def motion_at(root, kind, v_index, gravity, pose, velocity, drift, of_origin, body, point):
+def motion_at(model, ws, of_origin, body, point):
     """
     Return angular and linear velocity of a body's point, and their rates, less gravity.
 
     The rates are those at zero accelerations of the coordinates.
     """
     zero = (0.0, 0.0, 0.0)
-    if body < 0 or kind[body] == GROUND:
-        return zero, zero, zero, scale(-1.0, load_v(gravity, 0))
-    p_O = sub(point, load3(pose, root[body], 9))
-    w, dw = load3(velocity, body, 0), load3(drift, body, 0)
-    v = add(load3(velocity, body, 3), cross(w, p_O))
-    dv = load3(drift, body, 3)
-    if of_origin and kind[root[body]] >= FREE and kind[root[body]] != KINEMATIC:
-        dv = sub(dv, cross(load3(velocity, root[body], 0), load3(velocity, root[body], 3)))
+    if body < 0 or ws.kind[body] == GROUND:
+        return zero, zero, zero, scale(-1.0, load_v(model.gravity, 0))
+    root = model.root[body]
+    p_O = sub(point, load3(ws.pose, root, ORIGIN))
+    w, v = load_spatial(ws.velocity, body)
+    dw, dv = load_spatial(ws.drift, body)
+    v = add(v, cross(w, p_O))
+    if of_origin and ws.kind[root] >= FREE and ws.kind[root] != KINEMATIC:
+        w_O, v_O = load_spatial(ws.velocity, root)
+        dv = sub(dv, cross(w_O, v_O))
     return w, v, dw, add(add(dv, cross(dw, p_O)), cross(w, v))

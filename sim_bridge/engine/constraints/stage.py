@@ -40,6 +40,7 @@ from sim_bridge.engine.data.world_table import (
 )
 from sim_bridge.engine.dynamics.evaluate import add_response
 from sim_bridge.engine.dynamics.twists import find_twists
+from sim_bridge.engine.math.spatial import FORCE, ORIGIN, TORQUE
 from sim_bridge.engine.math.vec3 import add, cross, load3, sub
 
 
@@ -52,7 +53,7 @@ def loops(table, phase):
     if phase == SWITCH:
         return switch(table)
     if phase == BUILD_PRESENT:
-        find_arms(open_model(table).root, open_workspace(table).pose, open_loops(table),
+        find_arms(open_model(table), open_workspace(table), open_loops(table),
                   open_loop_work(table).arm)
         return build_loops(table, open_loops(table).size[HARD])
     if phase == OBEY or phase == OBEY_MORE:
@@ -87,9 +88,9 @@ def prepare_loops(table):
     """Find out where and how fast things are, once in a step."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
-    find_arms(model.root, ws.pose, loops, work.arm)
+    find_arms(model, ws, loops, work.arm)
     if loops.size[ALL] > loops.size[HARD]:
-        find_errors(model.mimic, model.mimic_law, model.q_of_v, ws.q, ws.pose, loops, work.error)
+        find_errors(model, ws.q, ws, loops, work.error)
         find_twists(model, model.kind, ws, state.v, work.twist)
         for row in range(loops.size[HARD], loops.size[ROWS]):
             # as ODE: the error at the start of the step
@@ -111,8 +112,7 @@ def obey(table, is_first):
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     work, state, h = open_loop_work(table), open_state(table), open_options(table).time_step
     if is_first:
-        find_drifts(model.root, ws.kind, model.v_index, model.gravity, ws.pose, ws.velocity,
-                    ws.drift, loops, True, work.drift)
+        find_drifts(model, ws, loops, True, work.drift)
         push_axes(model, ws, h, loops, work)
     for joint in range(ws.ddq.shape[0]):
         ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
@@ -160,8 +160,7 @@ def obey_present(table):
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     work = open_loop_work(table)
     rows = loops.size[HARD]
-    find_drifts(model.root, ws.kind, model.v_index, model.gravity, ws.pose, ws.velocity,
-                ws.drift, loops, False, work.drift)
+    find_drifts(model, ws, loops, False, work.drift)
     find_twists(model, model.kind, ws, ws.ddq, work.twist)
     for row in range(rows):
         work.right[row] = -work.drift[row] - rate_of(model, loops, row, work, ws.ddq)
@@ -208,11 +207,11 @@ def carry_yielded(pose, loops, work):
     work.yielded_on[:, :] = 0.0
     for joint in range(loops.body.shape[0]):
         p_B = frame_of(pose, loops, joint, 1)[1]
-        torque, force = load3(work.yielded, joint, 0), load3(work.yielded, joint, 3)
+        torque, force = load3(work.yielded, joint, TORQUE), load3(work.yielded, joint, FORCE)
         for side in range(2):
             body, sign = loops.body[joint, side], 2.0 * side - 1.0
             if body >= 0:
-                n = add(torque, cross(sub(p_B, load3(pose, body, 9)), force))
+                n = add(torque, cross(sub(p_B, load3(pose, body, ORIGIN)), force))
                 for k in range(3):
                     work.yielded_on[body, k] += sign * n[k]
                     work.yielded_on[body, 3 + k] += sign * force[k]

@@ -34,21 +34,25 @@ def per_bound(model, normal):
 
 
 @kernel
-def solve_cone(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, old_1, old_2):
+def solve_cone(block, velocity, mu, guess):
     """
-    Solve for the impulse of one contact with a true cone; give (λ_n, λ_1, λ_2).
+    Return the impulse (λ_n, λ_1, λ_2) of one contact with a true cone.
 
-    old_1, old_2: a guess of the direction of friction. Apart, sticking and sliding are tried in
-    this order. Sliding is one equation for the angle of friction, solved by Newton's method.
+    block: the linear rows' Delassus matrix, columns NN … D22 of Rows.block. velocity: q, of the
+    rows without the impulse. guess: friction whose direction is tried first. Separation, sticking
+    and sliding are tried in this order. Sliding is one equation for the angle of friction, solved
+    by Newton's method.
     """
+    a_nn, a_n1, _, a_n2, _, _ = block
+    q_n = velocity[0]
     if q_n >= 0.0:
         return 0.0, 0.0, 0.0
-    n, t, s = solve_stick(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2)
+    n, t, s = solve_stick(block, velocity)
     if n >= 0.0 and t * t + s * s <= mu * mu * n * n:
         return n, t, s
 
-    size = math.sqrt(old_1 * old_1 + old_2 * old_2)
-    d1, d2 = old_1, old_2
+    d1, d2 = guess
+    size = math.sqrt(d1 * d1 + d2 * d2)
     if size == 0.0:
         d1, d2 = t, s
         size = math.sqrt(t * t + s * s)
@@ -57,8 +61,7 @@ def solve_cone(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, old_1, old
     d1, d2 = d1 / size, d2 / size
     turn, along, den = 1.0, 1.0, 0.0
     for _ in range(_MAX_TURNS):
-        den, wrong, along, slope = try_direction(
-            a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, d1, d2)
+        den, wrong, along, slope = try_direction(block, velocity, mu, d1, d2)
         if not (den > 0.0 and slope > 0.0):
             break
         turn = clamp(-wrong / slope, 0.7)
@@ -70,18 +73,20 @@ def solve_cone(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, old_1, old
     if abs(turn) < 1e-8 and den > 0.0 and along <= 0.0:
         n = -q_n / (a_nn + mu * (a_n1 * d1 + a_n2 * d2))
         return n, mu * n * d1, mu * n * d2
-    return search_slide(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu)
+    return search_slide(block, velocity, mu)
 
 
 @kernel
-def try_direction(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, d1, d2):
+def try_direction(block, velocity, mu, d1, d2):
     """
     Slide with friction along the unit vector d.
 
-    Give the normal row's inverse inertia (not positive: only a greater force would make it slide,
-    Painlevé), the sliding velocity across d and along it, and the slope of the former with the
-    angle of d. Right is a direction with nothing across and a negative velocity along it.
+    Return the normal row's inverse inertia (not positive: only a greater force would make it
+    slide, Painlevé), the sliding velocity across d and along it, and the slope of the former with
+    the angle of d. Right is a direction with nothing across and a negative velocity along it.
     """
+    a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
+    q_n, q_1, q_2 = velocity
     x1 = a_n1 + mu * (a_11 * d1 + a_12 * d2)
     x2 = a_n2 + mu * (a_12 * d1 + a_22 * d2)
     den = a_nn + mu * (a_n1 * d1 + a_n2 * d2)
@@ -95,30 +100,30 @@ def try_direction(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, d1, d2)
 
 
 @subroutine
-def search_slide(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu):
+def search_slide(block, velocity, mu):
     """
     Find by bisection how a contact slides, where Newton's method has lost its way.
 
     Where friction is strong and the rows are coupled there may be several ways (Painlevé): the
     one with the least impulse is taken. Were there none, the contact would push without friction.
     """
+    a_nn, q_n = block[0], velocity[0]
     step = 2.0 * math.pi / _DIRECTIONS
     least, friction_1, friction_2 = math.inf, 0.0, 0.0
-    after = across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, 0.0)
+    after = across(block, velocity, mu, 0.0)
     for k in range(_DIRECTIONS):
         lo, hi, before = k * step, (k + 1) * step, after
-        after = across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, hi)
+        after = across(block, velocity, mu, hi)
         if before > 0.0 or not after > 0.0:
             continue
         for _ in range(_BISECTIONS):
             middle = 0.5 * (lo + hi)
-            if across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, middle) > 0.0:
+            if across(block, velocity, mu, middle) > 0.0:
                 hi = middle
             else:
                 lo = middle
         d1, d2 = math.cos(lo), math.sin(lo)
-        den, wrong, along, _ = try_direction(
-            a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, d1, d2)
+        den, wrong, along, _ = try_direction(block, velocity, mu, d1, d2)
         # where den changes its sign, so does the velocity across, and is infinite
         if den > 0.0 and along <= 0.0 and abs(wrong) <= 1e-6 * -along and -q_n / den < least:
             least = -q_n / den
@@ -129,15 +134,16 @@ def search_slide(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu):
 
 
 @kernel
-def across(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu, angle):
+def across(block, velocity, mu, angle):
     """Return the sliding velocity across friction at an angle."""
-    return try_direction(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2, mu,
-                         math.cos(angle), math.sin(angle))[1]
+    return try_direction(block, velocity, mu, math.cos(angle), math.sin(angle))[1]
 
 
 @kernel
-def solve_stick(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2):
+def solve_stick(block, velocity):
     """Solve A λ = -q by LDLᵀ; a direction without inertia gets no impulse."""
+    a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
+    q_n, q_1, q_2 = velocity
     l1, l2 = a_n1 / a_nn, a_n2 / a_nn
     d1 = a_11 - l1 * a_n1
     b1, b2 = -q_1 + l1 * q_n, -q_2 + l2 * q_n

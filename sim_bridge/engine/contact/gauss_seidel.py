@@ -14,11 +14,21 @@ from sim_bridge.engine.data.contact_problem import (
     D11,
     D12,
     D22,
+    FIRST,
+    FIRST_BOUND,
     N1,
     N2,
     NN,
+    NORMAL,
+    ROLL,
+    ROLL2,
     ROLL2_ROLL2,
+    ROLL_BOUND,
     ROLL_ROLL,
+    SECOND,
+    SECOND_BOUND,
+    SPIN,
+    SPIN_BOUND,
     SPIN_SPIN,
 )
 from sim_bridge.engine.data.surfaces import CONE
@@ -26,26 +36,18 @@ from sim_bridge.engine.data.surfaces import CONE
 
 @subroutine
 def sweep(laws, islands, rows, solution, island):
-    """Go once over an island's contacts; give the greatest change in terms of velocity [m/s]."""
+    """Go once over an island's contacts; return the greatest change in terms of velocity [m/s]."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        block, impulse = rows.block[contact], solution.impulse[contact]
-        if block[NN] == 0.0:
+        if rows.block[contact, NN] == 0.0:
             continue
-        first, end = rows.first[contact], rows.first[contact + 1]
-        bias, softness = solution.bias[contact], laws.softness[contact]
         if laws.rows[contact] == 1:
-            change = update_normal(rows.support, rows.linear, first, end, block, bias, softness,
-                                   impulse, solution.z)
+            change = update_normal(laws, rows, solution, contact)
         else:
-            change = update_friction(
-                rows.support, rows.linear, first, end, block, rows.inverse[contact], bias,
-                softness, laws.model[contact], laws.radius[contact], impulse, solution.z)
+            change = update_friction(laws, rows, solution, contact)
             if laws.rows[contact] > 3:
-                change = max(change, update_turning(
-                    rows.support, rows.angular, first, end, block, bias, softness,
-                    laws.radius[contact], impulse, solution.z))
+                change = max(change, update_turning(laws, rows, solution, contact))
         greatest = max(greatest, change)
     return greatest
 
@@ -56,29 +58,36 @@ def sweep_friction(laws, islands, rows, solution, island):
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        block, impulse = rows.block[contact], solution.impulse[contact]
-        if block[NN] == 0.0 or laws.rows[contact] == 1:
+        if rows.block[contact, NN] == 0.0 or laws.rows[contact] == 1:
             continue
-        first, end = rows.first[contact], rows.first[contact + 1]
-        bias, softness = solution.bias[contact], laws.softness[contact]
-        greatest = max(greatest, update_tangent(
-            rows.support, rows.linear, first, end, block, bias, softness,
-            laws.model[contact], laws.radius[contact], impulse, solution.z))
+        greatest = max(greatest, update_tangent(laws, rows, solution, contact))
         if laws.rows[contact] > 3:
-            greatest = max(greatest, update_turning(
-                rows.support, rows.angular, first, end, block, bias, softness,
-                laws.radius[contact], impulse, solution.z))
+            greatest = max(greatest, update_turning(laws, rows, solution, contact))
     return greatest
 
 
 @kernel
-def velocities(support, values, first, end, bias, softness, impulse, at, z):
+def linear_velocities(laws, rows, solution, contact):
+    """Return the velocities of a contact's rows NORMAL, FIRST and SECOND."""
+    return velocities(rows, rows.linear, contact, solution.bias[contact], laws.softness[contact],
+                      solution.impulse[contact], NORMAL, solution.z)
+
+
+@kernel
+def angular_velocities(laws, rows, solution, contact):
+    """Return the velocities of a contact's rows SPIN, ROLL and ROLL2."""
+    return velocities(rows, rows.angular, contact, solution.bias[contact], laws.softness[contact],
+                      solution.impulse[contact], SPIN, solution.z)
+
+
+@kernel
+def velocities(rows, values, contact, bias, softness, impulse, at, z):
     """Return the velocities of three rows of a contact, the first of them number `at`."""
     u0 = bias[at] + softness[at] * impulse[at]
     u1 = bias[at + 1] + softness[at + 1] * impulse[at + 1]
     u2 = bias[at + 2] + softness[at + 2] * impulse[at + 2]
-    for entry in range(first, end):
-        x = z[support[entry]]
+    for entry in range(rows.first[contact], rows.first[contact + 1]):
+        x = z[rows.support[entry]]
         u0 += values[0, entry] * x
         u1 += values[1, entry] * x
         u2 += values[2, entry] * x
@@ -86,113 +95,121 @@ def velocities(support, values, first, end, bias, softness, impulse, at, z):
 
 
 @kernel
-def push_rows(support, values, first, end, n, t, s, z_inout):
-    """Add three rows' impulses to the whitened velocity."""
-    for entry in range(first, end):
-        z_inout[support[entry]] += (
+def push_linear(rows, contact, n, t, s, z_inout):
+    """Add impulses of a contact's rows NORMAL, FIRST and SECOND to the whitened velocity."""
+    push_rows(rows, rows.linear, contact, n, t, s, z_inout)
+
+
+@kernel
+def push_angular(rows, contact, n, t, s, z_inout):
+    """Add impulses of a contact's rows SPIN, ROLL and ROLL2 to the whitened velocity."""
+    push_rows(rows, rows.angular, contact, n, t, s, z_inout)
+
+
+@kernel
+def push_rows(rows, values, contact, n, t, s, z_inout):
+    """Add impulses of three rows of a contact to the whitened velocity."""
+    for entry in range(rows.first[contact], rows.first[contact + 1]):
+        z_inout[rows.support[entry]] += (
             n * values[0, entry] + t * values[1, entry] + s * values[2, entry])
 
 
 @kernel
-def update_normal(support, linear, first, end, block, bias, softness, impulse_inout, z_inout):
+def update_normal(laws, rows, solution, contact):
     """Solve a contact without friction."""
-    old = impulse_inout[0]
-    u = bias[0] + softness[0] * old
+    impulse, first, end = solution.impulse[contact], rows.first[contact], rows.first[contact + 1]
+    a_nn, old = rows.block[contact, NN], impulse[NORMAL]
+    u = solution.bias[contact, NORMAL] + laws.softness[contact, NORMAL] * old
     for entry in range(first, end):
-        u += linear[0, entry] * z_inout[support[entry]]
-    new = max(old - u / block[NN], 0.0)
+        u += rows.linear[NORMAL, entry] * solution.z[rows.support[entry]]
+    new = max(old - u / a_nn, 0.0)
     change = new - old
     if change == 0.0:
         return 0.0
-    impulse_inout[0] = new
+    impulse[NORMAL] = new
     for entry in range(first, end):
-        z_inout[support[entry]] += change * linear[0, entry]
-    return abs(change) * block[NN]
+        solution.z[rows.support[entry]] += change * rows.linear[NORMAL, entry]
+    return abs(change) * a_nn
 
 
 @kernel
-def update_friction(
-    support, linear, first, end, block, inverse, bias, softness, model, radius,
-    impulse_inout, z_inout,
-):
+def update_friction(laws, rows, solution, contact):
     """Solve a contact's normal and friction together."""
-    u_n, u_1, u_2 = velocities(support, linear, first, end, bias, softness, impulse_inout, 0,
-                               z_inout)
+    block, inverse, impulse = rows.block[contact], rows.inverse[contact], solution.impulse[contact]
+    radius = laws.radius[contact]
+    u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     a_nn, a_n1, a_11 = block[NN], block[N1], block[D11]
     a_n2, a_12, a_22 = block[N2], block[D12], block[D22]
-    n, t, s = impulse_inout[0], impulse_inout[1], impulse_inout[2]
+    n, t, s = impulse[NORMAL], impulse[FIRST], impulse[SECOND]
     q_n = u_n - (a_nn * n + a_n1 * t + a_n2 * s)
     q_1 = u_1 - (a_n1 * n + a_11 * t + a_12 * s)
     q_2 = u_2 - (a_n2 * n + a_12 * t + a_22 * s)
-    if model == CONE:
+    if laws.model[contact] == CONE:
         # most contacts stick as they did
         x_n = n - (inverse[NN] * u_n + inverse[N1] * u_1 + inverse[N2] * u_2)
         x_1 = t - (inverse[N1] * u_n + inverse[D11] * u_1 + inverse[D12] * u_2)
         x_2 = s - (inverse[N2] * u_n + inverse[D12] * u_1 + inverse[D22] * u_2)
-        bound = radius[0] * x_n
+        bound = radius[FIRST_BOUND] * x_n
         if not (q_n < 0.0 and inverse[NN] > 0.0 and x_n >= 0.0
                 and x_1 * x_1 + x_2 * x_2 <= bound * bound):
-            x_n, x_1, x_2 = solve_cone(a_nn, a_n1, a_11, a_n2, a_12, a_22, q_n, q_1, q_2,
-                                       radius[0], t, s)
+            x_n, x_1, x_2 = solve_cone((a_nn, a_n1, a_11, a_n2, a_12, a_22), (q_n, q_1, q_2),
+                                       radius[FIRST_BOUND], (t, s))
     else:
         x_n = max(-(q_n + a_n1 * t + a_n2 * s) / a_nn, 0.0)
-        bound = per_bound(model, x_n)
+        bound = per_bound(laws.model[contact], x_n)
         x_1, x_2 = t, s
         if a_11 > 0.0:
-            x_1 = clamp(-(q_1 + a_n1 * x_n + a_12 * s) / a_11, radius[0] * bound)
+            x_1 = clamp(-(q_1 + a_n1 * x_n + a_12 * s) / a_11, radius[FIRST_BOUND] * bound)
         if a_22 > 0.0:
-            x_2 = clamp(-(q_2 + a_n2 * x_n + a_12 * x_1) / a_22, radius[1] * bound)
+            x_2 = clamp(-(q_2 + a_n2 * x_n + a_12 * x_1) / a_22, radius[SECOND_BOUND] * bound)
     n, t, s = x_n - n, x_1 - t, x_2 - s
     if n == 0.0 and t == 0.0 and s == 0.0:
         return 0.0
-    impulse_inout[0], impulse_inout[1], impulse_inout[2] = x_n, x_1, x_2
-    push_rows(support, linear, first, end, n, t, s, z_inout)
+    impulse[NORMAL], impulse[FIRST], impulse[SECOND] = x_n, x_1, x_2
+    push_linear(rows, contact, n, t, s, solution.z)
     return max(abs(n) * a_nn, max(abs(t) * a_11, abs(s) * a_22))
 
 
 @kernel
-def update_tangent(
-    support, linear, first, end, block, bias, softness, model, radius, impulse_inout, z_inout,
-):
+def update_tangent(laws, rows, solution, contact):
     """Solve a contact's friction for its present normal impulse, by a projected step."""
-    _, u_1, u_2 = velocities(support, linear, first, end, bias, softness, impulse_inout, 0,
-                             z_inout)
-    t, s = impulse_inout[1], impulse_inout[2]
+    block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
+    _, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
+    t, s = impulse[FIRST], impulse[SECOND]
     stiff = max(block[D11], block[D22])
     if stiff == 0.0:
         return 0.0
-    if model == CONE:
-        x_1, x_2 = project_disk(t - u_1 / stiff, s - u_2 / stiff, radius[0] * impulse_inout[0])
+    if laws.model[contact] == CONE:
+        x_1, x_2 = project_disk(t - u_1 / stiff, s - u_2 / stiff,
+                                radius[FIRST_BOUND] * impulse[NORMAL])
     else:
-        bound = per_bound(model, impulse_inout[0])
-        x_1 = clamp(t - u_1 / stiff, radius[0] * bound)
-        x_2 = clamp(s - u_2 / stiff, radius[1] * bound)
+        bound = per_bound(laws.model[contact], impulse[NORMAL])
+        x_1 = clamp(t - u_1 / stiff, radius[FIRST_BOUND] * bound)
+        x_2 = clamp(s - u_2 / stiff, radius[SECOND_BOUND] * bound)
     t, s = x_1 - t, x_2 - s
     if t == 0.0 and s == 0.0:
         return 0.0
-    impulse_inout[1], impulse_inout[2] = x_1, x_2
-    push_rows(support, linear, first, end, 0.0, t, s, z_inout)
+    impulse[FIRST], impulse[SECOND] = x_1, x_2
+    push_linear(rows, contact, 0.0, t, s, solution.z)
     return max(abs(t), abs(s)) * stiff
 
 
 @kernel
-def update_turning(
-    support, angular, first, end, block, bias, softness, radius, impulse_inout, z_inout,
-):
+def update_turning(laws, rows, solution, contact):
     """Solve a contact's spinning and rolling friction for its present normal impulse."""
-    u_n, u_1, u_2 = velocities(support, angular, first, end, bias, softness, impulse_inout, 3,
-                               z_inout)
-    normal = impulse_inout[0]
+    block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
+    u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)
+    normal = impulse[NORMAL]
     x_n, x_1, x_2 = 0.0, 0.0, 0.0
     if block[SPIN_SPIN] > 0.0:
-        x_n = clamp(impulse_inout[3] - u_n / block[SPIN_SPIN], radius[3] * normal)
+        x_n = clamp(impulse[SPIN] - u_n / block[SPIN_SPIN], radius[SPIN_BOUND] * normal)
     stiff = max(block[ROLL_ROLL], block[ROLL2_ROLL2])
     if stiff > 0.0:
-        x_1, x_2 = project_disk(impulse_inout[4] - u_1 / stiff, impulse_inout[5] - u_2 / stiff,
-                                radius[2] * normal)
-    n, t, s = x_n - impulse_inout[3], x_1 - impulse_inout[4], x_2 - impulse_inout[5]
+        x_1, x_2 = project_disk(impulse[ROLL] - u_1 / stiff, impulse[ROLL2] - u_2 / stiff,
+                                radius[ROLL_BOUND] * normal)
+    n, t, s = x_n - impulse[SPIN], x_1 - impulse[ROLL], x_2 - impulse[ROLL2]
     if n == 0.0 and t == 0.0 and s == 0.0:
         return 0.0
-    impulse_inout[3], impulse_inout[4], impulse_inout[5] = x_n, x_1, x_2
-    push_rows(support, angular, first, end, n, t, s, z_inout)
+    impulse[SPIN], impulse[ROLL], impulse[ROLL2] = x_n, x_1, x_2
+    push_angular(rows, contact, n, t, s, solution.z)
     return max(abs(n) * block[SPIN_SPIN], max(abs(t), abs(s)) * stiff)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ISLANDS
 from sim_bridge.engine.dynamics.articulated import is_immobile
 
@@ -11,13 +12,9 @@ _UPDATES = 2000  # of contacts, that a step can afford for each island
 
 
 @subroutine
-def find_islands(
-    root, kind, geometry_body,  # model
-    count, geometry, tied,  # state (read)
-    rows_inout, islands, effort_out,
-):
+def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
     """
-    Give islands numbers by their first contact, and list each one's contacts.
+    Find the islands, ordered by their first contact, and list the contacts of each.
 
     Union-find over the trees' first bodies; what cannot move connects nothing. A contact between
     bodies that cannot move loses its rows. tied: pairs of bodies whose trees depend on each other,
@@ -27,25 +24,25 @@ def find_islands(
     for body in range(leader.shape[0]):
         leader[body] = body
         islands.of_tree[body] = -1
-    for contact in range(count):
-        a, b = trees_of(root, kind, geometry_body, geometry, contact)
-        if a >= 0 and b >= 0 and rows_inout[contact] > 0:
+    for contact in range(contacts.size[COUNT]):
+        a, b = trees_of(model, ws, geometry, contacts, contact)
+        if a >= 0 and b >= 0 and laws.rows[contact] > 0:
             a, b = find_leader(leader, a), find_leader(leader, b)
             leader[max(a, b)] = min(a, b)
 
     for pair in range(tied.shape[0]):
         a, b = tied[pair, 0], tied[pair, 1]
-        if a >= 0 and b >= 0 and not is_immobile(kind[a]) and not is_immobile(kind[b]):
-            a, b = find_leader(leader, root[a]), find_leader(leader, root[b])
+        if a >= 0 and b >= 0 and not is_immobile(ws.kind[a]) and not is_immobile(ws.kind[b]):
+            a, b = find_leader(leader, model.root[a]), find_leader(leader, model.root[b])
             leader[max(a, b)] = min(a, b)
 
     number = 0
-    for contact in range(count):
-        a, b = trees_of(root, kind, geometry_body, geometry, contact)
+    for contact in range(contacts.size[COUNT]):
+        a, b = trees_of(model, ws, geometry, contacts, contact)
         islands.number[contact] = -1
         if a < 0 and b < 0:
-            rows_inout[contact] = 0
-        if rows_inout[contact] == 0:
+            laws.rows[contact] = 0
+        if laws.rows[contact] == 0:
             continue
         a = find_leader(leader, max(a, b))
         if islands.of_tree[a] < 0:
@@ -54,10 +51,10 @@ def find_islands(
             number += 1
         islands.number[contact] = islands.of_tree[a]
         islands.first[islands.of_tree[a]] += 1
-    effort_out[ISLANDS] = number
+    solution.effort[ISLANDS] = number
     for island in range(number):
         islands.spent[island] = 0
-    sort_contacts(count, number, islands)
+    sort_contacts(contacts.size[COUNT], number, islands)
 
 
 @kernel
@@ -68,11 +65,17 @@ def affordable_sweeps(islands, island, most):
 
 
 @kernel
-def trees_of(root, kind, geometry_body, geometry, contact):
+def bodies_of(geometry, pairs, contact):
+    """Return the two bodies of a contact, -1 for the world; pairs: (nc, 2) its geometries."""
+    return geometry.body[pairs[contact, 0]], geometry.body[pairs[contact, 1]]
+
+
+@kernel
+def trees_of(model, ws, geometry, contacts, contact):
     """Return the first bodies of the two trees that a contact can move, -1 for none."""
-    a, b = geometry_body[geometry[contact, 0]], geometry_body[geometry[contact, 1]]
-    return (root[a] if a >= 0 and not is_immobile(kind[a]) else -1,
-            root[b] if b >= 0 and not is_immobile(kind[b]) else -1)
+    a, b = bodies_of(geometry, contacts.geometry, contact)
+    return (model.root[a] if a >= 0 and not is_immobile(ws.kind[a]) else -1,
+            model.root[b] if b >= 0 and not is_immobile(ws.kind[b]) else -1)
 
 
 @kernel

@@ -1,5 +1,5 @@
 """
-Sharing loads fairly among redundant contacts.
+Load sharing among redundant contacts.
 
 A box on four corners can stand on any of them, and its corners can push against each other with
 any friction: many impulses give the same motion. Of these the smallest are the ones to show:
@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import push_rows
-from sim_bridge.engine.data.contact_problem import FIRST, NN, NORMAL, SECOND
+from sim_bridge.engine.contact.gauss_seidel import push_linear
+from sim_bridge.engine.data.contact_problem import FIRST, FIRST_BOUND, NN, NORMAL, SECOND
 from sim_bridge.engine.data.surfaces import CONE
 
 _ITERATIONS = 60
@@ -24,8 +24,8 @@ _STICKS = 1.0 - 1e-9  # share of the cone within which a contact does not slide
 
 
 @subroutine
-def share_fairly(laws, islands, rows, solution, direct, island):
-    """Replace an island's impulses by the smallest that do the same, where there are several."""
+def share_load(laws, islands, rows, solution, direct, island):
+    """Replace an island's impulses by those of least norm that do the same, if there are any."""
     size, redundancy = list_coordinates(laws, islands, rows, solution, direct.coordinate, island)
     if redundancy <= 0:
         return
@@ -37,8 +37,7 @@ def share_fairly(laws, islands, rows, solution, direct, island):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
             impulse = solution.impulse[contact]
-            push_rows(rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
-                      impulse[0], impulse[1], impulse[2], r)
+            push_linear(rows, contact, impulse[NORMAL], impulse[FIRST], impulse[SECOND], r)
     square = 0.0
     for k in range(size):
         at = direct.coordinate[k]
@@ -73,7 +72,7 @@ def share_fairly(laws, islands, rows, solution, direct, island):
 
 @kernel
 def list_coordinates(laws, islands, rows, solution, coordinate_out, island):
-    """List the coordinates of the rows that take part; give their number, and rows beyond it."""
+    """List the coordinates of the rows that take part; return their number, and of rows beyond."""
     size, count = 0, 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -101,8 +100,8 @@ def takes_part(laws, rows, solution, contact):
     if laws.rows[contact] > 3 or laws.model[contact] != CONE:
         return False
     t, s = impulse[FIRST], impulse[SECOND]
-    bound = _STICKS * laws.radius[contact, 0] * impulse[NORMAL]
-    return (softness[0] == 0.0 and softness[1] == 0.0 and softness[2] == 0.0
+    bound = _STICKS * laws.radius[contact, FIRST_BOUND] * impulse[NORMAL]
+    return (softness[NORMAL] == 0.0 and softness[FIRST] == 0.0 and softness[SECOND] == 0.0
             and t * t + s * s < bound * bound)
 
 
@@ -125,8 +124,7 @@ def multiply(laws, islands, rows, solution, island, x, product_inout):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
             n, t, s = row_products(laws, rows, contact, x)
-            push_rows(rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
-                      n, t, s, product_inout)
+            push_linear(rows, contact, n, t, s, product_inout)
 
 
 @kernel
@@ -138,16 +136,16 @@ def move_towards(laws, islands, rows, solution, island, y):
         if takes_part(laws, rows, solution, contact):
             n, t, s = row_products(laws, rows, contact, y)
             share = min(share, reach(solution.impulse[contact], n, t, s,
-                                     _STICKS * laws.radius[contact, 0]))
+                                     _STICKS * laws.radius[contact, FIRST_BOUND]))
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
             n, t, s = row_products(laws, rows, contact, y)
             impulse = solution.impulse[contact]
-            impulse[0] += share * (n - impulse[0])
+            impulse[NORMAL] += share * (n - impulse[NORMAL])
             if laws.rows[contact] > 1:
-                impulse[1] += share * (t - impulse[1])
-                impulse[2] += share * (s - impulse[2])
+                impulse[FIRST] += share * (t - impulse[FIRST])
+                impulse[SECOND] += share * (s - impulse[SECOND])
 
 
 @kernel
@@ -155,9 +153,9 @@ def reach(impulse, n, t, s, mu):
     """Return how far, from 0 to 1, an impulse can go towards another in its cone, by halving."""
     share = 1.0
     for _ in range(6):
-        x = impulse[0] + share * (n - impulse[0])
-        y = impulse[1] + share * (t - impulse[1])
-        z = impulse[2] + share * (s - impulse[2])
+        x = impulse[NORMAL] + share * (n - impulse[NORMAL])
+        y = impulse[FIRST] + share * (t - impulse[FIRST])
+        z = impulse[SECOND] + share * (s - impulse[SECOND])
         if x > 0.0 and math.sqrt(y * y + z * z) <= mu * x:
             return share
         share *= 0.5

@@ -10,73 +10,26 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.model import FREE
-from sim_bridge.engine.dynamics.articulated import carrier, has_axis
-from sim_bridge.engine.math.vec3 import add, dot, load3, scale
+from sim_bridge.engine.dynamics.whitening import whiten_mimic_row
 
 _REDUNDANT = 1e-24  # what is left of a row's square that is the others' sum
 _ROUNDING = 1e-20  # what is left of a contact's rows' squares that is rounding
 
 
 @subroutine
-def build_mimic_rows(
-    parent, kind, v_index, mimic, mimic_law,  # model
-    axis, hinge, articulated, whitening,  # state (read)
-    rows_out, column_inout,
-):
-    """Build the mimic joints' whitened rows, orthonormal by modified Gram-Schmidt."""
-    rows_out[:, :] = 0.0
-    for row in range(mimic.shape[0]):
-        for body in range(kind.shape[0]):
-            if not has_axis(kind[body]):
-                continue
-            effort = 0.0
-            if v_index[body] == mimic[row, 0]:
-                effort = 1.0
-            elif v_index[body] == mimic[row, 1]:
-                effort = -mimic_law[row, 0]
-            if effort != 0.0 and hinge[body, 7] != 0.0:
-                add_effort(parent, kind, v_index, axis, hinge, articulated, whitening,
-                           body, effort, rows_out[row], column_inout)
-        before = square(rows_out[row])
+def build_mimic_rows(model, ws, rows):
+    """Build rows.mimic, whitened, orthonormal by modified Gram-Schmidt."""
+    rows.mimic[:, :] = 0.0
+    for row in range(model.mimic.shape[0]):
+        own = rows.mimic[row]
+        whiten_mimic_row(model, ws, row, rows.whitening, rows.column, own)
+        before = square(own)
         for other in range(row):
-            remove_part(rows_out[other], rows_out[row])
-        norm = square(rows_out[row])
+            remove_part(rows.mimic[other], own)
+        norm = square(own)
         scaling = 1.0 / math.sqrt(norm) if norm > _REDUNDANT * before else 0.0
-        for at in range(rows_out.shape[1]):
-            rows_out[row, at] *= scaling
-
-
-@kernel
-def add_effort(
-    parent, kind, v_index, axis, hinge, articulated, whitening,  # state (read)
-    body, effort,
-    row_inout, column_inout,
-):
-    """Add to a row what an effort on a body's joint gives, there and on the way to the root."""
-    at = v_index[body]
-    row_inout[at] += effort * whitening[at]
-    share = -effort * hinge[body, 7]
-    n, f = scale(share, load3(hinge, body, 0)), scale(share, load3(hinge, body, 3))
-    body = carrier(parent, kind, body)
-    while body >= 0:
-        at = v_index[body]
-        if has_axis(kind[body]):
-            if hinge[body, 7] != 0.0:
-                w = dot(load3(axis, body, 0), n) + dot(load3(axis, body, 3), f)
-                row_inout[at] += whitening[at] * w
-                w *= -hinge[body, 7]
-                n = add(n, scale(w, load3(hinge, body, 0)))
-                f = add(f, scale(w, load3(hinge, body, 3)))
-        elif kind[body] == FREE:
-            a = articulated[body]
-            for k in range(3):
-                column_inout[k, 0], column_inout[3 + k, 0] = n[k], f[k]
-            for i in range(6):
-                for k in range(i):
-                    column_inout[i, 0] -= a[i * (i + 1) // 2 + k] * column_inout[k, 0]
-                row_inout[at + i] += whitening[at + i] * column_inout[i, 0]
-        body = carrier(parent, kind, body)
+        for at in range(own.shape[0]):
+            own[at] *= scaling
 
 
 @kernel

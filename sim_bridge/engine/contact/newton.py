@@ -13,8 +13,28 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import push_rows, velocities
-from sim_bridge.engine.data.contact_problem import FIRST, NN, NORMAL, ROLL, ROLL2, SECOND, SPIN
+from sim_bridge.engine.contact.gauss_seidel import (
+    angular_velocities,
+    linear_velocities,
+    push_angular,
+    push_linear,
+)
+from sim_bridge.engine.data.contact_problem import (
+    CONTACT,
+    FIRST,
+    FIRST_BOUND,
+    GREATEST,
+    LEAST,
+    NN,
+    NORMAL,
+    ROLL,
+    ROLL2,
+    ROLL_BOUND,
+    ROW,
+    SECOND,
+    SPIN,
+    SPIN_BOUND,
+)
 from sim_bridge.engine.data.surfaces import CONE, CONSTANT
 
 
@@ -30,11 +50,10 @@ def find_direction(laws, islands, rows, solution, direct, island):
     size = list_unknowns(laws, islands, rows, solution, direct.unknown, island)
     if size <= 0:
         return size
-    band = fill_matrix(direct.unknown, size, laws.softness, rows.first, rows.support,
-                       rows.linear, rows.angular, direct.dense, direct.matrix)
+    band = fill_matrix(laws, rows, direct, size)
     islands.spent[island] += size * (size + band * band)
     for at in range(size):
-        if direct.unknown[at, 1] == NORMAL:
+        if direct.unknown[at, ROW] == NORMAL:
             set_contact_equations(laws, rows, solution, direct, at, size)
     if not solve_banded(band, size, direct.matrix, direct.right):
         return -1
@@ -48,18 +67,17 @@ def find_direction(laws, islands, rows, solution, direct, island):
 def move_along(rows, solution, direct, size, length):
     """Move impulses by so many times what `find_direction` found."""
     for i in range(size):
-        contact, row = direct.unknown[i, 0], direct.unknown[i, 1]
+        contact, row = direct.unknown[i, CONTACT], direct.unknown[i, ROW]
         change = length * direct.right[i]
         solution.impulse[contact, row] += change
         for entry in range(rows.first[contact], rows.first[contact + 1]):
-            solution.z[rows.support[entry]] += change * value_of(
-                rows.linear, rows.angular, entry, row)
+            solution.z[rows.support[entry]] += change * value_of(rows, entry, row)
 
 
 @kernel
-def value_of(linear, angular, entry, row):
+def value_of(rows, entry, row):
     """Return one entry of a whitened row."""
-    return linear[row, entry] if row < SPIN else angular[row - SPIN, entry]
+    return rows.linear[row, entry] if row < SPIN else rows.angular[row - SPIN, entry]
 
 
 @kernel
@@ -77,15 +95,13 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
         block, impulse = rows.block[contact], solution.impulse[contact]
         if block[NN] == 0.0:
             continue
-        first, end = rows.first[contact], rows.first[contact + 1]
-        u_n = velocities(rows.support, rows.linear, first, end, solution.bias[contact],
-                         laws.softness[contact], impulse, 0, solution.z)[0]
+        u_n = linear_velocities(laws, rows, solution, contact)[NORMAL]
         if impulse[NORMAL] - u_n / block[NN] <= 0.0:
-            push_rows(rows.support, rows.linear, first, end,
-                      -impulse[0], -impulse[1], -impulse[2], solution.z)
+            push_linear(rows, contact, -impulse[NORMAL], -impulse[FIRST], -impulse[SECOND],
+                        solution.z)
             if laws.rows[contact] > 3:
-                push_rows(rows.support, rows.angular, first, end,
-                          -impulse[3], -impulse[4], -impulse[5], solution.z)
+                push_angular(rows, contact, -impulse[SPIN], -impulse[ROLL], -impulse[ROLL2],
+                             solution.z)
             for k in range(6):
                 impulse[k] = 0.0
             continue
@@ -93,150 +109,151 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
             return -1
         for row in range(laws.rows[contact]):
             if block[diagonal_of(row)] > 0.0:
-                unknown_out[size, 0], unknown_out[size, 1] = contact, row
-                unknown_out[size, 2], unknown_out[size, 3] = span_of(rows.support, first, end)
+                unknown_out[size, CONTACT], unknown_out[size, ROW] = contact, row
+                unknown_out[size, LEAST], unknown_out[size, GREATEST] = span_of(rows, contact)
                 size += 1
     return size
 
 
 @kernel
-def span_of(support, first, end):
+def span_of(rows, contact):
     """Return the least and the greatest coordinate of a contact's entries."""
-    least, greatest = support[first], support[first]
-    for entry in range(first, end):
-        least = min(least, support[entry])
-        greatest = max(greatest, support[entry])
+    first = rows.first[contact]
+    least, greatest = rows.support[first], rows.support[first]
+    for entry in range(first, rows.first[contact + 1]):
+        least = min(least, rows.support[entry])
+        greatest = max(greatest, rows.support[entry])
     return least, greatest
 
 
 @kernel
-def fill_matrix(
-    unknown, size, softness, first, support, linear, angular, dense_inout, matrix_out,
-):
+def fill_matrix(laws, rows, direct, size):
     """
-    Compute the Delassus matrix of the unknowns; give its bandwidth.
+    Compute direct.matrix, the Delassus matrix of the unknowns; return its bandwidth.
 
     Contacts are ordered by what touches, so that those far apart in the order share nothing.
     """
+    unknown, dense, matrix = direct.unknown, direct.dense, direct.matrix
     band = 0
     for i in range(size):
-        contact, row = unknown[i, 0], unknown[i, 1]
-        for entry in range(first[contact], first[contact + 1]):
-            dense_inout[support[entry]] = value_of(linear, angular, entry, row)
+        contact, row = unknown[i, CONTACT], unknown[i, ROW]
+        for entry in range(rows.first[contact], rows.first[contact + 1]):
+            dense[rows.support[entry]] = value_of(rows, entry, row)
         for j in range(i + 1):
             total = 0.0
-            if unknown[j, 2] <= unknown[i, 3] and unknown[i, 2] <= unknown[j, 3]:
-                other, column = unknown[j, 0], unknown[j, 1]
+            if (unknown[j, LEAST] <= unknown[i, GREATEST]
+                    and unknown[i, LEAST] <= unknown[j, GREATEST]):
+                other, column = unknown[j, CONTACT], unknown[j, ROW]
                 band = max(band, i - j)
-                for entry in range(first[other], first[other + 1]):
-                    total += (value_of(linear, angular, entry, column)
-                              * dense_inout[support[entry]])
-            matrix_out[i, j] = total
-            matrix_out[j, i] = total
-        for entry in range(first[contact], first[contact + 1]):
-            dense_inout[support[entry]] = 0.0
-        matrix_out[i, i] += softness[contact, row]
+                for entry in range(rows.first[other], rows.first[other + 1]):
+                    total += (value_of(rows, entry, column)
+                              * dense[rows.support[entry]])
+            matrix[i, j] = total
+            matrix[j, i] = total
+        for entry in range(rows.first[contact], rows.first[contact + 1]):
+            dense[rows.support[entry]] = 0.0
+        matrix[i, i] += laws.softness[contact, row]
     return band
 
 
 @kernel
 def set_contact_equations(laws, rows, solution, direct, at, size):
     """Turn one contact's rows of the Delassus matrix, from `at` on, into Newton equations."""
-    contact, unknown = direct.unknown[at, 0], direct.unknown
-    matrix, right = direct.matrix, direct.right
+    contact, unknown = direct.unknown[at, CONTACT], direct.unknown
     impulse, radius = solution.impulse[contact], laws.radius[contact]
-    bias, softness = solution.bias[contact], laws.softness[contact]
-    first, end = rows.first[contact], rows.first[contact + 1]
-    u_n, u_1, u_2 = velocities(rows.support, rows.linear, first, end, bias, softness, impulse, 0,
-                               solution.z)
+    u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     normal = at
-    right[at] = -u_n
+    direct.right[at] = -u_n
     at += 1
     push = max(impulse[NORMAL], 0.0)
     model = laws.model[contact]
-    fixed = model == CONSTANT
     if model == CONE and is_pair(unknown, at, size, contact, FIRST, SECOND):
-        set_disk_equations(at, normal, size, push, radius[0], impulse[1], impulse[2], u_1, u_2,
-                           matrix, right)
+        set_disk_equations(direct, at, normal, size, push, radius[FIRST_BOUND],
+                           (impulse[FIRST], impulse[SECOND]), (u_1, u_2))
         at += 2
-    while at < size and unknown[at, 0] == contact and unknown[at, 1] < SPIN:
-        row = unknown[at, 1]
-        set_interval_equation(at, normal, size, push, radius[row - 1], fixed, impulse[row],
-                              u_1 if row == FIRST else u_2, matrix, right)
+    while at < size and unknown[at, CONTACT] == contact and unknown[at, ROW] < SPIN:
+        row = unknown[at, ROW]
+        # the bound of a row is where the row is, without the normal one
+        set_interval_equation(direct, at, normal, size, push, radius[row - FIRST],
+                              model == CONSTANT, impulse[row], u_1 if row == FIRST else u_2)
         at += 1
     if laws.rows[contact] > 3:
-        u_n, u_1, u_2 = velocities(rows.support, rows.angular, first, end, bias, softness,
-                                   impulse, 3, solution.z)
-        if at < size and unknown[at, 0] == contact and unknown[at, 1] == SPIN:
-            set_interval_equation(at, normal, size, push, radius[3], False, impulse[3], u_n,
-                                  matrix, right)
+        u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)
+        if at < size and unknown[at, CONTACT] == contact and unknown[at, ROW] == SPIN:
+            set_interval_equation(direct, at, normal, size, push, radius[SPIN_BOUND], False,
+                                  impulse[SPIN], u_n)
             at += 1
         if is_pair(unknown, at, size, contact, ROLL, ROLL2):
-            set_disk_equations(at, normal, size, push, radius[2], impulse[4], impulse[5],
-                               u_1, u_2, matrix, right)
+            set_disk_equations(direct, at, normal, size, push, radius[ROLL_BOUND],
+                               (impulse[ROLL], impulse[ROLL2]), (u_1, u_2))
             at += 2
-        while at < size and unknown[at, 0] == contact:
-            row = unknown[at, 1]
-            set_interval_equation(at, normal, size, push, radius[2], False, impulse[row],
-                                  u_1 if row == ROLL else u_2, matrix, right)
+        while at < size and unknown[at, CONTACT] == contact:
+            row = unknown[at, ROW]
+            set_interval_equation(direct, at, normal, size, push, radius[ROLL_BOUND], False,
+                                  impulse[row], u_1 if row == ROLL else u_2)
             at += 1
 
 
 @kernel
 def is_pair(unknown, at, size, contact, row, other):
     """Return whether two rows of a contact are the unknowns `at` and the next."""
-    return (at + 1 < size and unknown[at, 0] == contact and unknown[at, 1] == row
-            and unknown[at + 1, 0] == contact and unknown[at + 1, 1] == other)
+    return (at + 1 < size and unknown[at, CONTACT] == contact and unknown[at, ROW] == row
+            and unknown[at + 1, CONTACT] == contact and unknown[at + 1, ROW] == other)
 
 
 @subroutine
-def set_interval_equation(
-    i, normal, size, push, radius, fixed, impulse, velocity, matrix_inout, right_inout,
-):
-    """Make the equation of a row whose impulse is bounded on its own."""
+def set_interval_equation(direct, i, normal, size, push, radius, fixed, impulse, velocity):
+    """
+    Make equation i, of a row whose impulse is bounded on its own.
+
+    normal: the equation of the contact's normal row, whose impulse is `push`. fixed: the bound is
+    `radius` itself, not a multiple of the push.
+    """
+    matrix, right = direct.matrix, direct.right
     bound = radius if fixed else radius * push
-    scaling = matrix_inout[i, i]
+    scaling = matrix[i, i]
     wanted = impulse - velocity / scaling
     if abs(wanted) <= bound:
-        right_inout[i] = -velocity
+        right[i] = -velocity
         return
     side = math.copysign(1.0, wanted)
     for j in range(size):
-        matrix_inout[i, j] = 0.0
-    matrix_inout[i, i] = scaling
+        matrix[i, j] = 0.0
+    matrix[i, i] = scaling
     if not fixed:
-        matrix_inout[i, normal] = -scaling * side * radius
-    right_inout[i] = scaling * (side * bound - impulse)
+        matrix[i, normal] = -scaling * side * radius
+    right[i] = scaling * (side * bound - impulse)
 
 
 @subroutine
-def set_disk_equations(
-    i, normal, size, push, radius, t, s, u_1, u_2, matrix_inout, right_inout,
-):
-    """Make the equations of two rows whose impulse is bounded by a disk."""
-    stiff = max(matrix_inout[i, i], matrix_inout[i + 1, i + 1])
+def set_disk_equations(direct, i, normal, size, push, radius, impulse, velocity):
+    """Make equations i and i + 1, of two rows whose impulse a disk bounds; otherwise as above."""
+    matrix, right = direct.matrix, direct.right
+    t, s = impulse
+    u_1, u_2 = velocity
+    stiff = max(matrix[i, i], matrix[i + 1, i + 1])
     y1, y2 = t - u_1 / stiff, s - u_2 / stiff
     length = math.sqrt(y1 * y1 + y2 * y2)
     bound = radius * push
     if length <= bound:
-        right_inout[i], right_inout[i + 1] = -u_1, -u_2
+        right[i], right[i + 1] = -u_1, -u_2
         return
     # λ - bound y / |y| = 0, with dy = dλ - G dλ / stiff and d bound = radius dλ_n
     d1, d2 = y1 / length, y2 / length
     share = bound / length
     p11, p12, p22 = share * d2 * d2, -share * d1 * d2, share * d1 * d1
     for j in range(size):
-        g1, g2 = matrix_inout[i, j], matrix_inout[i + 1, j]
-        matrix_inout[i, j] = p11 * g1 + p12 * g2
-        matrix_inout[i + 1, j] = p12 * g1 + p22 * g2
-    matrix_inout[i, i] += stiff * (1.0 - p11)
-    matrix_inout[i, i + 1] -= stiff * p12
-    matrix_inout[i + 1, i] -= stiff * p12
-    matrix_inout[i + 1, i + 1] += stiff * (1.0 - p22)
-    matrix_inout[i, normal] -= stiff * radius * d1
-    matrix_inout[i + 1, normal] -= stiff * radius * d2
-    right_inout[i] = stiff * (bound * d1 - t)
-    right_inout[i + 1] = stiff * (bound * d2 - s)
+        g1, g2 = matrix[i, j], matrix[i + 1, j]
+        matrix[i, j] = p11 * g1 + p12 * g2
+        matrix[i + 1, j] = p12 * g1 + p22 * g2
+    matrix[i, i] += stiff * (1.0 - p11)
+    matrix[i, i + 1] -= stiff * p12
+    matrix[i + 1, i] -= stiff * p12
+    matrix[i + 1, i + 1] += stiff * (1.0 - p22)
+    matrix[i, normal] -= stiff * radius * d1
+    matrix[i + 1, normal] -= stiff * radius * d2
+    right[i] = stiff * (bound * d1 - t)
+    right[i + 1] = stiff * (bound * d2 - s)
 
 
 @subroutine

@@ -11,34 +11,33 @@ impulses; the position projection of Gear, Gupta and Leimkuhler 1985).
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import velocities
+from sim_bridge.engine.contact.gauss_seidel import linear_velocities
 from sim_bridge.engine.contact.islands import affordable_sweeps
+from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.respond import add_push
-from sim_bridge.engine.data.contact_problem import ISLANDS, NN
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.contact_problem import ISLANDS, NN, NORMAL
 from sim_bridge.engine.data.surfaces import CFM, ERP, LAYER, MAX_VELOCITY, STIFFNESS
-from sim_bridge.engine.math.vec3 import load3, scale
+from sim_bridge.engine.math.vec3 import scale
 
 
 @subroutine
-def find_missing(surface_law, gap, count, h, touching, laws, rows, solution):
+def find_missing(options, surfaces, contacts, laws, rows, solution):
     """
-    Turn the bias along the normals into the velocities that are missing; tell whether any is.
+    Turn the bias along the normals into the velocities that are missing; return whether any is.
 
     Whatever came together in this step is to part wholly, what was together before by the share
     ERP of its depth beyond the surface layer. Soft contacts are left to their springs.
     """
-    missing = False
-    for contact in range(count):
+    missing, h = False, options.time_step
+    for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] == 0:
             continue
-        law = surface_law[laws.law[contact]]
-        impulse = solution.impulse[contact]
-        u_n = velocities(rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
-                         solution.bias[contact], laws.softness[contact], impulse, 0,
-                         solution.z)[0]
-        velocity = u_n - laws.softness[contact, 0] * impulse[0] + laws.wanted[contact]
-        start = gap[contact] - 0.5 * h * laws.approach[contact]
-        end = gap[contact] + 0.5 * h * velocity
+        law, softness = surfaces.law[laws.law[contact]], laws.softness[contact, NORMAL]
+        u_n = linear_velocities(laws, rows, solution, contact)[NORMAL]
+        velocity = u_n - softness * solution.impulse[contact, NORMAL] + laws.wanted[contact]
+        start = contacts.gap[contact] - 0.5 * h * laws.approach[contact]
+        end = contacts.gap[contact] + 0.5 * h * velocity
         depth = -law[LAYER] - start
         wanted = min(start, 0.0)
         if depth > 0.0:
@@ -46,8 +45,8 @@ def find_missing(surface_law, gap, count, h, touching, laws, rows, solution):
         if law[CFM] > 0.0 or law[STIFFNESS] > 0.0:
             wanted = min(wanted, end)
         solution.shift[contact] = 0.0
-        solution.bias[contact, 0] = (end - wanted) * (2.0 / h)
-        missing = missing or end < wanted - touching
+        solution.bias[contact, NORMAL] = (end - wanted) * (2.0 / h)
+        missing = missing or end < wanted - options.touching
     return missing
 
 
@@ -66,38 +65,36 @@ def solve_positions(laws, islands, rows, solution, enough, sweeps):
             greatest = 0.0
             for place in range(islands.first[island], islands.first[island + 1]):
                 contact = islands.order[place]
-                greatest = max(greatest, update_shift(
-                    rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
-                    rows.block[contact, NN] - laws.softness[contact, 0],
-                    solution.bias[contact, 0], contact, solution.shift, solution.z))
+                greatest = max(greatest, update_shift(laws, rows, solution, contact))
             if greatest < enough:
                 break
 
 
 @kernel
-def update_shift(support, linear, first, end, a_nn, bias, contact, shift_inout, z_inout):
-    """Solve one contact's position law; give the change in terms of velocity [m/s]."""
+def update_shift(laws, rows, solution, contact):
+    """Solve one contact's position law; return the change in terms of velocity [m/s]."""
+    first, end = rows.first[contact], rows.first[contact + 1]
+    a_nn = rows.block[contact, NN] - laws.softness[contact, NORMAL]
     if a_nn <= 0.0:
         return 0.0
-    u = bias
+    u = solution.bias[contact, NORMAL]
     for entry in range(first, end):
-        u += linear[0, entry] * z_inout[support[entry]]
-    old = shift_inout[contact]
+        u += rows.linear[NORMAL, entry] * solution.z[rows.support[entry]]
+    old = solution.shift[contact]
     change = max(old - u / a_nn, 0.0) - old
     if change == 0.0:
         return 0.0
-    shift_inout[contact] = old + change
+    solution.shift[contact] = old + change
     for entry in range(first, end):
-        z_inout[support[entry]] += change * linear[0, entry]
+        solution.z[rows.support[entry]] += change * rows.linear[NORMAL, entry]
     return abs(change) * a_nn
 
 
 @subroutine
-def gather_shifts(geometry_body, pose, contacts, laws, shift, h, wrench_out, pushed_out):
-    """Sum the position impulses as forces over the step."""
-    wrench_out[:, :] = 0.0
-    for contact in range(contacts.size[0]):
-        if laws.rows[contact] > 0 and shift[contact] > 0.0:
-            force = scale(shift[contact] / h, load3(laws.frame, contact, 0))
-            add_push(geometry_body, pose, contacts.geometry, contacts.point, contact,
-                     force, (0.0, 0.0, 0.0), wrench_out, pushed_out)
+def gather_shifts(ws, geometry, contacts, laws, solution, h, response):
+    """Sum the position impulses, as forces over the step, into response.wrench."""
+    response.wrench[:, :] = 0.0
+    for contact in range(contacts.size[COUNT]):
+        if laws.rows[contact] > 0 and solution.shift[contact] > 0.0:
+            force = scale(solution.shift[contact] / h, directions(laws, contact)[NORMAL])
+            add_push(ws, geometry, contacts, contact, force, (0.0, 0.0, 0.0), response)

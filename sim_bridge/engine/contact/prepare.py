@@ -5,8 +5,20 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.contact_problem import FIRST, NO_LAW, NORMAL, SECOND
-from sim_bridge.engine.data.geometry import SENSOR
+from sim_bridge.engine.data.contact_problem import (
+    FIRST,
+    FIRST_BOUND,
+    NO_LAW,
+    NORMAL,
+    ROLL,
+    ROLL2,
+    ROLL_BOUND,
+    SECOND,
+    SECOND_BOUND,
+    SPIN,
+    SPIN_BOUND,
+)
+from sim_bridge.engine.data.geometry import SENSOR, TRACK_SPEED
 from sim_bridge.engine.data.surfaces import (
     ADHESION,
     CFM,
@@ -27,7 +39,8 @@ from sim_bridge.engine.data.surfaces import (
     STIFFNESS,
 )
 from sim_bridge.engine.dynamics.twists import relative_velocity
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_m, mul_mv, scale, store3, sub
+from sim_bridge.engine.math.spatial import ROTATION
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_m, load_v, mul_mv, scale, sub
 
 _STICKY_REACH = 1e-4  # gap up to which adhesion pulls [m]
 _TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no direction any more
@@ -73,9 +86,9 @@ def rows_of_law(law):
 @kernel
 def to_world(ws, geometry, number, vector):
     """Turn a vector from a geometry's frame to world axes."""
-    vector = mul_mv(load_m(geometry.frame, number, 0), vector)
+    vector = mul_mv(load_m(geometry.frame, number, ROTATION), vector)
     body = geometry.body[number]
-    return mul_mv(load_m(ws.pose, body, 0), vector) if body >= 0 else vector
+    return mul_mv(load_m(ws.pose, body, ROTATION), vector) if body >= 0 else vector
 
 
 @subroutine
@@ -92,7 +105,7 @@ def surface_motion(ws, geometry, number, outward):
     norm = math.sqrt(dot(along, along))
     if norm > _TRACK_END:
         along = scale(1.0 / norm, along)
-        velocity = add(velocity, scale(geometry.track[number, 3], along))
+        velocity = add(velocity, scale(geometry.track[number, TRACK_SPEED], along))
         if dot(wanted, wanted) == 0.0:
             wanted = along
     return wanted, velocity
@@ -125,9 +138,9 @@ def set_frame(law, n, wanted, belt, frame_out, target_out):
     mu, mu2 = law[MU], law[MU2]
     ratio = mu2 / mu if law[MODEL] == CONE and mu != mu2 and 0.0 < mu < math.inf else 1.0
     for k in range(3):
-        frame_out[k] = n[k]
-        frame_out[3 + k] = first[k]
-        frame_out[6 + k] = ratio * second[k]
+        frame_out[3 * NORMAL + k] = n[k]
+        frame_out[3 * FIRST + k] = first[k]
+        frame_out[3 * SECOND + k] = ratio * second[k]
     target_out[NORMAL] = law[MOTION_N]
     target_out[FIRST] = law[MOTION] + dot(belt, first)
     target_out[SECOND] = ratio * (law[MOTION2] + dot(belt, second))
@@ -137,9 +150,9 @@ def set_frame(law, n, wanted, belt, frame_out, target_out):
 def set_bounds(law, h, radius_out):
     """Set the bounds of friction; those of constant limits are impulses."""
     share = h if law[MODEL] == CONSTANT else 1.0
-    radius_out[0] = share * law[MU]
-    radius_out[1] = share * (law[MU] if law[MODEL] == CONE else law[MU2])
-    radius_out[2], radius_out[3] = law[ROLLING], law[SPINNING]
+    radius_out[FIRST_BOUND] = share * law[MU]
+    radius_out[SECOND_BOUND] = share * (law[MU] if law[MODEL] == CONE else law[MU2])
+    radius_out[ROLL_BOUND], radius_out[SPIN_BOUND] = law[ROLLING], law[SPINNING]
 
 
 @kernel
@@ -149,70 +162,29 @@ def set_softness(law, h, frame, softness_out):
     if law[STIFFNESS] > 0.0:
         softness_out[NORMAL] = 1.0 / (h * (h * law[STIFFNESS] + law[DAMPING]))
     softness_out[FIRST] = law[SLIP] / h
-    stretch = frame[6] * frame[6] + frame[7] * frame[7] + frame[8] * frame[8]
+    second = load_v(frame, 3 * SECOND)
+    stretch = second[0] * second[0] + second[1] * second[1] + second[2] * second[2]
     softness_out[SECOND] = law[SLIP2] / h * stretch
-    softness_out[3] = softness_out[4] = softness_out[5] = 0.0
-
-
-@subroutine
-def start_impulses(
-    old_count, old_geometry, old_feature, old_impulse,  # state (read)
-    count, geometry, feature, laws,
-    last_out, impulse_out,
-):
-    """
-    Start from the last step's impulses of the same features; both lists are ordered alike.
-
-    last_out: those impulses themselves, world axes.
-    """
-    old = 0
-    for contact in range(count):
-        a, b = geometry[contact, 0], geometry[contact, 1]
-        while old < old_count and is_before(old_geometry, old_feature, old, a, b,
-                                            feature[contact]):
-            old += 1
-        for k in range(6):
-            impulse_out[contact, k] = 0.0
-            last_out[contact, k] = 0.0
-        rows = laws.rows[contact]
-        if (old == old_count or old_geometry[old, 0] != a
-                or old_geometry[old, 1] != b or old_feature[old] != feature[contact]):
-            continue
-        for k in range(6):
-            last_out[contact, k] = old_impulse[old, k]
-        if rows == 0:
-            continue
-        n, t = load3(laws.frame, contact, 0), load3(laws.frame, contact, 3)
-        s = load3(laws.frame, contact, 6)
-        stretch = dot(s, s)
-        s = scale(1.0 / stretch if stretch > 0.0 else 0.0, s)
-        push, twist = load3(old_impulse, old, 0), load3(old_impulse, old, 3)
-        impulse_out[contact, 0] = max(dot(n, push) + laws.pull[contact], 0.0)
-        if rows > 1:
-            impulse_out[contact, 1], impulse_out[contact, 2] = dot(t, push), dot(s, push)
-        if rows > 3:
-            store3(impulse_out, contact, 3, (dot(n, twist), dot(t, twist), dot(s, twist)))
+    softness_out[SPIN] = softness_out[ROLL] = softness_out[ROLL2] = 0.0
 
 
 @kernel
-def is_before(old_geometry, old_feature, old, a, b, feature):
-    """Return whether the contact `old` of the last step orders before (a, b, feature)."""
-    if old_geometry[old, 0] != a:
-        return old_geometry[old, 0] < a
-    if old_geometry[old, 1] != b:
-        return old_geometry[old, 1] < b
-    return old_feature[old] < feature
-
-
-@kernel
-def world_impulse(frame, rows, pull, impulse):
+def world_impulse(laws, solution, contact):
     """Return a contact's linear and angular impulse on its first body, world axes."""
-    n, t = (frame[0], frame[1], frame[2]), (frame[3], frame[4], frame[5])
-    s = (frame[6], frame[7], frame[8])
-    push = scale(impulse[0] - pull, n)
+    impulse = solution.impulse[contact]
+    n, t, s = directions(laws, contact)
+    push = scale(impulse[NORMAL] - laws.pull[contact], n)
     twist = (0.0, 0.0, 0.0)
-    if rows > 1:
-        push = add(push, add(scale(impulse[1], t), scale(impulse[2], s)))
-    if rows > 3:
-        twist = add(scale(impulse[3], n), add(scale(impulse[4], t), scale(impulse[5], s)))
+    if laws.rows[contact] > 1:
+        push = add(push, add(scale(impulse[FIRST], t), scale(impulse[SECOND], s)))
+    if laws.rows[contact] > 3:
+        twist = add(scale(impulse[SPIN], n),
+                    add(scale(impulse[ROLL], t), scale(impulse[ROLL2], s)))
     return push, twist
+
+
+@kernel
+def directions(laws, contact):
+    """Return a contact's normal and both friction directions, see Laws.frame."""
+    return (load3(laws.frame, contact, 3 * NORMAL), load3(laws.frame, contact, 3 * FIRST),
+            load3(laws.frame, contact, 3 * SECOND))

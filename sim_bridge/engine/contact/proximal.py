@@ -12,9 +12,21 @@ much rows yield shrinks as long as the inner problems are solved, which makes th
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep
+from sim_bridge.engine.contact.gauss_seidel import push_angular, push_linear, sweep
 from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_along
 from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.data.contact_problem import (
+    FIRST,
+    KEPT_BIAS,
+    KEPT_BLOCK,
+    KEPT_IMPULSE,
+    KEPT_SOFTNESS,
+    NORMAL,
+    ROLL,
+    ROLL2,
+    SECOND,
+    SPIN,
+)
 
 _ROUNDS = 40
 _MOST_NEWTONS = 150
@@ -31,7 +43,7 @@ _MOST_YIELD = 0.1
 @subroutine
 def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
     """
-    Solve an island to a natural-map residual of `tolerance`; give the Newton steps it took.
+    Solve an island to a natural-map residual of `tolerance`; return the Newton steps it took.
 
     Once there, a last round makes it much better, so that a world at rest is at rest for long.
     Jammed bodies whose laws nothing fulfils must not stop a simulation: no round begins after so
@@ -76,7 +88,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
 @kernel
 def search_along(laws, islands, rows, solution, direct, island, size, natural):
     """
-    Take a Newton step, or the share of it that does not make the residual much worse; give that.
+    Take a Newton step, or a share that does not make the residual much worse; return the residual.
 
     natural: the residual before.
     """
@@ -98,11 +110,11 @@ def soften(laws, islands, rows, solution, island, share, kept_out):
         block, softness = rows.block[contact], laws.softness[contact]
         impulse, bias = solution.impulse[contact], solution.bias[contact]
         for k in range(6):
-            kept_out[contact, k] = impulse[k]
-            kept_out[contact, 6 + k] = bias[k]
-            kept_out[contact, 12 + k] = softness[k]
+            kept_out[contact, KEPT_IMPULSE + k] = impulse[k]
+            kept_out[contact, KEPT_BIAS + k] = bias[k]
+            kept_out[contact, KEPT_SOFTNESS + k] = softness[k]
         for k in range(9):
-            kept_out[contact, 18 + k] = block[k]
+            kept_out[contact, KEPT_BLOCK + k] = block[k]
         for row in range(laws.rows[contact]):
             at = diagonal_of(row)
             more = share * block[at]
@@ -117,10 +129,10 @@ def harden(laws, islands, rows, solution, kept, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         for k in range(6):
-            solution.bias[contact, k] = kept[contact, 6 + k]
-            laws.softness[contact, k] = kept[contact, 12 + k]
+            solution.bias[contact, k] = kept[contact, KEPT_BIAS + k]
+            laws.softness[contact, k] = kept[contact, KEPT_SOFTNESS + k]
         for k in range(9):
-            rows.block[contact, k] = kept[contact, 18 + k]
+            rows.block[contact, k] = kept[contact, KEPT_BLOCK + k]
 
 
 @kernel
@@ -129,11 +141,10 @@ def go_back(laws, islands, rows, solution, kept, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         impulse, back = solution.impulse[contact], kept[contact]
-        first, end = rows.first[contact], rows.first[contact + 1]
-        push_rows(rows.support, rows.linear, first, end, back[0] - impulse[0],
-                  back[1] - impulse[1], back[2] - impulse[2], solution.z)
+        push_linear(rows, contact, back[NORMAL] - impulse[NORMAL], back[FIRST] - impulse[FIRST],
+                    back[SECOND] - impulse[SECOND], solution.z)
         if laws.rows[contact] > 3:
-            push_rows(rows.support, rows.angular, first, end, back[3] - impulse[3],
-                      back[4] - impulse[4], back[5] - impulse[5], solution.z)
+            push_angular(rows, contact, back[SPIN] - impulse[SPIN], back[ROLL] - impulse[ROLL],
+                         back[ROLL2] - impulse[ROLL2], solution.z)
         for k in range(6):
             impulse[k] = back[k]

@@ -11,8 +11,25 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
-from sim_bridge.engine.contact.gauss_seidel import velocities
-from sim_bridge.engine.data.contact_problem import D11, D22, NN, ROLL2_ROLL2, ROLL_ROLL, SPIN_SPIN
+from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
+from sim_bridge.engine.data.contact_problem import (
+    D11,
+    D22,
+    FIRST,
+    FIRST_BOUND,
+    NN,
+    NORMAL,
+    ROLL,
+    ROLL2,
+    ROLL2_ROLL2,
+    ROLL_BOUND,
+    ROLL_ROLL,
+    SECOND,
+    SECOND_BOUND,
+    SPIN,
+    SPIN_BOUND,
+    SPIN_SPIN,
+)
 from sim_bridge.engine.data.surfaces import CONE
 
 
@@ -25,19 +42,15 @@ def island_residual(laws, islands, rows, solution, island):
         block, impulse = rows.block[contact], solution.impulse[contact]
         if block[NN] == 0.0:
             continue
-        first, end = rows.first[contact], rows.first[contact + 1]
-        bias, softness = solution.bias[contact], laws.softness[contact]
-        u_n, u_1, u_2 = velocities(rows.support, rows.linear, first, end, bias, softness, impulse,
-                                   0, solution.z)
-        normal = abs(impulse[0] - max(impulse[0] - u_n / block[NN], 0.0))
+        u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
+        normal = abs(impulse[NORMAL] - max(impulse[NORMAL] - u_n / block[NN], 0.0))
         natural = max(natural, block[NN] * normal)
-        complementarity = max(complementarity, abs(impulse[0] * u_n))
+        complementarity = max(complementarity, abs(impulse[NORMAL] * u_n))
         if laws.rows[contact] > 1:
             natural = max(natural, friction_residual(
                 block, laws.model[contact], laws.radius[contact], impulse, u_1, u_2))
         if laws.rows[contact] > 3:
-            u_n, u_1, u_2 = velocities(rows.support, rows.angular, first, end, bias, softness,
-                                       impulse, 3, solution.z)
+            u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)
             natural = max(natural, turning_residual(
                 block, laws.radius[contact], impulse, u_n, u_1, u_2))
     return natural, complementarity
@@ -46,14 +59,17 @@ def island_residual(laws, islands, rows, solution, island):
 @kernel
 def friction_residual(block, model, radius, impulse, u_1, u_2):
     """Return a contact's residual of friction [m/s]."""
-    t, s = impulse[1], impulse[2]
+    t, s = impulse[FIRST], impulse[SECOND]
     a_1, a_2 = block[D11], block[D22]
     if model == CONE:
         stiff = max(a_1, a_2)
-        return disk_residual(t, s, u_1, u_2, stiff, radius[0] * impulse[0])
-    bound = per_bound(model, impulse[0])
-    first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[0] * bound)) if a_1 > 0.0 else 0.0
-    second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[1] * bound)) if a_2 > 0.0 else 0.0
+        return disk_residual(t, s, u_1, u_2, stiff, radius[FIRST_BOUND] * impulse[NORMAL])
+    bound = per_bound(model, impulse[NORMAL])
+    first, second = 0.0, 0.0
+    if a_1 > 0.0:
+        first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[FIRST_BOUND] * bound))
+    if a_2 > 0.0:
+        second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[SECOND_BOUND] * bound))
     return max(first, second)
 
 
@@ -62,11 +78,11 @@ def turning_residual(block, radius, impulse, u_n, u_1, u_2):
     """Return a contact's residual of spinning and rolling friction [rad/s]."""
     spin = 0.0
     if block[SPIN_SPIN] > 0.0:
-        x = clamp(impulse[3] - u_n / block[SPIN_SPIN], radius[3] * impulse[0])
-        spin = block[SPIN_SPIN] * abs(impulse[3] - x)
+        x = clamp(impulse[SPIN] - u_n / block[SPIN_SPIN], radius[SPIN_BOUND] * impulse[NORMAL])
+        spin = block[SPIN_SPIN] * abs(impulse[SPIN] - x)
     stiff = max(block[ROLL_ROLL], block[ROLL2_ROLL2])
-    return max(spin, disk_residual(impulse[4], impulse[5], u_1, u_2, stiff,
-                                   radius[2] * impulse[0]))
+    return max(spin, disk_residual(impulse[ROLL], impulse[ROLL2], u_1, u_2, stiff,
+                                   radius[ROLL_BOUND] * impulse[NORMAL]))
 
 
 @kernel

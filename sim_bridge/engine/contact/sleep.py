@@ -10,9 +10,12 @@ sleepers keep the impulses that they had.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.islands import bodies_of
+from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import FIRST, ISLANDS, SECOND
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
+from sim_bridge.engine.data.state import TARGET_VELOCITY
 
 # State.idle of a tree's first body counts its steps at rest; ASLEEP once it sleeps
 ASLEEP = -1
@@ -29,158 +32,165 @@ def coordinates_of(kind):
 
 
 @subroutine
-def wake_written(
-    root, kind, q_index, v_index,  # model
-    q, v, u, wrench, rest, count, geometry, geometry_body, flags,  # state (read)
-    idle_inout,
-):
+def wake_written(model, geometry, state):
     """
     Wake the trees whose state, efforts or pushes are not those of a sleeper.
 
     With them those that they touched in the last step: what lay on them may fall now.
     """
-    any_woke = False
-    for body in range(kind.shape[0]):
-        if idle_inout[root[body]] != ASLEEP:
+    any_woke, idle = False, state.idle
+    for body in range(model.kind.shape[0]):
+        root = model.root[body]
+        if idle[root] != ASLEEP:
             continue
-        positions, velocities = coordinates_of(kind[body])
+        positions, velocities = coordinates_of(model.kind[body])
         is_same = True
-        for at in range(q_index[body], q_index[body] + positions):
-            is_same = is_same and q[at] == rest[at]
-        for at in range(v_index[body], v_index[body] + velocities):
-            is_same = is_same and v[at] == 0.0 and u[at] == 0.0
+        for at in range(model.q_index[body], model.q_index[body] + positions):
+            is_same = is_same and state.q[at] == state.rest[at]
+        for at in range(model.v_index[body], model.v_index[body] + velocities):
+            is_same = is_same and state.v[at] == 0.0 and state.u[at] == 0.0
         for k in range(6):
-            is_same = is_same and wrench[body, k] == 0.0
+            is_same = is_same and state.wrench[body, k] == 0.0
         if not is_same:
-            idle_inout[root[body]] = 0
+            idle[root] = 0
             any_woke = True
     while any_woke:
         any_woke = False
-        for contact in range(count):
-            a, b = geometry_body[geometry[contact, 0]], geometry_body[geometry[contact, 1]]
-            if a >= 0 and b >= 0:
-                for side in range(2):
-                    body, other = (a, b) if side == 0 else (b, a)
-                    if (idle_inout[root[body]] == ASLEEP
-                            and flags[geometry[contact, 1 - side]] & STATIC == 0
-                            and idle_inout[root[other]] != ASLEEP):
-                        idle_inout[root[body]] = 0
-                        any_woke = True
+        for contact in range(state.contact_size[COUNT]):
+            a, b = bodies_of(geometry, state.contact_geometry, contact)
+            if a < 0 or b < 0:
+                continue
+            for side in range(2):
+                root, other = model.root[a if side == 0 else b], model.root[b if side == 0 else a]
+                flags = geometry.flags[state.contact_geometry[contact, 1 - side]]
+                if idle[root] == ASLEEP and flags & STATIC == 0 and idle[other] != ASLEEP:
+                    idle[root] = 0
+                    any_woke = True
 
 
 @subroutine
-def wake_tied(root, kind, tied, idle_inout):
-    """Wake the trees that are tied to one that is awake; tell whether there are any."""
-    any_woke, goes_on = False, True
+def wake_tied(model, tied, state):
+    """
+    Wake the trees that are tied to one that is awake; return whether there are any.
+
+    tied: (nk, 2) bodies that joints outside the trees connect, as Loops.body.
+    """
+    any_woke, goes_on, idle = False, True, state.idle
     while goes_on:
         goes_on = False
         for pair in range(tied.shape[0]):
             for side in range(2):
                 body, other = tied[pair, side], tied[pair, 1 - side]
-                if body < 0 or other < 0 or idle_inout[root[body]] != ASLEEP:
+                if body < 0 or other < 0 or idle[model.root[body]] != ASLEEP:
                     continue
-                if (kind[root[other]] != GROUND and kind[root[other]] != KINEMATIC
-                        and idle_inout[root[other]] != ASLEEP):
-                    idle_inout[root[body]] = 0
+                root = model.root[other]
+                if (model.kind[root] != GROUND and model.kind[root] != KINEMATIC
+                        and idle[root] != ASLEEP):
+                    idle[model.root[body]] = 0
                     any_woke = goes_on = True
     return any_woke
 
 
 @subroutine
-def set_kinds(root, kind, v_index, idle, kind_out, still_out):
-    """Let sleepers count as ground; still_out: 1 for their velocity coordinates."""
-    for body in range(kind.shape[0]):
-        asleep = idle[root[body]] == ASLEEP
-        kind_out[body] = GROUND if asleep else kind[body]
-        for at in range(v_index[body], v_index[body] + coordinates_of(kind[body])[1]):
-            still_out[at] = 1 if asleep else 0
+def set_kinds(model, state, ws):
+    """Write ws.kind, in which sleepers count as ground, and ws.still: 1 for their velocities."""
+    for body in range(model.kind.shape[0]):
+        asleep, at = state.idle[model.root[body]] == ASLEEP, model.v_index[body]
+        ws.kind[body] = GROUND if asleep else model.kind[body]
+        for k in range(at, at + coordinates_of(model.kind[body])[1]):
+            ws.still[k] = 1 if asleep else 0
 
 
 @subroutine
-def wake_touched(root, kind, v_index, v, count, geometry, geometry_body, flags, idle_inout):
-    """Wake the sleepers that something awake touches; tell whether there are any."""
-    any_woke, goes_on = False, True
+def wake_touched(model, geometry, contacts, state):
+    """Wake the sleepers that something awake touches; return whether there are any."""
+    any_woke, goes_on, idle = False, True, state.idle
     while goes_on:
         goes_on = False
-        for contact in range(count):
-            a, b = geometry[contact, 0], geometry[contact, 1]
-            if (flags[a] | flags[b]) & SENSOR != 0:
+        for contact in range(contacts.size[COUNT]):
+            a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
+            if (geometry.flags[a] | geometry.flags[b]) & SENSOR != 0:
                 continue
             for side in range(2):
-                body = geometry_body[geometry[contact, side]]
-                other = geometry_body[geometry[contact, 1 - side]]
-                is_static = flags[geometry[contact, 1 - side]] & STATIC != 0
-                if (body >= 0 and other >= 0 and idle_inout[root[body]] == ASLEEP
-                        and is_stirring(kind, v_index, v, idle_inout, root[other], is_static)):
-                    idle_inout[root[body]] = 0
+                across = contacts.geometry[contact, 1 - side]
+                body = geometry.body[contacts.geometry[contact, side]]
+                other = geometry.body[across]
+                if body < 0 or other < 0 or idle[model.root[body]] != ASLEEP:
+                    continue
+                is_static = geometry.flags[across] & STATIC != 0
+                if is_stirring(model, state, model.root[other], is_static):
+                    idle[model.root[body]] = 0
                     any_woke = goes_on = True
     return any_woke
 
 
 @kernel
-def is_stirring(kind, v_index, v, idle, tree, is_static):
+def is_stirring(model, state, tree, is_static):
     """Return whether what can move of a tree is awake, or its kinematic base moves."""
     total = 0.0
-    if kind[tree] == KINEMATIC:
-        for at in range(v_index[tree], v_index[tree] + 6):
-            total += abs(v[at])
-    return total > 0.0 or not is_static and idle[tree] != ASLEEP
+    if model.kind[tree] == KINEMATIC:
+        for at in range(model.v_index[tree], model.v_index[tree] + 6):
+            total += abs(state.v[at])
+    return total > 0.0 or not is_static and state.idle[tree] != ASLEEP
 
 
 @subroutine
-def fall_asleep(
-    root, kind, q_index, v_index, steps, slow, slow_turn,  # model
-    q, u, motor, target, wrench,  # state (read)
-    islands, effort, count, geometry, geometry_body, laws,
-    v_inout, idle_inout, rest_out, minimum_out,
-):
+def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, solution):
     """
     Count how long trees have been slow, and let the islands sleep that have been long enough.
 
-    minimum_out: (nc,) scratch, one entry per island.
+    Keeps the positions of the sleepers in state.rest.
     """
+    root, kind, idle, steps = model.root, ws.kind, state.idle, options.sleep_steps
     for body in range(kind.shape[0]):
-        if root[body] == body and idle_inout[body] != ASLEEP:
-            idle_inout[body] += 1
+        if root[body] == body and idle[body] != ASLEEP:
+            idle[body] += 1
     for body in range(kind.shape[0]):
-        if idle_inout[root[body]] == ASLEEP:
-            continue
-        velocities = coordinates_of(kind[body])[1]
-        for k in range(velocities):
-            at = v_index[body] + k
-            turns = k >= 3 if velocities == 6 else kind[body] != PRISMATIC
-            is_driven = u[at] != 0.0 or motor[at] != 0.0 or target[at, 1] != 0.0
-            if abs(v_inout[at]) > (slow_turn if turns else slow) or is_driven:
-                idle_inout[root[body]] = 0
-        for k in range(6):
-            if wrench[body, k] != 0.0:
-                idle_inout[root[body]] = 0
-    for contact in range(count):
+        if idle[root[body]] != ASLEEP and is_moving(model, options, state, ws, body):
+            idle[root[body]] = 0
+    for contact in range(contacts.size[COUNT]):
         # on a belt that runs, be it ever so slowly
         if (laws.rows[contact] > 1
                 and (laws.target[contact, FIRST] != 0.0 or laws.target[contact, SECOND] != 0.0)):
             for side in range(2):
-                body = geometry_body[geometry[contact, side]]
-                if body >= 0 and idle_inout[root[body]] != ASLEEP:
-                    idle_inout[root[body]] = 0
+                body = geometry.body[contacts.geometry[contact, side]]
+                if body >= 0 and idle[root[body]] != ASLEEP:
+                    idle[root[body]] = 0
 
-    for island in range(effort[ISLANDS]):
-        minimum_out[island] = steps
+    for island in range(solution.effort[ISLANDS]):
+        islands.idle[island] = steps
     for body in range(kind.shape[0]):
         island = island_of(islands, root[body])
         if island >= 0:
-            minimum_out[island] = min(minimum_out[island], idle_inout[root[body]])
+            islands.idle[island] = min(islands.idle[island], idle[root[body]])
     for body in range(kind.shape[0]):
         island = island_of(islands, root[body])
-        if root[body] == body and island >= 0 and minimum_out[island] >= steps:
-            idle_inout[body] = ASLEEP
+        if root[body] == body and island >= 0 and islands.idle[island] >= steps:
+            idle[body] = ASLEEP
     for body in range(kind.shape[0]):
-        if idle_inout[root[body]] == ASLEEP:
+        if idle[root[body]] == ASLEEP:
             positions, velocities = coordinates_of(kind[body])
-            for at in range(q_index[body], q_index[body] + positions):
-                rest_out[at] = q[at]
-            for at in range(v_index[body], v_index[body] + velocities):
-                v_inout[at] = 0.0
+            for at in range(model.q_index[body], model.q_index[body] + positions):
+                state.rest[at] = state.q[at]
+            for at in range(model.v_index[body], model.v_index[body] + velocities):
+                state.v[at] = 0.0
+
+
+@kernel
+def is_moving(model, options, state, ws, body):
+    """Return whether a body is faster than the thresholds of sleep, driven or pushed."""
+    kind, moves = ws.kind[body], False
+    velocities = coordinates_of(kind)[1]
+    for k in range(velocities):
+        at = model.v_index[body] + k
+        turns = k >= 3 if velocities == 6 else kind != PRISMATIC
+        slow = options.sleep_angular if turns else options.sleep_linear
+        is_driven = (state.u[at] != 0.0 or state.motor[at] != 0.0
+                     or state.target[at, TARGET_VELOCITY] != 0.0)
+        moves = moves or abs(state.v[at]) > slow or is_driven
+    for k in range(6):
+        moves = moves or state.wrench[body, k] != 0.0
+    return moves
 
 
 @kernel

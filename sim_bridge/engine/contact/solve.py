@@ -6,11 +6,23 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.gauss_seidel import push_rows, sweep, sweep_friction
-from sim_bridge.engine.contact.islands import affordable_sweeps
+from sim_bridge.engine.contact.gauss_seidel import push_angular, push_linear, sweep, sweep_friction
+from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
+from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.residual import island_residual
-from sim_bridge.engine.contact.warm_start import begin_fairly
-from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, NORMAL, SWEEPS
+from sim_bridge.engine.contact.warm_start import estimate_new_pairs
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.contact_problem import (
+    FIRST,
+    ISLANDS,
+    NEWTONS,
+    NORMAL,
+    ROLL,
+    ROLL2,
+    SECOND,
+    SPIN,
+    SWEEPS,
+)
 from sim_bridge.engine.data.surfaces import (
     BOUNCE_VELOCITY,
     CFM,
@@ -23,11 +35,14 @@ from sim_bridge.engine.data.surfaces import (
 )
 from sim_bridge.engine.data.world_table import (
     open_contacts,
+    open_direct,
     open_geometry,
+    open_islands,
     open_laws,
     open_model,
     open_options,
     open_response,
+    open_rows,
     open_solution,
     open_state,
     open_surfaces,
@@ -65,25 +80,25 @@ def set_biases(table):
     for contact in range(contacts.size[0]):
         if laws.rows[contact] == 0:
             continue
-        a = geometry.body[contacts.geometry[contact, 0]]
-        b = geometry.body[contacts.geometry[contact, 1]]
+        a, b = bodies_of(geometry, contacts.geometry, contact)
         point = load3(contacts.point, contact, 0)
         relative = relative_velocity(model, ws, twist, a, b, point)
-        u_n = dot(load3(laws.frame, contact, 0), relative)
+        n, t, s = directions(laws, contact)
+        u_n = dot(n, relative)
         target = laws.target[contact]
         laws.wanted[contact] = target[NORMAL] + least_velocity(
             surface_law[laws.law[contact]], contacts.gap[contact], laws.approach[contact], u_n,
             options.time_step, options.touching)
-        bias[contact, 0] = u_n - laws.wanted[contact]
+        bias[contact, NORMAL] = u_n - laws.wanted[contact]
         if laws.rows[contact] > 1:
             relative = add(relative, common_turn(model, twist, a, b, options.time_step))
             relative = add(relative, relative_gain(model, state, ws, a, b, point))
-            bias[contact, 1] = dot(load3(laws.frame, contact, 3), relative) - target[1]
-            bias[contact, 2] = dot(load3(laws.frame, contact, 6), relative) - target[2]
+            bias[contact, FIRST] = dot(t, relative) - target[FIRST]
+            bias[contact, SECOND] = dot(s, relative) - target[SECOND]
         if laws.rows[contact] > 3:
             turn = relative_turn(twist, a, b)
-            for k in range(3):
-                bias[contact, 3 + k] = dot(load3(laws.frame, contact, 3 * k), turn)
+            bias[contact, SPIN] = dot(n, turn)
+            bias[contact, ROLL], bias[contact, ROLL2] = dot(t, turn), dot(s, turn)
 
 
 @kernel
@@ -123,46 +138,45 @@ def soft_velocity(law, gap, h):
 
 
 @kernel
-def solve_contacts(table, options, geometry, laws, islands, rows, solution, room, count):
-    """
-    Find the impulses for the rows and biases at hand; solution.impulse holds a guess.
-
-    room: most rows of an island that the stage options.newton takes.
-    """
+def solve_contacts(table):
+    """Find the impulses for the rows and biases at hand; solution.impulse holds a guess."""
+    contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
+    solution = open_solution(table)
     for at in range(solution.z.shape[0]):
         solution.z[at] = 0.0
-    for contact in range(count):
+    for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             impulse = solution.impulse[contact]
-            first, end = rows.first[contact], rows.first[contact + 1]
-            push_rows(rows.support, rows.linear, first, end,
-                      impulse[0] - laws.pull[contact], impulse[1], impulse[2], solution.z)
+            push_linear(rows, contact, impulse[NORMAL] - laws.pull[contact], impulse[FIRST],
+                        impulse[SECOND], solution.z)
             if laws.rows[contact] > 3:
-                push_rows(rows.support, rows.angular, first, end,
-                          impulse[3], impulse[4], impulse[5], solution.z)
-    is_new = begin_fairly(count, geometry, laws, rows, solution)
+                push_angular(rows, contact, impulse[SPIN], impulse[ROLL], impulse[ROLL2],
+                             solution.z)
+    is_new = estimate_new_pairs(contacts, laws, rows, solution)
     solution.effort[SWEEPS], solution.effort[NEWTONS] = 0, 0
     for island in range(solution.effort[ISLANDS]):
-        solve_island(table, options, laws, islands, rows, solution, room, is_new, island)
+        solve_island(table, island, is_new)
 
 
 @kernel
-def solve_island(table, options, laws, islands, rows, solution, room, is_new, island):
-    """Solve one island by the world's solve type; is_new: with impulses that were guessed."""
+def solve_island(table, island, is_new):
+    """Solve one island by the world's solve type; is_new: some impulses are estimates."""
+    options, laws, islands = open_options(table), open_laws(table), open_islands(table)
+    rows, solution = open_rows(table), open_solution(table)
     # a change of so much in a sweep leaves a residual below the tolerance
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
-    fits = size <= room
+    fits = size <= open_direct(table).right.shape[0]
     sweeps, newtons = 0, 0
     if options.solver == DIRECT and fits:
-        sweeps = sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough)
-        if sweeps < 0:
-            sweeps = -sweeps
+        sweeps, is_solved = sweep_while_worthwhile(
+            laws, islands, rows, solution, island, size, enough)
+        if not is_solved:
             newtons = call_stage(options.newton, table, island)
     elif options.solver == SPLIT and fits:
         before = _INFINITY
         while sweeps < options.max_sweeps:
-            newtons += call_stage(options.newton, table, -1 - island)
+            newtons += call_stage(options.newton, table, normals_alone(island))
             change = 0.0
             for _ in range(_FRICTION_SWEEPS):
                 change = max(change, sweep_friction(laws, islands, rows, solution, island))
@@ -189,9 +203,21 @@ def solve_island(table, options, laws, islands, rows, solution, room, is_new, is
 
 
 @kernel
+def normals_alone(island):
+    """Return the phase of the stage options.newton that solves an island without friction."""
+    return -1 - island
+
+
+@kernel
+def island_of_phase(phase):
+    """Return the island of a phase of the stage options.newton, and whether without friction."""
+    return (phase, False) if phase >= 0 else (-1 - phase, True)
+
+
+@kernel
 def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
     """
-    Sweep until the changes are small; give the number of sweeps, less than 0 if they are not.
+    Sweep until the changes are small; return the number of sweeps, and whether they are.
 
     At every so many sweeps their rate tells how many more it will take: more than Newton steps for
     so many rows would cost are not begun.
@@ -204,7 +230,7 @@ def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
         if change <= enough:
             # where inertias differ, small changes may be large ones for other contacts
             if island_residual(laws, islands, rows, solution, island)[0] <= 2.0 * enough:
-                return sweeps
+                return sweeps, True
             change = 2.0 * enough
         if sweeps == 1:
             before = change
@@ -212,7 +238,7 @@ def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
             rate = change / before
             left = math.pow(rate, (most - sweeps) / _FEW_SWEEPS)
             if not (rate < 1.0 and change * left <= enough):
-                return -sweeps
+                return sweeps, False
             before = change
 
 

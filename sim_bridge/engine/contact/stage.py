@@ -7,16 +7,17 @@ from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
-from sim_bridge.engine.contact.load_sharing import share_fairly
+from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
-from sim_bridge.engine.contact.prepare import set_laws, start_impulses, world_impulse
+from sim_bridge.engine.contact.prepare import set_laws, world_impulse
 from sim_bridge.engine.contact.proximal import solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
-from sim_bridge.engine.contact.rows import build_rows, whiten
+from sim_bridge.engine.contact.rows import build_rows
 from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_tied, wake_touched
-from sim_bridge.engine.contact.solve import set_biases, solve_contacts
+from sim_bridge.engine.contact.solve import island_of_phase, set_biases, solve_contacts
+from sim_bridge.engine.contact.warm_start import reuse_impulses
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
@@ -26,6 +27,7 @@ from sim_bridge.engine.data.contact_problem import (
     PENETRATION,
 )
 from sim_bridge.engine.data.loops import RANK
+from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
 from sim_bridge.engine.data.world_table import (
     open_contacts,
     open_direct,
@@ -44,25 +46,26 @@ from sim_bridge.engine.data.world_table import (
     open_workspace,
 )
 from sim_bridge.engine.dynamics.twists import find_twists
+from sim_bridge.engine.dynamics.whitening import find_whitening
 from sim_bridge.engine.math.vec3 import load3, store3
 
 # phases, in the order in which a step goes through them
-PREPARE, BUILD, SOLVE, PART, KEEP = range(5)
+PREPARE, BUILD, SOLVE, PROJECT_POSITIONS, KEEP = range(5)
 
 _NORMAL_SWEEPS = 10
 _LAST_SWEEPS = 50  # where Newton's method was given up
 
 
 def contact(table, phase):
-    """Go through one phase of a step's contacts; only PART tells something, see `part`."""
+    """Go through one phase of a step's contacts; only PROJECT_POSITIONS returns anything."""
     if phase == PREPARE:
         return prepare(table)
     if phase == BUILD:
         return build(table)
     if phase == SOLVE:
         return resolve(table)
-    if phase == PART:
-        return part(table)
+    if phase == PROJECT_POSITIONS:
+        return project_positions(table)
     return keep(table)
 
 
@@ -71,24 +74,18 @@ def prepare(table):
     """Make the problem of the contacts that were found; response.twist: at the step's start."""
     model, geometry, contacts = open_model(table), open_geometry(table), open_contacts(table)
     state, ws, laws = open_state(table), open_workspace(table), open_laws(table)
-    solution, count = open_solution(table), contacts.size[COUNT]
+    solution = open_solution(table)
     if open_options(table).sleep_steps > 0:
         tied = open_loops(table).body
-        wake_touched(
-            model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
-            geometry.body, geometry.flags, state.idle)
-        while wake_tied(model.root, model.kind, tied, state.idle):
-            wake_touched(
-                model.root, model.kind, model.v_index, state.v, count, contacts.geometry,
-                geometry.body, geometry.flags, state.idle)
-        set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
+        wake_touched(model, geometry, contacts, state)
+        while wake_tied(model, tied, state):
+            wake_touched(model, geometry, contacts, state)
+        set_kinds(model, state, ws)
     set_laws(model, ws, geometry, open_surfaces(table), contacts, open_response(table).twist,
              open_options(table).time_step, laws)
-    find_islands(model.root, ws.kind, geometry.body, count, contacts.geometry,
-                 open_loops(table).body, laws.rows, open_islands(table), solution.effort)
-    start_impulses(state.contact_size[COUNT], state.contact_geometry, state.contact_feature,
-                   state.contact_impulse, count, contacts.geometry, contacts.feature, laws,
-                   solution.last, solution.impulse)
+    find_islands(model, ws, geometry, contacts, open_loops(table).body, laws, open_islands(table),
+                 solution)
+    reuse_impulses(state, contacts, laws, solution)
     return 0
 
 
@@ -97,17 +94,12 @@ def build(table):
     """Build the rows, whenever the trees were factorized."""
     model, ws, rows = open_model(table), open_workspace(table), open_rows(table)
     contacts = open_contacts(table)
-    whiten(ws.kind, model.v_index, ws.joint_factor, ws.articulated, rows.whitening)
+    find_whitening(model, ws, rows.whitening)
     if rows.mimic.shape[0] > 0:
-        build_mimic_rows(model.parent, ws.kind, model.v_index, model.mimic, model.mimic_law,
-                         ws.axis, ws.joint_factor, ws.articulated, rows.whitening,
-                         rows.mimic, rows.column)
+        build_mimic_rows(model, ws, rows)
     work = open_loop_work(table)
     bonds = rows.mimic if open_options(table).loops == 0 else work.basis[: work.counts[RANK]]
-    build_rows(model.parent, model.root, ws.kind, model.v_index, open_geometry(table).body,
-               ws.pose, ws.axis, ws.joint_factor, ws.articulated,
-               contacts.size[COUNT], contacts.geometry, contacts.point, open_laws(table), bonds,
-               rows)
+    build_rows(model, ws, open_geometry(table), contacts, open_laws(table), bonds, rows)
     return 0
 
 
@@ -117,23 +109,19 @@ def resolve(table):
     model, ws, options = open_model(table), open_workspace(table), open_options(table)
     contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
     solution, response = open_solution(table), open_response(table)
-    h, geometry_body = options.time_step, open_geometry(table).body
+    h = options.time_step
     find_twists(model, model.kind, ws, ws.v_next, response.twist)
     set_biases(table)
-    solve_contacts(table, options, contacts.geometry, laws, open_islands(table), rows, solution,
-                   open_direct(table).right.shape[0], contacts.size[COUNT])
-    find_blocked(model.parent, model.root, ws.kind, model.v_index, geometry_body,
-                 ws.pose, ws.axis, contacts.size[COUNT], contacts.geometry, contacts.point, laws,
-                 rows.block, solution.bias, options.contact_tolerance,
-                 response.blocked)
-    gather_wrenches(geometry_body, ws.pose, contacts, laws, solution.impulse, h,
-                    response.wrench, response.pushed)
+    solve_contacts(table)
+    find_blocked(model, ws, open_geometry(table), contacts, laws, rows, solution,
+                 options.contact_tolerance, response.blocked)
+    gather_wrenches(ws, open_geometry(table), contacts, laws, solution, h, response)
     respond(model, ws, response)
     return 0
 
 
 @subroutine
-def part(table):
+def project_positions(table):
     """
     Find the velocity that keeps bodies apart in the second half of the step.
 
@@ -142,15 +130,13 @@ def part(table):
     model, ws, options = open_model(table), open_workspace(table), open_options(table)
     contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
     islands, solution, response = open_islands(table), open_solution(table), open_response(table)
-    law, h = open_surfaces(table).law, options.time_step
+    h = options.time_step
     take_stock(contacts, h, laws, islands, rows, solution)
     copy_rows(response.wrench, response.mean_wrench)
-    if not find_missing(law, contacts.gap, contacts.size[COUNT], h, options.touching, laws, rows,
-                        solution):
+    if not find_missing(options, open_surfaces(table), contacts, laws, rows, solution):
         return 0
     solve_positions(laws, islands, rows, solution, options.touching / h, options.max_sweeps)
-    gather_shifts(open_geometry(table).body, ws.pose, contacts, laws, solution.shift, h,
-                  response.wrench, response.pushed)
+    gather_shifts(ws, open_geometry(table), contacts, laws, solution, h, response)
     respond(model, ws, response)
     for joint in range(ws.v_next.shape[0]):
         response.v_drift[joint] = ws.v_next[joint] + h * response.ddq[joint]
@@ -178,19 +164,15 @@ def keep(table):
         state.contact_gap[contact] = contacts.gap[contact]
         push, twist = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
         if laws.rows[contact] > 0:
-            push, twist = world_impulse(laws.frame[contact], laws.rows[contact],
-                                        laws.pull[contact], solution.impulse[contact])
+            push, twist = world_impulse(laws, solution, contact)
         elif laws.law[contact] != NO_LAW:
-            push, twist = load3(solution.last, contact, 0), load3(solution.last, contact, 3)
-        store3(state.contact_impulse, contact, 0, push)
-        store3(state.contact_impulse, contact, 3, twist)
+            push = load3(solution.last, contact, LINEAR_IMPULSE)
+            twist = load3(solution.last, contact, ANGULAR_IMPULSE)
+        store3(state.contact_impulse, contact, LINEAR_IMPULSE, push)
+        store3(state.contact_impulse, contact, ANGULAR_IMPULSE, twist)
     if options.sleep_steps > 0 and count > 0:
-        fall_asleep(model.root, ws.kind, model.q_index, model.v_index, options.sleep_steps,
-                    options.sleep_linear, options.sleep_angular,
-                    state.q, state.u, state.motor, state.target, state.wrench,
-                    open_islands(table), solution.effort,
-                    count, contacts.geometry, open_geometry(table).body, laws,
-                    state.v, state.idle, state.rest, solution.shift)
+        fall_asleep(model, options, state, ws, open_geometry(table), contacts, laws,
+                    open_islands(table), solution)
     return 0
 
 
@@ -216,19 +198,18 @@ def copy_rows(source, rows_out):
             rows_out[i, k] = source[i, k]
 
 
-def newton(table, island):
+def newton(table, phase):
     """
-    Solve an island directly, from the impulses at hand; give the Newton steps it took.
+    Solve an island directly, from the impulses at hand; return the Newton steps it took.
 
-    island: its number, or -1 less that to solve for the normals alone.
+    phase: the island's number, or that as `normals_alone` has it.
     """
     laws, islands, rows = open_laws(table), open_islands(table), open_rows(table)
     solution, direct = open_solution(table), open_direct(table)
-    # what follows, sharing loads fairly, adds rounding of its own
+    # what follows, load sharing, adds rounding of its own
     tolerance = 0.5 * open_options(table).contact_tolerance
-    alone = island < 0
-    if alone:
-        island = -1 - island
+    island, is_without_friction = island_of_phase(phase)
+    if is_without_friction:
         for place in range(islands.first[island], islands.first[island + 1]):
             contact = islands.order[place]
             direct.rows[contact] = laws.rows[contact]
@@ -240,7 +221,7 @@ def newton(table, island):
     if island_residual(laws, islands, rows, solution, island)[0] > tolerance:
         for _ in range(_LAST_SWEEPS):
             sweep(laws, islands, rows, solution, island)
-    if alone:
+    if is_without_friction:
         for place in range(islands.first[island], islands.first[island + 1]):
             contact = islands.order[place]
             laws.rows[contact] = direct.rows[contact]
@@ -248,8 +229,8 @@ def newton(table, island):
 
 
 def share(table, island):
-    """Share an island's loads fairly among redundant contacts."""
-    share_fairly(open_laws(table), open_islands(table), open_rows(table), open_solution(table),
+    """Share the load of an island among redundant contacts."""
+    share_load(open_laws(table), open_islands(table), open_rows(table), open_solution(table),
                  open_direct(table), island)
     return 0
 

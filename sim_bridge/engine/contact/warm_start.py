@@ -1,5 +1,5 @@
 """
-A fair guess of what new contacts push.
+Warm start of the contacts: the last step's impulses, and an estimate for pairs that are new.
 
 Where a face lands, its corners can share the load in many ways. Gauss-Seidel would give all of it
 to the corner that comes first, and a block in a gripper would turn about that corner: also a
@@ -10,21 +10,72 @@ solved side by side, and all go the same share of the way, that which loses most
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import push_rows, update_friction, velocities
-from sim_bridge.engine.data.contact_problem import NN
+from sim_bridge.engine.contact.gauss_seidel import linear_velocities, push_linear, update_friction
+from sim_bridge.engine.contact.prepare import directions
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.contact_problem import FIRST, NN, NORMAL, ROLL, ROLL2, SECOND, SPIN
+from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
+from sim_bridge.engine.math.vec3 import dot, load3, scale
 
 _PASSES = 4
 
 
 @subroutine
-def begin_fairly(count, geometry, laws, rows, solution):
-    """Guess the impulses of all pairs none of whose contacts pushes yet; tell whether any does."""
-    first, moved = 0, False
+def reuse_impulses(state, contacts, laws, solution):
+    """
+    Start from the last step's impulses of the same features; both lists are ordered alike.
+
+    Writes them into solution.last, world axes, and as impulses of the rows into solution.impulse.
+    """
+    old, old_count = 0, state.contact_size[COUNT]
+    for contact in range(contacts.size[COUNT]):
+        a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
+        feature = contacts.feature[contact]
+        while old < old_count and is_before(state, old, a, b, feature):
+            old += 1
+        for k in range(6):
+            solution.impulse[contact, k] = 0.0
+            solution.last[contact, k] = 0.0
+        if (old == old_count or state.contact_geometry[old, 0] != a
+                or state.contact_geometry[old, 1] != b or state.contact_feature[old] != feature):
+            continue
+        for k in range(6):
+            solution.last[contact, k] = state.contact_impulse[old, k]
+        rows, impulse = laws.rows[contact], solution.impulse[contact]
+        if rows == 0:
+            continue
+        n, t, s = directions(laws, contact)
+        stretch = dot(s, s)
+        s = scale(1.0 / stretch if stretch > 0.0 else 0.0, s)
+        push = load3(state.contact_impulse, old, LINEAR_IMPULSE)
+        twist = load3(state.contact_impulse, old, ANGULAR_IMPULSE)
+        impulse[NORMAL] = max(dot(n, push) + laws.pull[contact], 0.0)
+        if rows > 1:
+            impulse[FIRST], impulse[SECOND] = dot(t, push), dot(s, push)
+        if rows > 3:
+            impulse[SPIN], impulse[ROLL] = dot(n, twist), dot(t, twist)
+            impulse[ROLL2] = dot(s, twist)
+
+
+@kernel
+def is_before(state, old, a, b, feature):
+    """Return whether the contact `old` of the last step orders before (a, b, feature)."""
+    if state.contact_geometry[old, 0] != a:
+        return state.contact_geometry[old, 0] < a
+    if state.contact_geometry[old, 1] != b:
+        return state.contact_geometry[old, 1] < b
+    return state.contact_feature[old] < feature
+
+
+@subroutine
+def estimate_new_pairs(contacts, laws, rows, solution):
+    """Estimate impulses of the pairs none of whose contacts pushes; return whether any changed."""
+    first, moved, geometry, count = 0, False, contacts.geometry, contacts.size[COUNT]
     while first < count:
         end, is_new = first, True
         while (end < count and geometry[end, 0] == geometry[first, 0]
                and geometry[end, 1] == geometry[first, 1]):
-            is_new = is_new and laws.rows[end] > 0 and solution.impulse[end, 0] == 0.0
+            is_new = is_new and laws.rows[end] > 0 and solution.impulse[end, NORMAL] == 0.0
             end += 1
         if is_new and end > first + 1:
             for _ in range(_PASSES):
@@ -37,7 +88,7 @@ def begin_fairly(count, geometry, laws, rows, solution):
 
 @kernel
 def move_together(first, end, laws, rows, solution):
-    """Move a pair's impulses towards what each alone would be; tell whether there is any move."""
+    """Move a pair's impulses towards what each alone would be; return whether they move."""
     before, after = 0.0, 0.0
     for contact in range(first, end):
         before += propose(contact, laws, rows, solution)
@@ -52,31 +103,27 @@ def move_together(first, end, laws, rows, solution):
     for contact in range(first, end):
         push(contact, share - 1.0, rows, solution)
         for k in range(3):
-            solution.impulse[contact, k] += share * solution.last[contact, k]
+            solution.impulse[contact, k] += share * solution.proposal[contact, k]
     return True
 
 
 @kernel
 def propose(contact, laws, rows, solution):
-    """Find what a contact would change alone, into solution.last; give the power of that."""
-    impulse, change = solution.impulse[contact], solution.last[contact]
-    start, stop = rows.first[contact], rows.first[contact + 1]
-    old = impulse[0], impulse[1], impulse[2]
+    """Write into solution.proposal what a contact would change alone; return the power of that."""
+    impulse, change = solution.impulse[contact], solution.proposal[contact]
+    old = impulse[NORMAL], impulse[FIRST], impulse[SECOND]
     for k in range(3):
         change[k] = 0.0
     if rows.block[contact, NN] == 0.0:
         return 0.0
     if laws.rows[contact] == 1:
-        u = velocities(rows.support, rows.linear, start, stop, solution.bias[contact],
-                       laws.softness[contact], impulse, 0, solution.z)[0]
-        change[0] = max(old[0] - u / rows.block[contact, NN], 0.0) - old[0]
-        return u * change[0]
-    update_friction(rows.support, rows.linear, start, stop, rows.block[contact],
-                    rows.inverse[contact], solution.bias[contact], laws.softness[contact],
-                    laws.model[contact], laws.radius[contact], impulse, solution.z)
+        u = linear_velocities(laws, rows, solution, contact)[NORMAL]
+        change[NORMAL] = max(old[NORMAL] - u / rows.block[contact, NN], 0.0) - old[NORMAL]
+        return u * change[NORMAL]
+    update_friction(laws, rows, solution, contact)
     for k in range(3):
         change[k] = impulse[k] - old[k]
-    impulse[0], impulse[1], impulse[2] = old
+    impulse[NORMAL], impulse[FIRST], impulse[SECOND] = old
     push(contact, -1.0, rows, solution)
     return power(contact, laws, rows, solution)
 
@@ -84,18 +131,16 @@ def propose(contact, laws, rows, solution):
 @kernel
 def push(contact, share, rows, solution):
     """Add a share of the proposed change to the whitened velocity."""
-    change = solution.last[contact]
-    push_rows(rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
-              share * change[0], share * change[1], share * change[2], solution.z)
+    change = solution.proposal[contact]
+    push_linear(rows, contact, share * change[NORMAL], share * change[FIRST],
+                share * change[SECOND], solution.z)
 
 
 @kernel
 def power(contact, laws, rows, solution):
     """Return the product of the proposed change with the rows' present velocities [J]."""
-    change = solution.last[contact]
-    u_n, u_1, u_2 = velocities(
-        rows.support, rows.linear, rows.first[contact], rows.first[contact + 1],
-        solution.bias[contact], laws.softness[contact], solution.impulse[contact], 0, solution.z)
+    change = solution.proposal[contact]
+    u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     if laws.rows[contact] == 1:
-        return u_n * change[0]
-    return u_n * change[0] + u_1 * change[1] + u_2 * change[2]
+        return u_n * change[NORMAL]
+    return u_n * change[NORMAL] + u_1 * change[FIRST] + u_2 * change[SECOND]

@@ -31,6 +31,8 @@ from sim_bridge.engine.data.parts import Dims, make
 
 # rows of a contact
 NORMAL, FIRST, SECOND, SPIN, ROLL, ROLL2 = range(6)
+# columns of Laws.radius
+FIRST_BOUND, SECOND_BOUND, ROLL_BOUND, SPIN_BOUND = range(4)
 # columns of Rows.block: the Delassus matrix of the linear rows, the diagonal of the angular ones
 NN, N1, D11, N2, D12, D22, SPIN_SPIN, ROLL_ROLL, ROLL2_ROLL2 = range(9)
 # entries of Solution.effort
@@ -41,6 +43,11 @@ NEWTONS = 2  # likewise
 NATURAL = 0  # natural map [m/s]
 COMPLEMENTARITY = 1  # [J]
 PENETRATION = 2  # [m]
+
+# columns of Direct.unknown
+CONTACT, ROW, LEAST, GREATEST = range(4)
+# first columns of Direct.kept
+KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
 NO_LAW = -1  # of a contact that only reports
 
@@ -85,6 +92,8 @@ class Islands(NamedTuple):
     """Island of a leader."""
     spent: Annotated[IntVector, Dims('nc')]
     """Multiplications that an island's Newton steps took in this step of time."""
+    idle: Annotated[IntVector, Dims('nc')]
+    """Steps that all trees of an island have been at rest."""
 
 
 class Rows(NamedTuple):
@@ -122,7 +131,9 @@ class Solution(NamedTuple):
     z: Annotated[FloatVector, Dims('whitened', unit='SI')]
     """Whitened velocity that the impulses give."""
     last: Annotated[FloatMatrix, Dims('nc', 6, unit='N s; N m s')]
-    """Impulses of the last step, world axes; scratch for contacts that are new."""
+    """Impulses of the last step, world axes."""
+    proposal: Annotated[FloatMatrix, Dims('nc', 3, unit='N s')]
+    """Change of the linear rows' impulses that an estimate for new contacts proposes."""
     shift: Annotated[FloatVector, Dims('nc', unit='N s')]
     """Impulses of the position problem."""
     effort: Annotated[IntVector, Dims(3)]

@@ -24,6 +24,8 @@ from sim_bridge.engine.data.parts import Dims
 
 (PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HEIGHT_FIELD) = range(10)
 
+# column of Geometry.track behind the axis
+TRACK_SPEED = 3
 # bits of Geometry.flags
 ENABLED = 1
 SENSOR = 2  # reports contacts, but nothing is pushed by them

@@ -32,7 +32,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.contact_problem import longest_support
 from sim_bridge.engine.data.laws import LAW_SIZE
 from sim_bridge.engine.data.model import Model, model_sizes
@@ -232,8 +232,8 @@ class LoopWork(NamedTuple):
     """Coordinates that the joint being built has entries for."""
     whitened: Annotated[FloatMatrix, Dims('support', 8, unit='SI')]
     """Entries of three forces at B's origin along A's axes, and three torques."""
-    load: Annotated[FloatMatrix, Dims(2, 48, unit='N m; N')]
-    """These on their way to the root, from both bodies: (6, 8) torques, then forces."""
+    load: Annotated[FloatCube, Dims(2, 6, 8, unit='N m; N')]
+    """These on their way to the root, from both bodies: torques, then forces."""
     column: Annotated[FloatMatrix, Dims(6, 3, unit='N m; N')]
     """Three wrenches at a root."""
     tied: Annotated[IntVector, Dims('nb')]

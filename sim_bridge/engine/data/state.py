@@ -19,6 +19,13 @@ STUCK, AT_TARGET, AT_UPPER, AT_LOWER, HELD = range(LOCKED, LOCKED + 5)
 
 # State.control: what a joint's motor does beside the applied effort
 BY_EFFORT, BY_VELOCITY, BY_POSITION, BY_SERVO = range(4)
+# first columns of State.contact_impulse
+LINEAR_IMPULSE, ANGULAR_IMPULSE = 0, 3
+# columns of State.target
+TARGET_POSITION, TARGET_VELOCITY = range(2)
+
+# columns of State.axis_effort
+FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, TOTAL_SHARE = range(4)
 
 
 class State(NamedTuple):
@@ -86,7 +93,7 @@ class State(NamedTuple):
     axis_target: Annotated[FloatMatrix, Dims('na', 2, unit='m, rad; m/s, rad/s')]
     axis_mode: Annotated[IntVector, Dims('na')]
     axis_effort: Annotated[FloatMatrix, Dims('na', 4, unit='N, N m')]
-    """Last effort of friction, motor and stop, and of all that acts."""
+    """Last effort: FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, and TOTAL_SHARE of all that acts."""
 
 
 def make_state(model: Model, contacts: int = 0, loops: int = 0, axes: int = 0) -> State:

@@ -6,7 +6,7 @@ The Python object that made the table of them keeps the arrays alive; see `compi
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, cast
 
 from sim_bridge.compiler.table import openers_of, tabulate
 from sim_bridge.engine.data.collision_scratch import CollisionScratch
@@ -15,11 +15,12 @@ from sim_bridge.engine.data.contact_problem import Direct, Islands, Laws, Respon
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.loops import Loops, LoopWork
 from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.parts import P
 from sim_bridge.engine.data.state import State
 from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.data.workspace import Workspace
 
-PARTS = (
+PARTS: tuple[type[tuple[Any, ...]], ...] = (
     Model, Options, State, Workspace, Geometry, Surfaces, CollisionScratch, Contacts,
     Laws, Islands, Rows, Solution, Response, Direct, Loops, LoopWork)
 
@@ -33,7 +34,7 @@ PARTS = (
 class Handle:
     """The addresses of a world's arrays, and the arrays themselves so that they live as long."""
 
-    def __init__(self, *parts: NamedTuple):
+    def __init__(self, *parts: tuple[Any, ...]) -> None:
         """
         Tabulate one of each of PARTS, in their order; the arrays are used in place.
 
@@ -43,5 +44,14 @@ class Handle:
         kinds = tuple(type(part) for part in parts)
         if kinds != PARTS:
             raise TypeError(f'a handle is made of {PARTS}, not of {kinds}')
-        self.parts = parts
+        self.parts: tuple[tuple[Any, ...], ...] = parts
         self.table = tabulate(parts)
+
+    def part(self, kind: type[P]) -> P:
+        """Return its part of a kind of PARTS."""
+        return cast(P, self.parts[PARTS.index(kind)])
+
+    def replaced(self, *parts: tuple[Any, ...]) -> Handle:
+        """Return a handle of the same parts but these, each in place of the one of its kind."""
+        by_kind = dict(zip(PARTS, self.parts, strict=True))
+        return Handle(*(by_kind | {type(part): part for part in parts}).values())

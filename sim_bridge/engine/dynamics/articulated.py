@@ -39,6 +39,8 @@ from sim_bridge.engine.data.model import (
     FREE_SINGLE,
     GROUND,
     KINEMATIC,
+    PRISMATIC,
+    REVOLUTE,
     STIFFNESS,
     WELD,
 )
@@ -237,3 +239,13 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
                 constraint_out[at] = d * ddq_out[at] + slip + dot(s, n) + dot(t, f)
             dw, dv = add(dw, scale(ddq_out[at], s)), add(dv, scale(ddq_out[at], t))
         store_spatial(ws.acceleration, body, dw, dv)
+
+
+@kernel
+def add_joint_efforts(model, ws, body, torque, force, effort_inout):
+    """Add the efforts that a wrench on a body has at the one-axis joints down to the root."""
+    while body >= 0:
+        if ws.kind[body] == REVOLUTE or ws.kind[body] == PRISMATIC:
+            s, t = load_spatial(ws.axis, body)
+            effort_inout[model.v_index[body]] += dot(s, torque) + dot(t, force)
+        body = carrier(model.parent, ws.kind, body)

@@ -45,7 +45,13 @@ from sim_bridge.engine.data.model import (
     UPPER,
     VELOCITY,
 )
-from sim_bridge.engine.data.state import BY_EFFORT, BY_POSITION, BY_SERVO
+from sim_bridge.engine.data.state import (
+    BY_EFFORT,
+    BY_POSITION,
+    BY_SERVO,
+    TARGET_POSITION,
+    TARGET_VELOCITY,
+)
 
 # velocity above which a joint bounces off its stop
 BOUNCE_VELOCITY = 1e-3  # rad/s or m/s
@@ -55,24 +61,25 @@ _INFINITY = float('inf')
 
 
 @kernel
-def set_joint_laws(
-    q_of_v, passive, limits, motor, stop,  # model
-    q, v, u, control, target,  # state (read)
-    h, given_out, law_out,
-):
-    """Write the laws that hold at the end of the step; q after half a step's drift."""
+def set_joint_laws(joints, q_of_v, q, v, u, control, target, h, ws):
+    """
+    Write into ws.given and ws.law the laws that hold at the end of the step.
+
+    joints: Model, or Loops for its axes; ws: Workspace, or LoopWork. q: positions after half a
+    step's drift, of joint i at q_of_v[i].
+    """
     for joint in range(q_of_v.shape[0]):
-        at, law = q_of_v[joint], law_out[joint]
+        at, law = q_of_v[joint], ws.law[joint]
         clear_law(law)
         x = position_of(q_of_v, q, joint)
-        given_out[joint] = explicit_effort(passive, joint, u[joint], x, v[joint])
+        ws.given[joint] = explicit_effort(joints.passive, joint, u[joint], x, v[joint])
         if at < 0:
             continue
-        law[COULOMB] = passive[joint, FRICTION]
-        set_stops(limits[joint], stop[joint], q[at], v[joint], h, law)
-        if control[joint] != BY_EFFORT and motor[joint, MAX_EFFORT] > 0.0:
-            set_motor(limits[joint], motor[joint], q[at], v[joint], u[joint], control[joint],
-                      target[joint], h, law)
+        law[COULOMB] = joints.passive[joint, FRICTION]
+        set_stops(joints.limits[joint], joints.stop[joint], q[at], v[joint], h, law)
+        if control[joint] != BY_EFFORT and joints.motor[joint, MAX_EFFORT] > 0.0:
+            set_motor(joints.limits[joint], joints.motor[joint], q[at], v[joint], u[joint],
+                      control[joint], target[joint], h, law)
 
 
 @kernel
@@ -145,8 +152,9 @@ def set_motor(limits, motor, q, v, u, control, target, h, law_out):
     law_out[MOST], law_out[LEAST] = most, least
     if control == BY_SERVO:
         law_out[MOTOR] = SERVO
-        behind = target[1] - v
-        law_out[SERVO_BASE] = motor[GAIN_P] * (target[0] - q) + motor[GAIN_D] * behind
+        behind = target[TARGET_VELOCITY] - v
+        missing = target[TARGET_POSITION] - q
+        law_out[SERVO_BASE] = motor[GAIN_P] * missing + motor[GAIN_D] * behind
         law_out[SERVO_EFFORT] = law_out[SERVO_BASE]
         law_out[SERVO_LAG] = h * motor[GAIN_P] * behind
         law_out[SERVO_SPRING] = 0.25 * h * motor[GAIN_P]
@@ -169,8 +177,8 @@ def wanted_velocity(limits, q, control, target, h):
     steps and stays, since the other half of the first one's way is drifted in the second.
     """
     if control != BY_POSITION:
-        return target[1]
-    missing = target[0] - q - 0.5 * h * target[1]
-    if abs(missing) <= _ROUNDING * (abs(target[0]) + abs(q)):
+        return target[TARGET_VELOCITY]
+    missing = target[TARGET_POSITION] - q - 0.5 * h * target[TARGET_VELOCITY]
+    if abs(missing) <= _ROUNDING * (abs(target[TARGET_POSITION]) + abs(q)):
         missing = 0.0
-    return min(max(target[1] + missing / h, -limits[VELOCITY]), limits[VELOCITY])
+    return min(max(target[TARGET_VELOCITY] + missing / h, -limits[VELOCITY]), limits[VELOCITY])

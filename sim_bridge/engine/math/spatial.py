@@ -12,10 +12,12 @@ from sim_bridge.engine.math.vec3 import add, load3, store3
 
 # columns of a pose or a frame: the rotation by rows, then the origin [m]
 ROTATION, ORIGIN = 0, 9
+FRAME_SIZE = 12
 # columns of a spatial velocity or acceleration
 ANGULAR, LINEAR = 0, 3
 # columns of a spatial force or a wrench
 TORQUE, FORCE = 0, 3
+WRENCH_SIZE = 6
 
 
 @kernel

@@ -13,7 +13,7 @@ from sim_bridge.engine.constraints.phases import CLOSE, FOLLOW_SHIFT, OBEY, OBEY
 from sim_bridge.engine.constraints.phases import KEEP as LOOPS_KEEP
 from sim_bridge.engine.constraints.phases import PREPARE as LOOPS_PREPARE
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
-from sim_bridge.engine.contact.stage import BUILD, KEEP, PART, PREPARE, SOLVE
+from sim_bridge.engine.contact.stage import BUILD, KEEP, PREPARE, PROJECT_POSITIONS, SOLVE
 from sim_bridge.engine.data.laws import share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW, SLACK
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
@@ -87,18 +87,14 @@ def step(table: Table, n: int):
         follow(model, ws.q)
         place(model, ws.q, ws)
         if options.sleep_steps > 0 and options.detect != 0:
-            wake_written(model.root, model.kind, model.q_index, model.v_index,
-                         state.q, state.v, state.u, state.wrench, state.rest,
-                         state.contact_size[0], state.contact_geometry,
-                         open_geometry(table).body, open_geometry(table).flags, state.idle)
-            wake_tied(model.root, model.kind, open_loops(table).body, state.idle)
-            set_kinds(model.root, model.kind, model.v_index, state.idle, ws.kind, ws.still)
+            wake_written(model, open_geometry(table), state)
+            wake_tied(model, open_loops(table).body, state)
+            set_kinds(model, state, ws)
         touching = find_contacts(options, table)
         if touching < 0:
             return NO_ROOM, done, most_pivots
-        set_joint_laws(model.q_of_v, model.passive, model.limits, model.motor, model.stop,
-                       ws.q, state.v, state.u, state.control, state.target,
-                       h, ws.given, ws.law)
+        set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target, h,
+                       ws)
         if options.loops != 0:
             call_stage(options.loops, table, LOOPS_PREPARE)
         guess_active_set(model, state, ws)
@@ -252,7 +248,7 @@ def advance_positions(model, options, state, ws, table, touching):
     Tells whether a loop stays open.
     """
     h, is_open = options.time_step, False
-    if touching > 0 and call_stage(options.contact, table, PART) > 0:
+    if touching > 0 and call_stage(options.contact, table, PROJECT_POSITIONS) > 0:
         if options.loops != 0:
             call_stage(options.loops, table, FOLLOW_SHIFT)
         drift(model, model.kind, ws.q, open_response(table).v_drift, 0.5 * h, ws.q)

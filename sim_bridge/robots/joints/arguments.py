@@ -11,10 +11,10 @@ from sim_bridge.description.model import JointDynamics
 from sim_bridge.engine.data.loops import EULER_AXES, SPIN, SPIN_B
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, positive_number, truth
-from sim_bridge.robots.joints.protocols import JointLink
+from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.spec import JointSpec, spec_at, TYPES, WITH_AXIS, WITH_AXIS2
 
-Links = tuple[JointLink | None, JointLink | None]
+Links = tuple[LinkInterface | None, LinkInterface | None]
 
 _PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
 _RIGHT_ANGLE = 1e-6  # cosine of the angle between axes that count as orthogonal

@@ -14,30 +14,14 @@ from sim_bridge.robots.joints.motor import CONTROL_NAMES, CONTROLS, FITTING, POS
 from sim_bridge.robots.joints.parameters import GREATEST, LowerStop, Parameter, UpperStop
 
 if TYPE_CHECKING:
-    from sim_bridge.description.model import JointType
     from sim_bridge.robots.joints.seat import Seat
 
 
 class JointOfAxis(Protocol):
-    """The joint that an axis belongs to."""
+    """The joint that an axis belongs to: a `Joint` or a `ConstraintJoint`."""
 
     name: str
-
-    @property
-    def key(self) -> str | None:
-        """Its name among the world's joints, if it is one of those."""
-
-    @property
-    def type(self) -> JointType | str:
-        """The kind of joint."""
-
-    @property
-    def place(self) -> str:
-        """Where it is, for messages."""
-
-    @property
-    def followed(self) -> str | None:
-        """The joint that it mimics, if any."""
+    axes: tuple[Axis, ...]
 
 
 class Axis(DeclaredAttributes):
@@ -128,12 +112,13 @@ class Axis(DeclaredAttributes):
         except SimBridgeError:
             # the robot, or the joint, was taken out of the world
             moving = ''
-        return f'<Axis {self.number} of {self.joint.place}{moving}>'
+        return f'<Axis of {self.place}{moving}>'
 
     @property
     def followed(self) -> str | None:
         """The joint whose mimic the axis is, if any."""
-        return self.joint.followed
+        law = self.seat.mimic
+        return None if law is None else law.joint
 
     @property
     def is_linear(self) -> bool:

@@ -19,7 +19,7 @@ from sim_bridge.engine.data.loops import (
     WORLD,
     Z,
 )
-from sim_bridge.engine.data.state import BY_EFFORT
+from sim_bridge.engine.data.state import BY_EFFORT, FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
 from sim_bridge.robots.joints.free_axes import FreeAxes
@@ -28,12 +28,10 @@ from sim_bridge.robots.joints.joint import ConstraintJoint
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDynamics, JointLimits
     from sim_bridge.engine.data.state import State
-    from sim_bridge.robots.joints.protocols import JointSimulation
     from sim_bridge.robots.joints.spec import JointSpec
+    from sim_bridge.simulation.simulation import Simulation
 
 _ERP, _STOP_ERP = 0.2, 0.2
-# columns of State.axis_effort
-FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE = range(3)
 
 
 class ConstraintSeat:
@@ -45,7 +43,7 @@ class ConstraintSeat:
 
     mimic = None
 
-    def __init__(self, simulation: JointSimulation, key: str, spec: JointSpec):
+    def __init__(self, simulation: Simulation, key: str, spec: JointSpec):
         """
         Sit among the constraints of a simulation.
 
@@ -182,7 +180,7 @@ class ConstraintSeat:
         """Let both robots be simulated, if they were asleep."""
         for frame in (self.frames.first, self.frames.second):
             if frame.link is not None:
-                frame.link.robot.wake()
+                frame.link.slot.robot.wake()
         self._simulation.forget_observations()
 
     def invalidate(self) -> None:
@@ -244,8 +242,7 @@ class ConstraintSeat:
         for link, rotation, position in (self.frames.first, self.frames.second):
             body = WORLD
             if link is not None:
-                place = link.placement
-                body = link.robot.part.at.body + place.body
+                body, place = link.slot.body, link.slot.placement
                 position = place.position + place.rotation @ position
                 rotation = place.rotation @ rotation
             bodies.append(body)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol, TYPE_CHECKING
+from typing import NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sim_bridge.robots.joints.axis import Axis
-    from sim_bridge.robots.joints.protocols import JointLink
+    from sim_bridge.robots.joints.seat import Seat
 
 # the property of axes that holds each part of what passes, but for what passes through the joint
 _OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
@@ -33,30 +35,11 @@ class Feedback(NamedTuple):
     t2: np.ndarray
 
 
-class FeedbackJoint(Protocol):
-    """What is asked of a joint here; see `joint.AnyJoint`."""
-
-    axes: tuple[Axis, ...]
-
-    @property
-    def place(self) -> str: ...
-    @property
-    def link1(self) -> JointLink | None: ...
-    @property
-    def link2(self) -> JointLink | None: ...
-    @property
-    def anchor2(self) -> np.ndarray: ...
-    @property
-    def rotation(self) -> np.ndarray: ...
-    @property
-    def reaction(self) -> tuple[np.ndarray, np.ndarray]: ...
-    @property
-    def has_user_axes(self) -> bool: ...
-
-
-def feedback_of(joint: FeedbackJoint, frame: str, about: str, part: str) -> Feedback:
+def feedback_of(
+    seat: Seat, axes: Sequence[Axis], frame: str, about: str, part: str
+) -> Feedback:
     """
-    Return what a joint does to both links.
+    Return what a joint, of a seat and of axes, does to both its links.
 
     frame: of the result, FRAMES, the joint's being that of the first link. about: what torques are
     about, POINTS: each link's centre of mass, or the second anchor. part: of PARTS. Raises
@@ -65,10 +48,11 @@ def feedback_of(joint: FeedbackJoint, frame: str, about: str, part: str) -> Feed
     choices = ('frame', frame, FRAMES), ('about', about, POINTS), ('part', part, PARTS)
     for what, value, known in choices:
         if value not in known:
-            raise InvalidValueError(what, value, ' or '.join(map(repr, known)), joint.place)
-    force, torque = joint.reaction if part == 'all' else share_of_axes(joint, part)
-    rotation, anchor, result = joint.rotation, joint.anchor2, []
-    for link, sign in ((joint.link1, -1.0), (joint.link2, 1.0)):
+            raise InvalidValueError(what, value, ' or '.join(map(repr, known)), seat.place)
+    force, torque = seat.reaction() if part == 'all' else share_of_axes(seat, axes, part)
+    first, second, *_ = seat.frames
+    rotation, anchor, result = first.pose[0], second.pose[1], []
+    for link, sign in ((first.link, -1.0), (second.link, 1.0)):
         arm = np.zeros(3)
         if about == 'center_of_mass' and link is not None:
             arm = anchor - link.wc
@@ -78,7 +62,9 @@ def feedback_of(joint: FeedbackJoint, frame: str, about: str, part: str) -> Feed
     return Feedback(*result)
 
 
-def share_of_axes(joint: FeedbackJoint, part: str) -> tuple[np.ndarray, np.ndarray]:
+def share_of_axes(
+    seat: Seat, axes: Sequence[Axis], part: str
+) -> tuple[np.ndarray, np.ndarray]:
     """
     Return force and torque on second link of a PART of what acts along and about a joint's axes.
 
@@ -88,10 +74,10 @@ def share_of_axes(joint: FeedbackJoint, part: str) -> tuple[np.ndarray, np.ndarr
     """
     force, torque = np.zeros(3), np.zeros(3)
     for linear, total in ((True, force), (False, torque)):
-        of_kind = [axis for axis in joint.axes if axis.is_linear == linear]
+        of_kind = [axis for axis in axes if axis.is_linear == linear]
         if of_kind:
             directions = np.array([axis.direction for axis in of_kind]).T
             efforts = np.array([getattr(axis, _OF_AXES[part]) for axis in of_kind])
-            duals = directions if joint.has_user_axes else np.linalg.pinv(directions).T
+            duals = directions if seat.has_user_axes else np.linalg.pinv(directions).T
             total += duals @ efforts
     return force, torque

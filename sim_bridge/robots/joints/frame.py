@@ -9,7 +9,7 @@ import numpy as np
 from sim_bridge.engine.math.vec3 import cross
 
 if TYPE_CHECKING:
-    from sim_bridge.robots.joints.protocols import JointLink
+    from sim_bridge.robots.interfaces import LinkInterface
 
 
 class JointFrame(NamedTuple):
@@ -20,7 +20,7 @@ class JointFrame(NamedTuple):
     there [m].
     """
 
-    link: JointLink | None
+    link: LinkInterface | None
     rotation: np.ndarray
     position: np.ndarray
 

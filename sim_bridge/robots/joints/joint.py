@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from sim_bridge.description.model import JointDescription, Mimic
-    from sim_bridge.robots.joints.protocols import JointLink, JointRobot
+    from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
     from sim_bridge.robots.joints.seat import Seat, YieldingSeat
     from sim_bridge.robots.joints.tree import TreeSeat
 
@@ -66,7 +66,7 @@ class AnyJoint(DeclaredAttributes):
 
     __slots__ = ('_of_balls', '_only', '_seat', 'axes', 'name')
 
-    internal_names = DeclaredAttributes.internal_names | {'has_user_axes', 'place'}
+    internal_names = DeclaredAttributes.internal_names | {'place'}
 
     is_tree: ClassVar[bool]
     """Whether it is part of a tree, and so exact; else it is solved for as rows."""
@@ -202,12 +202,12 @@ class AnyJoint(DeclaredAttributes):
     # --- where it is -----------------------------------------------------------------------------
 
     @property
-    def link1(self) -> JointLink | None:
+    def link1(self) -> LinkInterface | None:
         """The first link, a tree joint's parent; None for the world."""
         return self._seat.frames.first.link
 
     @property
-    def link2(self) -> JointLink | None:
+    def link2(self) -> LinkInterface | None:
         """The second link, a tree joint's child; None for the world."""
         return self._seat.frames.second.link
 
@@ -261,7 +261,7 @@ class AnyJoint(DeclaredAttributes):
         self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
     ) -> Feedback:
         """Return what the joint does to both its links; see `feedback.feedback_of`."""
-        return feedback_of(self, frame, about, part)
+        return feedback_of(self._seat, self.axes, frame, about, part)
 
     @property
     def potential_energy(self) -> float:
@@ -269,11 +269,6 @@ class AnyJoint(DeclaredAttributes):
         return sum(
             0.5 * axis.stiffness * (axis.q - axis.reference) ** 2
             for axis in self.axes if axis.stiffness > 0.0)
-
-    @property
-    def has_user_axes(self) -> bool:
-        """Whether each of its axes acts for itself; else none does work along the others."""
-        return self._seat.has_user_axes
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -351,7 +346,7 @@ class Joint(AnyJoint):
             self._of_balls = Axis(self, seat, 0, seat.place, rows=slice(0, 3))
 
     @property
-    def robot(self) -> JointRobot:
+    def robot(self) -> RobotInterface:
         """The robot that it is part of, or whose base hangs on it."""
         return self._seat.robot
 
@@ -361,12 +356,12 @@ class Joint(AnyJoint):
         return self._seat.description
 
     @property
-    def parent_link(self) -> JointLink | None:
+    def parent_link(self) -> LinkInterface | None:
         """The link that carries it, nearer to the root; None for the world."""
         return self._seat.parent_link
 
     @property
-    def child_link(self) -> JointLink:
+    def child_link(self) -> LinkInterface:
         """The link that hangs on it."""
         return self._seat.child_link
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.engine.data.state import MOTOR_SHARE
 from sim_bridge.engine.math.vec3 import add, cross, sub
 from sim_bridge.engine.pipeline.observe import (
     SITE_POSITION,
@@ -16,14 +17,13 @@ from sim_bridge.engine.pipeline.observe import (
     SITE_V,
     SITE_W,
 )
-from sim_bridge.robots.joints.constraint import MOTOR_SHARE
+from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
 
 if TYPE_CHECKING:
     from sim_bridge.robots.joints.axis import Axis
-    from sim_bridge.robots.joints.constraint import ConstraintSeat
     from sim_bridge.robots.joints.frame import JointFrame
-    from sim_bridge.robots.joints.protocols import JointSimulation
+    from sim_bridge.simulation.simulation import Simulation
 
 # columns of sites
 _TURN, _PLACE = slice(SITE_ROTATION, SITE_ROTATION + 9), slice(SITE_POSITION, SITE_POSITION + 3)
@@ -41,18 +41,11 @@ class LoopAxes:
     They are those of described joints, in one world; no robot and no joint may come or go there.
     """
 
-    def __init__(
-        self, simulation: JointSimulation, seats: Mapping[str, ConstraintSeat],
-        axes: Sequence[Axis]
-    ) -> None:
-        """
-        Look up where the axes and the links they connect are.
-
-        seats: of the constraints, by the keys of their joints.
-        """
+    def __init__(self, simulation: Simulation, axes: Sequence[Axis]) -> None:
+        """Look up where the axes and the links they connect are."""
         self._simulation = simulation
         simulation.settle()
-        own = [seats[axis.joint.key or ''] for axis in axes]
+        own = [axis.seat for axis in axes if isinstance(axis.seat, ConstraintSeat)]
         self._rows = np.array(
             [seat.first_axis + axis.number for seat, axis in zip(own, axes, strict=True)], int)
         # those of a kind follow each other, to be computed together
@@ -107,8 +100,7 @@ class LoopAxes:
 
 def _site(frame: JointFrame) -> int:
     """Return the row of a frame's link among all sites; that of the world comes last."""
-    link = frame.link
-    return -1 if link is None else link.robot.first_site + link.robot.links.index(link)
+    return -1 if frame.link is None else frame.link.slot.site
 
 
 def _velocity(sites: np.ndarray, arms: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -16,8 +16,8 @@ from sim_bridge.description.model import (
     Pose,
 )
 from sim_bridge.description.stages import axis_frame
+from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
-from sim_bridge.robots.joints.protocols import JointLink
 
 # how trees have each type; those that are not here are constraints always
 TREE_TYPES = {
@@ -80,7 +80,7 @@ class JointSpec:
             second = second._replace(rotation=second.rotation @ turn)
         return JointFrames(self.first, second, _Z, _Z)
 
-    def sides(self, by_second: bool) -> tuple[JointLink | None, JointLink]:
+    def sides(self, by_second: bool) -> tuple[LinkInterface | None, LinkInterface]:
         """Return the link that carries, or None for the world, and the one that hangs."""
         carrier, own = self.first.link, self.second.link
         if not by_second:
@@ -96,14 +96,14 @@ class JointSpec:
             carrier, own, axis = own, carrier, -axis
         _, link = self.sides(by_second)
         # the root link's frame, wherever on its body the joint's link is
-        root, place = link.robot.root_link.placement, link.placement
+        root, place = link.robot.root_link.slot.placement, link.slot.placement
         to_joint = _inverse(place.rotation @ own.rotation,
                             place.position + place.rotation @ own.position)
         child = Pose(to_joint.position + to_joint.rotation @ root.position,
                      to_joint.rotation @ root.rotation)
         origin = Pose(carrier.position, carrier.rotation)
         if carrier.link is not None:
-            place = carrier.link.placement
+            place = carrier.link.slot.placement
             origin = Pose(place.position + place.rotation @ carrier.position,
                           place.rotation @ carrier.rotation)
         joint = JointDescription(
@@ -115,7 +115,7 @@ class JointSpec:
 def spec_at(
     name: str,
     kind: str,
-    links: tuple[JointLink | None, JointLink | None],
+    links: tuple[LinkInterface | None, LinkInterface | None],
     anchors: tuple[np.ndarray, np.ndarray],
     axis: np.ndarray,
     axis2: np.ndarray | None = None,
@@ -142,7 +142,7 @@ def spec_at(
     return JointSpec(name, kind, frames[0], frames[1], axis2)
 
 
-def spec_of(constraint: ConstraintDescription, links: Mapping[str, JointLink]) -> JointSpec:
+def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface]) -> JointSpec:
     """
     Return a joint as a description says; links: by name.
 

@@ -16,7 +16,7 @@ from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDescription, Mimic
-    from sim_bridge.robots.joints.protocols import JointLink, JointRobot
+    from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 
 _QUATERNIONS = JointType.BALL, JointType.FLOATING
 
@@ -30,8 +30,8 @@ class TreeSeat:
     """Whether it is the second link that hangs on the first one."""
 
     def __init__(
-        self, robot: JointRobot, description: JointDescription, parent: JointLink | None,
-        child: JointLink
+        self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
+        child: LinkInterface
     ):
         """Sit between two links of a robot, as a description says."""
         self.hang(robot, description, parent, child)
@@ -44,11 +44,11 @@ class TreeSeat:
             description.axis, description.axis if last is None else last)
 
     def hang(
-        self, robot: JointRobot, description: JointDescription, parent: JointLink | None,
-        child: JointLink
+        self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
+        child: LinkInterface
     ) -> None:
         """Belong to a robot, between these links; parent: None for the world."""
-        self.robot, self.description = robot, description
+        self.robot, self.slot, self.description = robot, robot.slot, description
         self.parent_link, self.child_link = parent, child
         self.coordinates = coordinate_counts(description)
 
@@ -80,14 +80,14 @@ class TreeSeat:
 
     def positions(self) -> np.ndarray:
         """Return the view of the positions."""
-        robot = self.robot
-        part = robot.part
-        start = part.at.q + robot.blueprint.joint_q.get(self.name, 0)
+        slot = self.slot
+        part = slot.part
+        start = part.at.q + slot.blueprint.joint_q.get(self.name, 0)
         return part.state.q[start : start + self.coordinates[0]]
 
     def velocities(self) -> np.ndarray:
         """Return the view of the velocities."""
-        return self.robot.part.state.v[self._rows()]
+        return self.slot.part.state.v[self._rows()]
 
     def accelerations(self) -> np.ndarray:
         """Return the accelerations at the present state under the present efforts."""
@@ -97,7 +97,7 @@ class TreeSeat:
 
     def efforts(self) -> np.ndarray:
         """Return the view of the applied efforts."""
-        return self.robot.part.state.u[self._rows()]
+        return self.slot.part.state.u[self._rows()]
 
     def check_movable(self, what: str, place: str) -> None:
         """Let it be moved."""
@@ -118,28 +118,29 @@ class TreeSeat:
 
     def parameters(self, array: str) -> np.ndarray:
         """Return the rows of one of the model's arrays of parameters."""
-        return getattr(self.robot.part.model, array)[self._rows()]
+        return getattr(self.slot.part.model, array)[self._rows()]
 
     def states(self, array: str) -> np.ndarray:
         """Return the view of the rows of one of State's arrays by velocity."""
-        return getattr(self.robot.part.state, array)[self._rows()]
+        return getattr(self.slot.part.state, array)[self._rows()]
 
     def _rows(self) -> slice:
         """Return its velocity coordinates in the world's arrays."""
-        robot = self.robot
-        start = robot.part.at.v + robot.blueprint.joint_v.get(self.name, 0)
+        slot = self.slot
+        start = slot.part.at.v + slot.blueprint.joint_v.get(self.name, 0)
         return slice(start, start + self.coordinates[1])
 
     # --- where it is, and what passes ------------------------------------------------------------
 
     def is_linear(self, number: int) -> bool:
         """Return whether an axis slides; else it turns."""
-        return bool(self.robot.blueprint.model.kind[self._body(number)] == engine.PRISMATIC)
+        return bool(self.slot.blueprint.model.kind[self._body(number)] == engine.PRISMATIC)
 
     def direction(self, number: int) -> np.ndarray:
         """Return the unit vector along which, or about which, an axis moves the second link."""
-        robot = self.robot
-        pose = robot.simulation.observed_pose(robot.offsets.body + self._body(number))
+        simulation = self.robot.simulation
+        simulation.settle()
+        pose = simulation.observed_pose(self.slot.part.at.body + self._body(number))
         # of a joint whose first link hangs on its second, what hangs moves the other way
         return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
 
@@ -149,13 +150,13 @@ class TreeSeat:
 
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
         """Return force and torque about anchor2 on the second link; see `AnyJoint.reaction`."""
-        if self.name not in self.robot.blueprint.joint_body:
+        if self.name not in self.slot.blueprint.joint_body:
             raise StateError(
                 f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not '
                 'computed: its links are one body. Declare a force-torque sensor on it'
             )
         # the child link's frame is the joint's, and its site's reaction that of its body's joint
-        site = self.robot.site(self.child_link)
+        site = self.robot.simulation.observed_sites()[self.child_link.slot.site]
         rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
         force = -rotation @ site[SITE_FORCE : SITE_FORCE + 3]
         torque = -rotation @ site[SITE_TORQUE : SITE_TORQUE + 3]
@@ -165,15 +166,16 @@ class TreeSeat:
 
     def wake(self) -> None:
         """Let the robot be simulated, if it was asleep."""
-        self.robot.wake()
+        self.slot.wake()
+        self.robot.simulation.forget_observations()
 
     def invalidate(self) -> None:
         """Forget what was computed from the model's parameters."""
-        self.robot.invalidate()
+        self.robot.simulation.invalidate()
 
     def _body(self, number: int) -> int:
         """Return the robot's body that moves along or about an axis."""
-        own = self.robot.blueprint
+        own = self.slot.blueprint
         moves = (own.model.kind > engine.WELD) & (own.model.kind < engine.FREE)
         at = own.joint_v[self.name] + number
         return int(np.flatnonzero(moves & (own.model.v_index == at))[0])

@@ -19,6 +19,7 @@ import threading
 import time
 
 from sim_bridge.foundation.errors import RecordingError
+from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag import metadata
 from sim_bridge.ros.bag.definitions import full_definition
@@ -62,10 +63,8 @@ def chunk_limits(summary_size: int) -> tuple[float, int]:
 
 def free_folder(folder: Path) -> Path:
     """Return a folder that is not there yet: the one asked for, or run_2, run_3 … beside it."""
-    free, number = folder, 2
-    while free.exists():
-        free, number = folder.with_name(f'{folder.name}_{number}'), number + 1
-    return free
+    return folder.with_name(
+        free_name(folder.name, lambda name: folder.with_name(name).exists()))
 
 
 class Recorder:

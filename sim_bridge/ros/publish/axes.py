@@ -84,8 +84,7 @@ class AxisStates:
             [at.q + blueprint.joint_q[axis.joint.name] + axis.number for axis in several], int)
         self._several_v = np.array(
             [at.v + blueprint.joint_v[axis.joint.name] + axis.number for axis in several], int)
-        self._loop_axes = (
-            LoopAxes(robot.simulation, robot.simulation.constraints, closing) if closing else None)
+        self._loop_axes = LoopAxes(robot.simulation, closing) if closing else None
 
     def advance(self, elapsed: float) -> None:
         """Advance the crawlers by some time [s]."""

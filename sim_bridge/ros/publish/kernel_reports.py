@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
-from sim_bridge.compiler.build import listening, Progress
+from sim_bridge.compiler.build import listening
+from sim_bridge.compiler.progress import Progress
 
 if TYPE_CHECKING:
     from rclpy.node import Node

@@ -161,7 +161,7 @@ def _start_at(robot: sb.Robot, positions: Mapping[str, float]) -> None:
     for name in robot.joint_names:
         mimic = robot.joint(name).mimic
         if mimic is not None and mimic.joint in positions:
-            robot.joint(name).q = mimic.multiplier * positions[mimic.joint] + mimic.offset
+            robot.joint(name).q = mimic.position(positions[mimic.joint])
     if robot.loop_joints:
         close_loops(robot, positions)
     robot.remember()

@@ -185,7 +185,7 @@ class RobotInterface:
 
     def _relocate(self) -> None:
         """Fill messages from the arrays that the world has now."""
-        self._world.settle()
+        self._world.simulation.settle()
         self._layout = self._world.layout
         for outbox in self._outboxes:
             outbox.relocate()

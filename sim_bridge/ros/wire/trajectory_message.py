@@ -17,7 +17,7 @@ import numpy as np
 from trajectory_msgs.msg import JointTrajectory
 
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.ragged_array import NumberRows
+from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.trajectory.trajectory import Trajectory
 
@@ -43,10 +43,10 @@ class TrajectoryMessage:
     stamp_ns: int
     joints: list[str]
     times: np.ndarray
-    positions: NumberRows
-    velocities: NumberRows
-    accelerations: NumberRows
-    efforts: NumberRows
+    positions: RaggedArray
+    velocities: RaggedArray
+    accelerations: RaggedArray
+    efforts: RaggedArray
 
     def trajectory(self) -> Trajectory:
         """Return the trajectory; raises InvalidValueError."""
@@ -75,7 +75,7 @@ def from_bytes(data: bytes) -> TrajectoryMessage:
     places = found[:, -1]
     times = words[places].view(np.int32) + words[places + 1] * 1e-9
     return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
-        NumberRows(values, found[:, field] // 2, found[:, field + 1])
+        RaggedArray(values, found[:, field] // 2, found[:, field + 1])
         for field in range(0, _FOUND - 1, 2)))
 
 
@@ -84,7 +84,7 @@ def from_message(message: Any) -> TrajectoryMessage:
     points = message.points
     times = np.array([seconds(point.time_from_start) for point in points], float)
     return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
-        NumberRows.of([getattr(point, name) for point in points]) for name in _FIELDS))
+        RaggedArray.of([getattr(point, name) for point in points]) for name in _FIELDS))
 
 
 def seconds(duration: Any) -> float:

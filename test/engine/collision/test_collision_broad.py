@@ -32,9 +32,8 @@ def _few(box, found):
 
 
 @entry
-def _many(box, order, key, spare_order, spare_key, start, sorted_box, node_box, spare, found):
-    return many_overlaps(box, order, key, spare_order, spare_key, start, sorted_box, node_box,
-                         spare, found)
+def _many(box, scratch, found):
+    return many_overlaps(box, scratch, found)
 
 
 @entry
@@ -68,8 +67,7 @@ class Finder:
         s = self.scratch
         total = {
             'few': lambda: _few(box, s.found),
-            'many': lambda: _many(box, s.order, s.key, s.spare_order, s.spare_key, s.start,
-                                  s.sorted_box, s.node_box, s.spare_found, s.found),
+            'many': lambda: _many(box, s, s.found),
             'grid': lambda: _grid(box, s.order, s.key, s.spare_key, s.start, s.sorted_box,
                                   s.found),
             'tree': lambda: _tree(box, s.order, s.key, s.spare_order, s.spare_key, s.start,

@@ -17,9 +17,8 @@ JAMMED_GUESS = (0.017675679350585966, -0.0018741278807032438)
 
 @entry
 def solve_at_contact(block, q, mu, guess):
-    """Solve with the arguments of `solve_cone` in groups."""
-    return solve_cone(block[0], block[1], block[2], block[3], block[4], block[5],
-                      q[0], q[1], q[2], mu, guess[0], guess[1])
+    """Call the kernel."""
+    return solve_cone(block, q, mu, guess)
 
 
 @pytest.fixture(scope='module')

@@ -25,6 +25,7 @@ from sim_bridge.engine.data.parts import (
 )
 from sim_bridge.engine.data.state import make_state, State
 from sim_bridge.engine.pipeline.join import join_models
+from sim_bridge.simulation.handles import make_options
 
 PARTS = [part for part in world_table.PARTS if part is not Options]
 
@@ -106,6 +107,19 @@ def test_joined_models_point_at_their_own_rows():
     assert joined.gravity.tolist() == [1.0, 2.0, 3.0]
     np.testing.assert_array_equal(joined.limits, np.tile(single.limits, (2, 1)))
     sizes_of(joined, make_state(joined))
+
+
+def test_handles_know_their_parts_by_kind(handles):
+    """Find a part by its class, and make a handle with another one in its place."""
+    world = sb.World()
+    world.add_ground()
+    world.step()
+    handle = world_table.Handle(*handles[-1][:1], make_options(1e-3), *handles[-1][1:])
+    state = copy(handle.part(State))
+    other = handle.replaced(state)
+    assert other.part(State) is state and handle.part(State) is not state
+    assert other.part(Model) is handle.part(Model)
+    assert other.table.shape == handle.table.shape
 
 
 class Declared(NamedTuple):

@@ -236,7 +236,7 @@ def test_robot_can_be_mounted_on_any_joint(kind):
     assert blueprint.joint_v['mount'] == 0
     nv = len(blueprint.model.q_of_v)
     for one in (mounted, robot):
-        one.part.state.v[one.part.at.v : one.part.at.v + nv] = [0.3, -0.5, 0.2][:nv]
+        one.slot.part.state.v[one.slot.part.at.v : one.slot.part.at.v + nv] = [0.3, -0.5, 0.2][:nv]
     world.step(500)
     np.testing.assert_allclose(
         mounted.link('body').p, robot.link('body').p, atol=1e-13)

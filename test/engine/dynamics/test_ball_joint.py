@@ -335,7 +335,7 @@ def test_ball_can_be_mounted_in_the_world():
     world = sb.World()
     robot = mount_body(world, body, joint('hook', 'ball', axis=X))
     other = on_ball(world)
-    velocities = robot.part.state.v[robot.part.at.v : robot.part.at.v + 3]
+    velocities = robot.slot.part.state.v[robot.slot.part.at.v : robot.slot.part.at.v + 3]
     velocities[:] = [1.0, 2.0, 3.0]
     other.joint('ball').dq = [1.0, 2.0, 3.0]
     world.step(500)

@@ -33,25 +33,24 @@ def few_overlaps(
 
 
 @kernel
-def many_overlaps(
-    box,  # state (read)
-    order, key, spare_order, spare_key, start, sorted_box, node_box, spare_found,  # scratch
-    found_out,
-):
+def many_overlaps(box, scratch, found_out):
     """
-    Find the boxes that overlap; give their number.
+    Find the boxes that overlap; return their number.
 
     box: (n, 6) least and greatest corners; infinite ones are allowed. found_out: the pairs, the
     lower number first, ascending; its last row is no room but may be written. A number greater
     than the room tells how much of it is needed, and leaves the pairs undefined.
     """
-    total = grid_overlaps(box, order, key, spare_key, start, sorted_box, found_out)
+    spare, start = scratch.spare_found, scratch.start
+    total = grid_overlaps(box, scratch.order, scratch.key, scratch.spare_key, start,
+                          scratch.sorted_box, found_out)
     if total < 0:
-        total = tree_overlaps(box, order, key, spare_order, spare_key, start, sorted_box, node_box,
+        total = tree_overlaps(box, scratch.order, scratch.key, scratch.spare_order,
+                              scratch.spare_key, start, scratch.sorted_box, scratch.node_box,
                               found_out)
     if total < found_out.shape[0]:
-        sort_column(found_out, total, box.shape[0], 1, start, spare_found)
-        sort_column(spare_found, total, box.shape[0], 0, start, found_out)
+        sort_column(found_out, total, box.shape[0], 1, start, spare)
+        sort_column(spare, total, box.shape[0], 0, start, found_out)
     return total
 
 

@@ -33,19 +33,13 @@ def find_overlaps(scratch_inout):
         scratch_inout.counts[FOUND] = few_overlaps(scratch_inout.box, scratch_inout.found)
     else:
         scratch_inout.counts[FOUND] = many_overlaps(
-            scratch_inout.box,
-            scratch_inout.order, scratch_inout.key, scratch_inout.spare_order,
-            scratch_inout.spare_key, scratch_inout.start, scratch_inout.sorted_box,
-            scratch_inout.node_box, scratch_inout.spare_found, scratch_inout.found)
+            scratch_inout.box, scratch_inout, scratch_inout.found)
 
 
 @kernel
-def choose_pairs(
-    geometry,  # model
-    pose, reach, box, found, count,  # state (read)
-    count_out, pair_out,
-):
-    """Keep of `count` pairs those that may collide, and tell their class."""
+def choose_pairs(geometry, scratch_inout, count):
+    """Keep of the first `count` pairs found those that may collide, and tell their class."""
+    found, pair_out, count_out = scratch_inout.found, scratch_inout.pair, scratch_inout.counts
     pairs = convex_pairs = surface_pairs = 0
     for row in range(count):
         a, b = found[row, 0], found[row, 1]
@@ -53,9 +47,9 @@ def choose_pairs(
                            geometry.mask, geometry.excluded, a, b):
             continue
         shape_a, shape_b = geometry.shape[a], geometry.shape[b]
-        if shape_a == PLANE and is_above(pose, reach, box, a, b):
+        if shape_a == PLANE and is_above(scratch_inout, a, b):
             continue
-        if shape_b == PLANE and is_above(pose, reach, box, b, a):
+        if shape_b == PLANE and is_above(scratch_inout, b, a):
             continue
         kind = CLOSED
         if max(shape_a, shape_b) >= MESH:
@@ -72,11 +66,12 @@ def choose_pairs(
 
 
 @kernel
-def is_above(pose, reach, box, plane, other):
+def is_above(scratch, plane, other):
     """Return whether a box, which holds the other's reach, is out of a plane's reach."""
+    pose, box = scratch.pose, scratch.box
     n = pose[plane, 2], pose[plane, 5], pose[plane, 8]
     low, high = load3(box, other, 0), load3(box, other, 3)
     centre = (0.5 * (low[0] + high[0]), 0.5 * (low[1] + high[1]), 0.5 * (low[2] + high[2]))
     half = (high[0] - centre[0], high[1] - centre[1], high[2] - centre[2])
     height = dot(n, sub(centre, load3(pose, plane, 9)))
-    return height - spread_along(n, half) > reach[plane]
+    return height - spread_along(n, half) > scratch.reach[plane]

@@ -22,15 +22,12 @@ from sim_bridge.engine.math.vec3 import (
 
 
 @kernel
-def place_geometries(
-    geometry,  # model
-    pose, velocity, root, h, margin,  # state (read)
-    pose_out, reach_out, motion_out, box_out,
-):
+def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
     """
-    Compute poses, reaches, motions and boxes.
+    Compute poses, reaches, motions and boxes of the geometries.
 
-    pose: (nb, 12) of the bodies. velocity: (nb, 6) about the origin of each tree's first body.
+    pose: (nb, 12) of the bodies. twist: (nb, 6) their spatial velocities, about the origin of each
+    tree's first body.
     """
     for g in range(geometry.body.shape[0]):
         R, p = load_m(geometry.frame, g, 0), load3(geometry.frame, g, 9)
@@ -41,27 +38,27 @@ def place_geometries(
             R_WB = load_m(pose, body, 0)
             R, p = mul_mm(R_WB, R), add(load3(pose, body, 9), mul_mv(R_WB, p))
             centre = add(p, mul_mv(R, centre))
-            w = load3(velocity, body, 0)
+            w = load3(twist, body, 0)
             arm = sub(centre, load3(pose, root[body], 9))
-            v = add(load3(velocity, body, 3), cross(w, arm))
+            v = add(load3(twist, body, 3), cross(w, arm))
             turning = geometry.radius[g] * math.sqrt(dot(w, w))
             reach += h * (math.sqrt(dot(v, v)) + turning)
-            store3(motion_out, g, 0, scale(h, v))
-            store3(motion_out, g, 3, scale(h, w))
+            store3(scratch_out.motion, g, 0, scale(h, v))
+            store3(scratch_out.motion, g, 3, scale(h, w))
         else:
             centre = add(p, mul_mv(R, centre))
-            store3(motion_out, g, 0, (0.0, 0.0, 0.0))
-            store3(motion_out, g, 3, (0.0, 0.0, 0.0))
-        store_m(pose_out, g, 0, R)
-        store3(pose_out, g, 9, p)
-        reach_out[g] = reach
+            store3(scratch_out.motion, g, 0, (0.0, 0.0, 0.0))
+            store3(scratch_out.motion, g, 3, (0.0, 0.0, 0.0))
+        store_m(scratch_out.pose, g, 0, R)
+        store3(scratch_out.pose, g, 9, p)
+        scratch_out.reach[g] = reach
         half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
                             load3(geometry.bounds, g, 3), R)
         half = add(half, (reach, reach, reach))
-        store3(box_out, g, 0, sub(centre, half))
-        store3(box_out, g, 3, add(centre, half))
+        store3(scratch_out.box, g, 0, sub(centre, half))
+        store3(scratch_out.box, g, 3, add(centre, half))
         if geometry.shape[g] == PLANE:
-            fit_plane(g, (R[0][2], R[1][2], R[2][2]), p, reach, box_out)
+            fit_plane(g, (R[0][2], R[1][2], R[2][2]), p, reach, scratch_out.box)
 
 
 @kernel

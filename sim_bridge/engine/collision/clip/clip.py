@@ -13,7 +13,7 @@ import math
 from sim_bridge.compiler.kernel import subroutine
 from sim_bridge.engine.collision.clip.disc import cut_by_disc, meet_discs, put_disc
 from sim_bridge.engine.collision.clip.feature_clip import STEEP
-from sim_bridge.engine.collision.clip.manifold import store_points
+from sim_bridge.engine.collision.clip.manifold import NARROW, store_points, WIDE
 from sim_bridge.engine.collision.clip.polygon import (
     add_nearest,
     common_size,
@@ -25,73 +25,60 @@ from sim_bridge.engine.collision.clip.polygon import (
     meet_polygons,
 )
 from sim_bridge.engine.collision.clip.support_face import lay_face, POINT, POLYGON, SEGMENT
+from sim_bridge.engine.collision.support import TRIANGLE
 from sim_bridge.engine.math.vec3 import cross, perpendicular
 
 
 @subroutine
-def clip_faces(
-    shape_a, shape_b, faces_a, faces_b,  # model
-    vertex, ring_start, ring, face_plane, face_start, face_vertex,  # model
-    n, limit, distance, nearest, origin, stride,  # state (read)
-    polygon,  # scratch
-    first_row, feature_out, point_out, gap_out,
-):
+def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, points_out):
     """
-    Store up to eight contact points of two shapes along the unit vector n; give their number.
+    Store up to eight contact points of two shapes along the unit vector n; return their number.
 
-    Where `distance` is finite, it is the signed distance along n at `nearest`, on the surface of
-    a, and stands for a contact that the faces do not show. Features are (i stride + j) 4 + kind.
+    nearest: the signed distance along n and the point on the surface of a where it is found, which
+    stand for a contact that the faces do not show; infinite where there is none. points_out: as
+    for `store_points`. Features are (i stride + j) 4 + kind.
     """
-    t = perpendicular(n)
-    s = cross(n, t)
-    shape, faces, p = shape_b, faces_b, FACE_B
-    form_b, count_b, slope_b = POINT, 1, (0.0, 0.0, 0.0)
-    form_a, count_a, slope_a = form_b, count_b, slope_b
-    for side in range(2):
-        # b, then a
-        form_a, count_a, slope_a = lay_face(
-            shape, vertex, ring_start, ring, face_plane, face_start, face_vertex, faces,
-            side == 1, n, t, s, p, polygon)
-        if side == 0:
-            form_b, count_b, slope_b = form_a, count_a, slope_a
-            shape, faces, p = shape_a, faces_a, FACE_A
+    polygon, t = scratch.polygon, perpendicular(n)
+    axes = (t, cross(n, t), n)
+    stride = NARROW if shape_b[0] == TRIANGLE else WIDE
+    form_b, count_b, slope_b = lay_face(geometry, shape_b, False, axes, FACE_B, polygon)
+    form_a, count_a, slope_a = lay_face(geometry, shape_a, True, axes, FACE_A, polygon)
     size = common_size(count_a, count_b, polygon)
     found = 0
     if form_a != POINT and form_b != POINT:
         # the form with the greater number comes second
-        q, is_turned = FACE_B, False
+        p, q, is_turned = FACE_A, FACE_B, False
         if form_a > form_b:
             p, q, is_turned = FACE_B, FACE_A, True
             form_a, count_a, slope_a, form_b, count_b, slope_b = (
                 form_b, count_b, slope_b, form_a, count_a, slope_a)
-        found = _meet_forms(
-            form_a, p, count_a, slope_a, form_b, q, count_b, slope_b, is_turned, size, limit,
-            stride, polygon)
-    elif distance == math.inf and form_b == POLYGON:
-        found = drop_point(FACE_A, FACE_B, count_b, slope_b, size, limit, stride, polygon)
-    found = add_nearest(found, distance, nearest, n, t, s, limit, size, polygon)
-    return store_points(
-        found, n, t, s, origin, first_row, polygon, feature_out, point_out, gap_out)
+        found = _meet_forms((form_a, p, count_a, slope_a), (form_b, q, count_b, slope_b),
+                            (is_turned, size, limit, stride), polygon)
+    elif nearest[0] == math.inf and form_b == POLYGON:
+        found = drop_point(FACE_A, FACE_B, count_b, slope_b, (False, size, limit, stride), polygon)
+    found = add_nearest(found, nearest[0], nearest[1], axes, limit, size, polygon)
+    return store_points(found, axes, origin, polygon, points_out)
 
 
 @subroutine
-def _meet_forms(
-    form_p, p, count_p, slope_p, form_q, q, count_q, slope_q,  # state (read)
-    is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
-    """Collect the points of two forms, the first not the greater; give their number."""
+def _meet_forms(first, second, meeting, polygon):
+    """
+    Collect the points of two forms, the first not the greater; return their number.
+
+    first, second: the form, its first row, its number of rows and its slope.
+    """
+    form_p, p, count_p, slope_p = first
+    form_q, q, count_q, slope_q = second
     if form_q == SEGMENT:
-        return lay_along(p, q, is_turned, size, limit, stride, polygon)
+        return lay_along(p, q, meeting, polygon)
     if form_q == POLYGON:
         if form_p == POLYGON:
-            return meet_polygons(p, count_p, slope_p, q, count_q, slope_q, is_turned, size, limit,
-                                 stride, polygon)
-        return cut_segment(p, q, count_q, slope_q, is_turned, size, limit, stride, polygon)
+            return meet_polygons(p, count_p, slope_p, q, count_q, slope_q, meeting, polygon)
+        return cut_segment(p, q, count_q, slope_q, meeting, polygon)
     if slope_q[2] < STEEP:
         return 0
     if form_p == SEGMENT:
-        return cut_by_disc(p, q, slope_q, is_turned, size, limit, stride, polygon)
+        return cut_by_disc(p, q, slope_q, meeting, polygon)
     if form_p == POLYGON:
-        return put_disc(p, count_p, slope_p, q, slope_q, is_turned, size, limit, stride, polygon)
-    return meet_discs(p, slope_p, q, slope_q, is_turned, size, limit, stride, polygon)
+        return put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon)
+    return meet_discs(p, slope_p, q, slope_q, meeting, polygon)

@@ -1,4 +1,4 @@
-"""What a disc, the flat end of a cylinder or cone, has in common with a form; see `outline`."""
+"""What a disc, the end of a cylinder or cone, has in common with a form; see `feature_clip`."""
 
 from __future__ import annotations
 
@@ -55,10 +55,7 @@ def _pierce(row, after, q, slope_q, r_2, polygon):
 
 
 @subroutine
-def cut_by_disc(
-    p, q, slope_q, is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def cut_by_disc(p, q, slope_q, meeting, polygon):
     """Collect the ends of the segment p cut by the disc q."""
     is_met, enter, leave = _pierce(
         p, p + 1, q, slope_q, _radius_2(q, polygon) * (1.0 + INSIDE), polygon)
@@ -73,27 +70,23 @@ def cut_by_disc(
             along, kind, i = float(end), CORNER_OF_A, int(polygon[p + end, 3])
         u = polygon[p, 0] + along * (polygon[p + 1, 0] - polygon[p, 0])
         v = polygon[p, 1] + along * (polygon[p + 1, 1] - polygon[p, 1])
-        found = note_on_segment(
-            found, along, height_at(u, v, q, slope_q, polygon), kind, i, 0, p,
-            is_turned, size, limit, stride, polygon)
+        found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), (kind, i, 0),
+                                p, meeting, polygon)
     return found
 
 
 @subroutine
-def put_disc(
-    p, count_p, slope_p, q, slope_q, is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
     """Collect the points of the polygon p and the disc q: on the rim, corners, and crossings."""
     found = 0
     sign = turning_of(p, count_p, polygon)
     if slope_p[2] > STEEP:
         for row in range(q + 1, q + 6):
             u, v = polygon[row, 0], polygon[row, 1]
-            if is_inside(u, v, p, count_p, sign, INSIDE * size, polygon):
-                found = note_met(
-                    found, u, v, height_at(u, v, p, slope_p, polygon), polygon[row, 2],
-                    CORNER_OF_B, int(polygon[row, 3]), 0, is_turned, size, limit, stride, polygon)
+            if is_inside(u, v, p, count_p, sign, INSIDE * meeting[1], polygon):
+                found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
+                                 polygon[row, 2], (CORNER_OF_B, int(polygon[row, 3]), 0), meeting,
+                                 polygon)
     r_2 = _radius_2(q, polygon)
     for k in range(count_p):
         row = p + k
@@ -101,9 +94,8 @@ def put_disc(
         u, v = polygon[row, 0], polygon[row, 1]
         label = int(polygon[row, 3])
         if _off_centre(u, v, q, slope_q, polygon) <= r_2:
-            found = note_met(
-                found, u, v, polygon[row, 2], height_at(u, v, q, slope_q, polygon), CORNER_OF_A,
-                label, 0, is_turned, size, limit, stride, polygon)
+            found = note_met(found, u, v, polygon[row, 2], height_at(u, v, q, slope_q, polygon),
+                             (CORNER_OF_A, label, 0), meeting, polygon)
         is_met, enter, leave = _pierce(row, after, q, slope_q, r_2, polygon)
         for end in range(2):
             along = leave if end == 1 else enter
@@ -111,32 +103,26 @@ def put_disc(
                 x = u + along * (polygon[after, 0] - u)
                 y = v + along * (polygon[after, 1] - v)
                 h_p = polygon[row, 2] + along * (polygon[after, 2] - polygon[row, 2])
-                found = note_met(
-                    found, x, y, h_p, height_at(x, y, q, slope_q, polygon), EDGES, label, end,
-                    is_turned, size, limit, stride, polygon)
+                found = note_met(found, x, y, h_p, height_at(x, y, q, slope_q, polygon),
+                                 (EDGES, label, end), meeting, polygon)
     return found
 
 
 @subroutine
-def meet_discs(
-    p, slope_p, q, slope_q, is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
     """Collect the points of two discs: of each rim what lies in the other, and the crossings."""
     found = 0
     p_2, q_2 = _radius_2(p, polygon), _radius_2(q, polygon)
     for k in range(1, 6):
         u, v = polygon[p + k, 0], polygon[p + k, 1]
         if _off_centre(u, v, q, slope_q, polygon) <= q_2 * (1.0 + SAME):
-            found = note_met(
-                found, u, v, polygon[p + k, 2], height_at(u, v, q, slope_q, polygon), CORNER_OF_A,
-                int(polygon[p + k, 3]), 0, is_turned, size, limit, stride, polygon)
+            found = note_met(found, u, v, polygon[p + k, 2], height_at(u, v, q, slope_q, polygon),
+                             (CORNER_OF_A, int(polygon[p + k, 3]), 0), meeting, polygon)
     for k in range(1, 6):
         u, v = polygon[q + k, 0], polygon[q + k, 1]
         if _off_centre(u, v, p, slope_p, polygon) <= p_2 * (1.0 + SAME):
-            found = note_met(
-                found, u, v, height_at(u, v, p, slope_p, polygon), polygon[q + k, 2], CORNER_OF_B,
-                int(polygon[q + k, 3]), 0, is_turned, size, limit, stride, polygon)
+            found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon), polygon[q + k, 2],
+                             (CORNER_OF_B, int(polygon[q + k, 3]), 0), meeting, polygon)
     # crossings of the rims, taken for circles: discs far from parallel touch in one point only
     du, dv = polygon[q, 0] - polygon[p, 0], polygon[q, 1] - polygon[p, 1]
     d_2 = du * du + dv * dv
@@ -148,9 +134,8 @@ def meet_discs(
             for end in range(2):
                 u = polygon[p, 0] + along * du - across * dv
                 v = polygon[p, 1] + along * dv + across * du
-                found = note_met(
-                    found, u, v, height_at(u, v, p, slope_p, polygon),
-                    height_at(u, v, q, slope_q, polygon), EDGES, end, 0,
-                    is_turned, size, limit, stride, polygon)
+                found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
+                                 height_at(u, v, q, slope_q, polygon), (EDGES, end, 0), meeting,
+                                 polygon)
                 across = -across
     return found

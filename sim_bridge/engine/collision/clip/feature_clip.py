@@ -1,8 +1,10 @@
 """
-Outlines of two faces that meet, seen along the normal: helpers of the clippers.
+Features of two faces that meet, seen along the normal: helpers of the clippers.
 
-p and q are the first rows of two forms that `faces` wrote. `is_turned` says that p is b's, not
-a's. Slopes are those of a face's height along u and v, and how square the face is to the normal.
+p and q are the first rows of two forms that `support_face` wrote. A *meeting* of forms is
+(is_turned, size, limit, stride): whether p is b's, not a's; the size of the faces; the widest gap;
+what numbers of features are multiplied by. Slopes are those of a face's height along u and v, and
+how square the face is to the normal.
 """
 
 from __future__ import annotations
@@ -20,12 +22,10 @@ STEEP = 1e-3
 
 
 @kernel
-def note_met(
-    found, u, v, h_p, h_q, kind, i, j,  # state (read)
-    is_turned, size, limit, stride,  # state (read)
-    polygon_out,
-):
-    """Collect a point of the forms p and q; kind and numbers as if p were a's."""
+def note_met(found, u, v, h_p, h_q, name, meeting, polygon_out):
+    """Collect a point of the forms p and q; name: kind and numbers as if p were a's."""
+    kind, i, j = name
+    is_turned, size, limit, stride = meeting
     above, below = h_p, h_q
     if is_turned:
         above, below = h_q, h_p
@@ -38,17 +38,12 @@ def note_met(
 
 
 @kernel
-def note_on_segment(
-    found, along, h_q, kind, i, j, p,  # state (read)
-    is_turned, size, limit, stride,  # state (read)
-    polygon_out,
-):
+def note_on_segment(found, along, h_q, name, p, meeting, polygon_out):
     """Collect the point of a segment at `along`, 0 to 1."""
-    return note_met(
-        found, polygon_out[p, 0] + along * (polygon_out[p + 1, 0] - polygon_out[p, 0]),
-        polygon_out[p, 1] + along * (polygon_out[p + 1, 1] - polygon_out[p, 1]),
-        polygon_out[p, 2] + along * (polygon_out[p + 1, 2] - polygon_out[p, 2]), h_q, kind, i, j,
-        is_turned, size, limit, stride, polygon_out)
+    return note_met(found, polygon_out[p, 0] + along * (polygon_out[p + 1, 0] - polygon_out[p, 0]),
+                    polygon_out[p, 1] + along * (polygon_out[p + 1, 1] - polygon_out[p, 1]),
+                    polygon_out[p, 2] + along * (polygon_out[p + 1, 2] - polygon_out[p, 2]), h_q,
+                    name, meeting, polygon_out)
 
 
 @kernel

@@ -1,8 +1,8 @@
 """
 The contact points of a pair: collected, thinned out to eight, named and stored in order.
 
-Collected points are rows (u, v, height of a, height of b, feature, scratch) from the row FOUND of
-the polygon scratch on.
+Collected points are rows (U, V, ABOVE, BELOW: heights of a and b, FEATURE, CHOICE) from the row
+FOUND of the polygon scratch on.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.math.vec3 import add, scale, store3
+
+# columns of a collected point; CHOICE: what `_choose` writes
+U, V, ABOVE, BELOW, FEATURE, CHOICE = range(6)
 
 FOUND = 192
 MAX_FOUND = 64
@@ -37,46 +40,46 @@ def note(found, u, v, above, below, limit, same, feature, polygon_out):
     if not above - below <= limit or found == MAX_FOUND:
         return found
     for row in range(FOUND, FOUND + found):
-        du, dv = polygon_out[row, 0] - u, polygon_out[row, 1] - v
+        du, dv = polygon_out[row, U] - u, polygon_out[row, V] - v
         if du * du + dv * dv <= same * same:
             return found
     row = FOUND + found
-    polygon_out[row, 0], polygon_out[row, 1] = u, v
-    polygon_out[row, 2], polygon_out[row, 3] = above, below
-    polygon_out[row, 4] = feature
+    polygon_out[row, U], polygon_out[row, V] = u, v
+    polygon_out[row, ABOVE], polygon_out[row, BELOW] = above, below
+    polygon_out[row, FEATURE] = feature
     return found + 1
 
 
 @subroutine
-def store_points(
-    found, n, t, s, origin, first_row,  # state (read)
-    polygon,  # scratch
-    feature_out, point_out, gap_out,
-):
+def store_points(found, axes, origin, polygon, points_out):
     """
-    Store at most eight of the collected points by ascending feature; give their number.
+    Store at most eight of the collected points by ascending feature; return their number.
 
-    Of too many the deepest stays, then each time the one farthest from all that stay.
+    Of too many the deepest stays, then each time the one farthest from all that stay. axes: t, s
+    and n. points_out: the first row, and arrays of features, points, normals and gaps; normals are
+    left to the caller.
     """
+    t, s, n = axes
+    first_row, feature_out, point_out, _, gap_out = points_out
     end = FOUND + found
     for row in range(FOUND, end):
-        polygon[row, 5] = 1.0
+        polygon[row, CHOICE] = 1.0
     count = found
     if found > MAX_POINTS:
         count = MAX_POINTS
         _choose(end, polygon)
     for k in range(count):
         least = FOUND
-        while polygon[least, 5] <= 0.0:
+        while polygon[least, CHOICE] <= 0.0:
             least += 1
         for row in range(least + 1, end):
-            if polygon[row, 5] > 0.0 and polygon[row, 4] < polygon[least, 4]:
+            if polygon[row, CHOICE] > 0.0 and polygon[row, FEATURE] < polygon[least, FEATURE]:
                 least = row
-        polygon[least, 5] = 0.0
-        u, v = polygon[least, 0], polygon[least, 1]
-        above, below = polygon[least, 2], polygon[least, 3]
+        polygon[least, CHOICE] = 0.0
+        u, v = polygon[least, U], polygon[least, V]
+        above, below = polygon[least, ABOVE], polygon[least, BELOW]
         x = add(add(scale(u, t), scale(v, s)), scale(0.5 * (above + below), n))
-        feature_out[first_row + k] = int(polygon[least, 4])
+        feature_out[first_row + k] = int(polygon[least, FEATURE])
         store3(point_out, first_row + k, 0, add(origin, x))
         gap_out[first_row + k] = above - below
     return count
@@ -84,29 +87,29 @@ def store_points(
 
 @kernel
 def _choose(end, polygon_inout):
-    """Mark in column 5 with 1 the points that stay, with 0 the others."""
-    # column 5: minus one for a point that stays, else its squared distance from those that do
+    """Write into CHOICE 1 for the points that stay, 0 for the others."""
+    # meanwhile minus one for a point that stays, else its squared distance from those that do
     deepest = FOUND
     widest = 0.0
     for row in range(FOUND, end):
-        widest = max(widest, abs(polygon_inout[row, 0]) + abs(polygon_inout[row, 1]))
-        polygon_inout[row, 5] = math.inf
+        widest = max(widest, abs(polygon_inout[row, U]) + abs(polygon_inout[row, V]))
+        polygon_inout[row, CHOICE] = math.inf
     for row in range(FOUND + 1, end):
-        gain = (polygon_inout[deepest, 2] - polygon_inout[deepest, 3]
-                - polygon_inout[row, 2] + polygon_inout[row, 3])
+        gain = (polygon_inout[deepest, ABOVE] - polygon_inout[deepest, BELOW]
+                - polygon_inout[row, ABOVE] + polygon_inout[row, BELOW])
         if gain > _ROUNDING * widest:
             deepest = row
     chosen = deepest
     for _ in range(MAX_POINTS):
-        polygon_inout[chosen, 5] = -1.0
-        u, v = polygon_inout[chosen, 0], polygon_inout[chosen, 1]
+        polygon_inout[chosen, CHOICE] = -1.0
+        u, v = polygon_inout[chosen, U], polygon_inout[chosen, V]
         farthest = 0.0
         for row in range(FOUND, end):
-            if polygon_inout[row, 5] < 0.0:
+            if polygon_inout[row, CHOICE] < 0.0:
                 continue
-            du, dv = polygon_inout[row, 0] - u, polygon_inout[row, 1] - v
-            polygon_inout[row, 5] = min(polygon_inout[row, 5], du * du + dv * dv)
-            if polygon_inout[row, 5] > farthest * (1.0 + _ROUNDING):
-                farthest, chosen = polygon_inout[row, 5], row
+            du, dv = polygon_inout[row, U] - u, polygon_inout[row, V] - v
+            polygon_inout[row, CHOICE] = min(polygon_inout[row, CHOICE], du * du + dv * dv)
+            if polygon_inout[row, CHOICE] > farthest * (1.0 + _ROUNDING):
+                farthest, chosen = polygon_inout[row, CHOICE], row
     for row in range(FOUND, end):
-        polygon_inout[row, 5] = 1.0 if polygon_inout[row, 5] < 0.0 else 0.0
+        polygon_inout[row, CHOICE] = 1.0 if polygon_inout[row, CHOICE] < 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""What segments and polygons have in common with a polygon or segment; see `outline`."""
+"""What segments and polygons have in common with a polygon or segment; see `feature_clip`."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def common_size(count_a, count_b, polygon):
 
 
 @kernel
-def add_nearest(found, distance, nearest, n, t, s, limit, size, polygon_inout):
+def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
     """Collect the nearest point of a if the points found so far are not as near."""
     if not distance <= limit:
         return found
@@ -66,39 +66,35 @@ def add_nearest(found, distance, nearest, n, t, s, limit, size, polygon_inout):
         gap = polygon_inout[k, 2] - polygon_inout[k, 3]
         if gap <= distance + _NEAREST_MISSED * size:
             return found
+    t, s, n = axes
     above = dot(n, nearest)
     return note(found, dot(t, nearest), dot(s, nearest), above, above - distance, limit, 0.0,
                 NEAREST, polygon_inout)
 
 
 @kernel
-def meet_polygons(
-    p, count_p, slope_p, q, count_q, slope_q, is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def meet_polygons(p, count_p, slope_p, q, count_q, slope_q, meeting, polygon):
     """Collect the corners that two polygons have in common; give their number."""
     # the face that is more square to n cuts the other; the second if they are equally so
     if slope_p[2] > slope_q[2] + _PREFERENCE:
         p, count_p, q, count_q = q, count_q, p, count_p
         slope_q = slope_p
-        is_turned = not is_turned
+        is_turned, size, limit, stride = meeting
+        meeting = (not is_turned, size, limit, stride)
     if slope_q[2] < STEEP:
         return 0
-    return _cut_polygon(p, count_p, q, count_q, slope_q, is_turned, size, limit, stride, polygon)
+    return _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon)
 
 
 @subroutine
-def _cut_polygon(
-    p, count_p, q, count_q, slope_q, is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
     """
     Collect the corners of polygon p cut by polygon q (Sutherland and Hodgman 1974).
 
     Rows that are cut are (u, v, height of p, kind, i, j, edge): a corner's name, and the edge from
     it to the next, below zero for those of q.
     """
-    slack = INSIDE * size
+    slack = INSIDE * meeting[1]
     source, count = _CUT, count_p
     for k in range(count_p):
         for column in range(3):
@@ -139,22 +135,18 @@ def _cut_polygon(
     found = 0
     for row in range(source, source + count):
         u, v = polygon[row, 0], polygon[row, 1]
-        found = note_met(
-            found, u, v, polygon[row, 2], height_at(u, v, q, slope_q, polygon),
-            int(polygon[row, 3]), int(polygon[row, 4]), int(polygon[row, 5]),
-            is_turned, size, limit, stride, polygon)
+        found = note_met(found, u, v, polygon[row, 2], height_at(u, v, q, slope_q, polygon),
+                         (int(polygon[row, 3]), int(polygon[row, 4]), int(polygon[row, 5])),
+                         meeting, polygon)
     return found
 
 
 @subroutine
-def cut_segment(
-    p, q, count_q, slope_q, is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def cut_segment(p, q, count_q, slope_q, meeting, polygon):
     """Collect the ends of the segment p cut by the polygon q."""
     if slope_q[2] < STEEP:
         return 0
-    slack = INSIDE * size
+    slack = INSIDE * meeting[1]
     sign = turning_of(q, count_q, polygon)
     lower, upper = 0.0, 1.0
     kind_l, i_l, j_l = CORNER_OF_A, int(polygon[p, 3]), 0
@@ -180,17 +172,13 @@ def cut_segment(
             along, kind, i, j = upper, kind_u, i_u, j_u
         u = polygon[p, 0] + along * (polygon[p + 1, 0] - polygon[p, 0])
         v = polygon[p, 1] + along * (polygon[p + 1, 1] - polygon[p, 1])
-        found = note_on_segment(
-            found, along, height_at(u, v, q, slope_q, polygon), kind, i, j, p,
-            is_turned, size, limit, stride, polygon)
+        found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), (kind, i, j),
+                                p, meeting, polygon)
     return found
 
 
 @subroutine
-def lay_along(
-    p, q, is_turned, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def lay_along(p, q, meeting, polygon):
     """Collect the ends of what two nearly parallel segments have in common."""
     eu, ev = polygon[p + 1, 0] - polygon[p, 0], polygon[p + 1, 1] - polygon[p, 1]
     fu, fv = polygon[q + 1, 0] - polygon[q, 0], polygon[q + 1, 1] - polygon[q, 1]
@@ -207,23 +195,19 @@ def lay_along(
         on_q = (on_p - x0) / step
         if 0.0 <= on_q <= 1.0:
             h_q = polygon[q, 2] + on_q * (polygon[q + 1, 2] - polygon[q, 2])
-            found = note_on_segment(
-                found, on_p, h_q, CORNER_OF_A, int(polygon[p + end, 3]), 0, p,
-                is_turned, size, limit, stride, polygon)
+            found = note_on_segment(found, on_p, h_q, (CORNER_OF_A, int(polygon[p + end, 3]), 0),
+                                    p, meeting, polygon)
     for end in range(2):
         on_p = x0 + step * end
         if 0.0 <= on_p <= 1.0:
-            found = note_on_segment(
-                found, on_p, polygon[q + end, 2], CORNER_OF_B, int(polygon[q + end, 3]), 0, p,
-                is_turned, size, limit, stride, polygon)
+            found = note_on_segment(found, on_p, polygon[q + end, 2],
+                                    (CORNER_OF_B, int(polygon[q + end, 3]), 0), p, meeting,
+                                    polygon)
     return found
 
 
 @kernel
-def drop_point(
-    p, q, count_q, slope_q, size, limit, stride,  # state (read)
-    polygon,  # scratch
-):
+def drop_point(p, q, count_q, slope_q, meeting, polygon):
     """Collect the point p of a above the polygon q of b, if it is above it."""
     u, v = polygon[p, 0], polygon[p, 1]
     height = height_at(u, v, q, slope_q, polygon)
@@ -232,7 +216,8 @@ def drop_point(
         height = -math.inf
         for row in range(q, q + count_q):
             height = max(height, polygon[row, 2])
-    elif not is_inside(u, v, q, count_q, turning_of(q, count_q, polygon), SAME * size, polygon):
-        return 0
-    return note_met(0, u, v, polygon[p, 2], height, CORNER_OF_A, 0, 0, False, size, limit, stride,
-                 polygon)
+    else:
+        sign = turning_of(q, count_q, polygon)
+        if not is_inside(u, v, q, count_q, sign, SAME * meeting[1], polygon):
+            return 0
+    return note_met(0, u, v, polygon[p, 2], height, (CORNER_OF_A, 0, 0), meeting, polygon)

@@ -24,6 +24,7 @@ from sim_bridge.engine.collision.contact_rows import (
     geometry_pose,
     keep_rows,
     MOST_POINTS,
+    pair_of,
 )
 from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
 from sim_bridge.engine.collision.mesh.triangles import (
@@ -45,15 +46,7 @@ from sim_bridge.engine.collision.narrow.narrow import (
     triangles_contacts,
     triangles_distance,
 )
-from sim_bridge.engine.data.collision_scratch import (
-    CANDIDATES,
-    CLASS,
-    FIRST,
-    PAIRS,
-    ROWS,
-    SECOND,
-    SURFACE,
-)
+from sim_bridge.engine.data.collision_scratch import CANDIDATES, PAIRS, SURFACE
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, store3, sub
 
@@ -80,18 +73,14 @@ def collide_surface_pairs(
     Height fields do not collide with each other, nor with planes.
     """
     for row in range(scratch_inout.counts[PAIRS]):
-        if scratch_inout.pair[row, CLASS] != SURFACE:
-            continue
-        first = claim_rows(contacts_inout)
+        first = claim_rows(scratch_inout, contacts_inout, row, SURFACE)
         if first < 0:
-            scratch_inout.pair[row, ROWS] = 0
             continue
-        a, b = scratch_inout.pair[row, FIRST], scratch_inout.pair[row, SECOND]
+        a, b, limit = pair_of(scratch_inout, row)
         # the surface and what touches it; normals are found from the former to the latter
         surface, other, sign = b, a, 1.0
         if is_outer(geometry, a, b):
             surface, other, sign = a, b, -1.0
-        limit = scratch_inout.reach[a] + scratch_inout.reach[b]
         count = 0
         if geometry.shape[other] == PLANE:
             if geometry.shape[surface] == MESH:
@@ -135,18 +124,15 @@ def collide_convex_surface(
         if t < 0:
             break
         x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
-        gap, _, _, n = triangle_distance(
-            geometry, convex, pose, x0, x1, x2,
-            scratch_inout.expand_point, scratch_inout.expand_plane, scratch_inout.expand_face)
+        gap, _, _, n = triangle_distance(geometry, scratch_inout, convex, pose, (x0, x1, x2))
         if gap > limit:
             continue
         count = make_room(geometry, convex, surface, count, scratch_inout)
         number = triangle_number(geometry, surface, t) << 20
         if has_normal(geometry, surface, t, mul_tv(pose_s[0], n)):
             added = triangle_contacts(
-                geometry, convex, pose, x0, x1, x2, n, limit, scratch_inout.polygon,
-                count, scratch_inout.candidate_feature, scratch_inout.candidate_point,
-                scratch_inout.candidate_gap)
+                geometry, scratch_inout, convex, pose, (x0, x1, x2), n, limit,
+                candidates_from(scratch_inout, count))
             count = label_candidates(count, added, number, n, scratch_inout)
             deepest = min(deepest, gap)
             continue
@@ -212,10 +198,8 @@ def add_faces_ahead(
             goes_in = (passes(foremost, way, face, height, x0, x1, x2)
                        or passes(centre, way, face, dot(face, sub(centre, x0)), x0, x1, x2))
             if not goes_in and height > 0.0 and dot(face, way) < 0.0:
-                gap, _, _, _ = triangle_distance(
-                    geometry, convex, (pose[0], add(pose[1], way)), x0, x1, x2,
-                    scratch_inout.expand_point, scratch_inout.expand_plane,
-                    scratch_inout.expand_face)
+                gap, _, _, _ = triangle_distance(geometry, scratch_inout, convex,
+                                                 (pose[0], add(pose[1], way)), (x0, x1, x2))
                 goes_in = gap < 0.0 and height < -dot(face, way)
             if goes_in and count < CANDIDATES and not is_listed(
                     number + FACE, count, scratch_inout.candidate_feature):
@@ -315,9 +299,7 @@ def collide_surfaces(
                 break
             x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
             gap, _, _, n = triangles_distance(
-                geometry, y0, y1, y2, x0, x1, x2,
-                scratch_inout.expand_point, scratch_inout.expand_plane,
-                scratch_inout.expand_face)
+                geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
             if gap > limit:
                 continue
             opposite = scale(-1.0, n)
@@ -326,12 +308,18 @@ def collide_surfaces(
                 continue
             count = make_room(geometry, surface, other, count, scratch_inout)
             added = triangles_contacts(
-                geometry, y0, y1, y2, x0, x1, x2, n, limit, scratch_inout.polygon,
-                count, scratch_inout.candidate_feature, scratch_inout.candidate_point,
-                scratch_inout.candidate_gap)
+                geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2), n, limit,
+                candidates_from(scratch_inout, count))
             number = (triangle_number(geometry, surface, t) << 20
                       | triangle_number(geometry, other, s))
             count = label_candidates(count, added, number << 20, n, scratch_inout)
+
+
+@kernel
+def candidates_from(scratch, first_row):
+    """Return where a triangle's contact points are stored, as `narrow.collide_pair` takes it."""
+    return (first_row, scratch.candidate_feature, scratch.candidate_point,
+            scratch.candidate_normal, scratch.candidate_gap)
 
 
 @kernel

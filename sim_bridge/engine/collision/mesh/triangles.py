@@ -120,6 +120,5 @@ def is_outer(geometry, a, b):
 def farthest_point(geometry, g, pose, d):
     """Return the point of a convex shape farthest along the unit vector d."""
     shape = shape_of(geometry, g, pose, (0.0, 0.0, 0.0))
-    core, _ = support(shape, geometry.vertex, geometry.ring_start, geometry.ring,
-                      geometry.vertex_range[g, 0], d)
+    core, _ = support(geometry, shape, geometry.vertex_range[g, 0], d)
     return add(core, scale(margin_of(shape), d))

@@ -3,6 +3,7 @@ Contact points of the pairs of shapes that need arithmetic only.
 
 The shapes of a pair come in the order of their kinds, low before high. All normals point from the
 high one to the low one; `sign` turns them where the geometries are numbered the other way.
+points_out: the first row, and arrays of features, points, normals and gaps.
 """
 
 from __future__ import annotations
@@ -47,11 +48,10 @@ _SAME = 1e-9
 
 
 @kernel
-def store_point(
-    row, feature, low, n, gap, origin, sign,  # state (read)
-    feature_out, point_out, normal_out, gap_out,
-):
-    """Store a contact point, given the nearest point of the low shape."""
+def store_point(k, feature, low, n, gap, origin, sign, points_out):
+    """Store the k-th contact point of a pair, given the nearest point of the low shape."""
+    first_row, feature_out, point_out, normal_out, gap_out = points_out
+    row = first_row + k
     feature_out[row] = feature
     store3(point_out, row, 0, add(origin, sub(low, scale(0.5 * gap, n))))
     store3(normal_out, row, 0, scale(sign, n))
@@ -59,10 +59,15 @@ def store_point(
 
 
 @kernel
-def touch_balls(
-    radius, p, other_radius, limit, origin, sign, first_row,  # state (read)
-    feature_out, point_out, normal_out, gap_out,
-):
+def store_normal(count, n, points_out):
+    """Store the normal that all contact points of a pair have in common."""
+    first_row, _, _, normal_out, _ = points_out
+    for row in range(first_row, first_row + count):
+        store3(normal_out, row, 0, n)
+
+
+@kernel
+def touch_balls(radius, p, other_radius, limit, origin, sign, points_out):
     """Store the contact of a ball at p with one at the origin; give the number of points."""
     distance = math.sqrt(dot(p, p))
     gap = distance - radius - other_radius
@@ -71,8 +76,7 @@ def touch_balls(
     n = (0.0, 0.0, 1.0)
     if distance > 0.0:
         n = scale(1.0 / distance, p)
-    store_point(first_row, 0, sub(p, scale(radius, n)), n, gap, origin, sign,
-                feature_out, point_out, normal_out, gap_out)
+    store_point(0, 0, sub(p, scale(radius, n)), n, gap, origin, sign, points_out)
     return 1
 
 
@@ -96,17 +100,13 @@ def point_distance(shape, x):
 
 
 @kernel
-def touch_ball(
-    radius, p, shape, limit, origin, sign, first_row,  # state (read)
-    feature_out, point_out, normal_out, gap_out,
-):
+def touch_ball(radius, p, shape, limit, origin, sign, points_out):
     """Store the contact of a ball with a shape; give the number of points."""
     distance, n = point_distance(shape, p)
     gap = distance - radius
     if gap > limit:
         return 0
-    store_point(first_row, 0, sub(p, scale(radius, n)), n, gap, origin, sign,
-                feature_out, point_out, normal_out, gap_out)
+    store_point(0, 0, sub(p, scale(radius, n)), n, gap, origin, sign, points_out)
     return 1
 
 
@@ -156,10 +156,7 @@ def axis_distance(p, z, length, w, other_length):
 
 
 @subroutine
-def touch_capsules(
-    size, p, z, other_size, w, limit, origin, sign, first_row,  # state (read)
-    feature_out, point_out, normal_out, gap_out,
-):
+def touch_capsules(size, p, z, other_size, w, limit, origin, sign, points_out):
     """
     Store the contacts of a capsule at p along z with one at the origin along w.
 
@@ -188,27 +185,19 @@ def touch_capsules(
             between = math.sqrt(dot(x, x))
             if is_between and between - margin <= limit:
                 m = scale(1.0 / between, x) if between > 0.0 else n
-                store_point(
-                    first_row + count, end,
-                    sub(add(p, scale(s_end, z)), scale(size[0], m)), m, between - margin, origin,
-                    sign, feature_out, point_out, normal_out, gap_out)
+                store_point(count, end, sub(add(p, scale(s_end, z)), scale(size[0], m)), m,
+                            between - margin, origin, sign, points_out)
                 nearest_end = min(nearest_end, between)
                 count += 1
     if distance < nearest_end - _SAME * margin:
-        store_point(
-            first_row + count, 4, sub(add(p, scale(s, z)), scale(size[0], n)), n,
-            distance - margin, origin, sign, feature_out, point_out, normal_out, gap_out)
+        store_point(count, 4, sub(add(p, scale(s, z)), scale(size[0], n)), n, distance - margin,
+                    origin, sign, points_out)
         count += 1
     return count
 
 
 @subroutine
-def touch_boxes(
-    low, high,  # model
-    limit, origin, sign,  # state (read)
-    polygon,  # scratch
-    first_row, feature_out, point_out, normal_out, gap_out,
-):
+def touch_boxes(scratch, low, high, limit, origin, sign, points_out):
     """Store the contacts of a capsule or box with a box; give the number of points."""
     size, R, p = low[1], low[2], low[3]
     if low[0] == CAPSULE:
@@ -223,22 +212,20 @@ def touch_boxes(
         nearest = p
     if distance > limit:
         return 0
-    t = perpendicular(n)
-    s = cross(n, t)
-    slope = lay_box(high[1], high[2], high[3], n, n, t, s, FACE_B, polygon)
+    polygon, t = scratch.polygon, perpendicular(n)
+    axes = (t, cross(n, t), n)
+    slope = lay_box(high[1], high[2], high[3], n, axes, FACE_B, polygon)
     down = scale(-1.0, n)
     if low[0] == CAPSULE:
-        lay_capsule(size, R, p, down, n, t, s, FACE_A, polygon)
+        lay_capsule(size, R, p, down, axes, FACE_A, polygon)
         extent = common_size(2, 4, polygon)
-        found = cut_segment(FACE_A, FACE_B, 4, slope, False, extent, limit, WIDE, polygon)
-        found = add_nearest(found, distance, nearest, n, t, s, limit, extent, polygon)
+        found = cut_segment(FACE_A, FACE_B, 4, slope, (False, extent, limit, WIDE), polygon)
+        found = add_nearest(found, distance, nearest, axes, limit, extent, polygon)
     else:
-        slope_low = lay_box(size, R, p, down, n, t, s, FACE_A, polygon)
+        slope_low = lay_box(size, R, p, down, axes, FACE_A, polygon)
         extent = common_size(4, 4, polygon)
-        found = meet_polygons(FACE_A, 4, slope_low, FACE_B, 4, slope, False, extent, limit, WIDE,
+        found = meet_polygons(FACE_A, 4, slope_low, FACE_B, 4, slope, (False, extent, limit, WIDE),
                               polygon)
-    count = store_points(
-        found, n, t, s, origin, first_row, polygon, feature_out, point_out, gap_out)
-    for row in range(first_row, first_row + count):
-        store3(normal_out, row, 0, scale(sign, n))
+    count = store_points(found, axes, origin, polygon, points_out)
+    store_normal(count, scale(sign, n), points_out)
     return count

@@ -1,4 +1,4 @@
-"""The signed distance of two convex shapes: margins off, GJK, EPA, polish, margins on."""
+"""The signed distance of two convex shapes: margins off, GJK, EPA, refined normal, margins on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.narrow.gjk import APART, FAR, gjk, weigh_points
 from sim_bridge.engine.collision.narrow.penetration import penetrate
-from sim_bridge.engine.collision.narrow.refine_normal import polish
+from sim_bridge.engine.collision.narrow.refine_normal import refine_normal
 from sim_bridge.engine.collision.support import margin_of, separation
 from sim_bridge.engine.data.geometry import CONE, CYLINDER, ELLIPSOID, SPHERE
 from sim_bridge.engine.math.vec3 import add, dot, scale, sub
@@ -17,45 +17,37 @@ _SHARP = 1e-2
 
 
 @subroutine
-def measure_shapes(
-    shape_a, shape_b, faces_a, faces_b, vertex, ring_start, ring, face_plane,  # model
-    reach,  # state (read)
-    expand_point, expand_plane, expand_face,  # scratch
-):
+def measure_shapes(geometry, scratch, shape_a, shape_b, reach):
     """
-    Measure two convex shapes; give signed distance, nearest points of a and b, normal from b to a.
+    Return signed distance, nearest points of a and b, and normal from b to a, of two shapes.
 
     Beyond `reach` the distance is a lower bound only, and the points are arbitrary.
     """
     margin_a, margin_b = margin_of(shape_a), margin_of(shape_b)
     margin = margin_a + margin_b
-    outcome, count, distance, n, extent, hint_a, hint_b = gjk(
-        shape_a, shape_b, vertex, ring_start, ring, reach + margin, expand_point)
+    outcome, count, distance, n, extent, hint_a, hint_b = gjk(geometry, shape_a, shape_b,
+                                                              reach + margin, scratch.expand_point)
     if outcome == FAR:
         return distance - margin, shape_a[3], shape_b[3], n
     if outcome == APART:
-        a = weigh_points(count, expand_point)
+        a = weigh_points(count, scratch.expand_point)
     else:
-        distance, n, a = penetrate(
-            shape_a, shape_b, vertex, ring_start, ring, count, extent, hint_a, hint_b,
-            expand_point, expand_plane, expand_face)
-    n, distance = polish(
-        shape_a, shape_b, vertex, ring_start, ring, face_plane, faces_a, faces_b,
-        hint_a, hint_b, extent, n)
-    a, b = _settle(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n, distance, a)
+        distance, n, a = penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a,
+                                   hint_b)
+    n, distance = refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n)
+    a, b = _settle(geometry, shape_a, shape_b, hint_a, hint_b, n, distance, a)
     return (distance - margin, sub(a, scale(margin_a, n)), add(b, scale(margin_b, n)), n)
 
 
 @kernel
-def _settle(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n, distance, a):
+def _settle(geometry, shape_a, shape_b, hint_a, hint_b, n, distance, a):
     """
     Move the nearest points of two cores along n until they are `distance` apart.
 
     `a` is known to fewer digits than n. Where a core touches in one point of a round surface, that
     point follows from n; else `a` is brought to the height of its core's surface.
     """
-    _, top_a, top_b, _, _ = separation(
-        shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+    _, top_a, top_b, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
     if _is_round(shape_a, scale(-1.0, n)):
         a = top_a
     elif _is_round(shape_b, n):

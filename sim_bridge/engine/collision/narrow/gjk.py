@@ -27,11 +27,7 @@ _FLAT_TOLERANCE = 1e-15
 
 
 @subroutine
-def gjk(
-    shape_a, shape_b, vertex, ring_start, ring,  # model
-    reach,  # state (read)
-    point_out,
-):
+def gjk(geometry, shape_a, shape_b, reach, point_out):
     """
     Measure the distance of two cores, as far as it is at most `reach`.
 
@@ -52,8 +48,7 @@ def gjk(
     n = scale(1.0 / length, v)
     least = math.inf
     for _ in range(_MAX_STEPS):
-        parted, a, b, hint_a, hint_b = separation(
-            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        parted, a, b, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
         if parted > reach:
             return FAR, count, parted, n, extent, hint_a, hint_b
         w = sub(a, b)

@@ -27,56 +27,50 @@ _FLAT_TOLERANCE = 1e-14
 
 
 @subroutine
-def penetrate(
-    shape_a, shape_b, vertex, ring_start, ring,  # model
-    count, extent, hint_a, hint_b,  # state (read)
-    point_out, plane_out, face_out,
-):
+def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b):
     """
     Measure the depth of two cores from the simplex that `gjk` left.
 
     Returns (signed distance, n from b to a, nearest point of a). The distance is negative unless
     the cores only touch.
     """
-    count, extent, flat_normal = _make_tetrahedron(
-        shape_a, shape_b, vertex, ring_start, ring, count, extent, hint_a, hint_b, point_out)
+    points, planes, faces_of = scratch.expand_point, scratch.expand_plane, scratch.expand_face
+    count, extent, flat_normal = _make_tetrahedron(geometry, shape_a, shape_b, count, extent,
+                                                   hint_a, hint_b, points)
     if count < 4:
         # flat differences have a surface on both sides of their plane
-        here, a, _, _, _ = separation(
-            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, flat_normal)
+        here, a, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, flat_normal)
         n = scale(-1.0, flat_normal)
-        there, a_there, _, _, _ = separation(
-            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        there, a_there, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
         if here >= there:
-            return here, flat_normal, load3(point_out, 0, 3)
-        return there, n, load3(point_out, 0, 3)
+            return here, flat_normal, load3(points, 0, 3)
+        return there, n, load3(points, 0, 3)
     tolerance = _FLAT_TOLERANCE
     if is_curved(shape_a[0]) or is_curved(shape_b[0]):
         tolerance = _CURVED_TOLERANCE
     tolerance *= extent
-    _open_tetrahedron(point_out, plane_out, face_out)
+    _open_tetrahedron(points, planes, faces_of)
     faces = 4
-    best, best_n, nearest_a = -math.inf, (0.0, 0.0, 1.0), load3(point_out, 0, 3)
+    best, best_n, nearest_a = -math.inf, (0.0, 0.0, 1.0), load3(points, 0, 3)
     while True:
         nearest = 0
         for f in range(1, faces):
-            if plane_out[f, 3] < plane_out[nearest, 3]:
+            if planes[f, 3] < planes[nearest, 3]:
                 nearest = f
-        offset = plane_out[nearest, 3]
-        n = (-plane_out[nearest, 0], -plane_out[nearest, 1], -plane_out[nearest, 2])
-        parted, a, b, hint_a, hint_b = separation(
-            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        offset = planes[nearest, 3]
+        n = (-planes[nearest, 0], -planes[nearest, 1], -planes[nearest, 2])
+        parted, a, b, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
         if parted > best:
             best, best_n = parted, n
-            nearest_a = _point_on_face(nearest, face_out, point_out)
+            nearest_a = _point_on_face(nearest, faces_of, points)
         # the polytope lies inside: no deeper than `best`, no shallower than `offset`
-        if -best - offset <= tolerance or count == point_out.shape[0]:
+        if -best - offset <= tolerance or count == points.shape[0]:
             break
-        store3(point_out, count, 0, sub(a, b))
-        store3(point_out, count, 3, a)
+        store3(points, count, 0, sub(a, b))
+        store3(points, count, 3, a)
         count += 1
         grown = _grow(
-            count - 1, nearest, faces, _COPLANAR * extent, point_out, plane_out, face_out)
+            count - 1, nearest, faces, _COPLANAR * extent, points, planes, faces_of)
         if grown == 0:
             break
         faces = grown
@@ -93,11 +87,7 @@ def _point_on_face(f, face, point):
 
 
 @subroutine
-def _make_tetrahedron(
-    shape_a, shape_b, vertex, ring_start, ring,  # model
-    count, extent, hint_a, hint_b,  # state (read)
-    point_inout,
-):
+def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b, point_inout):
     """
     Complete a simplex to a tetrahedron that is not flat, as far as the difference has such.
 
@@ -146,8 +136,8 @@ def _make_tetrahedron(
                 direction = v
             if attempt % 2 == 1:
                 direction = scale(-1.0, direction)
-            _, a, b, hint_a, hint_b = separation(
-                shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, direction)
+            _, a, b, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b,
+                                                 direction)
             w = sub(a, b)
             extent = max(extent, math.sqrt(dot(w, w)))
             off = abs(dot(direction, sub(w, p)))

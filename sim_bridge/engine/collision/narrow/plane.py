@@ -25,17 +25,12 @@ _STANDING = 0.5
 
 
 @subroutine
-def collide_with_plane(
-    shape, vertex, ring_start, ring,  # model
-    n, offset, limit, origin,  # state (read)
-    polygon,  # scratch
-    first_row, feature_out, point_out, gap_out,
-):
+def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, points_out):
     """
     Store the points of a shape that are no higher than `limit` above the plane n . x = offset.
 
-    Returns their number. Corners are features by their number; a rim has four anchors, which turn
-    with the shape, and its lowest point.
+    Returns their number; points_out: as for `store_points`. Corners are features by their number;
+    a rim has four anchors, which turn with the shape, and its lowest point.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     # the shape's frame: height of its origin, and the downward direction
@@ -49,15 +44,14 @@ def collide_with_plane(
         for corner in range(8):
             spot = (size[0] if corner & 1 else -size[0], size[1] if corner & 2 else -size[1],
                     size[2] if corner & 4 else -size[2])
-            count = _put(count, corner, spot, height - dot(c, spot), R, p, n, limit, origin,
-                         first_row, feature_out, point_out, gap_out)
+            count = _put(count, corner, spot, height - dot(c, spot), shape, n, limit, origin,
+                         points_out)
     elif kind == CAPSULE:
         for end in range(2):
             z = size[1] if end else -size[1]
             tip = (size[0] * c[0], size[0] * c[1], z + size[0] * c[2])
             gap = height - z * c[2] - size[0]
-            count = _put(count, end, tip, gap, R, p, n, limit, origin,
-                         first_row, feature_out, point_out, gap_out)
+            count = _put(count, end, tip, gap, shape, n, limit, origin, points_out)
     elif kind == CYLINDER or kind == CONE:
         r = size[0]
         x, y = lean(c)
@@ -74,34 +68,31 @@ def collide_with_plane(
                     # the anchors at x, y, -x and -y
                     side = r if k < 3 else -r
                     spot = (side, 0.0, z) if k % 2 == 1 else (0.0, side, z)
-                count = _put(count, 8 * cap + k, spot, height - dot(c, spot), R, p, n, limit,
-                             origin, first_row, feature_out, point_out, gap_out)
+                count = _put(count, 8 * cap + k, spot, height - dot(c, spot), shape, n, limit,
+                             origin, points_out)
         if kind == CONE:
             spot = (0.0, 0.0, size[1])
-            count = _put(count, 8, spot, height - dot(c, spot), R, p, n, limit, origin,
-                         first_row, feature_out, point_out, gap_out)
+            count = _put(count, 8, spot, height - dot(c, spot), shape, n, limit, origin,
+                         points_out)
     elif kind == HULL:
-        count = _put_hull(shape, vertex, ring_start, ring, n, offset, limit, origin, polygon,
-                          first_row, feature_out, point_out, gap_out)
+        count = _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out)
     else:
-        lowest, _ = support(shape, vertex, ring_start, ring, shape[4], (-n[0], -n[1], -n[2]))
+        lowest, _ = support(geometry, shape, shape[4], (-n[0], -n[1], -n[2]))
         if kind == SPHERE:
             lowest = sub(lowest, scale(size[0], n))
-        count = _put(0, 0, mul_tv(R, sub(lowest, p)), dot(n, lowest) - offset, R, p, n, limit,
-                     origin, first_row, feature_out, point_out, gap_out)
+        count = _put(0, 0, mul_tv(R, sub(lowest, p)), dot(n, lowest) - offset, shape, n, limit,
+                     origin, points_out)
     return count
 
 
 @kernel
-def _put(
-    count, feature, x, gap, R, p, n, limit, origin, first_row,  # state (read)
-    feature_out, point_out, gap_out,
-):
+def _put(count, feature, x, gap, shape, n, limit, origin, points_out):
     """Store the point x of a shape's frame if it is low enough; give the number of points."""
     if not gap <= limit:
         return count
+    first_row, feature_out, point_out, _, gap_out = points_out
     row = first_row + count
-    on_shape = add(p, mul_mv(R, x))
+    on_shape = add(shape[3], mul_mv(shape[2], x))
     feature_out[row] = feature
     store3(point_out, row, 0, add(origin, sub(on_shape, scale(0.5 * gap, n))))
     gap_out[row] = gap
@@ -109,27 +100,21 @@ def _put(
 
 
 @subroutine
-def _put_hull(
-    shape, vertex, ring_start, ring,  # model
-    n, offset, limit, origin,  # state (read)
-    polygon,  # scratch
-    first_row, feature_out, point_out, gap_out,
-):
+def _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out):
     """Store the vertices of a hull that are low enough, well spread where they are many."""
     R, p = shape[2], shape[3]
     t = perpendicular(n)
     s = cross(n, t)
-    lowest, row = support(shape, vertex, ring_start, ring, shape[4], (-n[0], -n[1], -n[2]))
+    lowest, row = support(geometry, shape, shape[4], (-n[0], -n[1], -n[2]))
     if dot(n, lowest) - offset > limit:
         return 0
     # the lowest first, so that there is always room for it
     found = note(0, dot(t, lowest), dot(s, lowest), dot(n, lowest), offset, limit, 0.0,
-                 4 * (row - shape[4]), polygon)
+                 4 * (row - shape[4]), scratch.polygon)
     for k in range(shape[4], shape[5]):
         if k == row or found == MAX_FOUND:
             continue
-        x = add(p, mul_mv(R, load3(vertex, k, 0)))
+        x = add(p, mul_mv(R, load3(geometry.vertex, k, 0)))
         found = note(found, dot(t, x), dot(s, x), dot(n, x), offset, limit, 0.0,
-                     4 * (k - shape[4]), polygon)
-    return store_points(found, n, t, s, origin, first_row, polygon, feature_out, point_out,
-                        gap_out)
+                     4 * (k - shape[4]), scratch.polygon)
+    return store_points(found, (t, s, n), origin, scratch.polygon, points_out)

@@ -36,36 +36,30 @@ _NEWTON_STEPS = 6
 
 
 @subroutine
-def polish(
-    shape_a, shape_b, vertex, ring_start, ring, face_plane, faces_a, faces_b,  # model
-    hint_a, hint_b, extent, n,  # state (read)
-):
-    """Improve n; gives it and the distance of two cores along it."""
+def refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n):
+    """Refine n, the direction in which two cores are nearest; return it and their distance."""
     slack = _ROUNDING * extent
-    distance, _, _, hint_a, hint_b = separation(
-        shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+    distance, _, _, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
     for side in range(2):
         if side == 0:
-            found, f = _near_face(shape_a, face_plane, faces_a, scale(-1.0, n))
+            found, f = _near_face(geometry, shape_a, scale(-1.0, n))
             f = scale(-1.0, f)
         else:
-            found, f = _near_face(shape_b, face_plane, faces_b, n)
+            found, f = _near_face(geometry, shape_b, n)
         if found:
-            parted, _, _, _, _ = separation(
-                shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, f)
+            parted, _, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, f)
             if parted >= distance - slack:
                 return f, parted
     if not (is_curved(shape_a[0]) or is_curved(shape_b[0])):
         return n, distance
 
-    edged_a, e_a, c_a = _near_edge(shape_a, vertex, ring_start, ring, hint_a, scale(-1.0, n))
-    edged_b, e_b, c_b = _near_edge(shape_b, vertex, ring_start, ring, hint_b, n)
+    edged_a, e_a, c_a = _near_edge(geometry, shape_a, hint_a, scale(-1.0, n))
+    edged_b, e_b, c_b = _near_edge(geometry, shape_b, hint_b, n)
     c_a = -c_a
     best, best_n = distance, n
     if edged_a and edged_b:
         start = _meet(e_a, c_a, e_b, c_b, n)
-        parted, _, _, _, _ = separation(
-            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, start)
+        parted, _, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, start)
         if parted >= best - slack:
             best, best_n = parted, start
     for circle in range(3):
@@ -76,15 +70,14 @@ def polish(
         elif circle == 2:
             skip = False
         if not skip:
-            trial, parted = _climb(
-                shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, is_bound, e, c, n)
+            trial, parted = _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n)
             if parted > best + slack:
                 best, best_n = parted, trial
     return best_n, best
 
 
 @kernel
-def _near_face(shape, face_plane, faces, m):
+def _near_face(geometry, shape, m):
     """Find the outward normal of a flat face that is nearly m."""
     kind, R = shape[0], shape[2]
     f = (0.0, 0.0, 0.0)
@@ -117,14 +110,14 @@ def _near_face(shape, face_plane, faces, m):
             f = scale(-1.0, f)
     elif kind == HULL:
         c = mul_tv(R, m)
-        most, best = -1.0, faces[0]
-        for row in range(faces[0], faces[1]):
-            along = dot(load3(face_plane, row, 0), c)
+        most, best = -1.0, shape[6]
+        for row in range(shape[6], shape[7]):
+            along = dot(load3(geometry.face_plane, row, 0), c)
             if along > most:
                 most, best = along, row
-        if faces[1] <= faces[0]:
+        if shape[7] <= shape[6]:
             return False, f
-        f = mul_mv(R, load3(face_plane, best, 0))
+        f = mul_mv(R, load3(geometry.face_plane, best, 0))
     else:
         return False, f
     off = sub(f, m)
@@ -132,7 +125,7 @@ def _near_face(shape, face_plane, faces, m):
 
 
 @kernel
-def _near_edge(shape, vertex, ring_start, ring, hint, m):
+def _near_edge(geometry, shape, hint, m):
     """
     Find a straight edge that is nearly square to m.
 
@@ -171,9 +164,9 @@ def _near_edge(shape, vertex, ring_start, ring, hint, m):
         return abs(dot(e, m)) < _NEAR, e, 0.0
     found = False
     if kind == HULL:
-        here = load3(vertex, hint, 0)
-        for k in range(ring_start[hint], ring_start[hint + 1]):
-            there = sub(load3(vertex, ring[k], 0), here)
+        here = load3(geometry.vertex, hint, 0)
+        for k in range(geometry.ring_start[hint], geometry.ring_start[hint + 1]):
+            there = sub(load3(geometry.vertex, geometry.ring[k], 0), here)
             length = math.sqrt(dot(there, there))
             off = abs(dot(there, c)) / length
             if off < least:
@@ -198,7 +191,7 @@ def _meet(e, c, f, d, n):
 
 
 @subroutine
-def _climb(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, is_bound, e, c, n):
+def _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n):
     """
     Maximize the separation by Newton's method from n on, bound to n . e = c or free.
 
@@ -208,8 +201,7 @@ def _climb(shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, is_bound,
         n = _meet_circle(e, c, n)
     best, best_n = -math.inf, n
     for _ in range(_NEWTON_STEPS):
-        parted, a, b, hint_a, hint_b = separation(
-            shape_a, shape_b, vertex, ring_start, ring, hint_a, hint_b, n)
+        parted, a, b, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
         if not parted > best:
             break
         best, best_n = parted, n

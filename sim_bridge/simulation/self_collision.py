@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.compilation.collisions import Collisions
+from sim_bridge.compilation.compile import Blueprint, BodyShape
 from sim_bridge.compilation.exclusions import adjacent_bodies, kept_by_tags, Pairs, pairs_of_links
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.probe import locate, measure_convex_pair
 from sim_bridge.shapes.polyhedra import HeightField, TriangleMesh
 from sim_bridge.shapes.shape_records import shape_record
-from sim_bridge.shapes.shapes import Plane
+from sim_bridge.shapes.shapes import Plane, Shape
+from sim_bridge.simulation.assembly import Part
 from sim_bridge.simulation.handles import make_probe
-
-if TYPE_CHECKING:
-    from sim_bridge.compilation.collisions import Collisions
-    from sim_bridge.compilation.compile import BodyShape
-    from sim_bridge.robots.robot import Robot
-    from sim_bridge.shapes.shapes import Shape
 
 # what is nearer than this overlaps [m]: parts that are drawn to fit touch each other
 _TOUCHING = 1e-4
 
 
-def excluded_bodies(robot: Robot, collisions: Collisions) -> Pairs:
+def excluded_bodies(
+    description: RobotDescription, blueprint: Blueprint, collisions: Collisions, added: Part
+) -> Pairs:
     """
     Return the pairs of the robot's bodies that never touch, the lower number first.
 
-    The rules are in `compilation.exclusions`. collisions.self_collision: False, no two bodies
-    touch; True, all may that the rules allow; None, likewise, but if links of the robot have
-    Gazebo's `selfCollide`, only those may that it allows.
+    The rules are in `compilation.exclusions`. added: the arrays it was added with.
+    collisions.self_collision: False, no two bodies touch; True, all may that the rules allow;
+    None, likewise, but if links of the robot have Gazebo's `selfCollide`, only those may that it
+    allows.
     """
-    blueprint = robot.blueprint
     body_of = {shape.link: shape.body for shape in blueprint.shapes}
     bodies = sorted(set(body_of.values()))
     if collisions.self_collision is False or len(bodies) < 2:
@@ -41,22 +40,22 @@ def excluded_bodies(robot: Robot, collisions: Collisions) -> Pairs:
     has_shape = np.isin(np.arange(len(blueprint.model.parent)), bodies)
     excluded = adjacent_bodies(blueprint.model, has_shape)
     if collisions.self_collision is None:
-        excluded |= kept_by_tags(robot.description, body_of) or frozenset()
+        excluded |= kept_by_tags(description, body_of) or frozenset()
     if collisions.separated is not None:
         excluded |= pairs_of_links(collisions.separated, body_of)
     else:
-        excluded |= overlapping_bodies(robot, excluded)
+        excluded |= _overlapping_bodies(blueprint, added, excluded)
     return frozenset(pair for pair in excluded if has_shape[list(pair)].all())
 
 
-def overlapping_bodies(robot: Robot, known: Pairs) -> Pairs:
+def _overlapping_bodies(blueprint: Blueprint, added: Part, known: Pairs) -> Pairs:
     """
     Return the pairs of bodies that overlap in the configuration it was added in, less the known.
 
     Meshes count as their convex hulls.
     """
-    shapes = [shape for shape in robot.blueprint.shapes if _is_bounded(shape)]
-    model, state, _ = robot.added
+    shapes = [shape for shape in blueprint.shapes if _is_bounded(shape)]
+    model, state, _ = added
     geometry = build_geometry([
         shape_record(_hull_of(shape.placed.shape), body=shape.body, rotation=shape.rotation,
                      position=shape.position) for shape in shapes])

@@ -1,0 +1,105 @@
+"""
+What parts of a robot know of what they are part of.
+
+Robots hold links and joints, links hold geometries, so they import these; the other way round
+they are known by these interfaces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from sim_bridge.engine.data.state import State
+from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.slots import LinkSlot, RobotSlot
+
+
+class WorldInterface(Protocol):
+    """The world of a robot."""
+
+    @property
+    def state(self) -> State:
+        """The arrays that steps change."""
+
+    @property
+    def layout(self) -> int:
+        """A number that changes whenever the arrays of `state` are others."""
+
+    @property
+    def time_step(self) -> float:
+        """Length of a step [s]."""
+
+    @property
+    def step_count(self) -> int:
+        """How many steps were taken."""
+
+
+class RobotInterface(Protocol):
+    """The robot of a link or a joint."""
+
+    name: str
+    simulation: Simulation
+    slot: RobotSlot
+    loop_joints: dict[str, Any]
+
+    @property
+    def world(self) -> WorldInterface:
+        """The world that it is in."""
+
+    @property
+    def root_link(self) -> LinkInterface:
+        """The link that is no joint's child."""
+
+    def set_base_pose(
+        self, position: Sequence[float] | np.ndarray,
+        orientation: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0, 1.0),
+    ) -> None:
+        """Put the root link's frame somewhere in the world [m; quaternion x y z w]."""
+
+    def set_base_velocity(
+        self, linear: Sequence[float] | np.ndarray,
+        angular: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+    ) -> None:
+        """Set the velocity of the root link [m/s; rad/s], world axes."""
+
+
+class LinkInterface(Protocol):
+    """The link of a geometry or a joint; all vectors in world axes."""
+
+    name: str
+    slot: LinkSlot
+
+    @property
+    def robot(self) -> RobotInterface:
+        """The robot that it is part of."""
+
+    @property
+    def p(self) -> np.ndarray:
+        """(3,) origin of its frame [m]."""
+
+    @property
+    def R(self) -> np.ndarray:
+        """(3, 3) rotation of its frame."""
+
+    @property
+    def v(self) -> np.ndarray:
+        """(3,) velocity of the frame's origin [m/s]."""
+
+    @property
+    def w(self) -> np.ndarray:
+        """(3,) angular velocity [rad/s]."""
+
+    @property
+    def dv(self) -> np.ndarray:
+        """(3,) acceleration of the frame's origin [m/s²]."""
+
+    @property
+    def dw(self) -> np.ndarray:
+        """(3,) angular acceleration [rad/s²]."""
+
+    @property
+    def wc(self) -> np.ndarray:
+        """(3,) centre of mass [m]."""

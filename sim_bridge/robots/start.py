@@ -1,0 +1,37 @@
+"""Where the joints of a robot begin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sim_bridge.description.model import JointType
+from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.robots.robot import Robot
+
+
+def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
+    """
+    Put every joint at 0 or at the stop nearest to it.
+
+    joint_positions: where one-axis joints are instead [rad or m]. Raises UnknownNameError for
+    others, InvalidValueError for what is no position.
+    """
+    for name in joint_positions:
+        if name not in robot.joint_names:
+            raise UnknownNameError(
+                'one-axis joint', name, robot.joint_names, f'robot {robot.name!r}')
+    for joint in robot.joints:
+        for axis in joint.axes:
+            if axis.lower <= axis.upper:
+                axis.q = min(max(0.0, axis.lower), axis.upper)
+        if joint.name in joint_positions:
+            joint.q = joint_positions[joint.name]
+    of_name = {joint.name: joint for joint in robot.joints}
+    for name in robot.joint_names:
+        law = of_name[name].mimic
+        if law is not None:
+            of_name[name].q = law.position(float(of_name[law.joint].q))
+    for joint in robot.joints:
+        if joint.type is JointType.FLOATING:
+            joint.q = [*joint.anchor, *quaternion_from_matrix(joint.rotation)]

@@ -1,0 +1,663 @@
+"""The arrays of all robots, what keeps them up to date, and the step that moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import auto, IntFlag
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from sim_bridge.compiler.build import build
+from sim_bridge.compiler.calls import Call
+from sim_bridge.compiler.unit import Unit
+from sim_bridge.engine.collision.build import build_geometry
+from sim_bridge.engine.constraints.phases import BEGIN
+from sim_bridge.engine.constraints.stage import LOOPS
+from sim_bridge.engine.data import geometry as collision
+from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
+from sim_bridge.engine.data.model import body_count, Model, velocity_count
+from sim_bridge.engine.data.state import make_state, State
+from sim_bridge.engine.data.surfaces import Surfaces
+from sim_bridge.engine.dynamics.energy import energy, momentum
+from sim_bridge.engine.pipeline.join import join_models
+from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
+from sim_bridge.engine.pipeline.run_stage import run_stage
+from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
+from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
+from sim_bridge.foundation.errors import SimulationError
+from sim_bridge.foundation.validation import whole_number
+from sim_bridge.sensors.advance import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
+from sim_bridge.sensors.devices import Device
+from sim_bridge.shapes.materials import MaterialTable
+from sim_bridge.simulation.assembly import (
+    assemble,
+    contact_room,
+    copy_contacts,
+    forget_contacts,
+    gather_sites,
+    initial_state,
+    restore_state,
+    Sites,
+    start_control,
+    with_contact_room,
+)
+from sim_bridge.simulation.geometry_settings import settings_in, SPEED
+from sim_bridge.simulation.groups import CollisionGroups
+from sim_bridge.simulation.handles import (
+    ContactHandles,
+    make_contact_handles,
+    make_observer,
+    make_options,
+    make_stepping_handle,
+    Observer,
+    stepping_units,
+)
+from sim_bridge.simulation.link_medium import with_media
+from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
+from sim_bridge.simulation.reports import report_of, take_worst
+from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
+from sim_bridge.simulation.stepper import Stepper
+
+# room for contacts that a world of geometries starts with, and more for each of them
+_LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
+
+
+class Dirty(IntFlag):
+    """What of a simulation is not up to date."""
+
+    PARTS = auto()
+    """The arrays of robots and joints: robots or joints were added, removed or compiled anew."""
+    MEDIUM = auto()
+    """The model's media: that of a link was changed."""
+    GEOMETRY = auto()
+    """The arrays of geometries: some were added or removed, or other pairs are excluded."""
+    SURFACES = auto()
+    """The table of materials."""
+    CONTACTS = auto()
+    """The handle for contacts: arrays are others."""
+    OBSERVER = auto()
+    """The call that observes: arrays are others."""
+    STEPPER = auto()
+    """The call that steps: arrays are others."""
+    JOINT_VELOCITIES = auto()
+    """Velocities: joints were added that do not allow all of them."""
+    OBSERVATION = auto()
+    """What was observed of the state."""
+    INITIAL = auto()
+    """The joined state that `reset` goes back to."""
+    LOOP_FORCES = auto()
+    """The last step's forces of constraints, which are others now."""
+    PUSHES = auto()
+    """The external wrenches: they act until the next step has been taken."""
+
+
+# Plain integers, since operations on flags are slow.
+_PARTS, _MEDIUM, _GEOMETRY, _SURFACES, _CONTACTS, _OBSERVER, _STEPPER = (
+    each.value for each in list(Dirty)[:7])
+_JOINT_VELOCITIES, _OBSERVATION, _INITIAL, _LOOP_FORCES, _PUSHES = (
+    each.value for each in list(Dirty)[7:])
+_OBSERVED = ~_OBSERVATION
+_ROBOT_ARRAYS = _PARTS | _MEDIUM
+_ALL_ARRAYS = _ROBOT_ARRAYS | _GEOMETRY | _SURFACES | _CONTACTS
+_TO_OBSERVE = _ROBOT_ARRAYS | _OBSERVER | _OBSERVATION
+_TO_STEP = _ALL_ARRAYS | _STEPPER | _JOINT_VELOCITIES
+
+
+class Constraint(Protocol):
+    """A joint that is solved for as rows beside the trees, as a simulation knows it."""
+
+    @property
+    def key(self) -> str:
+        """Its name among all joints of the simulation."""
+
+    @property
+    def references(self) -> Sequence[float]:
+        """What the error of each row is counted from."""
+
+    @property
+    def axis_count(self) -> int:
+        """How many coordinates it leaves free."""
+
+    @property
+    def joint(self) -> Any:
+        """What users see of it."""
+
+    compliance: tuple[float, float]
+
+    def record(self) -> LoopJoint:
+        """Describe it to the engine as it is now."""
+
+    def bind(self, loops: Loops, state: State, first: int) -> None:
+        """Take new places for the numbers of its axes, from row `first` on."""
+
+    def restart(self) -> None:
+        """Go back to how it began."""
+
+    def wrench_in(
+        self, number: int, loops: Loops, arm: np.ndarray, force: np.ndarray, state: State,
+        origin: np.ndarray | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return force and torque about its second anchor on its second link."""
+
+
+class Settings(NamedTuple):
+    """How a simulation is to run; as `World` takes it, checked."""
+
+    time_step_ns: int
+    solver: int
+    seed: int
+    integrator: str
+    contact_margin: float
+    sleep: Sleep | None
+
+
+class DivergenceError(SimulationError):
+    """A step gave something that is not finite; the state before it is kept."""
+
+
+class Simulation:
+    """
+    Robots' slots and constraints, the arrays that hold them all, and what advances these.
+
+    Arrays are joined and calls prepared when they are needed, once for all that was added until
+    then; what contacts need is made for those only who step, or ask about contacts. `Dirty` says
+    what is yet to be done, and `refresh` does it.
+    """
+
+    def __init__(self, settings: Settings, gravity: np.ndarray):
+        """Begin empty. gravity: (3,) [m/s²], used in place."""
+        self.time_step_ns = settings.time_step_ns
+        self.time_step = settings.time_step_ns * 1e-9
+        self.seed, self.integrator = settings.seed, settings.integrator
+        self.options = make_options(
+            self.time_step, settings.solver, settings.contact_margin, settings.sleep)
+        self.gravity = gravity
+        self.step_count = 0
+        self.layout = 0
+        """Changes whenever the arrays of model and state are others."""
+        self.slots: dict[str, RobotSlot] = {}
+        self.constraints: dict[str, Constraint] = {}
+        self.separated: dict[tuple[str, ...], tuple[LinkSlot, LinkSlot]] = {}
+        """Links that were kept from touching each other, by their names."""
+        self.materials = MaterialTable(lambda: self.mark(Dirty.SURFACES))
+        self.groups = CollisionGroups(self.regroup)
+        self._admitted = 0
+        self._worst = np.zeros(WORST_SIZE)
+        self._dirty = sum(
+            each.value for each in Dirty if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES))
+        self._model = join_models([], gravity)[0]
+        self._state = make_state(self._model)
+        self._loops: Loops
+        self._sites: Sites
+        self._readings: np.ndarray
+        self._geometry: collision.Geometry
+        self._surfaces: Surfaces
+        self._observer: Observer
+        self._handles: ContactHandles
+        self._observe: Call
+        self._stepper: Stepper
+        self._initial: tuple[State, np.ndarray]
+
+    def __repr__(self) -> str:
+        """Show what is not up to date."""
+        return f'<Simulation: {len(self.slots)} robots, dirty: {Dirty(self._dirty)!r}>'
+
+    # --- who is in it ----------------------------------------------------------------------------
+
+    def admit(self, slot: RobotSlot) -> None:
+        """Take a robot in; its name is free."""
+        self.slots[slot.name] = slot
+        self._admitted += 1
+        slot.number = self._admitted
+        self.mark(Dirty.PARTS)
+
+    def expel(self, slot: RobotSlot) -> None:
+        """Take out a robot that no joint holds, with what it touched; the others stay."""
+        forget_contacts(
+            self.state, slot, self.geometries, self.observed_sites(), self.time_step)
+        del self.slots[slot.name]
+        slot.leave()
+        self.mark(Dirty.PARTS)
+
+    def census(self) -> tuple[tuple[str, int], ...]:
+        """Return who is there: who was added later under a name of old is another."""
+        return tuple((slot.name, slot.number) for slot in self.slots.values())
+
+    def reconnect_joints(self) -> None:
+        """Take account of constraints that were added, changed or removed."""
+        self.mark(Dirty.PARTS | Dirty.LOOP_FORCES | Dirty.JOINT_VELOCITIES)
+
+    def separate(self, a: LinkSlot, b: LinkSlot, is_separate: bool = True) -> None:
+        """Keep two links, with what is fixed to them, from touching each other; or no longer."""
+        key = tuple(sorted(f'{link.robot.name}/{link.name}' for link in (a, b)))
+        if is_separate:
+            self.separated[key] = (a, b)
+        else:
+            self.separated.pop(key, None)
+        self.mark(Dirty.GEOMETRY)
+
+    # --- arrays ----------------------------------------------------------------------------------
+
+    @property
+    def model(self) -> Model:
+        """The constant arrays of all robots."""
+        self.settle()
+        return self._model
+
+    @property
+    def state(self) -> State:
+        """The arrays that steps change; new ones whenever something was added."""
+        self.settle()
+        return self._state
+
+    @property
+    def loops(self) -> Loops:
+        """The arrays of all constraints."""
+        self.settle()
+        return self._loops
+
+    @property
+    def sites(self) -> Sites:
+        """The frames that are observed."""
+        self.settle()
+        return self._sites
+
+    @property
+    def geometry(self) -> collision.Geometry:
+        """The arrays of all geometries; new ones whenever something was added or excluded."""
+        self.settle_contact()
+        return self._geometry
+
+    @property
+    def surfaces(self) -> Surfaces:
+        """What happens between materials."""
+        self.settle_contact()
+        return self._surfaces
+
+    @property
+    def devices(self) -> list[Device]:
+        """The devices of all robots, in order."""
+        return self.sites.sampling.devices
+
+    @property
+    def has_new_joints(self) -> bool:
+        """Whether velocities have yet to fit new constraints; snapshots set it."""
+        return bool(self._dirty & _JOINT_VELOCITIES)
+
+    @has_new_joints.setter
+    def has_new_joints(self, value: bool) -> None:
+        self._dirty = self._dirty & ~_JOINT_VELOCITIES | (_JOINT_VELOCITIES if value else 0)
+
+    @property
+    def has_pushes(self) -> bool:
+        """Whether there are external wrenches, until the next step; snapshots set it."""
+        return bool(self._dirty & _PUSHES)
+
+    @has_pushes.setter
+    def has_pushes(self, value: bool) -> None:
+        self._dirty = self._dirty & ~_PUSHES | (_PUSHES if value else 0)
+
+    @property
+    def handles(self) -> ContactHandles:
+        """What asks about contacts, and what the solver reports into."""
+        self.settle_contact()
+        return self._handles
+
+    @property
+    def stepper(self) -> Stepper:
+        """What steps; making it compiles what is missing."""
+        self.refresh(_ALL_ARRAYS | _STEPPER)
+        return self._stepper
+
+    @property
+    def links(self) -> list[LinkSlot]:
+        """The links of all robots, in order."""
+        return [link for slot in self.slots.values() for link in slot.links]
+
+    @property
+    def geometries(self) -> list[GeometrySlot]:
+        """Everything that collides, in the order of the engine's numbers."""
+        return [geometry for slot in self.slots.values() for geometry in slot.geometries]
+
+    # --- keeping up to date ----------------------------------------------------------------------
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the robots' arrays are up to date."""
+        return not self._dirty & _ROBOT_ARRAYS
+
+    @property
+    def contact_count(self) -> int:
+        """How many points touched in the last step."""
+        return int(self._state.contact_size[0])
+
+    def mark(self, what: Dirty) -> None:
+        """Note that something is not up to date any more, and what follows from it."""
+        if what & Dirty.PARTS:
+            what |= Dirty.GEOMETRY | Dirty.INITIAL
+        self._dirty |= what.value
+
+    def settle(self) -> None:
+        """Bring the robots' arrays up to date."""
+        if self._dirty & _ROBOT_ARRAYS:
+            self.refresh(_ROBOT_ARRAYS)
+
+    def settle_contact(self) -> None:
+        """Bring all arrays up to date."""
+        if self._dirty & _ALL_ARRAYS:
+            self.refresh(_ALL_ARRAYS)
+
+    def refresh(self, wanted: int = _TO_STEP) -> None:
+        """Bring up to date what is not of the flags `wanted`, in the order in which it depends."""
+        if self._dirty & wanted & _PARTS:
+            self._join()
+        elif self._dirty & wanted & _MEDIUM:
+            self._renew_media()
+        if self._dirty & wanted & (_GEOMETRY | _SURFACES):
+            self._build_contacts()
+        if self._dirty & wanted & _CONTACTS:
+            self._connect_contacts()
+        if self._dirty & wanted & _JOINT_VELOCITIES:
+            self.begin_joints()
+        if self._dirty & wanted & _STEPPER:
+            self._prepare_stepper()
+
+    def forget_observations(self) -> None:
+        """Let the state be observed anew."""
+        self._dirty |= _OBSERVATION
+
+    def invalidate(self) -> None:
+        """Forget observations and wake all, since the model's parameters changed."""
+        self._dirty |= _OBSERVATION
+        if not self._dirty & _PARTS:
+            self._state.idle[:] = 0
+
+    def regroup(self) -> None:
+        """Take account of changed collision groups."""
+        if not self._dirty & _GEOMETRY:
+            self._write_groups()
+            self._state.idle[:] = 0
+
+    def make_room(self, contacts: int) -> None:
+        """Give the state room for so many contacts, if it has less; its other arrays stay."""
+        self.settle_contact()
+        if contacts > contact_room(self._state):
+            self._state = with_contact_room(self._state, contacts)
+            for slot in self.slots.values():
+                slot.bind(slot.part._replace(state=self._state))
+            self._connect()
+
+    def begin_joints(self) -> None:
+        """Take from velocities what constraints that are new do not allow."""
+        self.settle_contact()
+        run_stage(self.stepper.handle, LOOPS.address, BEGIN)
+        self._dirty = self._dirty & ~_JOINT_VELOCITIES | _OBSERVATION
+
+    # --- observing -------------------------------------------------------------------------------
+
+    def observed_sites(self) -> np.ndarray:
+        """Return (ns, 30) the sites of `engine.pipeline.observe` at the present state."""
+        if self._dirty & _TO_OBSERVE:
+            self._prepare_observation()
+        self._observe()
+        return self._readings
+
+    def observed(self) -> Observer:
+        """Return what holds the present state's evaluation."""
+        self.observed_sites()
+        return self._observer
+
+    def observed_accelerations(self) -> np.ndarray:
+        """Return (nv,) the accelerations of the coordinates at the present state."""
+        self.observed_sites()
+        return self._observer.workspace.ddq
+
+    def observed_pose(self, body: int) -> np.ndarray:
+        """Return (12,) rotation by rows and origin of a body's frame, world."""
+        self.observed_sites()
+        return self._observer.workspace.pose[body]
+
+    def constraint_wrench(self, joint: Constraint) -> tuple[np.ndarray, np.ndarray]:
+        """Return force and torque about anchor2 of a joint on its second link, as observed."""
+        number, work = list(self.constraints).index(joint.key), self._observer.loop_work
+        body, origin = int(self._loops.body[number, 1]), None
+        if body >= 0:
+            origin = self._observer.workspace.pose[self._model.root[body], 9:12]
+        return joint.wrench_in(
+            number, self._loops, work.arm, work.impulse, self._state, origin)
+
+    def energy(self) -> Energy:
+        """Return the energy of all robots."""
+        observer, model = self.observed(), self._model
+        kinetic, potential = energy(
+            observer.handle, 0, body_count(model), 0, velocity_count(model))
+        springs = sum(seat.joint.potential_energy for seat in self.constraints.values())
+        return Energy(kinetic, potential + springs)
+
+    def momentum(self) -> Momentum:
+        """Return the momentum of all robots."""
+        total = np.zeros((1, 6))
+        momentum(self.observed().handle, 0, body_count(self._model), total)
+        return Momentum(total[0, :3], total[0, 3:])
+
+    # --- stepping --------------------------------------------------------------------------------
+
+    def add_wrench(
+        self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray
+    ) -> None:
+        """Add a force at a world point, and a torque, to a body, for the next `step` call."""
+        self.observed_sites()
+        arm = point - self._observer.workspace.pose[body, 9:12]
+        self._state.wrench[body, :3] += torque + np.cross(arm, force)
+        self._state.wrench[body, 3:] += force
+        self._dirty |= _PUSHES
+
+    def step(self, n: int = 1) -> None:
+        """Advance by n steps; raises DivergenceError, and InvalidValueError for no such number."""
+        if type(n) is not int or n < 0:
+            n = whole_number('n', n)
+        if self._dirty & _TO_STEP:
+            self.refresh(_TO_STEP)
+        status, done, is_observed = self._stepper.advance(self.step_count, n)
+        self.step_count += done
+        dirty = self._dirty
+        self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
+        if status:
+            self._go_on(status, n - done)
+        if dirty & _PUSHES:
+            self._drop_pushes()
+
+    def warm_up(self) -> None:
+        """Compile or load every kernel that a running simulation uses; nothing else changes."""
+        self.stepper.advance(self.step_count, 0)
+        self.energy()
+        self.momentum()
+
+    @property
+    def units(self) -> list[Unit]:
+        """What has to be compiled to step and observe the simulation as it is."""
+        smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
+        return [*stepping_units(self.handles.probe), observe.unit, *smooth,
+                energy.unit, momentum.unit]
+
+    @property
+    def report(self) -> StepReport:
+        """How the last `step` call went."""
+        solution = self.handles.problem.solution
+        return report_of(
+            self._progress(), solution, int(self._state.contact_size[0]),
+            self.options.contact_tolerance)
+
+    def take_worst(self) -> Worst:
+        """Sum up the reports of all calls of `step` since this was called last."""
+        return take_worst(self._worst)
+
+    def reset(self) -> None:
+        """Put every robot back to where it was added, at rest and without efforts."""
+        self.settle()
+        if self._dirty & _INITIAL:
+            self._initial = initial_state(
+                self.slots.values(), self._model, len(self._state.loop_wrench),
+                len(self._state.axis_q))
+            self._dirty &= ~_INITIAL
+        state, frame = self._initial
+        control, axis_control = self._state.control.copy(), self._state.axis_control.copy()
+        restore_state(state, self._state)
+        start_control(self._model, control, self._state)
+        self._state.axis_control[:] = axis_control
+        for joint in self.constraints.values():
+            joint.restart()
+        self._model.frame[:] = frame
+        self._dirty = self._dirty & ~_PUSHES | _OBSERVATION
+        self._progress()[:] = 0
+        self._stop_crawlers()
+        for device in self._sites.sampling.devices:
+            device.reset(self.seed)
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _join(self) -> None:
+        """Join the robots' arrays, carrying over what they hold."""
+        slots, joints = list(self.slots.values()), list(self.constraints.values())
+        geometries, before = len(self.geometries), self._state
+        # geometries keep their numbers, and what touched goes on touching
+        room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
+        room = max(room, contact_room(before))
+        axes = sum(joint.axis_count for joint in joints)
+        model, self._state, parts = assemble(slots, self.gravity, room, len(joints), axes)
+        copy_contacts(before, self._state)
+        if self._dirty & _LOOP_FORCES:
+            # what joints that are no longer, or others now, did in the last step
+            self._state.yield_wrench[:] = 0.0
+        else:
+            self._state.loop_wrench[:] = before.loop_wrench
+        first = 0
+        for slot, part in zip(slots, parts, strict=True):
+            slot.bind(part)
+            slot.first_geometry = first
+            first += len(slot.geometries)
+        self._model = with_media(model, self.links)
+        self._sites = gather_sites(slots)
+        self._loops = make_loops([joint.record() for joint in joints], self._model)
+        first = 0
+        for joint in joints:
+            joint.bind(self._loops, self._state, first)
+            first += joint.axis_count
+        self._state.idle[:] = 0
+        self._dirty &= ~(_ROBOT_ARRAYS | _LOOP_FORCES)
+        self._connect()
+
+    def _renew_media(self) -> None:
+        """Take account of the media around the links; views of the state stay valid."""
+        self._dirty &= ~_MEDIUM
+        kinds = self._model.kind.copy()
+        model = with_media(self._model, self.links)
+        if model is not self._model or not np.array_equal(kinds, model.kind):
+            self._model = model
+            self._connect()
+
+    def _connect(self) -> None:
+        """Hand the robots' arrays, which are others, to the engine."""
+        self._observer = make_observer(self._model, self.options, self._state, self._loops)
+        self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
+        self.layout += 1
+        self._dirty |= _OBSERVER | _OBSERVATION | _CONTACTS | _STEPPER
+
+    def _build_contacts(self) -> None:
+        """Build the arrays of geometries and materials that are not up to date."""
+        if self._dirty & _GEOMETRY:
+            self._build_geometry()
+        if self._dirty & _SURFACES:
+            self._surfaces = self.materials.surfaces()
+        self._state.idle[:] = 0
+        self._dirty = self._dirty & ~(_GEOMETRY | _SURFACES) | _CONTACTS
+
+    def _build_geometry(self) -> None:
+        """Build the arrays of all geometries, carrying over what was set."""
+        excluded = []
+        for slot in self.slots.values():
+            body = slot.part.at.body
+            excluded += [(body + a, body + b) for a, b in slot.excluded]
+        excluded += [(a.body, b.body) for a, b in self.separated.values() if a.body != b.body]
+        self._geometry = build_geometry(
+            [geometry.record(self.materials) for geometry in self.geometries], excluded)
+        self._write_groups()
+        for slot in self.slots.values():
+            first = slot.first_geometry
+            slot.geometry_settings = settings_in(
+                self._geometry, slice(first, first + len(slot.geometries)))
+
+    def _write_groups(self) -> None:
+        geometries = self.geometries
+        bits = self.groups.bits(geometry.groups for geometry in geometries)
+        for row, geometry in enumerate(geometries):
+            self._geometry.group[row], self._geometry.mask[row] = bits[geometry.groups]
+
+    def _connect_contacts(self) -> None:
+        """Hand all arrays to the engine."""
+        self._handles = make_contact_handles(
+            self._model, self.options, self._state, self._geometry, self._surfaces, self._loops)
+        self._dirty = self._dirty & ~_CONTACTS | _STEPPER
+
+    def _prepare_observation(self) -> None:
+        """Bring up to date what observing takes."""
+        self.settle()
+        if self._dirty & _OBSERVATION:
+            # unlike any wrench, so that everything is computed anew
+            self._observer.workspace.wrench.fill(np.nan)
+        if self._dirty & _OBSERVER:
+            self._observe = observe.prepare(
+                self._observer.handle, self._sites.body, self._sites.frame, self._readings)
+        self._dirty &= ~(_OBSERVATION | _OBSERVER)
+
+    def _prepare_stepper(self) -> None:
+        """Prepare the call that steps; at the first step, so that looking compiles little."""
+        build(self.units)
+        if self._dirty & _OBSERVER:
+            self._observe = observe.prepare(
+                self._observer.handle, self._sites.body, self._sites.frame, self._readings)
+        self._stepper = Stepper(
+            make_stepping_handle(self._handles.probe), self._observer.handle, self._observe,
+            self._readings, self._sites.sampling, self.gravity, self._worst,
+            is_smooth=self.integrator == 'rk5')
+        self._dirty &= ~(_STEPPER | _OBSERVER)
+
+    def _progress(self) -> np.ndarray:
+        """Return (3,) what the last call of `step` did; see `sensors.advance`."""
+        if self._dirty & _STEPPER:
+            return np.zeros(PROGRESS_SIZE, np.int64)
+        return self._stepper.progress
+
+    def _go_on(self, status: int, left: int) -> None:
+        """Do what a step that stopped early asks for, and take the steps that are left."""
+        while status:
+            if status == NOT_FINITE:
+                self._drop_pushes()
+                raise DivergenceError(f'step {self.step_count + 1} is not finite')
+            if status == NO_ROOM:
+                progress = self._progress()
+                self.make_room(2 * contact_room(self._state))
+                self.stepper.progress[:] = progress
+            elif status == NO_DRAWS:
+                self._sites.sampling.prepare(self.step_count)
+            beginning = SAMPLE if status == NO_DRAWS else GO_ON
+            status, done, is_observed = self._stepper.advance(
+                self.step_count, left, beginning)
+            self._dirty = (
+                self._dirty & _OBSERVED if is_observed else self._dirty | _OBSERVATION)
+            self.step_count += done
+            left -= done
+
+    def _drop_pushes(self) -> None:
+        """Let what `add_wrench` has added end."""
+        self._state.wrench[:] = 0.0
+        self._dirty &= ~_PUSHES
+
+    def _stop_crawlers(self) -> None:
+        """Let the surfaces of crawlers stand still."""
+        rows = [geometry.index for geometry in self.geometries
+                if geometry.link.track_axis is not None]
+        if rows and self.geometry.track[rows, SPEED].any():
+            self._geometry.track[rows, SPEED] = 0.0
+            self.invalidate()

@@ -1,0 +1,249 @@
+"""
+What a simulation knows of each robot, link and geometry: its slot.
+
+Robots, links and geometries as users see them are views of these.
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import numpy as np
+
+from sim_bridge.compilation.collisions import Collisions
+from sim_bridge.compilation.compile import Blueprint, BodyShape
+from sim_bridge.compilation.exclusions import Pairs
+from sim_bridge.description.model import LinkDescription, RobotDescription
+from sim_bridge.engine.collision.build import GeometryRecord
+from sim_bridge.engine.contact.sleep import ASLEEP
+from sim_bridge.engine.data import model as engine
+from sim_bridge.engine.data.geometry import ENABLED, SENSOR, STATIC
+from sim_bridge.foundation.errors import StateError
+from sim_bridge.sensors.devices import Device
+from sim_bridge.shapes.materials import MaterialTable
+from sim_bridge.shapes.shape_records import shape_record
+from sim_bridge.simulation.assembly import copy_part, move_over, own_part, Part
+from sim_bridge.simulation.geometry_settings import GeometrySettings, SPEED
+from sim_bridge.simulation.link_medium import LinkMedium
+from sim_bridge.simulation.self_collision import excluded_bodies
+
+# what a robot that was removed does not have any more
+_OF_SIMULATION = ('part', 'one_axis', 'q', 'dq', 'u', 'target', 'control', 'motor')
+
+
+class LinkSlot:
+    """
+    A link of a robot.
+
+    number: among the robot's links. placement: on its body. mass [kg], center (3,) [m] and inertia
+    (3, 3) [kg m²] about it: in link axes. track_axis: (3,) what the surface of a crawler runs
+    about, in link axes, else None.
+    """
+
+    def __init__(self, robot: RobotSlot, number: int, description: LinkDescription):
+        """Take mass and medium from a description."""
+        self.robot = robot
+        self.number = number
+        self.name = description.name
+        self.placement = robot.blueprint.links[description.name]
+        self.medium = LinkMedium(description.gravity)
+        self.track_axis: np.ndarray | None = None
+        inertial = description.inertial
+        self.mass = 0.0 if inertial is None else inertial.mass
+        self.center = np.zeros(3) if inertial is None else np.array(inertial.pose.position)
+        axes = np.eye(3) if inertial is None else inertial.pose.rotation
+        self.inertia = np.zeros((3, 3)) if inertial is None else axes @ inertial.inertia @ axes.T
+
+    @property
+    def body(self) -> int:
+        """Number of its body in the joined model."""
+        return self.robot.part.at.body + self.placement.body
+
+    @property
+    def site(self) -> int:
+        """Its row among the observed sites."""
+        return self.robot.first_site + self.number
+
+
+class GeometrySlot:
+    """A geometry of a robot. number: among the robot's. groups: that it belongs to."""
+
+    def __init__(self, link: LinkSlot, number: int, name: str, shape: BodyShape):
+        """Belong to a link."""
+        self.link = link
+        self.number = number
+        self.name = name
+        self.shape = shape
+        self.groups = frozenset(shape.placed.groups)
+
+    @property
+    def index(self) -> int:
+        """Its row in the joined arrays."""
+        return self.link.robot.first_geometry + self.number
+
+    def record(self, materials: MaterialTable) -> GeometryRecord:
+        """Describe it to the engine as it is now, on its body in the model, without groups."""
+        robot, shape, placed = self.link.robot, self.shape, self.shape.placed
+        flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
+        material, belt = materials.number(placed.material), placed.surface_velocity
+        axis, speed = np.zeros(3), 0.0
+        if self.link.track_axis is not None:
+            axis = np.array(placed.rotation).T @ self.link.track_axis
+        known = robot.geometry_settings
+        if known is not None:
+            row = self.number
+            flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
+            belt, speed = known.belt[row].copy(), known.track[row, SPEED]
+        return shape_record(
+            placed.shape, rotation=shape.rotation, position=shape.position,
+            body=robot.part.at.body + shape.body, material=int(material),
+            flags=int(flags) | (STATIC if robot.immobile[shape.body] else 0), belt=belt,
+            track=(*axis, speed), direction=placed.friction_direction or (0.0, 0.0, 0.0),
+            name=self.name)
+
+
+class RobotSlot:
+    """
+    A robot: its description, what that was compiled to, and its stretch of the joined arrays.
+
+    number: which of all that were ever added to the simulation it is, from 1. part: where its
+    numbers are now; initial: what `reset` goes back to; added: what it was added with. carrier:
+    the link that its base hangs on by a joint, None where it does not, or in the world.
+    first_site, first_geometry: its first rows in the joined arrays. geometry_settings: the rows of
+    its geometries, once there are joined arrays.
+
+    Views of the one-axis joints, (n,) each [rad or m; N m or N]: q, dq, u, control, motor, and
+    target (n, 2).
+    """
+
+    part: Part
+    initial: Part
+    added: Part
+    one_axis: slice
+    q: np.ndarray
+    dq: np.ndarray
+    u: np.ndarray
+    target: np.ndarray
+    control: np.ndarray
+    motor: np.ndarray
+
+    def __init__(
+        self, name: str, description: RobotDescription, blueprint: Blueprint,
+        collisions: Collisions,
+    ):
+        """Begin with arrays of its own, at rest."""
+        self.name = name
+        self.number = 0
+        self.description = description
+        self.blueprint = blueprint
+        self.collisions = collisions
+        self.carrier: LinkSlot | None = None
+        self.first_site = self.first_geometry = 0
+        self.geometry_settings: GeometrySettings | None = None
+        self.links = [LinkSlot(self, number, link)
+                      for number, link in enumerate(description.links.values())]
+        self._link_of = {link.name: link for link in self.links}
+        for crawler in description.crawlers:
+            self.link(crawler.link).track_axis = np.array(crawler.axis)
+        self.geometries: list[GeometrySlot] = []
+        on_link = dict.fromkeys(description.links, 0)
+        for number, shape in enumerate(blueprint.shapes):
+            name = shape.placed.name or f'{shape.link}_collision_{on_link[shape.link]}'
+            self.geometries.append(GeometrySlot(self.link(shape.link), number, name, shape))
+            on_link[shape.link] += 1
+        self.devices: list[Device] = []
+        self.bind(own_part(blueprint.model))
+        self._immobile: np.ndarray | None = None
+        self._excluded: Pairs | None = None
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Tell that a robot was removed, to who asks for what `leave` took away."""
+        if name in _OF_SIMULATION:
+            raise StateError(removed(self.name))
+        raise AttributeError(name)
+
+    def link(self, name: str) -> LinkSlot:
+        """Return the slot of a link that there is."""
+        return self._link_of[name]
+
+    @property
+    def is_removed(self) -> bool:
+        """Whether it has left its simulation."""
+        return 'part' not in self.__dict__
+
+    @property
+    def immobile(self) -> np.ndarray:
+        """Which of its bodies no force moves, (nb,)."""
+        if self._immobile is None:
+            self._immobile = engine.immobile_bodies(self.blueprint.model)
+        return self._immobile
+
+    @property
+    def excluded(self) -> Pairs:
+        """Which pairs of its bodies never touch, by the state that it was added in."""
+        if self._excluded is None:
+            self._excluded = excluded_bodies(
+                self.description, self.blueprint, self.collisions, self.added)
+        return self._excluded
+
+    @excluded.setter
+    def excluded(self, value: Pairs) -> None:
+        self._excluded = value
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether all of its trees rest and are not simulated."""
+        own, (_, state, at) = self.blueprint.model, self.part
+        trees = own.root[own.kind != engine.GROUND]
+        return len(trees) > 0 and bool((state.idle[at.body + trees] == ASLEEP).all())
+
+    def bind(self, part: Part) -> None:
+        """Take new places for its numbers."""
+        self.part = part
+        model, state, at = part
+        count = len(self.blueprint.joint_names)
+        start, start_q = at.v + self.blueprint.first_v, at.q + self.blueprint.first_q
+        self.one_axis = rows = slice(start, start + count)
+        self.q = state.q[start_q : start_q + count]
+        self.dq, self.u, self.target = state.v[rows], state.u[rows], state.target[rows]
+        self.control, self.motor = state.control[rows], state.motor[rows]
+
+    def rebuild(
+        self, blueprint: Blueprint, carrier: LinkSlot | None, part: Part | None = None
+    ) -> None:
+        """
+        Let the base hang, or move, in another way.
+
+        part: arrays for it; if None, the base's coordinates become zero and all else stays.
+        """
+        part = part or move_over(self.blueprint, self.part, blueprint)
+        self.blueprint, self.carrier = blueprint, carrier
+        for link in self.links:
+            link.placement = blueprint.links[link.name]
+        for geometry, shape in zip(self.geometries, blueprint.shapes, strict=True):
+            geometry.shape = shape
+        self._immobile = self._excluded = None
+        self.bind(part)
+
+    def remember(self) -> None:
+        """Make the present state the one that `reset` goes back to."""
+        self.initial = copy_part(self.part, self.blueprint.model)
+
+    def wake(self) -> None:
+        """Let it be simulated if it was asleep."""
+        state, first = self.part.state, self.part.at.body
+        idle = state.idle[first : first + len(self.blueprint.model.kind)]
+        idle[idle == ASLEEP] = 0
+
+    def leave(self) -> None:
+        """Belong to no simulation any more: what is not of the description raises StateError."""
+        for device in self.devices:
+            device.retire(removed(self.name))
+        for name in _OF_SIMULATION:
+            delattr(self, name)
+
+
+def removed(name: str) -> str:
+    """Return why a robot that was removed does not have something."""
+    return (f'robot {name!r} was removed from its world, by World.remove; what is needed of it '
+            'is to be taken before')

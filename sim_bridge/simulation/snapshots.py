@@ -1,0 +1,159 @@
+"""Saving, restoring and hashing all that decides the future of a simulation."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data.model import FREE, FREE_SINGLE
+from sim_bridge.engine.data.state import State
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.simulation.assembly import changeable, contact_room, present_state, restore_state
+from sim_bridge.simulation.simulation import Dirty, Simulation
+
+
+class Snapshot(NamedTuple):
+    """
+    Everything that decides a world's future; made by `World.save`.
+
+    census: who was there. parameters: the arrays beside the state that can be changed. devices: as
+    they save themselves. structure: what robots and joints have made of the arrays. settings: what
+    users set beside the arrays.
+    """
+
+    step_count: int
+    census: tuple[tuple[str, int], ...]
+    state: State
+    parameters: list[np.ndarray]
+    devices: list[Any]
+    structure: list[np.ndarray]
+    settings: tuple[Any, ...]
+
+
+def save(simulation: Simulation) -> Snapshot:
+    """Return a snapshot that `restore` goes back to, bit for bit."""
+    simulation.settle_contact()
+    return Snapshot(
+        simulation.step_count, simulation.census(), present_state(simulation.state),
+        [array.copy() for array in _parameters(simulation)],
+        [device.save() for device in simulation.devices], _structure(simulation),
+        _settings(simulation))
+
+
+def restore(simulation: Simulation, snapshot: Snapshot) -> None:
+    """Go back to a snapshot; raises InvalidValueError where robots or joints are others now."""
+    simulation.settle_contact()
+    _check(simulation, snapshot)
+    _restore_settings(simulation, snapshot.settings)
+    # these wake all sleepers, so the state comes last
+    simulation.make_room(contact_room(snapshot.state))
+    simulation.step_count = snapshot.step_count
+    restore_state(snapshot.state, simulation.state)
+    for array, saved in zip(_parameters(simulation), snapshot.parameters, strict=True):
+        array[:] = saved
+    simulation.has_pushes = bool(simulation.state.wrench.any())
+    simulation.forget_observations()
+    for device, values in zip(simulation.devices, snapshot.devices, strict=True):
+        device.restore(values)
+
+
+def state_hash(simulation: Simulation) -> str:
+    """Return a SHA-256 of everything that decides the future: equal hashes, equal futures."""
+    simulation.settle_contact()
+    digest, model = hashlib.sha256(), simulation.model
+    laws = simulation.surfaces.law[simulation.surfaces.pair]
+    _digest_into(
+        [simulation.step_count, simulation.integrator, *simulation.options,
+         *present_state(simulation.state), *_parameters(simulation), *_structure(simulation),
+         _joint_settings(simulation), model.medium_body, model.medium,
+         simulation.geometry.excluded, laws, [device.save() for device in simulation.devices]],
+        digest)
+    return digest.hexdigest()
+
+
+def _parameters(simulation: Simulation) -> list[np.ndarray]:
+    return changeable(simulation.model, simulation.geometry, simulation.loops)
+
+
+def _structure(simulation: Simulation) -> list[np.ndarray]:
+    """
+    List what robots, what moves them, and joints between them have made of the arrays.
+
+    A snapshot fits a simulation where these are the same.
+    """
+    model, loops = simulation.model, simulation.loops
+    # how a single body is integrated depends on the medium around it
+    kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
+    references = [np.array(joint.references) for joint in simulation.constraints.values()]
+    return [model.parent, kind, model.inertia, loops.body, loops.frame, loops.axis_kind,
+            loops.axis_vector, *references]
+
+
+def _check(simulation: Simulation, snapshot: Snapshot) -> None:
+    """Raise InvalidValueError for a snapshot of other robots, or of bases moved otherwise."""
+    if snapshot.census != simulation.census():
+        then = ', '.join(name for name, _ in snapshot.census) or 'none'
+        now = ', '.join(simulation.slots) or 'none'
+        raise InvalidValueError(
+            'snapshot', f'of robots {then}',
+            f'one taken since robots were last added or removed; there are now: {now}')
+    structure = _structure(simulation)
+    fits = len(structure) == len(snapshot.structure) and all(
+        map(np.array_equal, structure, snapshot.structure))
+    shapes = [array.shape for array in _parameters(simulation)]
+    if not fits or shapes != [array.shape for array in snapshot.parameters]:
+        raise InvalidValueError(
+            'snapshot', f'of step {snapshot.step_count}',
+            'one of this world as it is: the same robots, of the same `motion`, and the same '
+            'joints')
+
+
+def _settings(simulation: Simulation) -> tuple[Any, ...]:
+    """Return what users set beside the arrays: materials, filters, media and joints."""
+    return (
+        simulation.materials.save(), simulation.groups.save(),
+        [geometry.groups for geometry in simulation.geometries], dict(simulation.separated),
+        [link.medium for link in simulation.links], _joint_settings(simulation))
+
+
+def _joint_settings(simulation: Simulation) -> tuple[bool, list[tuple[float, float]]]:
+    """Return whether velocities have yet to fit new constraints, and all compliances."""
+    joints = simulation.constraints.values()
+    return simulation.has_new_joints, [joint.compliance for joint in joints]
+
+
+def _restore_settings(simulation: Simulation, saved: tuple[Any, ...]) -> None:
+    """Go back to what `_settings` gave."""
+    materials, groups, members, separated, media, (has_new_joints, compliances) = saved
+    simulation.materials.restore(materials)
+    simulation.groups.restore(groups)
+    for geometry, names in zip(simulation.geometries, members, strict=True):
+        if geometry.groups != names:
+            geometry.groups = names
+            simulation.regroup()
+    if separated != simulation.separated:
+        simulation.separated = dict(separated)
+        simulation.mark(Dirty.GEOMETRY)
+    for link, medium in zip(simulation.links, media, strict=True):
+        link.medium = medium
+    simulation.mark(Dirty.MEDIUM)
+    for joint, compliance in zip(simulation.constraints.values(), compliances, strict=True):
+        if joint.compliance != compliance:
+            joint.compliance = compliance
+    simulation.has_new_joints = has_new_joints
+
+
+def _digest_into(value: Any, digest: Any) -> None:
+    """Feed a nested value to a hash, arrays by all their bits."""
+    if isinstance(value, np.ndarray):
+        digest.update(value.tobytes())
+    elif isinstance(value, dict):
+        _digest_into([item for key in sorted(value) for item in (key, value[key])], digest)
+    elif isinstance(value, (list, tuple)):
+        digest.update(str(len(value)).encode())
+        for item in value:
+            _digest_into(item, digest)
+    else:
+        digest.update(repr(value).encode())
