@@ -20,6 +20,7 @@ from sim_bridge.foundation.errors import (
     SimBridgeError,
     UnknownNameError,
 )
+from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector, unit_quaternion
 from sim_bridge.ros.process.background import Background
@@ -198,10 +199,7 @@ class Entities:
                 'name', wanted, 'one that is not taken yet, or leave to change it '
                 f'(allow_renaming); taken: {", ".join(self.world.robots)}',
                 code=ErrorCode.NAME_TAKEN)
-        number = 2
-        while f'{wanted}_{number}' in self.world.robots:
-            number += 1
-        return f'{wanted}_{number}'
+        return free_name(wanted, self.world.robots.__contains__)
 
     # --- on the executor's thread, while the physics thread waits --------------------------------
 
