@@ -8,8 +8,7 @@ from typing import Any, TYPE_CHECKING
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.bag.definitions import type_hash, type_name
-from sim_bridge.ros.bag.metadata import Topic
-from sim_bridge.ros.bag.qos import to_yaml
+from sim_bridge.ros.bag.metadata import qos_to_yaml, Topic
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class BagTime:
         """Present time [ns]."""
 
     def begin(self, time_ns: int) -> None:
-        """Take note of the simulated time [ns]."""
+        """Set the simulated time [ns] of the next messages."""
         if time_ns < self._given_ns:
             self._offset_ns = self.now_ns
         self._given_ns = time_ns
@@ -87,12 +86,12 @@ class BagSink:
         self.names[name] = topic
         kind = type_name(message_type)
         if (name, kind) not in self._channels:
-            channel = self.recorder.add_topic(Topic(name, kind, type_hash(kind), to_yaml(qos)))
+            channel = self.recorder.add_topic(Topic(name, kind, type_hash(kind), qos_to_yaml(qos)))
             self._channels[name, kind] = outlet(self, name, channel)
         return self._channels[name, kind]
 
     def begin(self, time_ns: int) -> None:
-        """Take note of the simulated time [ns]."""
+        """Set the simulated time [ns] of the next messages."""
         self.time.begin(time_ns)
         self.is_paused = False
 

@@ -182,7 +182,7 @@ class McapFile:
             raise
 
     def close(self) -> None:
-        """Let go of the file, which is whole."""
+        """Close the file, which is complete."""
         os.close(self._descriptor)
 
     @property

@@ -9,15 +9,20 @@ import os
 from pathlib import Path
 import textwrap
 
+from rclpy.duration import Duration
+from rclpy.qos import LivelinessPolicy, QoSProfile
+
 FILE_NAME = 'metadata.yaml'
 
 # The last version that ROS 2 Humble reads, and all later ones do.
 _VERSION = 8
 
+_INFINITE_NS = 2**63 - 1
+
 
 @dataclass
 class Topic:
-    """A topic in a bag. qos: the offered profiles in YAML (see `qos.to_yaml`)."""
+    """A topic in a bag. qos: the offered profiles in YAML (see `qos_to_yaml`)."""
 
     name: str
     type_name: str
@@ -78,3 +83,26 @@ def write(folder: Path, text: str) -> None:
     except OSError:
         new.unlink(missing_ok=True)
         raise
+
+
+def qos_to_yaml(qos: QoSProfile) -> str:
+    """Return an offered profile in the format before version 9, which all rosbag2 read."""
+    lines = [
+        f'history: {int(qos.history)}',
+        f'depth: {qos.depth}',
+        f'reliability: {int(qos.reliability)}',
+        f'durability: {int(qos.durability)}',
+        *_duration('deadline', qos.deadline),
+        *_duration('lifespan', qos.lifespan),
+        # what a graph makes of the default
+        f'liveliness: {int(qos.liveliness) or int(LivelinessPolicy.AUTOMATIC)}',
+        *_duration('liveliness_lease_duration', qos.liveliness_lease_duration),
+        f'avoid_ros_namespace_conventions: {str(qos.avoid_ros_namespace_conventions).lower()}',
+    ]
+    return '- ' + '\n  '.join(lines)
+
+
+def _duration(name: str, duration: Duration) -> list[str]:
+    # none given means for ever
+    seconds, rest = divmod(duration.nanoseconds or _INFINITE_NS, 1_000_000_000)
+    return [f'{name}:', f'  sec: {seconds}', f'  nsec: {rest}']

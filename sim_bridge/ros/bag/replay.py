@@ -234,7 +234,7 @@ class _Player:
                 self._know(interface, set(self._sink.published) - before)
 
     def _know(self, interface: RobotInterface, published: set[str]) -> None:
-        """Take account of a robot that was spawned, by the topics that it opened."""
+        """Compare and command a robot that was spawned, by the topics that it opened."""
         self._robots[interface.robot.name] = interface
         for name in published:
             self._later[absolute(name, self._setup.namespace)] = name

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.trajectories import Trajectories
     from sim_bridge.ros.process.polling import Poll, PollingMixin
 
-# How often topics are looked at on which nobody was known to publish a moment ago: each look costs
-# as much as three steps of an arm.
+# How often topics without known publishers are looked at: each look costs as much as three steps
+# of an arm.
 _UNLIKELY_NS = 10_000_000
 
 # the one whose messages say which joint_states they answer
@@ -83,7 +83,8 @@ class CommandInbox:
         # those on whose topics somebody publishes, as far as is known
         self._likely: list[Poll] = []
         self._polled_ns = 0
-        self._actions: list[FollowJointTrajectory] = []
+        self.actions: list[FollowJointTrajectory] = []
+        """Those that report to clients how their goals go."""
         self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
         self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
         if drive.is_possible:
@@ -106,7 +107,7 @@ class CommandInbox:
             poll(until_ns)
 
     def poll_likely(self, until_ns: int) -> None:
-        """As `poll`, but look at topics on which nobody was known to publish now and then only."""
+        """As `poll`, but look only now and then at topics without known publishers."""
         if until_ns - self._polled_ns > _UNLIKELY_NS:
             self.poll(until_ns)
             return
@@ -141,12 +142,12 @@ class CommandInbox:
 
             for controller in self._trajectories.controllers:
                 name = f'{self._prefix}{controller.name}/follow_joint_trajectory'
-                self._actions.append(FollowJointTrajectory(
+                self.actions.append(FollowJointTrajectory(
                     node, actions.FollowJointTrajectory, name, self._trajectories, controller))
 
     def end_goals(self) -> bool:
         """Tell clients at once how their goals have ended; return whether any has."""
-        ended = [action.monitor() for action in self._actions]
+        ended = [action.monitor() for action in self.actions]
         return any(ended)
 
     def ask(self, time_ns: int) -> None:

@@ -336,7 +336,7 @@ class RobotCommands:
             # changes of controls outlive a reset
             self._inputs = [each for each in self._inputs if isinstance(each, ControlChange)]
             requests, self._requests = self._requests, []
-        # whoever asked for something learns how it ended
+        # requests are carried out, so that their clients learn how they ended
         for request in requests:
             request()
         self.timing.restart()
@@ -372,7 +372,7 @@ class RobotCommands:
             self._robot.hold = is_held
 
     def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
-        """Let what follows a trajectory leave the joints that are commanded."""
+        """Release joints that are commanded from the trajectories they follow."""
         if not self.following.is_aside:
             given = np.zeros((len(QUANTITIES), self._joint_count), bool)
             for quantity, values in commands.items():

@@ -72,7 +72,7 @@ class FollowJointTrajectory:
         node.create_timer(1.0 / controller.monitor_rate, self.monitor, clock=steady)
 
     def monitor(self) -> bool:
-        """Tell clients how far they are, and of what has ended; tell whether anything has."""
+        """Send feedback and results to clients; return whether any goal has ended."""
         has_ended = False
         for goal in list(self._goals):
             if goal.order.outcome:

@@ -1,4 +1,4 @@
-"""What comes in for a robot, to be applied and recorded on the physics thread."""
+"""The inputs of a robot, which are applied and recorded on the physics thread."""
 
 from __future__ import annotations
 
@@ -47,28 +47,28 @@ class Following(Protocol):
 
     @property
     def is_aside(self) -> bool:
-        """Whether it has no joint, nor any left to leave to others: `give_way` does nothing."""
+        """Whether it has no joint to release: `give_way` does nothing."""
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
-        """Leave joints to who commanded their positions or velocities, or their efforts."""
+        """Release joints whose positions or velocities, or whose efforts, are commanded."""
 
     def take_rest(self) -> None:
         """Hold joints whose commands have ceased."""
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Take note that the control of joints was set."""
+        """Use the controls of joints that were changed."""
 
     def shift(self, by_ns: int) -> None:
         """Go on as before while the time jumps by so much [ns]."""
 
     def save(self, time_ns: int) -> Any:
-        """Give what `restore` goes back to; time_ns: now."""
+        """Return what `restore` goes back to; time_ns: now."""
 
     def restore(self, saved: Any, time_ns: int) -> None:
-        """Go on as then, time_ns being now; what is on its way ends."""
+        """Go on as when `save` was called; trajectories under way end; time_ns: now."""
 
     def restart(self, words: str = '') -> None:
-        """Give all joints back; words: why."""
+        """Release all joints; words: the reason, for clients whose goals end."""
 
 
 class _NotFollowing:

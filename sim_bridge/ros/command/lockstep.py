@@ -78,7 +78,7 @@ class LockstepPolicy(Protocol):
 
 
 class FreeRunning:
-    """Waits for nobody: commands take effect when they come."""
+    """Waits for no source: commands take effect when they arrive."""
 
     def __init__(self) -> None:
         """Begin."""
@@ -164,10 +164,10 @@ class Lockstep:
 
     @property
     def should_ask(self) -> bool:
-        """Whether nobody was asked yet, or some so long ago that they may not have been there."""
+        """Whether no source was asked yet, or one that may have started since has not answered."""
         if not self._latest:
             return True
-        # a state that nobody is to answer comes at the same steps whatever time they take
+        # a state that needs no answer is published at the same steps whatever time these take
         return self._now() - self._asked_at > _ASK_AGAIN_S and bool(self.missing)
 
     def ask(self, topic: str, time_ns: int) -> None:

@@ -1,4 +1,4 @@
-"""What becomes of commands, and how old what they are made of is."""
+"""Counts of accepted and rejected commands, and the age of their stamps."""
 
 from __future__ import annotations
 

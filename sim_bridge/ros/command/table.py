@@ -74,12 +74,12 @@ class CommandTable:
         self._latest_limits: dict[int, np.ndarray] = {}
 
     def note_controls(self, axes: Mapping[str, Axis]) -> None:
-        """Take note of the controls that all axes have now."""
+        """Update the controls of all axes."""
         for name, axis in axes.items():
             self.note_control(name, axis.control)
 
     def note_control(self, name: str, control: str) -> int | None:
-        """Take note of an axis' control; give its row if that is another one than before."""
+        """Update the control of an axis; return its row if the control changed, else None."""
         row = self._rows[name]
         if control == self._controls[row]:
             return None

@@ -57,7 +57,7 @@ class ManagedNode(PollingMixin, LifecycleNode):
 
 
 def _refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Let a request for a transition that the state does not have fail, instead of the node."""
+    """Refuse a transition that the present state does not have, where rclpy would raise."""
     def change_or_refuse(request: Any, response: Any) -> Any:
         try:
             return change(request, response)

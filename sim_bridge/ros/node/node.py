@@ -14,8 +14,7 @@ from sim_bridge.ros.node.paced_simulation import PacedSimulation
 from sim_bridge.ros.params import parameter_table
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process import realtime
-from sim_bridge.ros.process.deferred import DeferredServices
-from sim_bridge.ros.process.delivery import await_delivery
+from sim_bridge.ros.process.deferred import await_delivery, DeferredServices
 from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.pacer import Pacer
@@ -59,7 +58,7 @@ class SimBridge:
         self.begin()
 
     def begin(self) -> None:
-        """Do what is to be done at once; raises as `load`."""
+        """Load at once; raises as `load`."""
         self.load()
 
     def load(self, is_active: bool = True) -> None:
@@ -105,7 +104,7 @@ class SimBridge:
         simulator = self._make_simulator()
         self._announced.callback(simulator.close)
         closing(await_delivery)
-        closing(simulator.dismiss, str(error))
+        closing(simulator.retire, str(error))
         closing(simulator.journal.close)
         simulator.listen(node)
         controls = JointControls(node, simulator.interfaces, parameters)
@@ -113,7 +112,7 @@ class SimBridge:
         self._paced = paced = PacedSimulation(
             simulator, parameters, node.get_logger(), parameters.paused or not is_active)
         self.pacer = pacer = paced.pacer
-        # whoever subscribed before a request is to get what follows from it
+        # before a request: those who subscribed before it are to get the messages it leads to
         services = DeferredServices(node, pacer, simulator.refresh)
         closing(services.close, error)
         closing(pacer.stop)
@@ -146,7 +145,7 @@ class SimBridge:
         def complain(error: RecordingError) -> None:
             node.get_logger().error(f'{error}. The simulation goes on')
 
-        # whoever starts again, or configures again, is to lose neither the old bag nor the new
+        # a second start, or configuration, must lose neither the old bag nor the new
         asked = Path(parameters.record).expanduser()
         folder = free_folder(asked)
         recorder = Recorder(folder, on_error=complain)

@@ -1,4 +1,4 @@
-"""A part of a node that comes and goes: its publishers, subscriptions, services and timers."""
+"""The publishers, subscriptions, services and timers of a part of a node, destroyed together."""
 
 from __future__ import annotations
 
@@ -26,10 +26,9 @@ _KINDS = (
 
 class EntityScope:
     """
-    Whatever a node got while `collecting`, to be destroyed together.
+    The entities that a node created while `collecting`, to be destroyed together.
 
-    A part of the node that comes and goes need not keep a list of what it made, nor whoever adds
-    a topic to it later.
+    So the code that creates them keeps no list of them.
     """
 
     def __init__(self, node: PollingMixin) -> None:
@@ -40,7 +39,7 @@ class EntityScope:
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
-        """Take in what is created meanwhile, on the executor's thread or before it spins."""
+        """Collect what is created in the block, on the executor's thread or before it spins."""
         before = {listing: list(getattr(self._node, listing)) for listing in self._found}
         servers = action_servers(self._node)
         try:
@@ -71,11 +70,11 @@ class EntityScope:
 
 def undeclare_overrides(node: Node, topic: str, role: str) -> None:
     """
-    Undeclare the qos_overrides parameters of a topic that the node has no more.
+    Undeclare the qos_overrides parameters of a topic that the node no longer has.
 
-    topic: its full name. role: 'publisher' or 'subscription'. rclpy never does, and takes what
-    was declared for whoever comes under that name later. What the user gave stays given: it is no
-    matter of declarations.
+    topic: its full name. role: 'publisher' or 'subscription'. rclpy never does so, and uses the
+    old values for the next topic of that name. Overrides that the user gave to the node stay in
+    force.
     """
     block = f'qos_overrides.{topic}.{role}'
     for policy in node.get_parameters_by_prefix(block):

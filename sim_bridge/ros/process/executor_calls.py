@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _Result = TypeVar('_Result')
 
-# how soon a waiting thread notices that nobody will serve it any more
+# how soon a waiting thread notices that its function will not be called any more
 _PATIENCE_S = 0.05
 
 
@@ -33,7 +33,7 @@ class ExecutorCalls:
 
     def call(self, function: Callable[[], _Result]) -> _Result:
         """
-        Have a function called, and give what it returns or raise what it raises.
+        Have a function called; return what it returns or raise what it raises.
 
         Raises StateError where the node is closing. While nothing spins the node, this is the
         executor's thread.
@@ -57,7 +57,7 @@ class ExecutorCalls:
             executor.create_task(lambda: None if self._is_closed else function())
 
     def close(self) -> None:
-        """Serve nobody any more; who waits gets an error."""
+        """Call nothing any more; threads that wait get an error."""
         self._is_closed = True
 
 

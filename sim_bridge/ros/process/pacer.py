@@ -76,7 +76,7 @@ class Paced(Protocol):
         """Return whether a tick can be taken; asked again after `Pacer.wake`, and every 10 ms."""
 
     def set_rushing(self, is_rushing: bool) -> None:
-        """Take note whether the thread ticks without any rest, because it cannot keep the pace."""
+        """Adapt to a thread that ticks without rest, since it is too slow, or rests again."""
 
     def fail(self, error: Exception) -> None:
         """Report what was raised, now that the pacer has paused."""
@@ -231,7 +231,7 @@ class Pacer:
         self._wait()
 
     def _await_readiness(self) -> None:
-        """Sleep till `wake`; what this takes beyond the deadline is nobody's lateness."""
+        """Sleep until `wake`; waiting past the deadline does not count as lateness."""
         self._wait()
         self._deadline_ns = max(self._deadline_ns, self._clock.now_ns())
 
@@ -241,7 +241,7 @@ class Pacer:
         self._wake.clear()
 
     def _serve_requests(self) -> None:
-        # who sent a command, and then asked for a reset, wants them in this order
+        # a command that was sent before a request for a reset takes effect before it
         self._guarded(self._paced.attend)
         while self._requests:
             self._guarded(self._requests.popleft())
@@ -261,7 +261,7 @@ class Pacer:
         return True
 
     def _rest(self) -> None:
-        """Take note that the thread is about to leave the processor to others."""
+        """Note that the thread is about to yield the processor."""
         self._rested_ns = self._clock.now_ns()
         if self._is_rushing:
             self._set_rushing(False)

@@ -1,9 +1,9 @@
 """
-Subscriptions whose messages are taken when it suits, not when they come.
+Subscriptions whose messages are taken on demand, not when they arrive.
 
-What an executor does for a message, to wake up, to take the interpreter from whoever has it and to
-give it back, takes longer than to read a command. So the physics thread takes commands itself,
-right before the step that they are for.
+For each message an executor wakes up, takes the interpreter from the thread that holds it, and
+gives it back, which takes longer than to read a command. So the physics thread takes commands
+itself, right before the step that they are for.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Poll(Protocol):
-    """Returns what has come on a topic to a callback."""
+    """Hands the messages that have arrived on a topic to a callback."""
 
     def __call__(self, until_ns: int) -> None:
         """Take a few messages, and more until a time.monotonic_ns()."""
 
     def has_senders(self) -> bool:
-        """Tell whether anybody publishes on the topic, as far as is known."""
+        """Return whether anybody publishes on the topic, as far as is known."""
 
 
 # So many are taken however late it is. With one, what comes as often as it is looked for would
@@ -71,7 +71,7 @@ class PollingMixin(_Mixed):
         self, message_type: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile
     ) -> Poll:
         """
-        Subscribe; give the function that calls back with each serialized message that has come.
+        Subscribe; return the function that hands each serialized message that came to a callback.
 
         qos: which the user may override; as many messages as are kept are taken at a time. On the
         executor's thread or before it spins; the function may be called on any other one.
@@ -93,7 +93,7 @@ class PollingMixin(_Mixed):
 
 
 class _Poll:
-    """Of one subscription, at most so many messages at a time."""
+    """Polls one subscription, for at most so many messages at a time."""
 
     def __init__(
         self, subscription: Subscription, callback: Callable[[bytes], None], most: int

@@ -1,4 +1,4 @@
-"""Saying a thing now and again instead of a thousand times a second."""
+"""Messages in the log at a limited rate."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 
 
 def once_in(seconds: float) -> dict[str, Any]:
-    """Return the arguments by which a logger says one thing at most once in so many seconds."""
+    """Return the arguments of a logging call for at most one message in so many seconds."""
     return {'throttle_duration_sec': seconds, 'throttle_time_source_type': _STEADY}

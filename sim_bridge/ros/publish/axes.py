@@ -1,4 +1,4 @@
-"""What of a robot has a position and a velocity of its own on the graph, by name."""
+"""The axes of a robot that have a position and a velocity of their own on the graph, by name."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class AxisStates:
         self._loop_axes = LoopAxes(robot.simulation, closing) if closing else None
 
     def advance(self, elapsed: float) -> None:
-        """Let the crawlers run on for some time [s]."""
+        """Advance the crawlers by some time [s]."""
         for row, crawler in enumerate(self._crawlers):
             self._run[row] += elapsed * crawler.speed
 

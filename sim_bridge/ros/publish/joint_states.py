@@ -66,11 +66,11 @@ class JointStates:
         self.restart(0)
 
     def locate(self) -> None:
-        """Take note that robots have come or gone."""
+        """Look up where the axes are, after robots were added or removed."""
         self._axes.locate()
 
     def advance(self, time_ns: int) -> None:
-        """Take note of the simulated time [ns]."""
+        """Advance crawlers to this simulated time [ns]."""
         self._axes.advance((time_ns - self._time_ns) * 1e-9)
         self._time_ns = time_ns
 

@@ -1,4 +1,4 @@
-"""What a node tells while kernels are compiled: on /diagnostics and in its log."""
+"""Progress of compiling kernels, on /diagnostics and in the log of a node."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STATUS = 'kernels'
 
 @contextlib.contextmanager
 def reporting_kernels(node: Node) -> Iterator[None]:
-    """Tell of all that is compiled within a block; nothing is said where nothing is."""
+    """Report the kernels that are compiled within a block, if any."""
     reports = _Reports(node)
     with listening(reports.take):
         yield

@@ -70,12 +70,12 @@ class Outbox:
             send()
 
     def refresh(self) -> None:
-        """Take account of who is wanted, from the next message on; from any thread."""
+        """Fill the streams with subscribers from the next message on; from any thread."""
         if self._wanted != [stream.is_wanted for stream, *_ in self._timed]:
             self._is_stale = True
 
     def relocate(self) -> None:
-        """Take account of where what is filled in comes from now, too; physics thread."""
+        """Look up the addresses of what is copied anew; on the physics thread."""
         self._is_stale = False
         self._wanted = [stream.is_wanted for stream, *_ in self._timed]
         rows: list[list[int]] = []

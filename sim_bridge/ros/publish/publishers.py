@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Rate:
-    """Tells which steps are due at a rate of their own; in integers, so that nothing drifts."""
+    """A rate at which messages are due, counted in integers so that nothing drifts."""
 
     def __init__(self, rate_hz: float) -> None:
         """

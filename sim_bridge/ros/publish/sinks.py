@@ -28,7 +28,7 @@ class Outlet(Protocol):
     topic: str
 
     def is_wanted(self) -> bool:
-        """Tell whether a message would reach anybody."""
+        """Return whether a message would reach anybody."""
 
     def publish(self, message: Any) -> None:
         """Take a message: serialized, or an object that does not change hands."""
@@ -41,13 +41,13 @@ class Sink(Protocol):
     """Makes outlets."""
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Give the outlet of a topic; a name without a leading slash is relative."""
+        """Return the outlet of a topic; a name without a leading slash is relative."""
 
     def begin(self, time_ns: int) -> None:
-        """Take note that what comes next is published at this simulated time [ns]."""
+        """Begin the messages of a simulated time [ns]."""
 
     def pause(self) -> None:
-        """Take note that what comes next, until `begin`, only repeats what was published."""
+        """Begin messages that only repeat what was published, until `begin`."""
 
 
 class GraphSink:
@@ -121,11 +121,11 @@ class ClosingSink:
         return outlet
 
     def begin(self, time_ns: int) -> None:
-        """Tell the other."""
+        """Do so in the other sink."""
         self._sink.begin(time_ns)
 
     def pause(self) -> None:
-        """Tell the other."""
+        """Do so in the other sink."""
         self._sink.pause()
 
     def close(self) -> None:
@@ -148,12 +148,12 @@ class Tee:
                        for each in (self._first, self._second)))
 
     def begin(self, time_ns: int) -> None:
-        """Tell both."""
+        """Do so in both."""
         self._first.begin(time_ns)
         self._second.begin(time_ns)
 
     def pause(self) -> None:
-        """Tell both."""
+        """Do so in both."""
         self._first.pause()
         self._second.pause()
 

@@ -20,6 +20,7 @@ from sim_bridge.foundation.errors import (
     SimBridgeError,
     UnknownNameError,
 )
+from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector, unit_quaternion
 from sim_bridge.ros.process.background import Background
@@ -44,7 +45,7 @@ Spawned = Callable[['str | SimBridgeError'], None]
 
 class Entities:
     """
-    Who is in the world, to be asked and changed on the physics thread.
+    The robots and objects in the world; called on the physics thread.
 
     A robot is read and its kernels are compiled on another thread before it enters the world
     between two steps, so that spawning costs the others no step.
@@ -163,7 +164,7 @@ class Entities:
     # --- on the physics thread -------------------------------------------------------------------
 
     def _admit(self, request: SpawnRequest, pattern: sb.Robot) -> str | SimBridgeError:
-        """Let what is ready enter the world; give its name, or why it cannot."""
+        """Add a robot that is ready to the world; return its name, or the error."""
         try:
             with coded(ErrorCode.POSE_INVALID):
                 position, orientation = self.pose_in_world(
@@ -198,10 +199,7 @@ class Entities:
                 'name', wanted, 'one that is not taken yet, or leave to change it '
                 f'(allow_renaming); taken: {", ".join(self.world.robots)}',
                 code=ErrorCode.NAME_TAKEN)
-        number = 2
-        while f'{wanted}_{number}' in self.world.robots:
-            number += 1
-        return f'{wanted}_{number}'
+        return free_name(wanted, self.world.robots.__contains__)
 
     # --- on the executor's thread, while the physics thread waits --------------------------------
 
@@ -222,6 +220,6 @@ class Entities:
 
 
 def _told(err: Exception) -> SimBridgeError:
-    """Return an error for who asked; one that nobody foresaw by its kind and its words."""
+    """Return an error of this package; others are named by their class and message."""
     return err if isinstance(err, SimBridgeError) else SimBridgeError(
         f'{type(err).__name__}: {err}')

@@ -99,19 +99,19 @@ class SimulationControl:
         self._pacer.pause()
 
     def activate(self, plays: bool) -> None:
-        """Let it be run from now on; plays: whether it runs at once."""
+        """Allow running from now on; plays: whether to run at once."""
         self._is_active = True
         if plays:
             self.play()
 
     def deactivate(self) -> None:
-        """Let it be run no more: pause, and drop what is still to be stepped."""
+        """Pause, drop steps that were asked for, and allow running no more."""
         self._is_active = False
         self._pacer.drop_steps(StateError('the node was deactivated'))
         self.pause()
 
     def stop(self) -> None:
-        """Pause, with all as it was loaded, and drop what is still to be stepped."""
+        """Go back to the start and pause, and drop steps that were asked for."""
         self._check_complete()
         self._pacer.drop_steps(StateError('the simulation was stopped'))
         self._pacer.pause()

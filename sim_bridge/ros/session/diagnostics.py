@@ -195,7 +195,7 @@ class Diagnostics:
         return self._status('solver', level, summary, values)
 
     def _lockstep(self) -> Iterator[DiagnosticStatus]:
-        """Yield who is waited for, if anybody ever is."""
+        """Yield which command sources are waited for, in lockstep."""
         lockstep = self._simulator.lockstep
         if not lockstep.sources:
             return
@@ -218,7 +218,7 @@ class Diagnostics:
         })
 
     def _recording(self) -> Iterator[DiagnosticStatus]:
-        """Tell of the bag, if one was asked for."""
+        """Yield how far the recording has come, if there is one."""
         for each in self._simulator.journal.statuses():
             if each.error is not None:
                 level, summary = DiagnosticStatus.ERROR, str(each.error)

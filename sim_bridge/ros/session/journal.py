@@ -1,5 +1,5 @@
 """
-What a simulator tells of itself to whoever records it.
+The record of what a simulator takes in.
 
 The simulator knows this protocol alone. `bag.recording` implements it, and `NO_JOURNAL` records
 nothing.

@@ -168,7 +168,7 @@ class RobotInterface:
             part.restore(state, self._now())
 
     def locate(self) -> None:
-        """Take note that other robots have come or gone."""
+        """Look up the robot's place in the world's arrays, after others were added or removed."""
         self._joint_states.locate()
         self._relocate()
 
@@ -184,7 +184,7 @@ class RobotInterface:
         return self.inbox.end_goals()
 
     def _relocate(self) -> None:
-        """Take note that the world's arrays are others."""
+        """Fill messages from the arrays that the world has now."""
         self._world.simulation.settle()
         self._layout = self._world.layout
         for outbox in self._outboxes:

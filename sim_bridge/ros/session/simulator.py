@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
-from sim_bridge.ros.process.delivery import await_delivery
+from sim_bridge.ros.process.deferred import await_delivery
 from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.publish.publishers import clock_stream, Rate
 from sim_bridge.ros.publish.sinks import ClosingSink
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.robot_interface import SavedInterface
 
 # The part of a control step for which commands are taken in, and how long that may last while no
-# step is taken: a flood of them must not hold up steps, nor whoever asks for something.
+# step is taken: a flood of commands must not delay steps or requests.
 _TAKING_SHARE = 0.25
 _TAKING_NS = 5_000_000
 
@@ -51,8 +51,8 @@ class Simulator:
     """
     Takes control steps: commands in, physics, messages out, /clock last.
 
-    What /clock says is its own: a world that goes back in time need not take it along. Then
-    stamps go on, and whoever listens sees time pass; the world does exactly what it did before.
+    /clock is independent of the world's time: when the world goes back in time, /clock may go on,
+    so that subscribers see time pass while the world does exactly what it did before.
     """
 
     def __init__(self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters) -> None:
@@ -234,7 +234,7 @@ class Simulator:
             robot.set_base_velocity(*twist)
         self.journal.note('move', name=name, pose=_listed(pose), twist=_listed(twist))
 
-    # --- who is there ----------------------------------------------------------------------------
+    # --- adding and removing ---------------------------------------------------------------------
 
     def add(
         self, robot: sb.Robot, loaded: LoadedRobot | None, position: Any = None,
@@ -276,14 +276,14 @@ class Simulator:
             self.interfaces = [one for one in self.interfaces if one is not gone]
             self._close(name)
         self._populate()
-        # nobody is to wait for who is gone
+        # no step is to wait for a source that is gone
         self.lockstep.restart()
         return gone
 
-    def dismiss(self, words: str) -> None:
-        """End what all robots have under way; on the executor's thread, after the last step."""
+    def retire(self, reason: str) -> None:
+        """End all commands and goals; on the executor's thread, after the last step."""
         for interface in self.interfaces:
-            interface.retire(words)
+            interface.retire(reason)
 
     def close(self) -> None:
         """Close the topics of the robots; what belongs to the world goes with the node."""
@@ -332,7 +332,7 @@ class Simulator:
             self._scopes.pop(name).destroy()
 
     def _populate(self) -> None:
-        """Take account of who is in the world now."""
+        """Publish the robots and objects that are in the world now."""
         for interface in self.interfaces:
             interface.locate()
         self.world_interface.populate(self._prefixes())
@@ -343,7 +343,7 @@ class Simulator:
         return {one.robot.name: ours + one.prefix for one in self.interfaces}
 
     def _set_clock(self, time_ns: int, before_ns: int) -> None:
-        """Let /clock jump from a time to another [ns]; the world may have jumped already."""
+        """Make /clock jump from one time to another [ns]; the world may have jumped before."""
         self._epoch_ns = time_ns - self.world.step_count * self.world.time_step_ns
         for interface in self.interfaces:
             interface.commands.shift(time_ns - before_ns)
@@ -363,7 +363,7 @@ class Simulator:
 
 
 def _lockstep_of(loaded: LoadedWorld, parameters: SimulatorParameters) -> LockstepPolicy:
-    """Return who is waited for before a step. Raises UnknownNameError or InvalidValueError."""
+    """Return the lockstep of the parameters. Raises UnknownNameError or InvalidValueError."""
     if not parameters.lockstep:
         return FreeRunning()
     return Lockstep(

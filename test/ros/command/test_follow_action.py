@@ -31,7 +31,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from test_msgs.action import Fibonacci
 from sim_bridge.ros.process.deferred_action import DeferredActionServer
-from sim_bridge.ros.process.delivery import await_delivery
+from sim_bridge.ros.process.deferred import await_delivery
 from sim_bridge.ros.process.process import _executor
 
 rclpy.init()
@@ -243,8 +243,8 @@ def test_goals_are_followed_and_their_ends_are_told(follow_action):
     start(6, 1.0, 5.0)
     made.tick()
     start(7, 1.0, 5.0)
-    made.interfaces[0]._actions.append(action)
-    made.dismiss('the simulation is being unloaded')
+    made.interfaces[0].inbox.actions.append(action)
+    made.retire('the simulation is being unloaded')
     assert ends[6] == ends[7] == ('abort', -1, 'the simulation is being unloaded')
     start(8, 1.0, 5.0)
     made.tick()

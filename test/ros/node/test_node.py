@@ -15,7 +15,7 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState
 from std_msgs.msg import Float64MultiArray, String
 
-from sim_bridge.ros.params.parameter_table import specifications
+from sim_bridge.ros.params.parameter_table import BLOCK, specifications
 from sim_bridge.ros.params.parameters import SimulatorParameters
 
 pytest_plugins = ['node_fixtures']
@@ -374,7 +374,7 @@ def test_all_parameters_are_described_over_ros(graph, start_node):
     graph.wait_for_next(graph.listen(JointState, '/joint_states'))
     described = graph.describe_parameters('/sim_bridge')
     for name, spec in specifications(SimulatorParameters).items():
-        if spec.kind != 'dict':
+        if spec.kind != BLOCK:
             assert spec.description in described[name].description
             assert described[name].read_only == spec.read_only
     assert described['rate'].floating_point_range[0].to_value == 20000.0

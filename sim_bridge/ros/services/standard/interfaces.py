@@ -44,17 +44,17 @@ def service_name(kind: str) -> str:
 
 
 def agree(response: Any, message: str = '') -> Any:
-    """Let a response say that all went well."""
+    """Write into a response that the request succeeded; return the response."""
     return say(response, OK, message)
 
 
 def say(response: Any, code: int, message: str) -> Any:
-    """Return a response its result."""
+    """Write a result into a response; return the response."""
     response.result.result, response.result.error_message = code, message
     return response
 
 
 def refuse(response: Any, error: SimBridgeError) -> None:
-    """Let a response say what was wrong."""
+    """Write an error into a response."""
     is_unknown = isinstance(error, UnknownNameError)
     say(response, NOT_FOUND if is_unknown else OPERATION_FAILED, str(error))
