@@ -17,7 +17,7 @@ PACKAGE = Path(sim_bridge.__file__).parent
 # parameters that carry many arrays: what a kernel may write into, and what never changes
 MUTABLE = {
     'state', 'ws', 'contacts', 'laws', 'islands', 'rows', 'solution', 'response', 'direct',
-    'scratch', 'work'}
+    'scratch', 'work', 'polygon'}
 CONSTANT = {'model', 'options', 'surfaces', 'loops'}
 
 # where kernels are, and their compiler
@@ -105,7 +105,7 @@ def written_names(kernel: Kernel, kernels: dict[str, Kernel]) -> Iterator[tuple[
         for target, value in (pair for one in targets for pair in pairs(one, node.value)):
             if isinstance(target, ast.Subscript):
                 yield root(target, views), node.lineno
-            elif isinstance(value, ast.Subscript):
+            elif isinstance(target, ast.Name) and isinstance(value, (ast.Subscript, ast.Name)):
                 views[target.id] = root(value, views)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.description.model import Geometry, JointDynamics, JointLimits, Pose
+from sim_bridge.description.model import GeometryDescription, JointDynamics, JointLimits, Pose
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError, StateError
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 
@@ -249,7 +249,7 @@ def test_body_on_a_ball_lies_on_the_ground(solver):
     """Lie still, held by the joint and by the ground, which share its weight and moments."""
     world = sb.World(solver=solver)
     world.add_ground()
-    ball = Geometry('sphere', (0.1,), Pose(np.array([0.5, 0.0, 0.0]), np.eye(3)))
+    ball = GeometryDescription('sphere', (0.1,), Pose(np.array([0.5, 0.0, 0.0]), np.eye(3)))
     origin = Pose(np.array([0.0, 0.0, 0.1]), TILTED.rotation)
     body = link('body', 2.0, (0.2, 0.0, 0.0), (0.02, 0.04, 0.04), collisions=(ball,))
     robot = world.add_robot(
@@ -271,7 +271,7 @@ def test_body_on_a_ball_falls_asleep_and_wakes():
     """Lie on the ground to the last bit, until something pushes it."""
     world = sb.World(sleep=True)
     world.add_ground()
-    ball = Geometry('sphere', (0.1,), Pose(np.array([0.5, 0.0, 0.0]), np.eye(3)))
+    ball = GeometryDescription('sphere', (0.1,), Pose(np.array([0.5, 0.0, 0.0]), np.eye(3)))
     body = link('body', 2.0, (0.2, 0.0, 0.0), (0.02, 0.04, 0.04), collisions=(ball,))
     origin = Pose(np.array([0.0, 0.0, 0.1]), np.eye(3))
     robot = world.add_robot(
