@@ -96,6 +96,7 @@ class RobotInterface:
             *(Timed(stream, sensor.device)
               for sensor in self._sensors for stream in sensor.streams)],
             robot.world.time_step_ns)
+        self._simulation = robot.simulation
         # what messages are filled from
         self._layout = robot.world.layout
         if parameters.publish_robot_description:
@@ -136,11 +137,12 @@ class RobotInterface:
         if self._answers_expected and self._joint_states.rate.is_due(time_ns):
             # before the message leaves: its answer may be here before `publish` returns
             self.inbox.ask(time_ns)
-        world = self._world
-        if world.layout != self._layout:
+        # attributes, not properties of the world: this runs in each tick
+        simulation = self._simulation
+        if simulation.layout != self._layout:
             self._relocate()
         for outbox in self._outboxes:
-            outbox.publish(time_ns, world.step_count)
+            outbox.publish(time_ns, simulation.step_count)
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
         """Publish the state, due or not, to be answered in lockstep; nothing of sensors."""

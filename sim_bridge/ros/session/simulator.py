@@ -58,6 +58,9 @@ class Simulator:
     def __init__(self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters) -> None:
         """Open the topics of every robot and of the world they are in, and /clock."""
         self.world = loaded.world
+        # attributes, not properties of the world: these are read in each tick
+        self._simulation = loaded.world.simulation
+        self._step_ns: int = loaded.world.time_step_ns
         self._sink, self._parameters = sink, parameters
         self._node: PollingMixin | None = None
         # what is opened on the sink, and on the node, for each robot
@@ -85,8 +88,8 @@ class Simulator:
     @property
     def time_ns(self) -> int:
         """Simulated time as it is published [ns]."""
-        world = self.world
-        return int(max(self._epoch_ns + world.step_count * world.time_step_ns, _EARLIEST_NS))
+        time_ns: int = self._epoch_ns + self._simulation.step_count * self._step_ns
+        return max(time_ns, _EARLIEST_NS)
 
     def is_ready(self) -> bool:
         """Return whether a control step can be taken: in lockstep when all have answered."""
@@ -302,7 +305,8 @@ class Simulator:
     @property
     def _step_time_ns(self) -> int:
         """The time of the present step [ns]."""
-        return int(self._epoch_ns + self.world.step_count * self.world.time_step_ns)
+        time_ns: int = self._epoch_ns + self._simulation.step_count * self._step_ns
+        return time_ns
 
     def _add_interface(self, loaded: LoadedRobot) -> RobotInterface:
         outlets = ClosingSink(self._sink)
