@@ -19,7 +19,7 @@ from sensor_msgs.msg import Imu, JointState
 from benchmarks.bridge import environment, module, process
 from benchmarks.bridge_load import JOINTS
 from benchmarks.report import Report, Target
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire import qos
 from sim_bridge.ros.wire.messages import (
     ClockMessage,
     ImuMessage,
@@ -160,7 +160,7 @@ def _measure(rounds: int, count: int) -> dict[str, dict[str, list[float]]]:
     node = rclpy.create_node('messages')
     ways, samples = {}, {}
     for kind, (topic, message_type, fill, prepare) in _WAYS.items():
-        publisher = node.create_publisher(message_type, topic, topics.stream_qos(1000.0))
+        publisher = node.create_publisher(message_type, topic, qos.stream_qos(1000.0))
         end = time.monotonic() + _PATIENCE_S
         while not publisher.get_subscription_count():
             if time.monotonic() > end:

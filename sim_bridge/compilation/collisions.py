@@ -37,8 +37,8 @@ class Collisions:
     The collision shapes of a robot, and the exceptions to collisions.
 
     shapes: in the order of the links. self_collision: what of the robot touches itself, as
-    `exclusions.excluded_bodies` takes it. separated: pairs of links that never touch each other;
-    None: those that overlap in the initial configuration.
+    `simulation.self_collision.excluded_bodies` takes it. separated: pairs of links that never
+    touch each other; None: those that overlap in the initial configuration.
     """
 
     shapes: tuple[LinkShape, ...] = ()

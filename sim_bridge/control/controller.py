@@ -26,9 +26,9 @@ from sim_bridge.ros.params.parameters import FIXED_BASE
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.throttle import once_in
 from sim_bridge.ros.publish.axes import actuated_joints
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
+from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
 
 # a joint farther than this [rad or m] from where its velocity leads was put there by a reset
 _JUMP = 0.05
@@ -167,13 +167,13 @@ class JointController(Generic[Parameters]):
         self._make_law = make_law
         self._loop: _Loop | None = None
         self._reader = JointStateReader()
-        self._commands = node.create_publisher(JointState, 'joint_commands', topics.COMMAND_QOS)
+        self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
         # only the newest state is worth an answer
         node.create_subscription(
             JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True
         )
         node.create_subscription(
-            String, 'robot_description', self._take_description, topics.LATCHED_QOS
+            String, 'robot_description', self._take_description, LATCHED_QOS
         )
 
     def close(self) -> None:

@@ -16,9 +16,9 @@ from sim_bridge.control.reference import Reference
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import declare, parameter
 from sim_bridge.ros.process import process, realtime
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import pack_stamp, VelocityCommandMessage
+from sim_bridge.ros.wire.qos import COMMAND_QOS
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class VelocityController:
         self._reader = JointStateReader()
         self._start_ns: int | None = None
         self._latest_ns = 0
-        self._commands = node.create_publisher(JointState, 'joint_commands', topics.COMMAND_QOS)
+        self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)
         # only the newest state is worth an answer
         node.create_subscription(
             JointState, 'joint_states', self._answer, QoSProfile(depth=1), raw=True)

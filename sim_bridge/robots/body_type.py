@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from sim_bridge.compilation.bodies import check_motion
 from sim_bridge.compilation.compile import Blueprint, compile_robot
+from sim_bridge.compilation.single_body import check_motion
 from sim_bridge.engine.data.model import KINEMATIC
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.rotation import (

@@ -22,12 +22,12 @@ from sim_bridge.foundation.validation import (
 )
 from sim_bridge.robots.body_type import body_type, set_body_type, velocity_towards
 from sim_bridge.robots.crawler import Crawler
-from sim_bridge.robots.devices import make_device
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
+from sim_bridge.robots.make_device import make_device
 from sim_bridge.sensors.devices import Device, ImuSensor
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import removed, RobotSlot

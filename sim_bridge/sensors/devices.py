@@ -2,9 +2,9 @@
 Force sensors, rate gyros, accelerometers and IMUs.
 
 A device is a frame fixed to a body (a site of `engine.pipeline.observe`) plus a noise model.
-What it measures is computed by kernels (`advance`), which sample it after those steps whose
-number is a multiple of its period, and write both what it measured and the truth of that instant
-into its memory.
+What it measures is computed by kernels (`step_and_sample`), which sample it after those steps
+whose number is a multiple of its period, and write both what it measured and the truth of that
+instant into its memory.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.sensors import readings
-from sim_bridge.sensors.advance import UNSAMPLED
 from sim_bridge.sensors.noise import Noise, NoiseState
+from sim_bridge.sensors.step_and_sample import UNSAMPLED
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import SensorDescription

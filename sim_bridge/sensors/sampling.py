@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.memory import address_of
-from sim_bridge.sensors.advance import DEVICE_SIZE, NOISE
 from sim_bridge.sensors.devices import Device
+from sim_bridge.sensors.step_and_sample import DEVICE_SIZE, NOISE
 
 
 class Mounted(NamedTuple):
@@ -29,7 +29,7 @@ class Sampling:
     """
     The devices that are sampled after those steps whose number is a multiple of their periods.
 
-    devices: in their order. table: (n, DEVICE_SIZE) a row for each, as `advance` has it.
+    devices: in their order. table: (n, DEVICE_SIZE) a row for each, as `step_and_sample` has it.
     """
 
     def __init__(self, mounted: Sequence[Mounted]) -> None:

@@ -1,5 +1,5 @@
 """
 Shapes and materials as users give them: sizes, masses, mesh files, records for the engine.
 
-Imports `engine.collision` for records and `foundation`.
+Imports `engine.collision` and `engine.data` for records, and `foundation`.
 """

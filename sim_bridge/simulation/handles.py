@@ -38,7 +38,7 @@ from sim_bridge.engine.pipeline.rigid_body import (
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
-from sim_bridge.sensors.advance import advance
+from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.records import Sleep
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.engine.data.contact_problem import Solution
-from sim_bridge.sensors.advance import PIVOTS, TAKEN, UNCONVERGED
+from sim_bridge.sensors.step_and_sample import PIVOTS, TAKEN, UNCONVERGED
 from sim_bridge.simulation.records import StepReport, Worst
 
 
@@ -15,8 +15,8 @@ def report_of(
     """
     Return the report of the last call of `step`.
 
-    progress: (3,) as `sensors.advance` numbers it. contacts: in the last step. tolerance: of the
-    solver [m/s].
+    progress: (3,) as `sensors.step_and_sample` numbers it. contacts: in the last step.
+    tolerance: of the solver [m/s].
     """
     islands, sweeps, newtons = solution.effort.tolist() if contacts else (0, 0, 0)
     residual, complementarity, penetration = solution.residual.tolist()
@@ -27,7 +27,7 @@ def report_of(
 
 
 def take_worst(worst_inout: np.ndarray) -> Worst:
-    """Return what `sensors.advance` has summed up, (9,), and begin anew."""
+    """Return what `sensors.step_and_sample` has summed up, (9,), and begin anew."""
     *counts, residual, complementarity, penetration = worst_inout.tolist()
     unconverged, pivots, contacts, islands, sweeps, newton_steps = map(int, counts)
     worst_inout[:] = 0.0

@@ -27,8 +27,8 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.validation import whole_number
-from sim_bridge.sensors.advance import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
 from sim_bridge.sensors.devices import Device
+from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
 from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.simulation.assembly import (
     assemble,
@@ -624,7 +624,7 @@ class Simulation:
         self._dirty &= ~(_STEPPER | _OBSERVER)
 
     def _progress(self) -> np.ndarray:
-        """Return (3,) what the last call of `step` did; see `sensors.advance`."""
+        """Return (3,) what the last call of `step` did; see `sensors.step_and_sample`."""
         if self._dirty & _STEPPER:
             return np.zeros(PROGRESS_SIZE, np.int64)
         return self._stepper.progress

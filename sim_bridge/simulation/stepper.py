@@ -11,8 +11,8 @@ from sim_bridge.engine.data.model import Model, Options, velocity_count
 from sim_bridge.engine.data.world_table import Handle, open_model, open_options
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.pipeline.step import step
-from sim_bridge.sensors.advance import advance, ANEW, PROGRESS_SIZE
 from sim_bridge.sensors.sampling import Sampling
+from sim_bridge.sensors.step_and_sample import advance, ANEW, PROGRESS_SIZE
 
 _TABLEAU = np.array(TABLEAU)
 # steps times velocities that take 30 us or so: Python's other threads can wait for them
@@ -25,7 +25,7 @@ class Stepper:
     """
     A handle to step with, and the call that does, prepared.
 
-    progress: (3,) what the last call did, as `sensors.advance` numbers it.
+    progress: (3,) what the last call did, as `sensors.step_and_sample` numbers it.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Stepper:
         self._select(1, ANEW)
 
     def advance(self, first: int, n: int, beginning: int = ANEW) -> tuple[int, int, bool]:
-        """Take n steps and the samples between them; as `sensors.advance`."""
+        """Take n steps and the samples between them; as `sensors.step_and_sample`."""
         if n != self._present_count or beginning != self._present_beginning:
             self._select(n, beginning)
         self._words[self._first] = first

@@ -1,5 +1,5 @@
 """
 Joint trajectories: splines through points, and following them within tolerances.
 
-Imports `world` and `robots`; nothing of ROS.
+Imports `robots` and `foundation`; nothing of ROS.
 """

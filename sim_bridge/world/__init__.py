@@ -1,5 +1,6 @@
 """
 The world: robots by name, joints between them, steps, snapshots, contacts, queries.
 
-Imports `robots` and `simulation`; nothing of ROS.
+Imports `robots`, `simulation`, `compilation`, `description`, `shapes`, `engine`, `compiler` and
+`foundation`; nothing of ROS.
 """

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.compilation.bodies import BodySpec, describe_body
 from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, read_shapes
 from sim_bridge.compilation.compile import Blueprint, compile_robot
+from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
 from sim_bridge.description.srdf import read_srdf

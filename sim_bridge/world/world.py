@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.compilation.bodies import BodySpec
 from sim_bridge.compilation.collisions import HULL
+from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
 from sim_bridge.description.model import RobotDescription, SensorDescription

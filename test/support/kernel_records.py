@@ -24,8 +24,8 @@ from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.step import NOT_CONVERGED
 import sim_bridge.sensors
-from sim_bridge.sensors.advance import ANEW, SMOOTH_STEPS, STEPS
 from sim_bridge.sensors.readings import ACCELEROMETER, FORCE, GYRO, IMU, take_reading
+from sim_bridge.sensors.step_and_sample import ANEW, SMOOTH_STEPS, STEPS
 from sim_bridge.simulation.stepper import Stepper
 
 # the first calls of each kernel that are recorded, then ever rarer ones
@@ -34,7 +34,7 @@ _RECORDED = {1, 2, 5, 15, 50, 150, 500, 1500}
 
 # What works on memory by its addresses, which a copy of the arguments is not at: test_memory,
 # test_noise and test_sensors look at these.
-_BY_ADDRESSES = {'sim_bridge.sensors.advance', 'sim_bridge.sensors.draws'}
+_BY_ADDRESSES = {'sim_bridge.sensors.step_and_sample', 'sim_bridge.sensors.draws'}
 
 
 def all_kernels() -> dict[str, Kernel]:
@@ -198,7 +198,7 @@ class Recorder:
     def _advance(
         self, stepper: Stepper, first: int, n: int, beginning: int = ANEW
     ) -> tuple[int, int, bool]:
-        """Do what `sensors.advance` does, which runs other entries by their addresses."""
+        """Do what `sensors.step_and_sample` does, which runs other entries by their addresses."""
         *steps, observe = stepper._calls
         done, status = 0, 0
         if len(steps) > 1:

@@ -1,5 +1,5 @@
 """
-The stages of a step that find contacts, compiled apart; see `engine.stages`.
+The stages of a step that find contacts, compiled apart; see `compiler.stage`.
 
 `DETECT` is what a robot on a plane needs. It calls the other two where a pair is theirs and their
 address is not 0.

@@ -13,11 +13,17 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, SPHERE
+from sim_bridge.engine.data.geometry import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CYLINDER,
+    ELLIPSOID,
+    HULL,
+    SPHERE,
+    TRIANGLE,
+)
 from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, mul_tv, scale, sub
-
-# a shape of the narrow phase only: one face of a mesh or a height field
-TRIANGLE = 10
 
 # below this number of vertices, looking at all of them is faster than climbing
 _FEW = 24
@@ -84,7 +90,7 @@ def support(geometry, shape, hint, d):
         length = math.sqrt(dot(y, y))
         s = 1.0 / length if length > 0.0 else 0.0
         x = (s * size[0] * y[0], s * size[1] * y[1], s * size[2] * y[2])
-    else:
+    else:  # CYLINDER, CONE
         radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
         s = size[0] / radial if radial > 0.0 else 0.0
         if kind == CYLINDER:

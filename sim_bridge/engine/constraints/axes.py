@@ -18,7 +18,12 @@ from sim_bridge.engine.constraints.rows import (
     row_velocity,
     store_arms,
 )
-from sim_bridge.engine.data.laws import locked_velocity, loose_effort, next_mode, share_effort
+from sim_bridge.engine.data.joint_laws import (
+    locked_velocity,
+    loose_effort,
+    next_mode,
+    share_effort,
+)
 from sim_bridge.engine.data.loops import (
     ALONG,
     EULER,
@@ -38,7 +43,7 @@ from sim_bridge.engine.data.state import LOCKED, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST as FIRST_WRONG
 from sim_bridge.engine.dynamics.active_set import guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia
-from sim_bridge.engine.dynamics.elements import set_joint_laws
+from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 from sim_bridge.engine.math.vec3 import cross, dot, load3, mul_mv, scale, sub
 
 _LOCKED_GIMBAL = 1e-6  # square of the sine between the outer axes that counts as least

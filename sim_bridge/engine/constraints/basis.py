@@ -1,7 +1,7 @@
 """
 The rows as an orthonormal basis of what they lock, and the impulses that follow from it.
 
-In whitened coordinates (`contact.problem`) the rows' Delassus matrix is W Wᵀ. With W = R Q, Q
+In whitened coordinates (`dynamics.whitening`) the rows' Delassus matrix is W Wᵀ. With W = R Q, Q
 orthonormal, their impulses solve R Rᵀ λ = -u by two triangular systems, and whatever else acts on
 the trees is freed of what the rows would not let through by taking from it its part along Q. A row
 that yields has a coordinate of its own, in which it alone is not zero: W Wᵀ + Σ is then again of

@@ -1,4 +1,4 @@
-"""The contacts' part of a step, compiled on its own; see `engine.stages`."""
+"""The contacts' part of a step, compiled on its own; see `compiler.stage`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
+from sim_bridge.engine.contact.phases import BUILD, PREPARE, PROJECT_POSITIONS, SOLVE
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, world_impulse
 from sim_bridge.engine.contact.proximal import solve_proximal
@@ -48,9 +49,6 @@ from sim_bridge.engine.data.world_table import (
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
 from sim_bridge.engine.math.vec3 import load3, store3
-
-# phases, in the order in which a step goes through them
-PREPARE, BUILD, SOLVE, PROJECT_POSITIONS, KEEP = range(5)
 
 _NORMAL_SWEEPS = 10
 _LAST_SWEEPS = 50  # where Newton's method was given up

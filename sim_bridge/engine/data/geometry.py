@@ -13,6 +13,13 @@ A *geometry* is a shape in a frame fixed to a body. In its own frame
     HULL           is the convex polytope of its vertices
     MESH           is a surface of triangles, solid where it is closed
     HEIGHT_FIELD   is the solid below a grid of heights over |x| <= size[0], |y| <= size[1]
+
+Their numbers are in an order that comparisons rely on: the plane, the convex shapes, those with
+the cheapest contacts first and the hull last, then the surfaces. So a shape >= MESH is a surface,
+and `collision.broad.filters.is_closed` tells by the order which pairs need arithmetic only. Behind
+them is TRIANGLE, one face of a surface, which the narrow phase makes for itself: no geometry has
+that shape. A new convex shape goes between BOX and HULL, a new surface between MESH and
+HEIGHT_FIELD.
 """
 
 from __future__ import annotations
@@ -22,7 +29,8 @@ from typing import Annotated, NamedTuple
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.parts import Dims
 
-(PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HEIGHT_FIELD) = range(10)
+(PLANE, SPHERE, CAPSULE, BOX, CYLINDER, CONE, ELLIPSOID, HULL, MESH, HEIGHT_FIELD,
+ TRIANGLE) = range(11)
 
 # column of Geometry.track behind the axis
 TRACK_SPEED = 3

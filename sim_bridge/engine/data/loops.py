@@ -34,7 +34,7 @@ import numpy as np
 
 from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.contact_problem import longest_support
-from sim_bridge.engine.data.laws import LAW_SIZE
+from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import Model, model_sizes
 from sim_bridge.engine.data.parts import Dims, make
 
@@ -172,7 +172,7 @@ class Loops(NamedTuple):
     axis_vector: Annotated[FloatMatrix, Dims('na', 3, unit='1')]
     """Unit vector in A or B, of SPIN and SPIN_B."""
     axis_index: Annotated[IntVector, Dims('na')]
-    """0, 1, 2 …: where the functions of `elements` find an axis' position."""
+    """0, 1, 2 …: where the functions of `set_joint_laws` find an axis' position."""
     passive: Annotated[FloatMatrix, Dims('na', 5, unit='SI', is_parameter=True)]
     """As Model.passive; the next three likewise."""
     limits: Annotated[FloatMatrix, Dims(

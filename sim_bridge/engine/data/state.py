@@ -10,7 +10,8 @@ from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntV
 from sim_bridge.engine.data.model import BALL, FREE, FREE_SINGLE, KINEMATIC, Model, model_sizes
 from sim_bridge.engine.data.parts import Dims, make
 
-# joint modes, State.mode, see `laws`; a loose joint's is the sum of these, each times -1, 0 or 1
+# joint modes, State.mode, see `joint_laws`; a loose joint's is the sum of these, each times -1, 0
+# or 1
 FRICTION_SIDE, MOTOR_SIDE, STOP_SIDE = 1, 3, 9
 LOOSE = 0
 # a locked joint's is LOCKED or greater
@@ -46,7 +47,7 @@ class State(NamedTuple):
     hold: Annotated[IntVector, Dims('nv')]
     """1 where the joint is to be held in place whatever it takes."""
     mode: Annotated[IntVector, Dims('nv')]
-    """On which piece of its law each joint was last, see `laws`."""
+    """On which piece of its law each joint was last, see `joint_laws`."""
     control: Annotated[IntVector, Dims('nv')]
     """What the motors do: nothing (BY_EFFORT), BY_VELOCITY, BY_POSITION or BY_SERVO."""
     target: Annotated[FloatMatrix, Dims('nv', 2, unit='m, rad; m/s, rad/s')]

@@ -8,7 +8,7 @@ import numpy as np
 
 from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
 from sim_bridge.engine.data.inertia import ARTICULATED_SIZE, RIGID_SIZE
-from sim_bridge.engine.data.laws import LAW_SIZE
+from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import Model, model_sizes
 from sim_bridge.engine.data.parts import Dims, make
 
@@ -55,7 +55,13 @@ class Workspace(NamedTuple):
     u: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """The efforts of the evaluation."""
     v_next: Annotated[FloatVector, Dims('nv', unit='m/s, rad/s')]
-    """Velocity at the end of the step."""
+    """
+    Velocity at the end of the step.
+    Written by `step.advance_velocities`; before that, during a pass, the velocity without contacts
+    or loops, which their stages are given (the loops' stage writes it anew); then by
+    `active_set.settle_locked` for locked joints, `free_body.advance_free_body` for bodies that
+    nothing touches, and `step.commit`, where rounding left friction the wrong sign.
+    """
     rhs: Annotated[FloatVector, Dims('nv', unit='N, N m, m/s², rad/s²')]
     """Effort of a loose joint, prescribed acceleration of a locked one."""
     ddq: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
@@ -69,7 +75,7 @@ class Workspace(NamedTuple):
     given: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """Efforts of commands, dampers and springs where the step changes no velocity."""
     law: Annotated[FloatMatrix, Dims('nv', LAW_SIZE, unit='SI')]
-    """What friction, motors and stops do: columns in `laws`."""
+    """What friction, motors and stops do: columns in `joint_laws`."""
     q_slopes: Annotated[FloatMatrix, Dims(6, 'nq', unit='m/s, rad/s, 1/s')]
     """Rates of change of q at the stages of a Runge-Kutta step."""
     v_slopes: Annotated[FloatMatrix, Dims(6, 'nv', unit='m/s², rad/s²')]

@@ -2,13 +2,13 @@
 The active set of joints: stops, friction, motors and holds of single joints, solved exactly.
 
 At the end of a step each joint's velocity v⁺ and the effort λ of its elements are on the graph of
-its law (`laws`), which falls from piece to piece: a mixed linear complementarity problem with the
-tree's inverse inertia as its matrix. A joint's *mode* says whether it is loose on a piece, or
-locked at one of the velocities where the law jumps; the modes of all joints are the active set.
-Given it, one linear-time elimination yields every v⁺ and λ, and wrong modes are changed: all at
-once (block pivoting, Júdice and Pires 1994), then, should that cycle, only the first wrong one
-(Murty 1974), which ends because the matrix is positive definite. The active set of one step is
-mostly that of the next, which then costs no more than a step without stops.
+its law (`joint_laws`), which falls from piece to piece: a mixed linear complementarity problem
+with the tree's inverse inertia as its matrix. A joint's *mode* says whether it is loose on a
+piece, or locked at one of the velocities where the law jumps; the modes of all joints are the
+active set. Given it, one linear-time elimination yields every v⁺ and λ, and wrong modes are
+changed: all at once (block pivoting, Júdice and Pires 1994), then, should that cycle, only the
+first wrong one (Murty 1974), which ends because the matrix is positive definite. The active set of
+one step is mostly that of the next, which then costs no more than a step without stops.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.laws import (
+from sim_bridge.engine.data.joint_laws import (
     COULOMB,
     effort_range,
     HARD,

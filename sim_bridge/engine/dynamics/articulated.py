@@ -20,7 +20,7 @@ from sim_bridge.engine.data.inertia import (
     solve_free,
     start_articulated,
 )
-from sim_bridge.engine.data.laws import (
+from sim_bridge.engine.data.joint_laws import (
     MOTOR,
     SERVO,
     SERVO_BASE,

@@ -8,8 +8,8 @@ from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid
 from sim_bridge.engine.data.model import ARMATURE, LIFTED, REFERENCE, STIFFNESS
 from sim_bridge.engine.data.world_table import open_model, open_state, open_workspace
-from sim_bridge.engine.dynamics.elements import position_of
 from sim_bridge.engine.dynamics.medium import point_from_origin
+from sim_bridge.engine.dynamics.set_joint_laws import position_of
 from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, store3
 

@@ -5,6 +5,10 @@ A row demands v[following] = multiplier v[followed]: by an effort on the followi
 -multiplier times that on the followed one, which together do no work. The rows' forces follow from
 the responses of the tree to one unit of each, computed with the same factors as everything else;
 positions are then set from the followed joint's, so that the law holds to the last bit.
+
+Elsewhere mimic joints are rows of other problems: under contact without closed loops the contacts'
+rows are freed of what would break the law (`contact.mimic_rows`), and in worlds with closed loops
+they are rows of kind MIMIC among those of the loops (`constraints.rows`), instead of those here.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ What the present state means: poses, motions and joint reactions at this very in
 
 `step` works in the middle of each step; what is read between steps is computed here, from scratch,
 for the state as it is: the forward dynamics at (q, v, u), so that every quantity with one stamp
-belongs to one instant. What stops, friction and holds do to joints is in `present`; contacts push
-with the mean force they had in the last step.
+belongs to one instant. What stops, friction and holds do to joints is in `laws_at_instant`;
+contacts push with the mean force they had in the last step.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from sim_bridge.engine.math.vec3 import (
     store_m,
     sub,
 )
-from sim_bridge.engine.pipeline.present import (
+from sim_bridge.engine.pipeline.laws_at_instant import (
     set_present_efforts,
     set_present_laws,
     update_present_active_set,

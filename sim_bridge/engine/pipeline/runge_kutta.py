@@ -27,10 +27,10 @@ from sim_bridge.engine.data.model import (
 from sim_bridge.engine.data.state import BY_EFFORT, LOOSE
 from sim_bridge.engine.data.world_table import open_model, open_options, open_state, open_workspace
 from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
-from sim_bridge.engine.dynamics.elements import explicit_effort, position_of
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
+from sim_bridge.engine.dynamics.set_joint_laws import explicit_effort, position_of
 from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
 from sim_bridge.engine.pipeline.step import is_finite, limit_efforts
 

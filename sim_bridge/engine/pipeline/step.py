@@ -12,9 +12,9 @@ from sim_bridge.engine.constraints.phases import BUILD as LOOPS_BUILD
 from sim_bridge.engine.constraints.phases import CLOSE, FOLLOW_SHIFT, OBEY, OBEY_MORE, SWITCH
 from sim_bridge.engine.constraints.phases import KEEP as LOOPS_KEEP
 from sim_bridge.engine.constraints.phases import PREPARE as LOOPS_PREPARE
+from sim_bridge.engine.contact.phases import BUILD, KEEP, PREPARE, PROJECT_POSITIONS, SOLVE
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
-from sim_bridge.engine.contact.stage import BUILD, KEEP, PREPARE, PROJECT_POSITIONS, SOLVE
-from sim_bridge.engine.data.laws import share_effort, side_of
+from sim_bridge.engine.data.joint_laws import share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
 from sim_bridge.engine.data.state import FRICTION_SIDE, LOCKED
@@ -39,7 +39,6 @@ from sim_bridge.engine.dynamics.active_set import (
     update_active_set,
     VELOCITY_SLACK,
 )
-from sim_bridge.engine.dynamics.elements import set_joint_laws
 from sim_bridge.engine.dynamics.evaluate import (
     accelerate,
     add_response,
@@ -51,6 +50,7 @@ from sim_bridge.engine.dynamics.free_body import advance_free_body
 from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
+from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 from sim_bridge.engine.math.spatial import FORCE, TORQUE
 from sim_bridge.engine.math.vec3 import add, load3, load_v
 

@@ -14,7 +14,7 @@ from sim_bridge.ros.wire.cdr import serialize_cleanly
 if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
 
-    from sim_bridge.ros.bag.recorder import Recorder
+    from sim_bridge.ros.bag.bag_writer import Recorder
     from sim_bridge.ros.publish.sinks import Outlet
 
 

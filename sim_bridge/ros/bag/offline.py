@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError
 from sim_bridge.ros.bag.bag_sink import absolute, BagSink
+from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.command_files import Command, read_commands
-from sim_bridge.ros.bag.recorder import Recorder
 from sim_bridge.ros.bag.recording import Recording
 from sim_bridge.ros.command.joint_controls import JointControls, NO_NODE
 from sim_bridge.ros.session.loading import load_world

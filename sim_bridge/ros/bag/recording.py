@@ -24,8 +24,8 @@ from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag.bag_sink import BagSink
 from sim_bridge.ros.command.inputs import ControlChange, Input, InputNote
 from sim_bridge.ros.session.journal import JournalStatus
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.cdr import serialize_cleanly
+from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
@@ -86,8 +86,8 @@ class Recording:
         published = dict(sink.names)
         self._setup, self._inputs, self._hashes = (
             sink.record(topic, String, qos) for topic, qos in (
-                (SETUP, topics.LATCHED_QOS), (INPUTS, topics.COMMAND_QOS),
-                (STATE_HASH, topics.COMMAND_QOS)))
+                (SETUP, LATCHED_QOS), (INPUTS, COMMAND_QOS),
+                (STATE_HASH, COMMAND_QOS)))
         self._command_outlets: dict[str, Outlet] = {}
         commands: dict[str, str] = {}
         for interface in simulator.interfaces:
@@ -108,7 +108,7 @@ class Recording:
         """Record the commands of a robot; return the names of their topics by full names."""
         commands = {}
         for topic in interface.command_topics:
-            outlet = self._sink.record(topic.name, topic.message_type, topics.COMMAND_QOS)
+            outlet = self._sink.record(topic.name, topic.message_type, COMMAND_QOS)
             self._command_outlets[topic.name] = outlet
             commands[outlet.topic] = topic.name
         self._listen_to(interface)

@@ -38,7 +38,7 @@ from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.session.loading import load_world, LoadedRobot
 from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
-from sim_bridge.ros.session.spawning import prepare, SpawnRequest
+from sim_bridge.ros.session.spawn_request import prepare, SpawnRequest
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 if TYPE_CHECKING:

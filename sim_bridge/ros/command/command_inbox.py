@@ -21,9 +21,17 @@ from sim_bridge.foundation.errors import (
 )
 from sim_bridge.ros.command.inputs import Message
 from sim_bridge.ros.process.throttle import once_in
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader
+from sim_bridge.ros.wire.qos import (
+    COMMAND_QOS,
+    for_one_topic,
+    most_command_bytes,
+    optional_messages,
+    overridable,
+    POLLED_QOS,
+    TRAJECTORY_BYTES,
+)
 
 if TYPE_CHECKING:
     from sim_bridge.ros.command.commands import RobotCommands
@@ -125,17 +133,17 @@ class CommandInbox:
             # who waits for answers is to be woken by them; a long trajectory takes long to read
             if not self._lockstep.sources and topic.message_type is not JointTrajectory:
                 self._polls.append(node.create_poll(
-                    topic.message_type, topic.name, topic.take, topics.POLLED_QOS))
+                    topic.message_type, topic.name, topic.take, POLLED_QOS))
                 continue
             node.create_subscription(
                 topic.message_type,
                 topic.name,
                 topic.take,
-                topics.for_one_topic(topics.COMMAND_QOS),
-                qos_overriding_options=topics.overridable(),
+                for_one_topic(COMMAND_QOS),
+                qos_overriding_options=overridable(),
                 raw=True,
             )
-        actions = topics.optional_messages('control_msgs', 'action')
+        actions = optional_messages('control_msgs', 'action')
         if actions is not None:
             # imported here, since it brings all of rclpy's actions along
             from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
@@ -157,8 +165,8 @@ class CommandInbox:
     def _accept(self, name: str, message_type: type, take: Take) -> None:
         """Take commands on a topic; what makes no sense is complained of and counted."""
         full_name = name if name.startswith('/') else self._prefix + name
-        most = topics.TRAJECTORY_BYTES if message_type is JointTrajectory else (
-            topics.most_command_bytes(len(self._commands.names)))
+        most = TRAJECTORY_BYTES if message_type is JointTrajectory else (
+            most_command_bytes(len(self._commands.names)))
 
         def attempt(data: bytes) -> None:
             try:

@@ -139,7 +139,7 @@ class SimBridge:
             return Simulator(graph, loaded, parameters)
         # imported here, since it takes time that few need to spend
         from sim_bridge.ros.bag.bag_sink import BagSink
-        from sim_bridge.ros.bag.recorder import free_folder, Recorder
+        from sim_bridge.ros.bag.bag_writer import free_folder, Recorder
         from sim_bridge.ros.bag.recording import Recording
 
         def complain(error: RecordingError) -> None:

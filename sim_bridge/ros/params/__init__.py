@@ -1,5 +1,5 @@
 """
 Parameters: their tables, files, and what robots bring along.
 
-Imports `ros.process` and `ros.wire`.
+Imports `ros.process`, and `compilation`, `description`, `engine.data`, `shapes` and `foundation`.
 """

@@ -15,7 +15,7 @@ from typing import Any, Protocol, TYPE_CHECKING
 from rclpy.node import Node
 
 from sim_bridge.ros.process.rclpy_compat import publisher_count_of, raw_take_of
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.qos import for_one_topic, overridable
 
 if TYPE_CHECKING:
     from rclpy.qos import QoSProfile
@@ -76,10 +76,10 @@ class PollingMixin(_Mixed):
         qos: which the user may override; as many messages as are kept are taken at a time. On the
         executor's thread or before it spins; the function may be called on any other one.
         """
-        least, qos = qos.depth, topics.for_one_topic(qos)
+        least, qos = qos.depth, for_one_topic(qos)
         subscription = self.create_subscription(
             message_type, topic, callback, qos, raw=True,
-            qos_overriding_options=topics.overridable())
+            qos_overriding_options=overridable())
         # the executor, which is told to look what is new, comes to that after this
         self._polled.append(subscription)
         # of a depth of 0 it is the middleware that knows how many are kept

@@ -19,13 +19,13 @@ from sim_bridge.description.model import JointType
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix, quaternions_from_matrices
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
+from sim_bridge.ros.wire.qos import optional_messages
 
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.ros.params.parameters import SimulatorParameters
-    from sim_bridge.ros.publish.publishers import Stream
+    from sim_bridge.ros.publish.streams import Stream
     from sim_bridge.ros.publish.topic_pool import TopicPool
 
 _IDENTITY = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
@@ -74,7 +74,7 @@ class Frames:
         prefixes: of the frames of each robot, by its name; what has none is an object. Raises
         InvalidValueError where tf2_msgs is not installed.
         """
-        messages = topics.optional_messages('tf2_msgs')
+        messages = optional_messages('tf2_msgs')
         if messages is None:
             raise InvalidValueError(
                 "parameter 'publish_tf'", True,

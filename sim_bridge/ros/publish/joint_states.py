@@ -9,7 +9,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from sim_bridge.description.model import JointType
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.ros.publish.axes import AxisStates
-from sim_bridge.ros.publish.publishers import Copy, PreparedStream, Rate
+from sim_bridge.ros.publish.streams import Copy, PreparedStream, Rate
 from sim_bridge.ros.wire.messages import JointStateMessage, PoseStateMessage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from sim_bridge.ros.wire.messages import PoseStateMessage
 
 if TYPE_CHECKING:
     import sim_bridge as sb
-    from sim_bridge.ros.publish.publishers import Stream
+    from sim_bridge.ros.publish.streams import Stream
     from sim_bridge.ros.publish.topic_pool import TopicPool
 
 

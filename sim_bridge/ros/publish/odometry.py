@@ -8,7 +8,7 @@ from nav_msgs.msg import Odometry
 
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.ros.publish.frames import odom_frame
-from sim_bridge.ros.publish.publishers import PreparedStream
+from sim_bridge.ros.publish.streams import PreparedStream
 from sim_bridge.ros.wire.messages import marks, PreparedMessage
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
 """
 Where messages go.
 
-What belongs to a step is decided elsewhere (`publishers`, `world_interface`); a sink takes it: the
+What belongs to a step is decided elsewhere (`streams`, `world_interface`); a sink takes it: the
 ROS graph (`GraphSink`), a bag (`bag.bag_sink`), or both (`Tee`).
 """
 
@@ -14,8 +14,8 @@ from rclpy.exceptions import InvalidTopicNameException
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.process.entity_scope import undeclare_overrides
 from sim_bridge.ros.process.rclpy_compat import raw_publish_of
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.cdr import serialize_cleanly
+from sim_bridge.ros.wire.qos import at_pace, is_latched, overridable
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -63,13 +63,13 @@ class GraphSink:
 
         Raises InvalidValueError for a name that the middleware does not allow.
         """
-        overridable = None
-        if not topics.is_latched(qos):
-            qos = topics.at_pace(qos, self._real_time_factor)
-            overridable = topics.overridable()
+        overriding = None
+        if not is_latched(qos):
+            qos = at_pace(qos, self._real_time_factor)
+            overriding = overridable()
         try:
             return _Publisher(self._node, self._node.create_publisher(
-                message_type, topic, qos, qos_overriding_options=overridable))
+                message_type, topic, qos, qos_overriding_options=overriding))
         except InvalidTopicNameException as err:
             raise InvalidValueError(
                 'name of topic', topic,

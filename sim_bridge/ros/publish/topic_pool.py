@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TYPE_CHECKING
 
-from sim_bridge.ros.publish.publishers import Stampable, Stream
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.publish.streams import Stampable, Stream
+from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 if TYPE_CHECKING:
     from sim_bridge.ros.publish.sinks import Outlet, Sink
@@ -54,5 +54,5 @@ class TopicPool:
     def latch(self, topic: str, message_type: type, message: Any) -> None:
         """Publish a message that those get, too, who subscribe later."""
         if topic not in self._latched:
-            self._latched[topic] = self._sink.open(topic, message_type, topics.LATCHED_QOS)
+            self._latched[topic] = self._sink.open(topic, message_type, LATCHED_QOS)
         self._latched[topic].publish(message)

@@ -11,12 +11,12 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from sim_bridge.ros.publish.frames import Frames
 from sim_bridge.ros.publish.object_states import ObjectStates
-from sim_bridge.ros.publish.publishers import Rate, Stream
+from sim_bridge.ros.publish.streams import Rate, Stream
 from sim_bridge.ros.publish.topic_pool import TopicPool
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.contact_messages import ContactCloud, GazeboContacts, geometry_table
 from sim_bridge.ros.wire.markers import ContactMarkers, ShapeMarkers
 from sim_bridge.ros.wire.messages import pack_stamp
+from sim_bridge.ros.wire.qos import optional_messages
 
 if TYPE_CHECKING:
     import sim_bridge as sb
@@ -114,7 +114,7 @@ class WorldInterface:
 
         streams = [
             pool.stream('contacts', PointCloud2, cloud, fill, rate_hz=rate_hz)]
-        messages = topics.optional_messages('ros_gz_interfaces')
+        messages = optional_messages('ros_gz_interfaces')
         if messages is not None:
             gazebo = GazeboContacts(messages, geometries)
             streams.append(pool.stream(

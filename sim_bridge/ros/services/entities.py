@@ -26,7 +26,7 @@ from sim_bridge.foundation.validation import finite_vector, unit_quaternion
 from sim_bridge.ros.process.background import Background
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.session.loading import check_namespace, LoadedRobot
-from sim_bridge.ros.session.spawning import has_interface, namespace_of, prepare, SpawnRequest
+from sim_bridge.ros.session.spawn_request import has_interface, namespace_of, prepare, SpawnRequest
 from sim_bridge.ros.wire.messages import WORLD_FRAME
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from std_msgs.msg import String
 
 from sim_bridge.foundation.errors import StateError, UnknownNameError
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -76,7 +76,7 @@ class SimulationControl:
         self._reset_clock = reset_clock
         self._is_stopped = pacer.is_paused
         self._snapshots: dict[str, SimulatorSnapshot] = {}
-        self._events = node.create_publisher(String, '~/resets', topics.LATCHED_QOS)
+        self._events = node.create_publisher(String, '~/resets', LATCHED_QOS)
         self._count = 0
         self._is_active = is_active
 

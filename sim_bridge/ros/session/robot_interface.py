@@ -17,15 +17,15 @@ from sim_bridge.ros.publish.axes import actuated_joints
 from sim_bridge.ros.publish.joint_states import JointStates
 from sim_bridge.ros.publish.odometry import odometry_stream
 from sim_bridge.ros.publish.outbox import outboxes, Timed
-from sim_bridge.ros.publish.publishers import Rate, sensor_streams
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.publish.streams import Rate, sensor_streams
+from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 if TYPE_CHECKING:
     from sim_bridge.ros.command.command_inbox import CommandTopic
     from sim_bridge.ros.command.lockstep import LockstepPolicy
     from sim_bridge.ros.params.parameters import SimulatorParameters
-    from sim_bridge.ros.publish.publishers import Stream
     from sim_bridge.ros.publish.sinks import Sink
+    from sim_bridge.ros.publish.streams import Stream
     from sim_bridge.ros.session.loading import LoadedRobot
 
 
@@ -100,7 +100,7 @@ class RobotInterface:
         # what messages are filled from
         self._layout = robot.world.layout
         if parameters.publish_robot_description:
-            latched = sink.open(f'{prefix}robot_description', String, topics.LATCHED_QOS)
+            latched = sink.open(f'{prefix}robot_description', String, LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
         joints = self.commands.joint_names
         self.trajectories = Trajectories(robot, self.commands, controllers_of(

@@ -10,9 +10,9 @@ from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
 from sim_bridge.ros.process.deferred import await_delivery
 from sim_bridge.ros.process.entity_scope import EntityScope
-from sim_bridge.ros.publish.publishers import clock_stream, Rate
 from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
+from sim_bridge.ros.publish.streams import clock_stream, Rate
 from sim_bridge.ros.publish.world_interface import WorldInterface
 from sim_bridge.ros.session.journal import Journal, NO_JOURNAL
 from sim_bridge.ros.session.robot_interface import RobotInterface

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sim_bridge.compiler.entry import entry
+from sim_bridge.engine.collision.broad.filters import is_closed
 from sim_bridge.engine.collision.broad.grid import grid_overlaps
 from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.broad.tree import tree_overlaps
@@ -16,14 +17,19 @@ from sim_bridge.engine.data.contact_points import make_contacts, OVERFLOW
 from sim_bridge.engine.data.geometry import (
     BOX,
     CAPSULE,
+    CONE,
     CYLINDER,
     ELLIPSOID,
     ENABLED,
+    HEIGHT_FIELD,
     HULL,
+    MESH,
     PLANE,
     SPHERE,
     STATIC,
+    TRIANGLE,
 )
+from sim_bridge.foundation.errors import InvalidValueError
 
 
 @entry
@@ -211,6 +217,29 @@ def test_filters():
                 if may_collide(records[i], records[j])]
     assert len(expected) > 100
     assert pairs_of(scratch) == expected
+
+
+def test_numbers_of_shapes_are_in_the_order_that_comparisons_rely_on():
+    """Tell by them what is a surface, and which pairs arithmetic alone can do."""
+    round_ones = {CYLINDER, CONE, ELLIPSOID}
+    convex = {SPHERE, CAPSULE, BOX, HULL, *round_ones}
+    shapes = {PLANE, MESH, HEIGHT_FIELD, *convex}
+    assert {shape for shape in shapes if shape >= MESH} == {MESH, HEIGHT_FIELD}
+    assert {shape for shape in shapes if BOX < shape < MESH} == {HULL, *round_ones}
+    assert shapes == set(range(HEIGHT_FIELD + 1)) and TRIANGLE not in shapes
+    closed = (
+        {frozenset({PLANE, shape}) for shape in convex}
+        | {frozenset({SPHERE, shape}) for shape in convex - {HULL}}
+        | {frozenset({a, b}) for a in (CAPSULE, BOX) for b in (CAPSULE, BOX)})
+    for a in shapes - {MESH, HEIGHT_FIELD}:
+        for b in shapes - {MESH, HEIGHT_FIELD}:
+            assert is_closed(a, b) == (frozenset({a, b}) in closed), (a, b)
+
+
+def test_a_triangle_is_no_shape_of_a_geometry():
+    """Refuse what only the narrow phase makes."""
+    with pytest.raises(InvalidValueError, match='shape'):
+        build_geometry([GeometryRecord(TRIANGLE)])
 
 
 @pytest.mark.parametrize(('shape', 'size'), [

@@ -21,9 +21,9 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, PointCloud2
 
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, UnknownNameError
+from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.mcap_file import McapFile
 from sim_bridge.ros.bag.metadata import Topic
-from sim_bridge.ros.bag.recorder import Recorder
 from sim_bridge.ros.bag.replay import replay
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")

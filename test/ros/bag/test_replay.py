@@ -16,12 +16,12 @@ from std_msgs.msg import String
 import sim_bridge as sb
 from sim_bridge.cli.main import main
 from sim_bridge.foundation.errors import ReplayError
+from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.metadata import Topic
-from sim_bridge.ros.bag.recorder import Recorder
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.services.entities import Entities
-from sim_bridge.ros.session.spawning import prepare, SpawnRequest
+from sim_bridge.ros.session.spawn_request import prepare, SpawnRequest
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 

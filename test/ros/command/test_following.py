@@ -12,7 +12,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.command.controllers import controllers_of
-from sim_bridge.ros.wire.topics import optional_messages
+from sim_bridge.ros.wire.qos import optional_messages
 
 pytest_plugins = ['node_fixtures']
 

@@ -11,11 +11,11 @@ from sim_bridge.description import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
-from sim_bridge.ros.publish import publishers
+from sim_bridge.ros.publish import streams
 from sim_bridge.ros.publish.sinks import GraphSink
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire import qos
 from sim_bridge.ros.wire.messages import ClockMessage, pack_stamp, STAMP
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
@@ -50,17 +50,17 @@ def published(monkeypatch):
     """Return the list that every publication goes to, as (topic, stamp [ns])."""
     record: list[tuple[str, int]] = []
 
-    def publish(stream: publishers.Stream, stamp: bytes) -> None:
+    def publish(stream: streams.Stream, stamp: bytes) -> None:
         seconds, rest = int.from_bytes(stamp[:4], 'little'), int.from_bytes(stamp[4:], 'little')
         record.append((stream.topic, seconds * 1_000_000_000 + rest))
 
-    def want(stream: publishers.Stream) -> None:
+    def want(stream: streams.Stream) -> None:
         stream.is_wanted = True
 
-    monkeypatch.setattr(publishers.Stream, 'refresh', want)
-    monkeypatch.setattr(publishers.Stream, 'publish', publish)
+    monkeypatch.setattr(streams.Stream, 'refresh', want)
+    monkeypatch.setattr(streams.Stream, 'publish', publish)
     monkeypatch.setattr(
-        publishers.PreparedStream, 'send_filled',
+        streams.PreparedStream, 'send_filled',
         lambda stream: publish(stream, stream.message.content()[STAMP]))
     return record
 
@@ -138,7 +138,7 @@ def test_equal_seeds_give_equal_worlds(make_simulator):
 def test_nothing_is_filled_while_nobody_listens(node):
     """Fill a message only when there is a subscriber."""
     fillings = []
-    stream = publishers.Stream(
+    stream = streams.Stream(
         GraphSink(node), '/x', Clock, ClockMessage(), lambda: fillings.append(1), rate_hz=1.0)
     stream.publish(pack_stamp(1))
     assert fillings == []
@@ -183,7 +183,7 @@ def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published)
 )
 def test_any_sensor_name_makes_a_topic(name, topic):
     """Replace what a topic name may not hold."""
-    assert topics.topic_name(name) == topic
+    assert qos.topic_name(name) == topic
 
 
 def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulator, published):
@@ -265,6 +265,6 @@ def test_snapshots_keep_the_age_of_commands(make_simulator):
     ('factor', 'depth'), [(0.5, 200), (1.0, 200), (2.5, 500), (0.0, 2000), (50.0, 5000)])
 def test_what_stalled_subscribers_miss_is_kept_for_a_second_of_wall_time(factor, depth):
     """Keep the more messages the faster simulated time goes."""
-    qos = topics.at_pace(topics.stream_qos(200.0), factor)
-    assert qos.depth == depth
-    assert qos.reliability == topics.stream_qos(200.0).reliability
+    kept = qos.at_pace(qos.stream_qos(200.0), factor)
+    assert kept.depth == depth
+    assert kept.reliability == qos.stream_qos(200.0).reliability

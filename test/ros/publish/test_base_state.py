@@ -14,7 +14,7 @@ from sensor_msgs.msg import MultiDOFJointState
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternions_from_matrices
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.publish import frames
 
 pytest_plugins = ['node_fixtures']
 
@@ -118,9 +118,7 @@ def hear(monkeypatch):
     """Return a function that makes a simulator with stand-ins for tf2_msgs, and what is heard."""
     messages = SimpleNamespace(
         TFMessage=lambda transforms: SimpleNamespace(transforms=transforms))
-    real = topics.optional_messages
-    monkeypatch.setattr(topics, 'optional_messages', lambda package, kind='msg': (
-        messages if package == 'tf2_msgs' else real(package, kind)))
+    monkeypatch.setattr(frames, 'optional_messages', lambda package: messages)
 
     def make(**values):
         heard = FramesHeard()
@@ -217,6 +215,6 @@ def test_odom_may_have_another_parent(hear):
 
 def test_frames_need_their_messages(monkeypatch):
     """Say what is missing."""
-    monkeypatch.setattr(topics, 'optional_messages', lambda package, kind='msg': None)
+    monkeypatch.setattr(frames, 'optional_messages', lambda package: None)
     with pytest.raises(InvalidValueError, match='tf2_msgs is not installed'):
         simulator(robot='floating_box', collisions='none', publish_tf=True)

@@ -11,7 +11,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from sim_bridge.ros.publish.outbox import Outbox, outboxes, Timed
-from sim_bridge.ros.publish.publishers import Copy, PreparedStream, Rate
+from sim_bridge.ros.publish.streams import Copy, PreparedStream, Rate
 from sim_bridge.ros.wire.messages import JointStateMessage
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")

@@ -23,7 +23,7 @@ from sim_bridge.ros.process.polling import PollingNode
 from sim_bridge.ros.publish.sinks import GraphSink
 from sim_bridge.ros.session.loading import load_world, LoadedRobot
 from sim_bridge.ros.session.simulator import Simulator
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire import qos
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -70,11 +70,11 @@ def test_a_part_takes_all_it_made_and_nothing_else(make_node):
     for _ in range(2):
         with part.collecting():
             first, _ = (node.create_publisher(
-                JointState, name, 10, qos_overriding_options=topics.overridable())
+                JointState, name, 10, qos_overriding_options=qos.overridable())
                 for name in ('a', 'b'))
             node.create_subscription(
-                JointState, 'a', print, 10, qos_overriding_options=topics.overridable())
-            node.create_poll(JointState, 'a', print, topics.POLLED_QOS)
+                JointState, 'a', print, 10, qos_overriding_options=qos.overridable())
+            node.create_poll(JointState, 'a', print, qos.POLLED_QOS)
             node.create_service(Trigger, 'c', print)
             node.create_timer(1.0, print)
         assert len(parameters_of(node)) > len(before)

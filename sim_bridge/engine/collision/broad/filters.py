@@ -47,7 +47,11 @@ def _contains(ascending, value):
 
 @kernel
 def is_closed(shape_a, shape_b):
-    """Return whether `narrow.collide_closed` knows a pair of shapes, in whatever order."""
+    """
+    Return whether `narrow.collide_closed` knows a pair of shapes, in whatever order.
+
+    Relies on the order of the shapes' numbers: see `geometry`.
+    """
     low, high = min(shape_a, shape_b), max(shape_a, shape_b)
     if low == PLANE:
         return high != PLANE and high <= HULL

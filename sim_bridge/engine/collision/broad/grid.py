@@ -27,7 +27,7 @@ def grid_overlaps(
     order, key, spare_key, start, sorted_box,  # scratch
     found_out,
 ):
-    """Find the boxes that overlap, as `broad.many_overlaps`; -1: no grid is suitable."""
+    """Find the boxes that overlap, as `overlaps.many_overlaps`; -1: no grid is suitable."""
     n = box.shape[0]
     least, cell = usual_extents(box)
     if cell <= 0.0:

@@ -75,6 +75,7 @@ def half_extents(shape, size, half, R):
     if shape == ELLIPSOID:
         return (_along_ellipsoid(R[0], size), _along_ellipsoid(R[1], size),
                 _along_ellipsoid(R[2], size))
+    # PLANE, BOX, CONE and those with vertices or heights: of the box around them
     return spread_along(R[0], half), spread_along(R[1], half), spread_along(R[2], half)
 
 

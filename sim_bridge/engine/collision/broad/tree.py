@@ -24,7 +24,7 @@ def tree_overlaps(
     order, key, spare_order, spare_key, start, sorted_box, node_box,  # scratch
     found_out,
 ):
-    """Find the boxes that overlap, as `broad.many_overlaps`."""
+    """Find the boxes that overlap, as `overlaps.many_overlaps`."""
     n = box.shape[0]
     usual = sort_along_curve(box, order, key, spare_order, spare_key, start)
     for at in range(n):

@@ -25,7 +25,7 @@ from sim_bridge.engine.collision.clip.polygon import (
     meet_polygons,
 )
 from sim_bridge.engine.collision.clip.support_face import lay_face, POINT, POLYGON, SEGMENT
-from sim_bridge.engine.collision.support import TRIANGLE
+from sim_bridge.engine.data.geometry import TRIANGLE
 from sim_bridge.engine.math.vec3 import cross, perpendicular
 
 

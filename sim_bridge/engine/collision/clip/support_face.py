@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.support import support, TRIANGLE
-from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE
+from sim_bridge.engine.collision.support import support
+from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE, TRIANGLE
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
 
 # columns of a row; of a point that is collected the heights of a and b, and its feature
@@ -74,6 +74,7 @@ def lay_face(geometry, shape, is_above, axes, first, polygon_out):
             x, y = 0.0, 0.0
         _lay(add(p, mul_mv(R, (x, y, size[1]))), 17, axes, first + 1, polygon_out)
         return SEGMENT, 2, (0.0, 0.0, 0.0)
+    # SPHERE, ELLIPSOID
     foremost, _ = support(geometry, shape, shape[4], m)
     if kind == SPHERE:
         foremost = add(foremost, scale(size[0], m))

@@ -94,7 +94,7 @@ def point_distance(shape, x):
         distance, n = from_cylinder(size, local)
     elif kind == CONE:
         distance, n = from_cone(size, local)
-    else:
+    else:  # ELLIPSOID
         distance, n = from_ellipsoid(size, local)
     return distance, mul_mv(R, n)
 

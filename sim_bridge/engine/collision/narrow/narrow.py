@@ -47,12 +47,12 @@ def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
         else:
             count = touch_ball(size[0], p, shape_of(geometry, high, pose_high, origin), limit,
                                origin, sign, points_out)
-    elif kind_high == CAPSULE:
+    elif kind_high == CAPSULE:  # the low one is CAPSULE, too
         S = pose_high[0]
         count = touch_capsules(
             size, p, (R[0][2], R[1][2], R[2][2]), load3(geometry.size, high, 0),
             (S[0][2], S[1][2], S[2][2]), limit, origin, sign, points_out)
-    else:
+    else:  # a CAPSULE or BOX and a BOX
         count = touch_boxes(
             scratch, shape_of(geometry, low, pose_low, origin),
             shape_of(geometry, high, pose_high, origin), limit, origin, sign, points_out)

@@ -76,7 +76,7 @@ def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, point
                          points_out)
     elif kind == HULL:
         count = _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out)
-    else:
+    else:  # SPHERE, ELLIPSOID
         lowest, _ = support(geometry, shape, shape[4], (-n[0], -n[1], -n[2]))
         if kind == SPHERE:
             lowest = sub(lowest, scale(size[0], n))

@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.support import is_curved, separation, TRIANGLE
-from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL
+from sim_bridge.engine.collision.support import is_curved, separation
+from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, TRIANGLE
 from sim_bridge.engine.math.vec3 import (
     add,
     cross,
@@ -269,4 +269,5 @@ def _curve(shape, m, s, t):
         if q_2 == 0.0:
             return 0.0
         return (dot(ys, yt) - dot(y, ys) * dot(y, yt) / q_2) / math.sqrt(q_2)
+    # a core without curved surface
     return 0.0

@@ -7,7 +7,7 @@ from typing import Any, TYPE_CHECKING
 from sim_bridge.description import DescriptionError, shipped_robots
 from sim_bridge.foundation.errors import ErrorCode, SimBridgeError, UnknownNameError
 from sim_bridge.ros.services.standard.interfaces import agree, NOT_FOUND, OPERATION_FAILED, say
-from sim_bridge.ros.session.spawning import SpawnRequest
+from sim_bridge.ros.session.spawn_request import SpawnRequest
 
 if TYPE_CHECKING:
     from sim_bridge.ros.process.deferred import Answer, Handler

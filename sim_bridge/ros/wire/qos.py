@@ -1,4 +1,9 @@
-"""Names and qualities of service of what the node publishes and takes."""
+"""
+Qualities of service of topics, and what else holds for all of them.
+
+The greatest sizes of commands, names that the middleware allows, messages of optional packages.
+The topics' own names are where their publishers and subscriptions are made.
+"""
 
 from __future__ import annotations
 

@@ -3,16 +3,16 @@ The laws of stops, friction and motors at one instant: for accelerations instead
 
 A joint at rest at its upper stop has an acceleration a <= 0 or pushes against the stop, one at
 rest with friction starts to slide or stays, and one at the target velocity of a hard motor keeps
-it or is too heavy: the same complementarity problem as in `modes`, solved by the same locking of
-joints. All else is known: the friction and the hard motor of a joint at another velocity, servos,
-elastic stops. Where an element has changed a joint's velocity in the last step, and nobody has
-written it since, its mean effort over that step stands for the impact.
+it or is too heavy: the same complementarity problem as in `active_set`, solved by the same locking
+of joints. All else is known: the friction and the hard motor of a joint at another velocity,
+servos, elastic stops. Where an element has changed a joint's velocity in the last step, and nobody
+has written it since, its mean effort over that step stands for the impact.
 """
 
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.laws import (
+from sim_bridge.engine.data.joint_laws import (
     clear_law,
     COULOMB,
     HARD,
@@ -52,7 +52,7 @@ from sim_bridge.engine.data.state import (
     LOOSE,
     STUCK,
 )
-from sim_bridge.engine.dynamics.elements import elastic_effort, explicit_effort, set_motor
+from sim_bridge.engine.dynamics.set_joint_laws import elastic_effort, explicit_effort, set_motor
 
 _ACCELERATION_SLACK = 1e-8  # rad/s² or m/s²
 _INFINITY = float('inf')
@@ -63,7 +63,7 @@ def set_present_laws(model, state, ws, h):
     """
     Write the laws of the joints' accelerations and guess the modes.
 
-    given_out: the efforts that are known, of the command as a step would clamp it and so on.
+    ws.given becomes the efforts that are known, of the command as a step would clamp it and so on.
     """
     for joint in range(model.q_of_v.shape[0]):
         at, law = model.q_of_v[joint], ws.law[joint]

@@ -13,7 +13,6 @@ from sensor_msgs.msg import Imu
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.ros.wire import topics
 from sim_bridge.ros.wire.messages import (
     ClockMessage,
     diagonal_covariance,
@@ -21,6 +20,7 @@ from sim_bridge.ros.wire.messages import (
     PreparedMessage,
     WrenchMessage,
 )
+from sim_bridge.ros.wire.qos import stream_qos, topic_name
 
 if TYPE_CHECKING:
     from sim_bridge.ros.publish.sinks import Sink
@@ -101,7 +101,7 @@ class Stream:
         which an `Outbox` does for many streams at once. rate_hz: how often [Hz], which decides how
         much is kept for those who are slow to take it.
         """
-        self._outlet = sink.open(topic, message_type, topics.stream_qos(rate_hz))
+        self._outlet = sink.open(topic, message_type, stream_qos(rate_hz))
         self.message_type = message_type
         self.message, self._fill, self.copies = message, fill, copies
         self.is_wanted = False
@@ -214,7 +214,7 @@ def _streams(
         # a topic of the description's replaces that of the sensor's main quantity, which comes
         # first
         given = device.description.topic if index == 0 else ''
-        topic = given or f'{topics.topic_name(device.name)}/{channel.suffix}'
+        topic = given or f'{topic_name(device.name)}/{channel.suffix}'
         topic = topic if topic.startswith('/') else prefix + topic
         twins = [False, True] if truth or device.description.truth else [False]
         for is_truth in twins:

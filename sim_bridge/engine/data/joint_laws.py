@@ -15,7 +15,13 @@ side of each element that it is on, or *locked* at one of the velocities where t
 and motor push against their side; a servo is on side 0 where it is not clamped, an elastic stop
 where it does not touch. Elements that a joint lacks are on side 0.
 
-`elements` and `present` write the laws of a step, and of an instant, into rows of `Workspace.law`.
+In a step, `dynamics.set_joint_laws` writes every law with its parameters into its row of
+`Workspace.law`; this module evaluates it. A servo takes four places: its gains and its effort at
+the velocity that the joint has are written in `set_joint_laws.set_motor`; what its effort loses
+per velocity gained depends on the joint's inertia, so `articulated.implicit_inertia` writes it,
+and adds it to that inertia, during the elimination; `motor_range` and the other functions here
+clamp the effort and tell the piece; and `pipeline.laws_at_instant` writes what holds at an instant
+between steps, where the effort is that at the present velocity.
 """
 
 from __future__ import annotations
@@ -41,7 +47,7 @@ from sim_bridge.engine.data.state import (
     MOTOR,  # NO_MOTOR, HARD or SERVO
     MOST, LEAST,  # greatest and least effort of the motor
     TARGET,  # velocity that a hard motor keeps
-    SERVO_BASE, SERVO_LAG, SERVO_SPRING, SERVO_DAMPING,  # see `elements.set_motor`
+    SERVO_BASE, SERVO_LAG, SERVO_SPRING, SERVO_DAMPING,  # see `set_joint_laws.set_motor`
     SERVO_EFFORT,  # a servo's, unclamped, where the step does not change the velocity
     SERVO_SLOPE,  # what its effort loses per velocity gained
     STOP,  # elastic stop beyond which the joint is: 1 the upper, -1 the lower, 0 none

@@ -1,5 +1,5 @@
 """
-What acts on a one-axis joint in a step, written as its law: see `laws`.
+What acts on a one-axis joint in a step, written as its law: see `joint_laws`.
 
 A motor is hard, where it keeps a velocity, its own (BY_VELOCITY) or that which brings the joint to
 a position (BY_POSITION), or a servo with the gains of a spring and a damper (BY_SERVO). The
@@ -9,7 +9,7 @@ command u acts beside it; together they keep to the effort limit.
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.laws import (
+from sim_bridge.engine.data.joint_laws import (
     clear_law,
     COULOMB,
     HARD,

@@ -14,7 +14,7 @@ from sim_bridge.foundation.errors import coded, ErrorCode, InvalidValueError
 from sim_bridge.ros.params.initial_values import initial_values
 from sim_bridge.ros.params.parameters import SELF_COLLISION
 from sim_bridge.ros.session.units import units_of
-from sim_bridge.ros.wire import topics
+from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane, Shape
 
@@ -88,7 +88,7 @@ def has_interface(robot: sb.Robot) -> bool:
 def namespace_of(request: SpawnRequest, name: str) -> str:
     """Return the namespace for what is spawned under a name; raises InvalidValueError."""
     if not request.namespace:
-        return topics.topic_name(name)
+        return topic_name(name)
     namespace = request.namespace.strip('/')
     if namespace and not _NAMESPACE.fullmatch(namespace):
         raise InvalidValueError(

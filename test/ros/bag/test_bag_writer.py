@@ -11,11 +11,11 @@ import pytest
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
-from sim_bridge.ros.bag import mcap_file, recorder
+from sim_bridge.ros.bag import bag_writer, mcap_file
 from sim_bridge.ros.bag.bag_sink import BagSink
+from sim_bridge.ros.bag.bag_writer import chunk_limits, Recorder
 from sim_bridge.ros.bag.mcap_file import McapFile, message_record
 from sim_bridge.ros.bag.metadata import Topic
-from sim_bridge.ros.bag.recorder import chunk_limits, Recorder
 
 NANO = 1_000_000_000
 PATIENCE_S = 100.0
@@ -79,7 +79,7 @@ def test_messages_wait_as_long_as_the_summary_is_large(tmp_path, monkeypatch, su
     monkeypatch.setattr(McapFile, 'summary_size', property(
         lambda file: summary, lambda file, value: None), raising=False)
     ready = threading.Event()
-    monkeypatch.setattr(recorder, 'time', SimpleNamespace(
+    monkeypatch.setattr(bag_writer, 'time', SimpleNamespace(
         monotonic=lambda: clock.now, sleep=lambda s: ready.wait(PATIENCE_S) and sleep(s)))
     made = Recorder(tmp_path / 'bag')
     made.add_topic(Topic('/a', STRING, '', ''))
