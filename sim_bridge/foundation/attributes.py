@@ -139,7 +139,8 @@ def _read_only(thing: object, name: str) -> AttributeError:
 def _is_filled(thing: object, name: str) -> bool:
     """Return whether a slot holds anything yet."""
     try:
-        object.__getattribute__(thing, name)
+        # not by getattr, which would look for a hint: objects are made often
+        getattr(type(thing), name).__get__(thing)
     except AttributeError:
         return False
     return True

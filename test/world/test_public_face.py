@@ -107,6 +107,17 @@ def test_usual_words_lead_to_the_attributes(things, what, word, meant):
         getattr(things[what], word)
 
 
+def test_a_quantity_that_is_not_measured_is_refused(things):
+    """Tell what a device measures instead, whichever way it is asked, and let hasattr work."""
+    sensor, imu = things['sensor'], things['imu']
+    for read in (lambda: sensor.w, lambda: sensor['angular_velocity'], lambda: sensor.truth.w):
+        with pytest.raises(sb.UnknownNameError, match="'wrist_ft'. Known: force, torque"):
+            read()
+    assert not hasattr(sensor, 'w') and not hasattr(imu, 'f') and hasattr(imu, 'w')
+    assert set(dir(sensor.truth)) == {'f', 'tau'} and set(dir(imu.truth)) == {'w', 'dv'}
+    assert np.array_equal(imu.truth.w, imu.gyro.truth.w, equal_nan=True)
+
+
 def test_things_by_name_tell_the_names_there_are(things):
     """Raise UnknownNameError, a KeyError, for robots and joints that are not there."""
     world = things['world']
