@@ -37,7 +37,7 @@ _MODULES = {
     ),
     'robots.geometry': ('Geometry',),
     'robots.joints.axis': ('Axis',),
-    'robots.joints.joint': ('Joint',),
+    'robots.joints.joint': ('ConstraintJoint', 'Joint'),
     'robots.link': ('Link',),
     'world.queries': ('Distance', 'distance'),
     'simulation.records': ('Sleep',),
@@ -66,5 +66,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    """List the public names too."""
-    return sorted({*globals(), *__all__})
+    """List the public names."""
+    return sorted(__all__)

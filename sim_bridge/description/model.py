@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.foundation.names import counted
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -412,3 +414,10 @@ class RobotDescription:
     xml: str = ''
     constraints: tuple[ConstraintDescription, ...] = ()
     crawlers: tuple[CrawlerDescription, ...] = ()
+
+    def __repr__(self) -> str:
+        """Show the name, the source and the sizes."""
+        sizes = ', '.join(
+            counted(len(things), thing) for things, thing in (
+                (self.links, 'link'), (self.joints, 'joint'), (self.sensors, 'sensor')))
+        return f'<RobotDescription {self.name!r} from {self.source!r}: {sizes}>'

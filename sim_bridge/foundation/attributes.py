@@ -2,36 +2,82 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, NoReturn
 
 from sim_bridge.foundation.errors import close_match
+
+# how much two names have to resemble each other, from 0 to 1
+_RESEMBLANCE = 0.75
+
+# Words that newcomers try, and what stands for them; the first of which a class has all counts.
+_USUAL_WORDS: Mapping[str, tuple[tuple[str, ...], ...]] = MappingProxyType({
+    'position': (('q',), ('p',)),
+    'angle': (('q',),),
+    'orientation': (('R',),),
+    'rotation': (('R',),),
+    'pose': (('p', 'R'),),
+    'velocity': (('dq',), ('v',)),
+    'linear_velocity': (('v',),),
+    'angular_velocity': (('w',),),
+    'acceleration': (('ddq',), ('dv',)),
+    'linear_acceleration': (('dv',),),
+    'angular_acceleration': (('dw',),),
+    'effort': (('u',),),
+    'force': (('u',), ('f',)),
+    'torque': (('u',), ('tau',)),
+    'tau': (('u',),),
+    'mass': (('m',),),
+    'inertia': (('I',),),
+    'center_of_mass': (('wc',),),
+    'com': (('wc',), ('center_of_mass',)),
+    'limit': (('lower', 'upper'),),
+    'dt': (('time_step',),),
+})
 
 
 def unknown_attribute(thing: object, name: str) -> AttributeError:
     """
     Return the error for an attribute that an object does not have, for the caller to raise.
 
-    Its message names the attribute that was probably meant, if one is close. Names with two
-    underscores in front, which Python and other packages look for by themselves, get no hint.
+    Its message says what to do instead, or names the attributes that were probably meant. Names
+    with two underscores in front, which Python and other packages look for by themselves, get no
+    hint.
     """
     known = () if name.startswith('__') else [each for each in dir(thing) if each[0] != '_']
-    close = close_match(name, known)
-    hint = f'; did you mean {close!r}?' if close else ''
-    return AttributeError(f'{type(thing).__name__} has no attribute {name!r}{hint}')
+    advice = _advice(thing, name)
+    meant = () if advice else _meant(name, known)
+    hint = f'; did you mean {" and ".join(map(repr, meant))}?' if meant else ''
+    return AttributeError(f'{type(thing).__name__} has no attribute {name!r}{advice or hint}')
 
 
 class DeclaredAttributes:
     """
     A base of classes whose objects take no attributes but the declared ones.
 
-    Classes declare what they hold in `__slots__`, or as properties. Reading or setting anything
-    else raises AttributeError with the attribute that was probably meant. `dir` lists what is for
-    users: no names with an underscore in front, and none of `internal_names`.
+    Classes declare what they hold in `__slots__`, or as properties. A slot without an underscore
+    in front is set once, by the object itself, and read-only from then on; what users may change
+    are properties with setters. Setting anything else, or reading what is not declared, raises
+    AttributeError with what to do instead (`advice`), or with the attribute that was probably
+    meant. `dir` lists what is for users: no names with an underscore in front, and none of
+    `internal_names`.
     """
 
     __slots__ = ('__weakref__',)
 
-    internal_names: ClassVar[frozenset[str]] = frozenset({'internal_names'})
+    internal_names: ClassVar[frozenset[str]] = frozenset({
+        'advice', 'fixed_names', 'internal_names'})
+    fixed_names: ClassVar[frozenset[str]] = frozenset()
+    """The slots that are set once; found by itself."""
+    advice: ClassVar[Mapping[str, str]] = MappingProxyType({})
+    """What to do instead of reading or setting an attribute, by its name."""
+
+    def __init_subclass__(cls) -> None:
+        """Find the slots that are set once."""
+        super().__init_subclass__()
+        slots = cls.__dict__.get('__slots__', ())
+        cls.fixed_names = cls.fixed_names.union(name for name in slots if name[0] != '_')
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise AttributeError; Python calls this for what is not found in the usual way."""
@@ -44,14 +90,63 @@ class DeclaredAttributes:
         self, name: str, value: object, set_it: Any = object.__setattr__
     ) -> None:
         """Set a declared attribute; set_it: found once, as this is called often."""
+        if name in self.fixed_names and _is_filled(self, name):
+            raise _read_only(self, name)
         try:
             set_it(self, name, value)
         except AttributeError:
-            if hasattr(type(self), name):
+            if not hasattr(type(self), name):
+                raise unknown_attribute(self, name) from None
+            if _is_settable(getattr(type(self), name)):
+                # the setter itself failed
                 raise
-            raise unknown_attribute(self, name) from None
+            raise _read_only(self, name) from None
+
+    def __delattr__(self, name: str) -> None:
+        """Delete what is not read-only."""
+        if name in self.fixed_names:
+            raise _read_only(self, name)
+        object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
         """List the names that are for users."""
         return [name for name in object.__dir__(self)
                 if name[0] != '_' and name not in self.internal_names]
+
+
+def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Return the attributes that were probably meant; none where nothing is close."""
+    names = set(known)
+    word = name.removeprefix('joint_')
+    singular = f'{word[:-3]}y' if word.endswith('ies') else word.removesuffix('s')
+    for stands in _USUAL_WORDS.get(word) or _USUAL_WORDS.get(singular, ()):
+        if names.issuperset(stands):
+            return stands
+    close = close_match(name, names, _RESEMBLANCE)
+    return (close,) if close else ()
+
+
+def _advice(thing: object, name: str) -> str:
+    advice = getattr(type(thing), 'advice', {}).get(name, '')
+    return f': {advice}' if advice else ''
+
+
+def _read_only(thing: object, name: str) -> AttributeError:
+    return AttributeError(
+        f'{type(thing).__name__}.{name} cannot be set{_advice(thing, name)}')
+
+
+def _is_filled(thing: object, name: str) -> bool:
+    """Return whether a slot holds anything yet."""
+    try:
+        # not by getattr, which would look for a hint: objects are made often
+        getattr(type(thing), name).__get__(thing)
+    except AttributeError:
+        return False
+    return True
+
+
+def _is_settable(declared: object) -> bool:
+    if isinstance(declared, property):
+        return declared.fset is not None
+    return hasattr(declared, '__set__')

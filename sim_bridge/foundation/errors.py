@@ -30,12 +30,16 @@ def brief(value: object) -> str:
     return _brief.repr(value)
 
 
-def close_match(name: object, known: Iterable[str]) -> str:
-    """Return the known name that was probably meant; '' if there is none, or it takes too long."""
+def close_match(name: object, known: Iterable[str], resemblance: float = 0.6) -> str:
+    """
+    Return the known name that was probably meant; '' if there is none, or it takes too long.
+
+    resemblance: how alike they have to be, from 0 to 1.
+    """
     text, candidates = str(name), list(known)
     if len(text) > _LONGEST_TEXT or len(candidates) > _MOST_NAMES_COMPARED:
         return ''
-    return next(iter(difflib.get_close_matches(text, candidates, n=1)), '')
+    return next(iter(difflib.get_close_matches(text, candidates, 1, resemblance)), '')
 
 
 class ErrorCode(enum.Enum):

@@ -41,7 +41,11 @@ class Link(DeclaredAttributes):
 
     __slots__ = ('children', 'crawler', 'description', 'geometries', 'joint', 'name', 'parent',
                  'robot', 'slot')
-    internal_names = DeclaredAttributes.internal_names | {'slot'}
+    internal_names = DeclaredAttributes.internal_names | {'connect', 'slot'}
+    advice = dict.fromkeys(
+        ('p', 'R'), "links are moved by their joints' q, and by set_base_pose of the robot"
+    ) | dict.fromkeys(
+        ('v', 'w'), "links are moved by their joints' dq, and by set_base_velocity of the robot")
 
     def __init__(self, robot: RobotInterface, description: LinkDescription, slot: LinkSlot):
         """Belong to a robot; World makes links."""
@@ -49,12 +53,17 @@ class Link(DeclaredAttributes):
         self.description = description
         self.slot = slot
         self.name = description.name
-        self.parent: Link | None = None
-        self.joint: Joint | None = None
         self.children: list[Link] = []
         self.geometries: list[Geometry] = []
         """What of it collides."""
-        self.crawler: Crawler | None = None
+
+    def connect(
+        self, parent: Link | None, joint: Joint | None, crawler: Crawler | None
+    ) -> None:
+        """Take the place in the robot's tree, once: the link and the joint that it hangs on."""
+        self.parent: Link | None = parent
+        self.joint: Joint | None = joint
+        self.crawler: Crawler | None = crawler
         """What lets its surface run, where it is a continuous track."""
 
     def __repr__(self) -> str:

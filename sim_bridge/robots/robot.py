@@ -12,6 +12,7 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.join import Offsets
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import (
     finite_vector,
@@ -50,6 +51,12 @@ class Robot(DeclaredAttributes):
         'joint_names', 'loop_joints', 'name', 'simulation', 'slot', 'world')
     internal_names = DeclaredAttributes.internal_names | {
         'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot'}
+    advice = {
+        'name': 'it is given where the robot is added',
+        'world': 'add_copy of another world adds a robot like it',
+        **{name: f'set {own} of its joints' for name, own in (
+            ('lower', 'lower'), ('upper', 'upper'), ('effort_limits', 'effort_limit'),
+            ('velocity_limits', 'velocity_limit'))}}
 
     def __init__(self, world: Any, simulation: Simulation, slot: RobotSlot):
         """Show what a slot holds; World makes robots."""
@@ -65,12 +72,13 @@ class Robot(DeclaredAttributes):
         self._links = {
             key: Link(self, link, slot.link(key)) for key, link in description.links.items()}
         self._joints: dict[str, Joint] = {}
+        above: dict[str, tuple[Link, Joint]] = {}
         for joint_description in description.joints.values():
             parent = self._links[joint_description.parent]
             child = self._links[joint_description.child]
             joint = Joint(TreeSeat(self, joint_description, parent, child))
             self._joints[joint.name] = joint
-            child.parent, child.joint = parent, joint
+            above[child.name] = parent, joint
             parent.children.append(child)
         self.geometries: list[Geometry] = []
         for place in slot.geometries:
@@ -80,7 +88,11 @@ class Robot(DeclaredAttributes):
         self._crawlers: dict[str, Crawler] = {}
         for each in description.crawlers:
             link = self._links[each.link]
-            self._crawlers[each.name] = link.crawler = Crawler(link, link.geometries, each)
+            self._crawlers[each.name] = Crawler(link, link.geometries, each)
+        tracks = {crawler.link.name: crawler for crawler in self._crawlers.values()}
+        for key, link in self._links.items():
+            parent_link, own_joint = above.get(key, (None, None))
+            link.connect(parent_link, own_joint, tracks.get(key))
         self._devices = {
             sensor.name: make_device(self._links[sensor.link], sensor)
             for sensor in description.sensors}
@@ -89,7 +101,8 @@ class Robot(DeclaredAttributes):
 
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""
-        sizes = f'{len(self._links)} links, {len(self.joint_names)} one-axis joints'
+        sizes = (f'{counted(len(self._links), "link")}, '
+                 f'{counted(len(self.joint_names), "one-axis joint")}')
         base = f'base {self.motion}'
         if self.slot.is_removed:
             base = 'removed'
@@ -439,7 +452,8 @@ class Robot(DeclaredAttributes):
 
     def leave(self) -> None:
         """Belong to no world any more: what is not of the description raises StateError."""
-        del self.world, self.simulation
+        for name in ('world', 'simulation'):
+            object.__delattr__(self, name)
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -13,7 +13,8 @@ from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.foundation.errors import StateError
+from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from sim_bridge.description.model import SensorDescription
 
 # the sample step, then each quantity's measured and true values and its noise
+_ATTRIBUTES = {
+    'f': 'force', 'tau': 'torque', 'w': 'angular_velocity', 'dv': 'linear_acceleration'}
+
 Saved = tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
 
 
@@ -46,13 +50,47 @@ class _Retired(dict[str, np.ndarray]):
         raise StateError(f'{quantity} of a sensor: {self._reason}')
 
 
-class Reading:
-    """The values of one sample: a (3,) array for each quantity, nan before the first."""
+class UnknownQuantityError(UnknownNameError, AttributeError):
+    """A quantity that a device does not measure was asked for, by name or as an attribute."""
 
-    def __init__(self, quantities: tuple[str, ...], values: np.ndarray):
-        """Keep the quantities in an array, one after the other."""
-        self._values = {
-            quantity: values[3 * k : 3 * k + 3] for k, quantity in enumerate(quantities)}
+
+class _Values(dict[str, np.ndarray]):
+    """The values of a device by quantity."""
+
+    def __init__(self, place: str):
+        super().__init__()
+        self._place = place
+
+    def __missing__(self, quantity: str) -> NoReturn:
+        raise UnknownQuantityError('quantity', quantity, self, self._place)
+
+
+class Reading(DeclaredAttributes):
+    """
+    The values of one sample: a (3,) array for each quantity, nan before the first.
+
+    A quantity that is not measured raises AttributeError where it is read as an attribute.
+    """
+
+    __slots__ = ('_values',)
+    internal_names = DeclaredAttributes.internal_names | {'retire'}
+
+    def __init__(self, quantities: tuple[str, ...], values: np.ndarray, place: str):
+        """Keep the quantities in an array, one after the other; place: for messages."""
+        self._values: dict[str, np.ndarray] = _Values(place)
+        for number, quantity in enumerate(quantities):
+            self._values[quantity] = values[3 * number : 3 * number + 3]
+
+    def __repr__(self) -> str:
+        """Show the values."""
+        texts = [f'{name} = {values.tolist()}' for name, values in self._values.items()]
+        return f'<{type(self).__name__}: {", ".join(texts)}>'
+
+    def __dir__(self) -> list[str]:
+        """List the names that are for users, without the quantities that are not measured."""
+        missing = {
+            name for name, quantity in _ATTRIBUTES.items() if quantity not in self._values}
+        return [name for name in super().__dir__() if name not in missing]
 
     def retire(self, reason: str) -> None:
         """Drop the values: reading them raises StateError with this reason from now on."""
@@ -94,6 +132,11 @@ class Memory(NamedTuple):
     step: np.ndarray
 
 
+def _make_memory(kind: int) -> Memory:
+    """Return the memory of a device that has not measured anything yet."""
+    return Memory(np.full((2, readings.SIZES[kind]), np.nan), np.array([UNSAMPLED], np.int64))
+
+
 class Device(Reading):
     """
     The base of all devices.
@@ -102,6 +145,16 @@ class Device(Reading):
     the frame the values are in, for ROS headers. truth: the same sample without noise. memory:
     where samples are, as long as the device is there.
     """
+
+    __slots__ = (
+        '_noise', 'description', 'link', 'memory', 'name', 'noises', 'period', 'time_step',
+        'truth')
+    internal_names = Reading.internal_names | {
+        'is_silent', 'kind', 'memory', 'noises', 'period', 'prepare', 'reset', 'restore', 'save',
+        'sign', 'time_step'}
+    advice = {
+        'update_rate': "it is the sensor's own, as described",
+        'name': "it is the sensor's own, as described"}
 
     quantities: ClassVar[tuple[str, ...]] = ()
     kind: ClassVar[int]
@@ -121,29 +174,39 @@ class Device(Reading):
 
         The world's seed and the names decide its noise. memory: None for memory of its own.
         """
-        if memory is None:
-            memory = Memory(
-                np.full((2, readings.SIZES[self.kind]), np.nan), np.array([UNSAMPLED], np.int64))
-        self.memory = memory
-        super().__init__(self.quantities, memory.sample[0])
+        self.memory = memory = _make_memory(self.kind) if memory is None else memory
+        place = f'{type(self).__name__} {description.name!r}'
+        super().__init__(self.quantities, memory.sample[0], place)
         self.description = description
         self.name = description.name
         self.link = link
-        self.truth = Reading(self.quantities, memory.sample[1])
+        self.truth = Reading(self.quantities, memory.sample[1], f'the truth of {place}')
         self.time_step = time_step
-        self.period = 1
-        if description.update_rate > 0:
-            self.period = max(1, round(1.0 / (description.update_rate * time_step)))
+        rate = description.update_rate
+        self.period = max(1, round(1.0 / (rate * time_step))) if rate > 0 else 1
+        """How many steps there are from one sample to the next."""
         self._noise = {
             quantity: Noise(description.noise, quantity, seed=seed,
                             names=(robot_name, self.name), sample_rate=self.update_rate)
             for quantity in self.quantities
         }
-        self.noises = [
+        self.noises = self._list_noises()
+        """What noise to add, and from which number of a sample on."""
+
+    def __repr__(self) -> str:
+        """Show the name, the link, and how often it measures."""
+        return (f'<{type(self).__name__} {self.name!r} on {self.link.name!r}, '
+                f'{self.update_rate:.6g} Hz>')
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has no noise, so that only the last sample of some steps is needed."""
+        return not self.noises
+
+    def _list_noises(self) -> list[tuple[Noise, int]]:
+        return [
             (noise, 3 * number) for number, noise in enumerate(self._noise.values())
             if not noise.is_silent]
-        """What noise to add, and from which number of a sample on."""
-        self.is_silent = not self.noises
 
     @property
     def sample_step(self) -> int:
@@ -225,6 +288,8 @@ class ForceSensor(Device):
     measure_direction choose other axes and the opposite sign.
     """
 
+    __slots__ = ()
+
     quantities = ('force', 'torque')
     kind = readings.FORCE
 
@@ -244,6 +309,8 @@ class ForceSensor(Device):
 class RateGyroSensor(Device):
     """Angular velocity of the sensor frame against the inertial world, in the sensor frame."""
 
+    __slots__ = ()
+
     quantities = ('angular_velocity',)
     kind = readings.GYRO
 
@@ -255,6 +322,8 @@ class AccelerationSensor(Device):
     Of the sensor's own place, lever arm included; +g upwards at rest, 0 in free fall.
     """
 
+    __slots__ = ()
+
     quantities = ('linear_acceleration',)
     kind = readings.ACCELEROMETER
 
@@ -262,31 +331,33 @@ class AccelerationSensor(Device):
 class ImuSensor(Device):
     """A rate gyro and an accelerometer in one place, and the orientation of both."""
 
+    __slots__ = ('accelerometer', 'gyro')
+
     kind = readings.IMU
 
     def __init__(self, *arguments: Any):
         """Set the device up, with the arguments of any device."""
-        super().__init__(*arguments)
-        sample, step = self.memory
+        memory = _make_memory(self.kind)
+        sample, step = memory
         gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
         self.gyro = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
         self.accelerometer = AccelerationSensor(
             *arguments, Memory(sample[:, accelerometer:], step))
-        self._values['orientation'] = sample[0, :gyro]
-        self.noises = [(noise, gyro) for noise, _ in self.gyro.noises] + [
-            (noise, accelerometer) for noise, _ in self.accelerometer.noises]
-        # the orientation's sign follows from the sample before, so none may be left out
-        self.is_silent = False
+        super().__init__(*arguments, memory)
+        for reading, row in ((self, sample[0]), (self.truth, sample[1])):
+            reading._values.update(
+                orientation=row[:gyro], angular_velocity=row[gyro:accelerometer],
+                linear_acceleration=row[accelerometer:])
 
     @property
-    def w(self) -> np.ndarray:
-        """(3,) angular velocity [rad/s], sensor frame; the gyro's."""
-        return self.gyro.w
+    def is_silent(self) -> bool:
+        """False: the orientation's sign follows from the sample before, so all are needed."""
+        return False
 
-    @property
-    def dv(self) -> np.ndarray:
-        """(3,) proper acceleration [m/s²], sensor frame; the accelerometer's."""
-        return self.accelerometer.dv
+    def _list_noises(self) -> list[tuple[Noise, int]]:
+        return [(noise, at) for device, at in (
+            (self.gyro, readings.IMU_GYRO), (self.accelerometer, readings.IMU_ACCELEROMETER))
+            for noise, _ in device.noises]
 
     @property
     def orientation(self) -> np.ndarray:

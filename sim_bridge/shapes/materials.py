@@ -25,8 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.engine.data import surfaces as law
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.foundation.names import free_name
+from sim_bridge.foundation.names import counted, free_name
 from sim_bridge.foundation.validation import real_array
 
 DEFAULT = 'default'
@@ -248,14 +249,23 @@ def combine(a: Material, b: Material) -> ContactMaterial:
         damping=time * stiffness if math.isfinite(stiffness) else 0.0)
 
 
-class MaterialTable(Mapping[str, Material]):
+class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     """The materials of a world by name, and the contact materials of pairs of them."""
+
+    __slots__ = ('_explicit', '_materials', '_on_change')
+    internal_names = DeclaredAttributes.internal_names | {
+        'number', 'restore', 'save', 'surfaces', 'take', 'under_free_name'}
 
     def __init__(self, on_change: Callable[[], None] = lambda: None):
         """Start with the default material; `on_change` is called after every change."""
         self._materials = {DEFAULT: Material(DEFAULT)}
         self._explicit: dict[frozenset[str], ContactMaterial] = {}
         self._on_change = on_change
+
+    def __repr__(self) -> str:
+        """Show the names."""
+        pairs = f', {counted(len(self._explicit), "contact material")}' if self._explicit else ''
+        return f'<MaterialTable: {", ".join(self)}{pairs}>'
 
     def __getitem__(self, name: str) -> Material:
         """Return a material by name; raises UnknownNameError."""

@@ -10,6 +10,7 @@ import numpy as np
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import counted
 from sim_bridge.simulation.assembly import changeable, contact_room, present_state, restore_state
 from sim_bridge.simulation.simulation import Dirty, Simulation
 
@@ -30,6 +31,13 @@ class Snapshot(NamedTuple):
     devices: list[Any]
     structure: list[np.ndarray]
     settings: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        """Show the step, and who was there."""
+        names = [name for name, _ in self.census]
+        robots = ', '.join(names[:5]) + (', …' if len(names) > 5 else '')
+        who = f'{counted(len(names), "robot")}{f" ({robots})" if robots else ""}'
+        return f'<Snapshot at step {self.step_count}: {who}>'
 
 
 def save(simulation: Simulation) -> Snapshot:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast, overload
+from operator import attrgetter
+from typing import Any, cast, NamedTuple, overload
 
 import numpy as np
 
 from sim_bridge.engine.data.state import State
+from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.names import counted
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 
@@ -50,7 +53,21 @@ class Contact:
         return f'<Contact: {names}, {force:.4g} N, {self.depth + 0.0:.3g} m deep>'
 
 
-class Contacts(Sequence[Contact]):
+class _Kept(NamedTuple):
+    geometries: Sequence[Geometry]
+    indices: np.ndarray
+    positions: np.ndarray
+    normals: np.ndarray
+    depths: np.ndarray
+    forces: np.ndarray
+    torques: np.ndarray
+
+
+def _array(name: str) -> Any:
+    return property(attrgetter(f'_kept.{name}'))
+
+
+class Contacts(DeclaredAttributes, Sequence[Contact]):
     """
     The contact points of the last step, read when the world was asked; also as arrays.
 
@@ -58,16 +75,24 @@ class Contacts(Sequence[Contact]):
     places of both geometries in `world.geometries`.
     """
 
+    __slots__ = ('_kept',)
+
+    indices: np.ndarray = _array('indices')
+    positions: np.ndarray = _array('positions')
+    normals: np.ndarray = _array('normals')
+    depths: np.ndarray = _array('depths')
+    forces: np.ndarray = _array('forces')
+    torques: np.ndarray = _array('torques')
+
     def __init__(self, state: State, geometries: Sequence[Geometry], time_step: float):
         """Copy them out of a state; time_step: of the last step [s]."""
         count = int(state.contact_size[0])
-        self._geometries = geometries
-        self.indices = state.contact_geometry[:count].copy()
-        self.positions = state.contact_point[:count].copy()
-        self.normals = state.contact_normal[:count].copy()
-        self.depths = -state.contact_gap[:count]
-        self.forces = state.contact_impulse[:count, :3] / time_step
-        self.torques = state.contact_impulse[:count, 3:] / time_step
+        # in one attribute, as each takes its time to be set
+        self._kept = _Kept(
+            geometries, state.contact_geometry[:count].copy(),
+            state.contact_point[:count].copy(), state.contact_normal[:count].copy(),
+            -state.contact_gap[:count], state.contact_impulse[:count, :3] / time_step,
+            state.contact_impulse[:count, 3:] / time_step)
 
     def __len__(self) -> int:
         """Count the points."""
@@ -83,7 +108,7 @@ class Contacts(Sequence[Contact]):
         """Return a point, or several."""
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
-        first, second = (self._geometries[g] for g in self.indices[index])
+        first, second = (self._kept.geometries[g] for g in self.indices[index])
         return Contact(
             first, second, self.positions[index], self.normals[index], float(self.depths[index]),
             self.forces[index], self.torques[index])
@@ -95,7 +120,7 @@ class Contacts(Sequence[Contact]):
     def __repr__(self) -> str:
         """Show the number, and the greatest force."""
         most = float(np.linalg.norm(self.forces, axis=1).max(initial=0.0))
-        return f'<Contacts: {len(self)} points, at most {most:.4g} N>'
+        return f'<Contacts: {counted(len(self), "point")}, at most {most:.4g} N>'
 
     def force_on(self, link: Link, by: Link | None = None) -> np.ndarray:
         """Return (3,) the force of all contacts on a link, or of those with another one [N]."""

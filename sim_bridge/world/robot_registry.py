@@ -16,7 +16,8 @@ from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
 from sim_bridge.description.srdf import read_srdf
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.foundation.names import ByName
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import truth_or_none
 from sim_bridge.robots.robot import Robot
@@ -52,7 +53,7 @@ class RobotRegistry:
     def __init__(self, world: object, simulation: Simulation, tree: SpanningTree):
         """Begin empty. world: what robots are told that they are in."""
         self._world, self._simulation, self._tree = world, simulation, tree
-        self._robots: dict[str, Robot] = {}
+        self._robots: ByName[Robot] = ByName('robot', 'the world')
         self.robots: Mapping[str, Robot] = MappingProxyType(self._robots)
         self._next_number: dict[str, int] = {}
 
@@ -164,8 +165,6 @@ class RobotRegistry:
     def remove(self, robot: Robot | str) -> None:
         """Take a robot or a body out, with what refers to it; as `World.remove`."""
         if isinstance(robot, str):
-            if robot not in self.robots:
-                raise UnknownNameError('robot', robot, self.robots, 'the world')
             robot = self.robots[robot]
         if not isinstance(robot, Robot) or robot.simulation is not self._simulation:
             raise InvalidValueError('robot', robot, 'a robot or body of this world, or its name')

@@ -11,7 +11,7 @@ import numpy as np
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.description.model import JointType
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-from sim_bridge.foundation.names import free_name
+from sim_bridge.foundation.names import ByName, free_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
 from sim_bridge.robots.interfaces import LinkInterface
@@ -43,9 +43,9 @@ class SpanningTree:
     @property
     def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
         """What `add` added, and the robots' joints that close loops, by name."""
-        return MappingProxyType({
+        return MappingProxyType(ByName('joint', 'the world', {
             key: seat.joint for seats in (self._mounted, self._simulation.constraints)
-            for key, seat in seats.items()})
+            for key, seat in seats.items()}))
 
     def free_name(self, name: str | None, kind: str) -> str:
         """Return a joint's name that is not taken yet; raises InvalidValueError."""

@@ -20,12 +20,8 @@ from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.attributes import DeclaredAttributes
-from sim_bridge.foundation.errors import (
-    InvalidValueError,
-    SimBridgeError,
-    SimulationError,
-    UnknownNameError,
-)
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, SimulationError
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import finite_vector, truth, truth_or_none, whole_number
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.arguments import described_spec, motor_spec
@@ -63,6 +59,13 @@ class World(DeclaredAttributes):
     __slots__ = ('materials', 'registry', 'robots', 'simulation', 'tree')
     internal_names = DeclaredAttributes.internal_names | {
         'census', 'registry', 'simulation', 'tree', 'units'}
+    advice = {
+        **{name: f'it is chosen when a world is made; make another World({name}=...)' for name in (
+            'time_step', 'solver', 'integrator', 'seed', 'contact_margin', 'sleep')},
+        'time': 'set step_count, or call reset(time=True)',
+        'robots': 'load_urdf, add_robot, add_body and remove change it',
+        'joints': 'add_joint and remove_joint change it',
+        'materials': 'materials.add and set_contact_material change it'}
 
     def __init__(
         self,
@@ -120,8 +123,9 @@ class World(DeclaredAttributes):
     def __repr__(self) -> str:
         """Show the time, and how much there is."""
         robots = ', '.join(list(self.robots)[:5]) + (', …' if len(self.robots) > 5 else '')
-        return (f'<World at {self.time:.9g} s (step {self.step_count}): {len(self.robots)} robots'
-                f'{f" ({robots})" if robots else ""}, {self.simulation.contact_count} contacts>')
+        sizes = (f'{counted(len(self.robots), "robot")}{f" ({robots})" if robots else ""}, '
+                 f'{counted(self.simulation.contact_count, "contact")}')
+        return f'<World at {self.time:.9g} s (step {self.step_count}): {sizes}>'
 
     # --- adding ----------------------------------------------------------------------------------
 
@@ -325,10 +329,7 @@ class World(DeclaredAttributes):
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
         """Return a joint of `joints`; raises UnknownNameError."""
-        joints = self.tree.joints
-        if name not in joints:
-            raise UnknownNameError('joint', name, joints, 'the world')
-        return joints[name]
+        return self.tree.joints[name]
 
     def add_joint(
         self,
@@ -515,7 +516,7 @@ class World(DeclaredAttributes):
 
     @step_count.setter
     def step_count(self, value: int) -> None:
-        self.simulation.step_count = value
+        self.simulation.step_count = whole_number('step_count', value)
 
     def step(self, n: int = 1) -> None:
         """

@@ -10,15 +10,41 @@ from sim_bridge.foundation.attributes import DeclaredAttributes, unknown_attribu
 
 
 class Spring(DeclaredAttributes):
-    """Something with a slot, a property and an internal name."""
+    """Something with slots, properties and an internal name."""
 
-    __slots__ = ('_rest', 'damping')
+    __slots__ = ('_damping', '_rest', 'place')
 
     internal_names = DeclaredAttributes.internal_names | {'owner_only'}
+    advice = {'place': 'move what it hangs on', 'wire': 'make another Spring'}
 
     def __init__(self):
         """Begin without a rest length."""
-        self.damping = 0.5
+        self._damping = 0.5
+        self.place = 'here'
+
+    @property
+    def damping(self):
+        """Read what may be set."""
+        return self._damping
+
+    @damping.setter
+    def damping(self, value):
+        self._damping = float(value)
+
+    @property
+    def m(self):
+        """Read what newcomers call mass."""
+        return 1.0
+
+    @property
+    def lower(self):
+        """Read a limit."""
+        return 0.0
+
+    @property
+    def upper(self):
+        """Read the other one."""
+        return 1.0
 
     @property
     def rest(self):
@@ -43,13 +69,47 @@ def test_a_close_name_is_suggested(attempt):
     assert str(caught.value) == "Spring has no attribute 'dampin'; did you mean 'damping'?"
 
 
+@pytest.mark.parametrize(('name', 'hint'), [
+    ('mass', "; did you mean 'm'?"), ('limits', "; did you mean 'lower' and 'upper'?"),
+    ('joint_limits', "; did you mean 'lower' and 'upper'?"), ('position', ''), ('dump', ''),
+    ('wire', ': make another Spring')])
+def test_usual_words_are_known(name, hint):
+    """Suggest what stands for a usual word where the class has it; nothing that is far off."""
+    assert str(unknown_attribute(Spring(), name)) == f'Spring has no attribute {name!r}{hint}'
+
+
+@pytest.mark.parametrize(('name', 'message'), [
+    ('place', 'Spring.place cannot be set: move what it hangs on'),
+    ('m', 'Spring.m cannot be set'), ('owner_only', 'Spring.owner_only cannot be set')])
+def test_facts_are_read_only(name, message):
+    """Refuse to set slots for users after the object has, properties without setter, methods."""
+    spring = Spring()
+    before = getattr(spring, name)
+    with pytest.raises(AttributeError) as caught:
+        setattr(spring, name, 2.0)
+    assert str(caught.value) == message
+    assert getattr(spring, name) == before
+    with pytest.raises(AttributeError, match='cannot be set'):
+        del spring.place
+
+
+def test_what_has_a_setter_is_set():
+    """Set properties as often as one likes, and pass on what their setters raise."""
+    spring = Spring()
+    for value in (1.0, 2.0):
+        spring.damping = value
+        assert spring.damping == value
+    with pytest.raises(ValueError, match='much'):
+        spring.damping = 'much'
+
+
 def test_other_names_are_refused_without_a_hint():
     """Refuse what resembles nothing, and what Python looks for by itself."""
     assert str(unknown_attribute(Spring(), 'q')) == "Spring has no attribute 'q'"
     assert not hasattr(Spring(), '__array__')
     with pytest.raises(AttributeError, match='has no attribute'):
         Spring().extra = 1.0
-    with pytest.raises(AttributeError, match='_rest|rest'):
+    with pytest.raises(AttributeError, match='rest cannot be set'):
         Spring().rest = 1.0
 
 
@@ -63,7 +123,7 @@ def test_errors_inside_properties_stay_what_they_are():
 
 def test_dir_lists_what_is_for_users():
     """List slots and properties, and nothing internal."""
-    assert sorted(dir(Spring())) == ['damping', 'rest', 'wrong']
+    assert sorted(dir(Spring())) == ['damping', 'lower', 'm', 'place', 'rest', 'upper', 'wrong']
 
 
 def test_objects_are_copied():

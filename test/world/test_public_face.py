@@ -15,8 +15,13 @@ def things():
     world.add_ground()
     robot = world.load_urdf('urdf/tracked_vehicle.urdf', name='tank', position=(0.0, 0.0, 0.14))
     world.step(5)
-    return {'world': world, 'robot': robot, 'link': robot.root_link,
-            'geometry': robot.geometries[0], 'crawler': robot.crawlers[0]}
+    arm = sb.World().load_urdf('urdf/arm.urdf')
+    joint = arm.joint(arm.joint_names[0])
+    return {'world': world, 'robot': robot, 'link': robot.root_link, 'joint': joint,
+            'axis': joint.axes[0], 'sensor': arm.devices(sb.ForceSensor)[0],
+            'imu': arm.devices(sb.ImuSensor)[0], 'geometry': robot.geometries[0],
+            'crawler': robot.crawlers[0], 'materials': world.materials,
+            'contacts': world.contacts}
 
 
 @pytest.mark.parametrize(('what', 'there', 'internal'), [
@@ -27,6 +32,11 @@ def things():
     ('link', {'p', 'R', 'add_force', 'joint', 'robot'}, {'slot', 'placement', 'surroundings'}),
     ('geometry', {'enabled', 'material', 'link'}, {'slot', 'index', 'record', 'put_on'}),
     ('crawler', {'speed', 'axis'}, set()),
+    ('sensor', {'f', 'tau', 'name', 'link', 'truth', 'update_rate', 'frame_id'},
+     {'w', 'dv', 'memory', 'noises', 'prepare', 'retire', 'save'}),
+    ('imu', {'w', 'dv', 'orientation', 'gyro', 'accelerometer'}, {'f', 'tau', 'kind'}),
+    ('materials', {'add', 'contact_material', 'keys'}, {'number', 'take', 'save', 'surfaces'}),
+    ('contacts', {'positions', 'forces', 'force_on'}, set()),
 ])
 def test_users_are_shown_what_is_theirs(things, what, there, internal):
     """List by dir what users need, and nothing of the inside."""
@@ -39,7 +49,8 @@ def test_users_are_shown_what_is_theirs(things, what, there, internal):
 @pytest.mark.parametrize(('what', 'name', 'meant'), [
     ('world', 'gravty', 'gravity'), ('robot', 'joint_name', 'joint_names'),
     ('link', 'gemetries', 'geometries'), ('geometry', 'enable', 'enabled'),
-    ('crawler', 'sped', 'speed'),
+    ('crawler', 'sped', 'speed'), ('sensor', 'update_rat', 'update_rate'),
+    ('materials', 'contact_materials', 'contact_material'), ('contacts', 'force', 'forces'),
 ])
 def test_unknown_attributes_are_refused(things, what, name, meant):
     """Refuse to read or set what is not there, and name what was probably meant."""
@@ -49,11 +60,73 @@ def test_unknown_attributes_are_refused(things, what, name, meant):
 
 
 @pytest.mark.parametrize(('what', 'name'), [
-    ('world', 'time'), ('robot', 'mass'), ('link', 'p'), ('geometry', 'shape')])
+    *(('world', name) for name in (
+        'time', 'time_step', 'robots', 'materials', 'contacts', 'joints', 'step', 'integrator')),
+    *(('robot', name) for name in (
+        'mass', 'name', 'world', 'description', 'joint_names', 'geometries', 'simulation')),
+    *(('link', name) for name in ('p', 'robot', 'name', 'parent', 'joint', 'children')),
+    *(('joint', name) for name in ('name', 'axes', 'type')), ('axis', 'joint'),
+    *(('geometry', name) for name in ('shape', 'link', 'name')),
+    *(('crawler', name) for name in ('link', 'name')),
+    *(('sensor', name) for name in ('name', 'link', 'truth', 'f', 'update_rate')),
+    ('materials', 'add'), ('contacts', 'forces')])
 def test_what_is_only_read_is_not_set(things, what, name):
-    """Refuse to set what follows from other things."""
-    with pytest.raises(AttributeError, match=name):
-        setattr(things[what], name, np.zeros(3))
+    """Refuse to set what identifies a thing, and what follows from other things."""
+    thing = things[what]
+    with pytest.raises(AttributeError, match=f'{type(thing).__name__}.{name} cannot be set'):
+        setattr(thing, name, np.zeros(3))
+
+
+@pytest.mark.parametrize('name', [
+    'time_step', 'solver', 'integrator', 'seed', 'contact_margin', 'sleep'])
+def test_what_a_world_is_made_with_stays(things, name):
+    """Tell who sets what a world is made with to make another one."""
+    with pytest.raises(AttributeError, match=rf'make another World\({name}='):
+        setattr(things['world'], name, 1)
+
+
+@pytest.mark.parametrize('count', [-1, 2.5, True, 'three'])
+def test_a_step_count_is_a_whole_number(count):
+    """Refuse any other step count, and keep the one there is."""
+    world = sb.World()
+    world.step_count = 7
+    with pytest.raises(sb.InvalidValueError, match='step_count'):
+        world.step_count = count
+    assert world.step_count == 7
+
+
+@pytest.mark.parametrize(('what', 'word', 'meant'), [
+    ('robot', 'positions', "'q'"), ('robot', 'joint_velocities', "'dq'"),
+    ('joint', 'acceleration', "'ddq'"), ('joint', 'torque', "'u'"),
+    ('joint', 'limits', "'lower' and 'upper'"), ('axis', 'effort', "'u'"),
+    ('link', 'pose', "'p' and 'R'"), ('link', 'mass', "'m'"), ('link', 'velocity', "'v'"),
+    ('sensor', 'force', "'f'"), ('sensor', 'torque', "'tau'"), ('world', 'dt', "'time_step'")])
+def test_usual_words_lead_to_the_attributes(things, what, word, meant):
+    """Tell who uses the long words which attributes these are here."""
+    with pytest.raises(AttributeError, match=f"no attribute '{word}'; did you mean {meant}\\?$"):
+        getattr(things[what], word)
+
+
+def test_a_quantity_that_is_not_measured_is_refused(things):
+    """Tell what a device measures instead, whichever way it is asked, and let hasattr work."""
+    sensor, imu = things['sensor'], things['imu']
+    for read in (lambda: sensor.w, lambda: sensor['angular_velocity'], lambda: sensor.truth.w):
+        with pytest.raises(sb.UnknownNameError, match="'wrist_ft'. Known: force, torque"):
+            read()
+    assert not hasattr(sensor, 'w') and not hasattr(imu, 'f') and hasattr(imu, 'w')
+    assert set(dir(sensor.truth)) == {'f', 'tau'} and set(dir(imu.truth)) == {'w', 'dv'}
+    assert np.array_equal(imu.truth.w, imu.gyro.truth.w, equal_nan=True)
+
+
+def test_things_by_name_tell_the_names_there_are(things):
+    """Raise UnknownNameError, a KeyError, for robots and joints that are not there."""
+    world = things['world']
+    with pytest.raises(sb.UnknownNameError, match="'tnak'.*'tank'.*Known: ground, tank") as caught:
+        world.robots['tnak']
+    assert isinstance(caught.value, KeyError)
+    assert 'tnak' not in world.robots and world.robots.get('tnak') is None
+    with pytest.raises(sb.UnknownNameError, match='no joint at all'):
+        world.joints['hinge']
 
 
 def test_representations_say_how_it_is(things):
@@ -65,6 +138,27 @@ def test_representations_say_how_it_is(things):
     assert f"of 'tank' at ({robot.root_link.p[0]:.4g}, " in repr(things['link'])
     contact = max(world.contacts, key=lambda each: np.linalg.norm(each.force))
     assert 'ground' in repr(contact) and ' N, ' in repr(contact) and 'm deep' in repr(contact)
+
+
+def test_representations_are_short(things):
+    """Show what a snapshot, a state, a description, a device or a material table is about."""
+    world = sb.World()
+    ball = world.add_body(sb.Sphere(0.1), 'ball', mass=1.0)
+    assert repr(ball) == "<Robot 'ball': 1 link, 0 one-axis joints, 1 kg, base dynamic>"
+    assert repr(world) == '<World at 0 s (step 0): 1 robot (ball), 0 contacts>'
+    assert repr(world.save()) == '<Snapshot at step 0: 1 robot (ball)>'
+    assert repr(world.state) == '<State: 7 positions, 6 velocities, 1 body, 0 contacts>'
+    assert repr(world.materials) == '<MaterialTable: default>'
+    assert repr(things['sensor']) == "<ForceSensor 'wrist_ft' on 'tool_flange', 1000 Hz>"
+    assert repr(things['sensor'].truth).startswith('<Reading: force = [')
+    description = repr(things['joint'].robot.description)
+    assert description.startswith("<RobotDescription 'arm' from 'urdf/arm.urdf': 12 links, ")
+
+
+def test_the_package_lists_its_public_names():
+    """List by dir of the package what it offers, and nothing else."""
+    assert dir(sb) == sorted(sb.__all__)
+    assert {'ConstraintJoint', 'Joint', 'World'} <= set(dir(sb)) and 'importlib' not in dir(sb)
 
 
 def test_a_removed_robot_can_still_be_shown():

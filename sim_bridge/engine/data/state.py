@@ -9,6 +9,7 @@ import numpy as np
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.model import BALL, FREE, FREE_SINGLE, KINEMATIC, Model, model_sizes
 from sim_bridge.engine.data.parts import Dims, make
+from sim_bridge.foundation.names import counted
 
 # joint modes, State.mode, see `joint_laws`; a loose joint's is the sum of these, each times -1, 0
 # or 1
@@ -95,6 +96,14 @@ class State(NamedTuple):
     axis_mode: Annotated[IntVector, Dims('na')]
     axis_effort: Annotated[FloatMatrix, Dims('na', 4, unit='N, N m')]
     """Last effort: FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, and TOTAL_SHARE of all that acts."""
+
+    def __repr__(self) -> str:
+        """Show the sizes; the arrays themselves may be of any length."""
+        sizes = (
+            counted(len(self.q), 'position'), counted(len(self.v), 'velocity', 'velocities'),
+            counted(len(self.wrench), 'body', 'bodies'),
+            counted(int(self.contact_size[0]), 'contact'))
+        return f'<State: {", ".join(sizes)}>'
 
 
 def make_state(model: Model, contacts: int = 0, loops: int = 0, axes: int = 0) -> State:
