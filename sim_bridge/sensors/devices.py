@@ -50,7 +50,7 @@ class _Retired(dict[str, np.ndarray]):
         raise StateError(f'{quantity} of a sensor: {self._reason}')
 
 
-class UnknownQuantityError(UnknownNameError, AttributeError):
+class UnknownQuantityError(UnknownNameError, AttributeError):  # type: ignore[misc]
     """A quantity that a device does not measure was asked for, by name or as an attribute."""
 
 
@@ -298,7 +298,8 @@ class ForceSensor(Device):
         """The frame of the values: as declared, else the one whose axes SDF's frame chose."""
         if self.description.frame_id or self.description.frame == 'sensor':
             return super().frame_id
-        return (self.link.parent if self.description.frame == 'parent' else self.link).name
+        parent = self.link.parent if self.description.frame == 'parent' else None
+        return (self.link if parent is None else parent).name
 
     @property
     def sign(self) -> float:
@@ -335,8 +336,12 @@ class ImuSensor(Device):
 
     kind = readings.IMU
 
-    def __init__(self, *arguments: Any):
+    def __init__(
+        self, description: SensorDescription, link: Carrier, robot_name: str, seed: int,
+        time_step: float,
+    ):
         """Set the device up, with the arguments of any device."""
+        arguments = description, link, robot_name, seed, time_step
         memory = _make_memory(self.kind)
         sample, step = memory
         gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
@@ -370,8 +375,9 @@ class ImuSensor(Device):
 
     def retire(self, reason: str) -> None:
         """Drop the values, those of gyro and accelerometer too."""
-        for device in (super(), self.gyro, self.accelerometer):
-            device.retire(reason)
+        super().retire(reason)
+        self.gyro.retire(reason)
+        self.accelerometer.retire(reason)
 
     def standard_deviations(self, quantity: str) -> np.ndarray:
         """Return the (3,) stddev of the white noise of a quantity, in its unit."""
@@ -385,7 +391,7 @@ class ImuSensor(Device):
         self.gyro.reset(seed)
         self.accelerometer.reset(seed)
 
-    def save(self) -> tuple[int, dict]:
+    def save(self) -> tuple[int, dict[str, Any]]:
         """Return the samples and the state of the noise, for `restore`."""
         return self.sample_step, {
             'orientation': self['orientation'].copy(),
@@ -393,7 +399,7 @@ class ImuSensor(Device):
             'accelerometer': self.accelerometer.save(),
         }
 
-    def restore(self, saved: tuple[int, dict]) -> None:
+    def restore(self, saved: tuple[int, dict[str, Any]]) -> None:
         """Restore a state from `save`."""
         self.sample_step, values = saved
         self['orientation'][:] = values['orientation']

@@ -98,7 +98,7 @@ class Sleep:
     steps: int = 10
     time: float = 0.0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Raise InvalidValueError for what is no number of at least 0."""
         for field in fields(self):
             value = getattr(self, field.name)
