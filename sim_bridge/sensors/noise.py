@@ -161,7 +161,8 @@ class Noise:
 
     def state(self) -> NoiseState:
         """Return the point in the stream."""
-        return NoiseState(dict(self._block_start), int(self.record[USED]), tuple(self._bias.tolist()))
+        return NoiseState(
+            dict(self._block_start), int(self.record[USED]), tuple(self._bias.tolist()))
 
     def restore(self, state: NoiseState) -> None:
         """Go back to a point in the stream, of a noise with the same names and models."""
