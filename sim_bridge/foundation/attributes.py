@@ -123,7 +123,11 @@ def _meant(name: str, known: Iterable[str]) -> tuple[str, ...]:
         if names.issuperset(stands):
             return stands
     close = close_match(name, names, _RESEMBLANCE)
-    return (close,) if close else ()
+    if close:
+        return (close,)
+    # a beginning of one name only, as 'damp' is of 'damping'
+    begun = [each for each in names if len(name) > 2 and each.startswith(name)]
+    return tuple(begun) if len(begun) == 1 else ()
 
 
 def _advice(thing: object, name: str) -> str:

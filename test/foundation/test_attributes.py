@@ -72,6 +72,7 @@ def test_a_close_name_is_suggested(attempt):
 @pytest.mark.parametrize(('name', 'hint'), [
     ('mass', "; did you mean 'm'?"), ('limits', "; did you mean 'lower' and 'upper'?"),
     ('joint_limits', "; did you mean 'lower' and 'upper'?"), ('position', ''), ('dump', ''),
+    ('damp', "; did you mean 'damping'?"),
     ('wire', ': make another Spring')])
 def test_usual_words_are_known(name, hint):
     """Suggest what stands for a usual word where the class has it; nothing that is far off."""
