@@ -101,6 +101,7 @@ def test_node_tells_what_it_compiles(empty_cache, graph, start_node):
     counts = [
         {value.key: value.value for value in status.values} for status in statuses]
     done = [int(each['compiled']) for each in counts]
-    assert (done[0], done) == (0, sorted(done))
+    # whoever is discovered late misses the first
+    assert done == sorted(done) and done[0] < done[-1]
     assert counts[-1]['compiled'] == counts[-1]['units']
     assert statuses[-1].message.startswith('compiled')
