@@ -1,4 +1,4 @@
-"""The sink that records: each outlet is a topic of a bag."""
+"""A sink that records to a bag: each outlet is one topic of the bag."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 class BagTime:
     """
-    The time in a bag.
+    The recording time of messages in a bag, which never decreases.
 
-    Bags are read in the order of times, so time never goes back in one: after a reset of the clock
-    it goes on from where it was.
+    Readers order a bag by time. After a reset of the clock, the recording time therefore continues
+    from its last value.
     """
 
     def __init__(self) -> None:
-        """Begin where /clock does."""
+        """Start at the same time as /clock."""
         self._given_ns = self._offset_ns = 0
         self.now_ns = 1
         """Present time [ns]."""
@@ -42,9 +42,9 @@ class BagTime:
 
 class BagSink:
     """
-    A bag as a sink.
+    A sink that writes to a bag.
 
-    Messages are recorded under the time that `begin` told last, as `BagTime` has it.
+    Each message is recorded under the time that was last set with `begin`, mapped by `BagTime`.
     """
 
     def __init__(
@@ -54,9 +54,10 @@ class BagSink:
         """
         Record into the bag of a recorder.
 
-        resolve: returns the full name of a topic; None for the names of a node without namespace.
-        selection: regular expressions, one of which the full name of
-        a topic must match to be recorded; () for all. Raises InvalidValueError for what is none.
+        resolve: returns the full name of a topic; None resolves names as a node without a
+        namespace does. selection: regular expressions; a topic is recorded if its full name
+        matches one of them; () for all topics. Raises InvalidValueError for an invalid regular
+        expression.
         """
         self.recorder = recorder
         self.names: dict[str, str] = {}
@@ -69,20 +70,20 @@ class BagSink:
         self.is_paused = False
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Announce a topic of what is published."""
+        """Add a topic for published messages."""
         name = self._resolve(topic)
         if self._selection and not any(each.search(name) for each in self._selection):
             return _Nowhere(name)
         return self._outlet(_Published, topic, message_type, qos, name)
 
     def record(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Announce a topic of what comes in; recorded whatever is selected, also while paused."""
+        """Add a topic for incoming messages, which ignores the selection and pauses."""
         return self._outlet(_Channel, topic, message_type, qos, self._resolve(topic))
 
     def _outlet(
         self, outlet: type[_Channel], topic: str, message_type: type, qos: QoSProfile, name: str
     ) -> _Channel:
-        """Return the outlet of a topic; one that was closed goes on where it ended."""
+        """Return the outlet of a topic; a reopened topic continues where it was closed."""
         self.names[name] = topic
         kind = type_name(message_type)
         if (name, kind) not in self._channels:
@@ -96,7 +97,7 @@ class BagSink:
         self.is_paused = False
 
     def pause(self) -> None:
-        """Record nothing of what is published until the next step begins."""
+        """Record no published messages until the next step begins."""
         self.is_paused = True
 
 
@@ -121,7 +122,7 @@ class _Channel:
 
 
 class _Published(_Channel):
-    """An outlet to a topic of what is published."""
+    """An outlet to a topic of published messages."""
 
     def publish(self, message: Any) -> None:
         if not self._sink.is_paused:
@@ -140,14 +141,14 @@ class _Nowhere:
         return False
 
     def publish(self, message: Any) -> None:
-        """Drop it."""
+        """Drop the message."""
 
     def close(self) -> None:
         """Do nothing."""
 
 
 def absolute(topic: str, namespace: str = '') -> str:
-    """Return the full name of a topic of a node in a namespace."""
+    """Return the full name of a topic that a node in a namespace uses."""
     if topic.startswith('/'):
         return topic
     return '/'.join(['', *filter(None, namespace.split('/')), topic])

@@ -1,11 +1,11 @@
 """
-The thread that writes a bag, and the queue before it.
+The thread that writes a bag, and its queue.
 
-Whoever publishes only appends to a queue. The thread takes from it, writes a chunk every half
-second, later every few seconds, or sooner where much comes, and keeps `metadata.yaml` true. Once
-the bag is made it alone touches the disk, which may stand still for as long as it likes. Nothing
-is dropped in silence: where the disk cannot keep up, is full, or is stuck at the end, recording
-ends with all that came before, and says so.
+Publishing code only appends to the queue. The thread takes messages from the queue and writes a
+chunk every half second, later every few seconds, or sooner at high data rates. It also keeps
+`metadata.yaml` up to date. After the bag has been created, only this thread accesses the disk, so
+a stalled disk blocks nothing else. No message is dropped silently: if the disk is too slow, full,
+or stalled at the end, the recording ends with a complete prefix of the messages and an error.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ _CHUNK_BYTES = 4 << 20, 16 << 20
 _FIRST_CHUNK = 1 / 16
 # how much of summaries is written [bytes/s], where that lets messages get no older than they may
 _SUMMARY_RATE = 2 << 20
-# how many are taken from the queue at once
+# maximum number of messages taken from the queue at once
 _BATCH = 1000
 
 # half a minute of an arm at 1 kHz
 _QUEUE_BYTES = 64 << 20
 
-# how long those who end a recording wait for the disk [s]
+# how long `close` waits for the disk [s]
 _CLOSE_S = 10.0
 
 
 def chunk_limits(summary_size: int) -> tuple[float, int]:
     """
-    Return for how long messages are gathered for a chunk [s], and how many bytes of them.
+    Return how long messages are gathered for a chunk [s], and the maximum size of it [bytes].
 
-    summary_size: how many bytes have to be written with every chunk beside it, an entry of a
-    hundred bytes or two for every chunk before. At a constant period what is written for them
-    would grow with the square of the recording's length.
+    summary_size: bytes that must be written in addition to every chunk; the summary has an entry
+    of one or two hundred bytes for each earlier chunk. With a constant period, the total size of
+    these writes would grow with the square of the recording's length.
     """
     (least_s, most_s), (least, most) = _CHUNK_S, _CHUNK_BYTES
     return (
@@ -62,16 +62,16 @@ def chunk_limits(summary_size: int) -> tuple[float, int]:
 
 
 def free_folder(folder: Path) -> Path:
-    """Return a folder that is not there yet: the one asked for, or run_2, run_3 … beside it."""
+    """Return a folder that does not exist yet: the given one, or run_2, run_3 … beside it."""
     return folder.with_name(
         free_name(folder.name, lambda name: folder.with_name(name).exists()))
 
 
 class Recorder:
     """
-    Writes a bag of its own, a folder of one MCAP file and `metadata.yaml`, until `close`.
+    Writes a new bag, a folder with one MCAP file and `metadata.yaml`, until `close`.
 
-    `write` is called by one thread at a time. `error` tells why recording ended before its time.
+    Only one thread at a time may call `write`. `error` tells why the recording ended early.
     """
 
     def __init__(
@@ -84,12 +84,13 @@ class Recorder:
         on_error: Callable[[RecordingError], None] = lambda error: None,
     ) -> None:
         """
-        Make the bag and start the thread.
+        Create the bag and start the thread.
 
-        folder: of the bag, which must not exist. waits: let `write` wait while the queue is full,
-        for those whose time costs nothing; otherwise that ends the recording. queue_bytes: room of
-        the queue. close_s: how long `close` waits for the disk [s]. on_error: called on the thread
-        with what ends the recording. Raises RecordingError where the bag cannot be made.
+        folder: of the bag; it must not exist. waits: whether `write` blocks while the queue is
+        full, for callers without real-time deadlines; otherwise a full queue ends the recording.
+        queue_bytes: capacity of the queue. close_s: how long `close` waits for the disk [s].
+        on_error: called on the thread with the error that ends the recording. Raises
+        RecordingError if the bag cannot be created.
         """
         self.folder = folder
         self.error: RecordingError | None = None
@@ -97,14 +98,14 @@ class Recorder:
         self._close_s = close_s
         self._topics: list[Topic] = []
         self._queue: deque[bytes] = deque()
-        # counted apart by who appends and who takes, so that nothing has to be locked
+        # separate counts for the appending and the taking side, so that no lock is needed
         self._appended = self._taken = 0
         self._appended_count = self._written_count = 0
         # Topics that the thread has to add to the file, with their definitions. They are noted
         # before their first messages are, and so are found by who has taken those.
         self._new_topics: deque[tuple[Topic, str]] = deque()
         self._topic_count = 0
-        self._lock = threading.Lock()  # of these two, and never held while the disk is waited for
+        self._lock = threading.Lock()  # guards these two; never held while waiting for the disk
         self._share = _FIRST_CHUNK
         self._is_ending = False
         try:
@@ -122,26 +123,26 @@ class Recorder:
 
     @property
     def is_open(self) -> bool:
-        """Whether messages are taken."""
+        """Whether the recorder accepts messages."""
         return not self._is_ending
 
     @property
     def message_count(self) -> int:
-        """How many messages are in the file."""
+        """Number of messages in the file."""
         return self._written_count
 
     @property
     def byte_count(self) -> int:
-        """How many bytes are in the file."""
+        """Number of bytes in the file."""
         return self._file.size
 
     @property
     def queued_bytes(self) -> int:
-        """How many bytes wait for being written."""
+        """Number of bytes in the queue."""
         return self._appended - self._taken
 
     def add_topic(self, topic: Topic) -> int:
-        """Announce a topic; give the number that messages are written under."""
+        """Add a topic; return the channel number for its messages."""
         definition = full_definition(topic.type_name)
         with self._lock:
             self._new_topics.append((topic, definition))
@@ -150,10 +151,10 @@ class Recorder:
 
     def write(self, channel: int, number: int, time_ns: int, data: bytes) -> None:
         """
-        Take a message.
+        Queue a message.
 
-        channel: as `add_topic` gave it. number: counts the messages of the topic. time_ns: that it
-        is recorded under [ns].
+        channel: from `add_topic`. number: sequence number within the topic. time_ns: recording
+        time [ns].
         """
         if self._appended - self._taken > self._queue_bytes:
             self._wait_or_fail()
@@ -164,17 +165,18 @@ class Recorder:
             self._appended_count += 1
 
     def discard(self) -> None:
-        """End and delete the bag, which was made for nothing; a stuck disk keeps it."""
+        """End the recording and delete the bag, which is not needed; a stalled disk keeps it."""
         self.close()
         if not self._thread.is_alive():
             shutil.rmtree(self.folder)
 
     def close(self) -> None:
         """
-        Write what is left and end the file. What went wrong is in `error`.
+        Write the remaining messages and end the file; `error` holds any failure.
 
-        Waits for `close_s`; where `write` waits for the disk, for as long as the disk takes
-        anything within that time. What is left then is written if the disk awakes in time.
+        Waits at most `close_s`. If `write` blocks for the disk, waits for as long as the disk
+        accepts any data within that time. Messages left after that are still written if the disk
+        recovers in time.
         """
         self._is_ending = True
         self._thread.join(self._close_s)
@@ -190,15 +192,15 @@ class Recorder:
             self._on_error(self.error)
 
     def _wait_or_fail(self) -> None:
-        """Do what is to be done while the queue is full."""
+        """Wait for room in the full queue if `waits`; otherwise end the recording."""
         if not self._waits:
-            # what waits is still written
+            # messages in the queue are still written
             self._fail(f'the disk does not keep up: {self.queued_bytes} bytes wait for it')
         while self.queued_bytes > self._queue_bytes and self.is_open:
             time.sleep(_POLL_S)
 
     def _run(self) -> None:
-        """Write until told to end; this is what the thread does."""
+        """Write until told to end; this is the thread's main function."""
         try:
             while self._write_chunk():
                 self._write_metadata()
@@ -211,14 +213,14 @@ class Recorder:
             self._queue.clear()
 
     def _write_chunk(self) -> bool:
-        """Gather what comes for a while and write it; tell whether there may be more."""
+        """Gather messages for a while and write them; return whether there may be more."""
         records: list[bytes] = []
         size = 0
         period, most = (self._share * each for each in chunk_limits(self._file.summary_size))
         end = time.monotonic() + period
         may_be_more = True
         while size < most:
-            # what came before this was set is in the queue
+            # messages from before this was set are in the queue
             is_ending = self._is_ending
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), _BATCH))]
             if not batch:
@@ -239,7 +241,7 @@ class Recorder:
         return may_be_more
 
     def _add_topics(self) -> None:
-        """Announce what topics have come to the file, which numbers them as `add_topic` did."""
+        """Add the new topics to the file, which numbers them in the same way as `add_topic`."""
         while self._new_topics:
             topic, definition = self._new_topics.popleft()
             self._topics.append(topic)
@@ -252,7 +254,7 @@ class Recorder:
         self._written_count += len(records)
 
     def _save_some(self, records: list[bytes]) -> None:
-        """Write as many of the first messages as there is room for."""
+        """Write as many of the first records as fit on the disk."""
         count = len(records) // 2
         while count:
             try:

@@ -1,4 +1,4 @@
-"""Commands for a run without a graph, from a table or a bag."""
+"""Commands for a run without a ROS graph, from a table or a bag."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Command = tuple[int, str, bytes]
 
 def read_commands(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
     """
-    Return commands in the order of their times.
+    Return commands in order of time.
 
-    path: a table, if its name ends in .csv, else a bag. topics: the names of the topics commands
-    are taken on, by their full names. Raises InvalidValueError, UnknownNameError or ReplayError.
+    path: a table if its name ends in .csv, otherwise a bag. topics: names of the command topics,
+    by their full names. Raises InvalidValueError, UnknownNameError or ReplayError.
     """
     if path.suffix == '.csv':
         return iter(_in_table(path, set(topics.values())))
@@ -32,7 +32,7 @@ def read_commands(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
 
 
 def _in_bag(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
-    """Yield the commands in a bag; its first message of any kind is at time 0."""
+    """Yield the commands in a bag; the bag's first message, of any type, is at time 0."""
     start = None
     for message in read_messages(path):
         if start is None:
@@ -46,9 +46,9 @@ def _in_table(path: Path, topics: set[str]) -> list[Command]:
     """
     Read a CSV file.
 
-    Its first column is `time` [s]; each other one is a joint, with its robot's namespace if it
-    has one, and after a dot position, velocity or effort, which is meant if nothing is said:
-    `left/elbow.velocity`. A cell that is empty commands nothing.
+    The first column is `time` [s]. Each other column is named after a joint, with its robot's
+    namespace if there is one, followed by a dot and position, velocity or effort:
+    `left/elbow.velocity`. The default quantity is effort. An empty cell commands nothing.
     """
     place = f'table {str(path)!r}'
     try:
@@ -81,7 +81,7 @@ def _in_table(path: Path, topics: set[str]) -> list[Command]:
 
 
 def _column(name: str, topics: set[str], place: str) -> tuple[str, str, str]:
-    """Return topic, joint and quantity of a column."""
+    """Return the topic, joint and quantity of a column."""
     namespace, _, rest = name.strip().rpartition('/')
     joint, _, quantity = rest.rpartition('.')
     if quantity not in _QUANTITIES:
@@ -95,7 +95,7 @@ def _column(name: str, topics: set[str], place: str) -> tuple[str, str, str]:
 
 
 def _number(cell: str, place: str) -> float | None:
-    """Read a cell; None where it is empty."""
+    """Return the number in a cell; None for an empty cell."""
     if not cell.strip():
         return None
     try:

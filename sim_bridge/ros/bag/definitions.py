@@ -1,4 +1,4 @@
-"""What a message type looks like, for those who read a bag without having the type."""
+"""Definitions of message types, for readers of a bag that do not have the types installed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PRIMITIVES = {
 
 
 def type_name(message_type: type) -> str:
-    """Return the name of a message class as ROS has it: 'sensor_msgs/msg/JointState'."""
+    """Return the ROS name of a message class: 'sensor_msgs/msg/JointState'."""
     package = message_type.__module__.split('.')[0]
     return f'{package}/msg/{message_type.__name__}'
 
@@ -29,9 +29,9 @@ def type_name(message_type: type) -> str:
 @cache
 def full_definition(name: str) -> str:
     """
-    Return the .msg file of a type, and those of all types in it, as rosbag2 embeds them.
+    Return the .msg text of a type and of all types nested in it, as rosbag2 embeds them.
 
-    Raises UnknownNameError where the package's files are not found.
+    Raises UnknownNameError if the package's files are not found.
     """
     seen: set[str] = set()
 
@@ -50,7 +50,7 @@ def full_definition(name: str) -> str:
 
 @cache
 def type_hash(name: str) -> str:
-    """Return hash of a type (REP 2016), 'RIHS01_…'; '' where ROS is older than that (Humble)."""
+    """Return the hash of a type (REP 2016), 'RIHS01_…'; '' where ROS lacks it (Humble)."""
     package, _, kind = name.split('/')
     try:
         described = json.loads(_file(package, kind, 'json').read_text(encoding='utf-8'))
@@ -74,7 +74,7 @@ def _file(package: str, kind: str, suffix: str) -> Path:
 
 
 def _types_in(text: str, package: str) -> set[str]:
-    """Return the types of the fields of a definition that are messages, as 'package/Type'."""
+    """Return the message types of a definition's fields, as 'package/Type'."""
     found = set()
     for word in _FIELD.findall(re.sub(r'#.*', '', text)):
         if word not in _PRIMITIVES:

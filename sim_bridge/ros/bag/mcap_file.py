@@ -1,14 +1,14 @@
 """
-Writing MCAP files, by the specification of the format, that are whole at every moment.
+Writing MCAP files, as the format's specification defines them, that are complete at any time.
 
-The well-kept library for it, `mcap` of PyPI, needs 7.5 us for a message, which six topics at 1 kHz
-turn into a limit of 20 times real time before anything is simulated; and what it has begun it
-cannot take back, as it must when a disk is full. Here a message costs 1.2 us, and every chunk is
-followed by the summary that ends a file. The next chunk takes the summary's place. So a reader
-finds a complete file whenever the writer is killed, but for the moment of a write; and what was
-written in full before a write that failed is still there after it. The summary grows by an entry
-with every chunk; so that it does not come to cost more than the messages, whoever writes for long
-is to write larger chunks, by `summary_size`.
+The maintained library `mcap` on PyPI needs 7.5 us per message. With six topics at 1 kHz, that
+limits a recording to 20 times real time even without simulation. It also cannot undo a partial
+write, which is necessary when a disk is full. Here a message costs 1.2 us, and every chunk is
+followed by the summary that ends a file. The next chunk overwrites the summary. A reader therefore
+finds a complete file whenever the writer is killed, except during a write, and a failed write
+leaves all data of earlier writes intact. The summary grows by one entry per chunk. Long recordings
+must use larger chunks, chosen by `summary_size`, or the summaries would cost more than the
+messages.
 """
 
 from __future__ import annotations
@@ -52,10 +52,10 @@ _MOST_PIECES = 1024
 
 def message_record(channel: int, number: int, time_ns: int, data: bytes) -> bytes:
     """
-    Return a message as it is in the file.
+    Return a message in the file's format.
 
-    channel: as `add_channel` gave it. number: counts the messages of the channel. time_ns: that it
-    is recorded under [ns].
+    channel: from `add_channel`. number: sequence number within the channel. time_ns: recording
+    time [ns].
     """
     head = _PACK_HEAD(
         MESSAGE, _AFTER_LENGTH + len(data), channel, number & _MOST_NUMBER, time_ns, time_ns)
@@ -66,12 +66,12 @@ class McapFile:
     """
     A file that grows chunk by chunk.
 
-    Channels and schemas may be added at any time; they come into the file with the next chunk.
-    What an OSError leaves behind is the file as it was after the last chunk.
+    Channels and schemas may be added at any time; they are written with the next chunk. After an
+    OSError, the file is as it was after the last chunk.
     """
 
     def __init__(self, path: Path, library: str) -> None:
-        """Make a file that must not exist; raises OSError. library: who writes it."""
+        """Create a new file; raises OSError, also if it exists. library: the writer's name."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, 'O_CLOEXEC', 0)
         self._descriptor = os.open(path, flags, 0o644)
         self._end = 0  # of chunks and metadata: what follows is the summary
@@ -95,9 +95,10 @@ class McapFile:
         self, topic: str, type_name: str, definition: str, metadata: Mapping[str, str]
     ) -> int:
         """
-        Announce a topic of CDR messages; give the number of its channel.
+        Add a topic of CDR messages; return its channel number.
 
-        definition: of the type in full, as ROS .msg files with a heading before every further one.
+        definition: full definition of the type, as ROS .msg files with a heading before each
+        nested one.
         """
         schema = _schema_body(type_name, definition)
         if schema in self._schemas:
@@ -114,7 +115,7 @@ class McapFile:
         return channel
 
     def add_chunk(self, records: Sequence[bytes]) -> None:
-        """Write messages (see `message_record`), in order, and make the file whole again."""
+        """Write messages (see `message_record`) in order, and complete the file again."""
         if not records:
             return
         contents, heads = [self._pending], []
@@ -167,7 +168,7 @@ class McapFile:
         self._pending = b''
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
-        """Write a metadata record, as the last thing, and make the file whole again."""
+        """Write a metadata record, after all chunks, and complete the file again."""
         record = _record(METADATA, _text(name) + _map(values))
         self._metadata_count += 1
         index = _record(
@@ -182,21 +183,21 @@ class McapFile:
             raise
 
     def close(self) -> None:
-        """Close the file, which is complete."""
+        """Close the file, which is already complete."""
         os.close(self._descriptor)
 
     @property
     def message_count(self) -> int:
-        """How many messages are in the file."""
+        """Number of messages in the file."""
         return sum(self.counts)
 
     @property
     def size(self) -> int:
-        """How many bytes the file has, but for its summary."""
+        """Size of the file without its summary [bytes]."""
         return self._end
 
     def _write(self, pieces: Sequence[_Bytes]) -> None:
-        """Append what belongs together, and a summary; on OSError leave neither."""
+        """Append the pieces of one record and a summary; an OSError leaves neither in the file."""
         end = self._end + sum(map(len, pieces))
         summary = self._summary(end)
         pieces = [*pieces, *summary]
@@ -212,12 +213,12 @@ class McapFile:
         self._end, self.summary_size = end, sum(map(len, summary))
 
     def _mend(self) -> None:
-        """Put the summary back after a write that failed: there was room for it before."""
+        """Restore the summary after a failed write; it fitted on the disk before."""
         with contextlib.suppress(OSError):
             _write_all(self._descriptor, self._summary(self._end), self._end)
 
     def _summary(self, start: int) -> list[_Bytes]:
-        """Return all that follows the data, of which `start` is the end."""
+        """Return everything that follows the data section, which ends at `start`."""
         data_end = _record(DATA_END, struct.pack('<I', 0))
         start += len(data_end)
         schemas = b''.join(
@@ -254,7 +255,7 @@ def _checksum(pieces: Sequence[_Bytes]) -> int:
 
 
 def _write_all(descriptor: int, pieces: Sequence[_Bytes], place: int) -> None:
-    """Write at a place; raises OSError also where a part was written before space ran out."""
+    """Write at an offset; also raises OSError if space runs out after a partial write."""
     left = sum(map(len, pieces))
     while left:
         written = os.pwritev(descriptor, pieces[:_MOST_PIECES], place)

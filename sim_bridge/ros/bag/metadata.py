@@ -1,4 +1,4 @@
-"""The file metadata.yaml of a rosbag2, which says what is in the bag's storage."""
+"""The file metadata.yaml of a rosbag2 bag, which describes the bag's storage."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def to_yaml(
     storage: str, topics: Sequence[Topic], counts: Sequence[int], first_ns: int, last_ns: int
 ) -> str:
     """
-    Return what rosbag2 wants to know of a bag.
+    Return the metadata of a bag, as rosbag2 expects it.
 
-    storage: name of the one file. counts: of each topic. first_ns, last_ns: times of the first and
-    the last message [ns].
+    storage: name of the only file. counts: number of messages of each topic. first_ns, last_ns:
+    times of the first and the last message [ns].
     """
     # written by hand, since PyYAML takes 10 ms for it and it is written again and again; JSON
     # texts are YAML
@@ -74,7 +74,7 @@ def to_yaml(
 
 
 def write(folder: Path, text: str) -> None:
-    """Write the file of a bag, so that at every moment there is a whole one; raises OSError."""
+    """Write the metadata file atomically, so that it is always complete; raises OSError."""
     new = folder / f'{FILE_NAME}.new'
     content = textwrap.indent(text, '  ')
     try:
@@ -86,7 +86,7 @@ def write(folder: Path, text: str) -> None:
 
 
 def qos_to_yaml(qos: QoSProfile) -> str:
-    """Return an offered profile in the format before version 9, which all rosbag2 read."""
+    """Return an offered QoS profile in the format before version 9, which every rosbag2 reads."""
     lines = [
         f'history: {int(qos.history)}',
         f'depth: {qos.depth}',
@@ -103,6 +103,6 @@ def qos_to_yaml(qos: QoSProfile) -> str:
 
 
 def _duration(name: str, duration: Duration) -> list[str]:
-    # none given means for ever
+    # an unset duration means infinite
     seconds, rest = divmod(duration.nanoseconds or _INFINITE_NS, 1_000_000_000)
     return [f'{name}:', f'  sec: {seconds}', f'  nsec: {rest}']

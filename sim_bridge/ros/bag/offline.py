@@ -1,4 +1,4 @@
-"""Recording a run without a graph, as fast as it can be computed."""
+"""Recording a run without a ROS graph, as fast as it can be computed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _STRETCH = 500
 
 
 class OfflineRun:
-    """A simulator and the bag it records to; `commands` counts those that were fed."""
+    """A simulator and the bag it records to; `commands` is the number of commands applied."""
 
     def __init__(
         self, parameters: SimulatorParameters, namespace: str = '', commands: Path | None = None
     ) -> None:
         """
-        Load the world and make the bag.
+        Load the world and create the bag.
 
         parameters: `record` names the bag. commands: a table or a bag. Raises a SimBridgeError.
         """
@@ -55,10 +55,10 @@ class OfflineRun:
 
     def run(self, seconds: float, progress: Callable[[float], None]) -> str:
         """
-        Simulate for so long; give the state hash at the end.
+        Simulate for a number of seconds; return the state hash at the end.
 
-        progress: gets the simulated time [s] now and then. Raises RecordingError where the bag
-        could not be written, SimulationError; the bag is readable nevertheless.
+        progress: called at intervals with the simulated time [s]. Raises SimulationError, or
+        RecordingError if the bag could not be written; the bag is readable in either case.
         """
         try:
             end = self._ticks + round(seconds * 1e9 / self._tick_ns)
@@ -72,14 +72,14 @@ class OfflineRun:
             self.recording.close()
         error = self.recorder.error
         if error is not None and error.messages is not None:
-            # more may have been written since
+            # more messages may have been written since
             error = RecordingError(error.bag, error.reason, self.recorder.message_count)
         if error is not None:
             raise error
         return str(self.simulator.world.state_hash())
 
     def _feed(self) -> None:
-        """Hand over the commands that are due."""
+        """Submit the commands that are due."""
         # the first step begins at 1 ns, since 0 means no time to ROS
         now = max(1, self._ticks * self._tick_ns)
         while self._next is not None and self._next[0] <= now:

@@ -1,4 +1,4 @@
-"""Reading the messages of bags, also of those whose writer was killed."""
+"""Reading the messages of bags, including those whose writer was killed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DECOMPRESSORS = {
 
 
 class Message(NamedTuple):
-    """A message in a bag. time_ns: that it was recorded under."""
+    """A message in a bag. time_ns: recording time [ns]."""
 
     topic: str
     type_name: str
@@ -32,8 +32,9 @@ def read_messages(bag: Path) -> Iterator[Message]:
     """
     Yield all messages in the order they were written.
 
-    bag: folder of a rosbag2 with MCAP storage, or an .mcap file. What was cut off in the middle of
-    a record ends there. Raises ReplayError where there is no such bag, or it cannot be read.
+    bag: folder of a rosbag2 bag with MCAP storage, or an .mcap file. A file that is cut off within
+    a record ends before that record. Raises ReplayError if there is no such bag or it cannot be
+    read.
     """
     for path in _storage_of(bag):
         try:
@@ -97,7 +98,7 @@ def _read_file(file: BinaryIO, path: Path) -> Iterator[Message]:
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:
-    """Read a text; give it and where it ends."""
+    """Return a string and the offset of its end."""
     end = place + 4 + int.from_bytes(data[place : place + 4], 'little')
     return data[place + 4 : end].decode(), end
 

@@ -1,9 +1,9 @@
 """
-What a bag holds beside what is published: what went in, and a proof of what came of it.
+What a bag holds beside the published messages: the inputs, and hashes of the resulting state.
 
-Three topics of std_msgs/String in JSON, which outlive every tool that copies, cuts or converts
-bags, as attachments do not. Everything that was taken in lies between the messages of the step
-before it and those of the step it took effect in, under the time of the former.
+They are three topics of type std_msgs/String in JSON. Unlike attachments, topics survive every
+tool that copies, cuts or converts bags. An input is recorded between the messages of the previous
+step and those of the step in which it took effect, under the time of the previous step.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ _FILE_NAME = re.compile(r"""filename\s*=\s*(?P<quote>["'])(?P<uri>.*?)(?P=quote)
 @dataclass(frozen=True)
 class Setup:
     """
-    How a recorded simulation was made: the content of the topic `SETUP`.
+    How a recorded simulation was set up: the content of the topic `SETUP`.
 
-    parameters: of the node, all of them. namespace: of the node. descriptions: URDF of each robot
-    that has topics, by its name, as `portable_description` gives it. files: SHA-256 of the others
-    that the world was made of, by path. topics: by full name the name each published topic was
-    opened with; commands: likewise those taken.
+    parameters: all parameters of the node. namespace: of the node. descriptions: by name, the URDF
+    of each robot that has topics, as `portable_description` returns it. files: SHA-256, by path,
+    of the other files that the world was built from. topics: by full name, the name with which
+    each published topic was opened. commands: the same for the command topics.
     """
 
     format: int
@@ -64,7 +64,7 @@ class Setup:
 
 
 class Recording:
-    """Records what a simulator takes in, and its state hash now and then, until `close`."""
+    """Records a simulator's inputs, and its state hash at intervals, until `close`."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class Recording:
         namespace: str = '',
     ) -> None:
         """
-        Begin, before the first step, and become the simulator's journal.
+        Start before the first step, and become the simulator's journal.
 
-        sink: where the simulator's messages go, too. namespace: of the node.
+        sink: also receives the simulator's messages. namespace: of the node.
         """
         self.recorder = sink.recorder
         self._sink, self._simulator = sink, simulator
@@ -105,7 +105,7 @@ class Recording:
         self._open_commands(interface)
 
     def _open_commands(self, interface: RobotInterface) -> dict[str, str]:
-        """Record the commands of a robot; return the names of their topics by full names."""
+        """Record the commands of a robot; return the names of its command topics by full name."""
         commands = {}
         for topic in interface.command_topics:
             outlet = self._sink.record(topic.name, topic.message_type, COMMAND_QOS)
@@ -125,7 +125,7 @@ class Recording:
     def note_spawn(
         self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
     ) -> None:
-        """Record that a robot or object was added, and what it takes to add it once more."""
+        """Record that a robot or object was added, with all data needed to add it again."""
         self.note('spawn', name=robot.name, made=None if position is None else {
             'description': portable_description(robot.description),
             'namespace': None if loaded is None else loaded.namespace,
@@ -135,24 +135,24 @@ class Recording:
         })
 
     def flush(self) -> None:
-        """Record the inputs that came since the last step, while no step is taken."""
+        """Record the inputs since the last step, while no step is taken."""
         for interface in self._simulator.interfaces:
             interface.commands.flush()
 
     def statuses(self) -> list[JournalStatus]:
-        """Return how far the recording has come."""
+        """Return the progress of the recording."""
         made = self.recorder
         return [JournalStatus(
             made.folder, made.error, made.message_count, made.byte_count, made.queued_bytes)]
 
     def end_tick(self) -> None:
-        """Record the state hash if it is time for it."""
+        """Record the state hash if it is due."""
         self._ticks_left -= 1
         if not self._ticks_left:
             self._record_hash()
 
     def close(self) -> None:
-        """Record the last state hash and end the bag; no step may be under way."""
+        """Record the last state hash and end the bag; no step may be in progress."""
         self.flush()
         if self._ticks_left != self._period:
             self._record_hash()
@@ -181,7 +181,7 @@ class Recording:
 
 
 def _located(parameters: SimulatorParameters) -> dict[str, Any]:
-    """Return parameters that mean the same wherever they are read."""
+    """Return the parameters in a form that does not depend on where they are read."""
     values = asdict(parameters)
     if values['robot']:
         values['robot'] = str(find_robot(values['robot']).resolve())
@@ -189,12 +189,12 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
         if values[name]:
             values[name] = str(Path(values[name]).resolve())
     values['package_paths'] = [str(Path(path).resolve()) for path in values['package_paths']]
-    # these say where the recording goes, not what it holds
+    # these give the location of the recording, not its contents
     return {name: value for name, value in values.items() if not name.startswith('record')}
 
 
 def portable_description(description: RobotDescription) -> str:
-    """Return the URDF of a robot, expanded, with the full path of every mesh that was found."""
+    """Return the expanded URDF of a robot, with the full path of every mesh that was found."""
     paths = {
         shape.filename: shape.path for link in description.links.values()
         for shape in (*link.collisions, *link.visuals) if shape.kind == 'mesh' and shape.path}
@@ -207,7 +207,7 @@ def portable_description(description: RobotDescription) -> str:
 
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
-    """Return the SHA-256 of the files that the world was made of."""
+    """Return the SHA-256 of the files that the world was built from."""
     paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
         paths |= _meshes(robot)
@@ -215,7 +215,7 @@ def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[
 
 
 def _meshes(robot: Robot) -> set[str | None]:
-    """Return the files of what a robot collides with."""
+    """Return the mesh files of a robot's collision shapes."""
     if robot.description is None:
         return set()
     return {
@@ -230,7 +230,7 @@ def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; '' if it is not there."""
+    """Return the SHA-256 of a file; '' if it does not exist."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:

@@ -1,8 +1,8 @@
 """
 Replaying a recording: the same world, the same commands at the same steps, the same bits.
 
-A second simulator is made by what the bag says. It gets what the first got, step by step, and
-every message that it publishes has to be the one in the bag, every state hash too.
+A second simulator is built from the setup in the bag. It gets the recorded inputs step by step.
+Every message that it publishes, and every state hash, must equal the recorded one.
 """
 
 from __future__ import annotations
@@ -51,11 +51,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Verdict:
     """
-    How a replay went.
+    The result of a replay.
 
-    difference: what differed first, '' if nothing did. ticks: control steps that were taken, all
-    of which agreed but for the last where there is a difference. messages, hashes: how many of the
-    bag's agreed. commands: how many were fed. state_hash: the last that agreed.
+    difference: the first difference; '' if there was none. ticks: control steps taken; all of them
+    agreed, except the last if there is a difference. messages, hashes: number of the bag's
+    messages and state hashes that agreed. commands: number of commands applied. state_hash: the
+    last that agreed.
     """
 
     difference: str
@@ -68,16 +69,16 @@ class Verdict:
 
     @property
     def is_same(self) -> bool:
-        """Whether all was as recorded."""
+        """Whether the replay equals the recording."""
         return not self.difference
 
 
 def replay(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -> Verdict:
     """
-    Replay a bag up to its end, or to the first difference.
+    Replay a bag to its end, or to the first difference.
 
-    bag: a folder or an .mcap file. progress: called now and then with the simulated time [s].
-    Raises ReplayError where the bag holds no recording, or its world cannot be made again.
+    bag: a folder or an .mcap file. progress: called at intervals with the simulated time [s].
+    Raises ReplayError if the bag holds no recording, or its world cannot be built again.
     """
     messages = read_messages(bag)
     setup = _read_setup(bag)
@@ -92,7 +93,7 @@ def replay(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -
 
 
 class _Difference(Exception):
-    """Something is not as recorded."""
+    """The replay differs from the recording."""
 
 
 class _Player:
@@ -132,7 +133,7 @@ class _Player:
         self._later: dict[str, str] = {}
 
     def take(self, message: Message) -> None:
-        """Go to where a message belongs, and compare or feed it."""
+        """Step to the time of a message, then compare or apply it."""
         self._go_to(message.time_ns)
         if message.topic in self._later:
             # the bag does not tell which topics of a spawned robot it holds, but by holding them
@@ -149,7 +150,7 @@ class _Player:
             self._compare_hash(_content(message))
 
     def finish(self) -> None:
-        """Check that the bag lacks nothing of what was published."""
+        """Check that the bag contains every message that was published."""
         for topic, published in self._sink.published.items():
             # the writer may have been killed within a step, or have ended before its last
             if len(published) and published[0][0] < self._ticks and topic in self._recorded():
@@ -164,7 +165,7 @@ class _Player:
         return set(self._setup.topics.values())
 
     def _go_to(self, time_ns: int) -> None:
-        """Take steps up to a time of the bag [ns]."""
+        """Take steps up to a time in the bag [ns]."""
         while self._sink.time.now_ns < time_ns:
             self._sink.tick = self._ticks = self._ticks + 1
             self._simulator.tick()
@@ -234,7 +235,7 @@ class _Player:
                 self._know(interface, set(self._sink.published) - before)
 
     def _know(self, interface: RobotInterface, published: set[str]) -> None:
-        """Compare and command a robot that was spawned, by the topics that it opened."""
+        """Compare and command a spawned robot, by the topics that it opened."""
         self._robots[interface.robot.name] = interface
         for name in published:
             self._later[absolute(name, self._setup.namespace)] = name
@@ -260,7 +261,7 @@ class _Player:
 
 
 class _Collector:
-    """A sink that keeps what is published until it is compared."""
+    """A sink that keeps published messages until they are compared."""
 
     def __init__(self) -> None:
         self.tick = 0
@@ -271,7 +272,7 @@ class _Collector:
         return _Queue(self, topic)
 
     def begin(self, time_ns: int) -> None:
-        """Keep the time as the bag does."""
+        """Set the time as the bag does."""
         self.time.begin(time_ns)
 
     def pause(self) -> None:
@@ -293,11 +294,11 @@ class _Queue:
         self._append((self._collector.tick, data))
 
     def close(self) -> None:
-        """Do nothing: what was published is still to be compared."""
+        """Do nothing: published messages must still be compared."""
 
 
 def _are_equal(one: bytes, other: bytes, type_name: str) -> bool:
-    """Return whether two serialized messages say the same: what pads fields may be anything."""
+    """Return whether two serialized messages are equal, apart from padding."""
     if one == other:
         return True
     if len(one) != len(other):
@@ -324,7 +325,7 @@ def _read_setup(bag: Path) -> Setup:
 
 
 def _parameters(setup: Setup) -> SimulatorParameters:
-    """Return the parameters to simulate by; raises ReplayError for files that have changed."""
+    """Return the parameters of the replay; raises ReplayError for files that have changed."""
     _check_files(setup.files)
     # commands come when they took effect: there is nobody to wait for
     values = {**setup.parameters, 'lockstep': []}

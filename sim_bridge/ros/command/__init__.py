@@ -1,5 +1,5 @@
 """
-What is taken: commands, trajectories, controls of joints, lockstep.
+Subscribed inputs: commands, trajectories, joint controls, lockstep.
 
 Imports `ros.publish` and what that may import.
 """

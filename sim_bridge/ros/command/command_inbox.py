@@ -1,4 +1,4 @@
-"""The topics that a robot takes commands on, and how their messages are read."""
+"""The command topics of a robot, and how their messages are read."""
 
 from __future__ import annotations
 
@@ -52,22 +52,23 @@ STAMPED_TOPIC = 'joint_commands'
 
 @dataclass(frozen=True)
 class CommandTopic:
-    """A topic that commands come on: its full name is known to the graph only."""
+    """A topic for commands; only the graph knows its full name."""
 
     name: str
     message_type: type
     take: Callable[[bytes], None]
 
 
-# gets a command's bytes, and what to record of it
+# called with a command's bytes, and what to record of it
 Take = Callable[[bytes, Message], None]
 
 
 class CommandInbox:
     """
-    Reads the messages that command a robot, and hands them to its commands and trajectories.
+    Reads a robot's command messages, and passes them to its commands and trajectories.
 
-    Messages come from the graph (`listen`), or from wherever serialized ones are had, by `topics`.
+    Messages come from the graph (`listen`), or in serialized form from other sources through
+    `topics`.
     """
 
     def __init__(
@@ -77,7 +78,7 @@ class CommandInbox:
         """
         Prepare to take messages.
 
-        prefix: of the topics, '' or with a slash at its end. lockstep: who is waited for before a
+        prefix: of the topics, '' or ending in a slash. lockstep: the sources to wait for before a
         step.
         """
         self._prefix, self._commands, self._trajectories = prefix, commands, trajectories
@@ -106,16 +107,16 @@ class CommandInbox:
 
     def poll(self, until_ns: int) -> None:
         """
-        Take in the commands that have come; on the physics thread.
+        Take the commands that have arrived; on the physics thread.
 
-        until_ns: time.monotonic_ns() from which on a few of each topic are enough.
+        until_ns: time.monotonic_ns() after which only a few messages of each topic are taken.
         """
         self._polled_ns = until_ns
         for poll in self._polls:
             poll(until_ns)
 
     def poll_likely(self, until_ns: int) -> None:
-        """As `poll`, but look only now and then at topics without known publishers."""
+        """Like `poll`, but check topics without known publishers only at intervals."""
         if until_ns - self._polled_ns > _UNLIKELY_NS:
             self.poll(until_ns)
             return
@@ -123,14 +124,14 @@ class CommandInbox:
             poll(until_ns)
 
     def refresh(self) -> None:
-        """Look on which topics somebody sends commands."""
+        """Check which command topics have publishers."""
         self._likely = [poll for poll in self._polls if poll.has_senders()]
 
     def listen(self, node: PollingMixin) -> None:
         """Take commands from the graph from now on."""
         self._logger = self._trajectories.logger = node.get_logger()
         for topic in self.topics:
-            # who waits for answers is to be woken by them; a long trajectory takes long to read
+            # answers must wake a waiting lockstep; a long trajectory takes long to read
             if not self._lockstep.sources and topic.message_type is not JointTrajectory:
                 self._polls.append(node.create_poll(
                     topic.message_type, topic.name, topic.take, POLLED_QOS))
@@ -154,16 +155,16 @@ class CommandInbox:
                     node, actions.FollowJointTrajectory, name, self._trajectories, controller))
 
     def end_goals(self) -> bool:
-        """Tell clients at once how their goals have ended; return whether any has."""
+        """Report ended goals to their clients at once; return whether there were any."""
         ended = [action.monitor() for action in self.actions]
         return any(ended)
 
     def ask(self, time_ns: int) -> None:
-        """Expect answers to a state of this stamp [ns] in lockstep, before it is published."""
+        """Expect lockstep answers to the state with this stamp [ns], before it is published."""
         self._lockstep.ask(f'{self._prefix}{STAMPED_TOPIC}', time_ns)
 
     def _accept(self, name: str, message_type: type, take: Take) -> None:
-        """Take commands on a topic; what makes no sense is complained of and counted."""
+        """Take commands on a topic; invalid ones are logged and counted."""
         full_name = name if name.startswith('/') else self._prefix + name
         most = TRAJECTORY_BYTES if message_type is JointTrajectory else (
             most_command_bytes(len(self._commands.names)))
@@ -188,7 +189,7 @@ class CommandInbox:
         self.topics.append(CommandTopic(full_name, message_type, receive))
 
     def _hold_back(self, name: str, data: bytes, attempt: Callable[[bytes], None]) -> None:
-        """Give a command to the lockstep, which takes those that say which state they answer."""
+        """Pass a command to the lockstep, which takes commands that name the state they answer."""
         try:
             if name != STAMPED_TOPIC:
                 raise StateError(

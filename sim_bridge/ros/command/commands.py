@@ -1,8 +1,8 @@
 """
-Commands, from messages of any quality to the axes of joints, and the crawlers, of a robot.
+Commands from subscribed messages to a robot's joint axes and crawlers.
 
-They are taken in on the executor's thread or the physics thread, and applied on the latter; a
-message is applied whole or not at all.
+The executor's thread or the physics thread takes them, and the physics thread applies them. A
+message is applied as a whole or not at all.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 class SavedCommands(NamedTuple):
     """
-    Where a robot stands with its commands.
+    The saved state of a robot's commands.
 
-    age_ns: for how long the latest has been in force [ns]; None before the first. following: of
-    what commands joints by itself.
+    age_ns: how long the latest command has been in force [ns]; None before the first. following:
+    saved state of the trajectory follower.
     """
 
     age_ns: int | None
@@ -51,12 +51,12 @@ class SavedCommands(NamedTuple):
 
 class RobotCommands:
     """
-    Checks commands and gives what is new to a robot at the start of each control step.
+    Checks commands, and applies new ones to a robot at the start of each control step.
 
-    `accept_named`, `accept_ordered` and `accept_fitting` are called by one thread at a time, and
-    `set_control` on the executor's; `apply` and `restart` on the physics thread. What can be
-    commanded are axes (see `axes.named_axes`), each as its control has it, and crawlers, whose
-    velocity is their speed. Efforts and velocities keep to the limits.
+    `accept_named`, `accept_ordered` and `accept_fitting` are called by one thread at a time,
+    `set_control` on the executor's thread, `apply` and `restart` on the physics thread. Commands
+    are for axes (see `axes.named_axes`), each according to its control, and for crawlers, whose
+    velocity is their speed. Efforts and velocities are limited.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class RobotCommands:
 
         # guards what can be commanded and all below, while a command is checked or handed over
         self._lock = threading.Lock()
-        # nan where there is nothing new
+        # nan: no new value
         self._pending = np.full((len(QUANTITIES), len(self._table.names)), np.nan)
         self._repeats = Repeats(self._table, self._pending)
         self._fresh: set[int] = set()
@@ -135,7 +135,7 @@ class RobotCommands:
         return self._is_timed_out
 
     def age_ns(self, time_ns: int) -> int | None:
-        """Return for how long [ns] the latest command has been in force; None before the first."""
+        """Return how long the latest command has been in force [ns]; None before the first."""
         applied_at = self._applied_at_ns
         return None if applied_at is None else time_ns - applied_at
 
@@ -149,16 +149,17 @@ class RobotCommands:
         source: Input | None = None,
     ) -> None:
         """
-        Take what some axes and crawlers are to do; the others go on as they did.
+        Take a command for some axes and crawlers; the others keep their commands.
 
-        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: each empty, or with a
-        value for each name; or, as ros2_control's topic-based hardware sends it, for each of those
-        named whose control is named like the list (position goes for servo, too). A position
-        without a velocity is one to rest at. stamp_ns: the simulated time it is stamped with [ns];
-        0 for none. source: what to record of it.
+        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: each is empty or has a
+        value for each name. As in messages of ros2_control's topic-based hardware, a list may
+        instead have a value for each of the named axes whose control has the name of the list
+        (position also stands for servo). A position without a velocity means rest at that
+        position. stamp_ns: simulated time of the stamp [ns]; 0 for none. source: what to record of
+        the command.
 
-        Raises UnknownNameError or InvalidValueError, or StateError for what a joint does not take,
-        having counted and changed nothing else.
+        Raises UnknownNameError or InvalidValueError, or StateError for a quantity that a joint
+        does not take; then only the count of rejected commands changes.
         """
         with self._taking():
             rows = self._table.known_rows_of(names)
@@ -168,9 +169,9 @@ class RobotCommands:
 
     def accept_repeat(self, data: bytes, source: Input | None = None) -> bool:
         """
-        Take a serialized joint state if it is like the one that was learnt, and tell whether.
+        Take a serialized joint state if it is similar to the learnt one; return whether it was.
 
-        As `accept_named` otherwise; what is not within limits is not taken here.
+        Otherwise as `accept_named`; a command beyond the limits is not taken here.
         """
         with self._lock:
             stamp_ns, quantities = self._repeats.take(data)
@@ -180,12 +181,12 @@ class RobotCommands:
         return stamp_ns >= 0
 
     def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
-        """Learn a serialized joint state that was taken, for those that are like it."""
+        """Learn an accepted serialized joint state as the template for similar ones."""
         with self._lock:
             self._repeats.learn(data, reader, names)
 
     def accept_ordered(self, efforts: Values, source: Input | None = None) -> None:
-        """Take the efforts of all ordered joints; as `accept_named` otherwise."""
+        """Take the efforts of all ordered joints; otherwise as `accept_named`."""
         with self._taking():
             if len(efforts) != len(self._order):
                 raise InvalidValueError(
@@ -199,10 +200,10 @@ class RobotCommands:
         source: Input | None = None,
     ) -> None:
         """
-        Take of what is commanded that which the controls of joints go for; ignore the rest.
+        Take the commanded quantities that the joints' controls accept; ignore the rest.
 
-        parts: quantity, names and (n,) their values. As `accept_named` otherwise; where nothing
-        goes it raises StateError, too.
+        parts: quantity, names and (n,) their values. Otherwise as `accept_named`; also raises
+        StateError if no quantity is accepted.
         """
         with self._taking():
             fitting, refused = [], None
@@ -218,7 +219,7 @@ class RobotCommands:
 
     def set_control(self, axis: str, control: str, kp: float, kd: float) -> None:
         """
-        Let an axis be driven in another way from the next control step on, without a jerk.
+        Change the control of an axis from the next control step on, without a jerk.
 
         control: as `Motor.control`; kp, kd: gains of 'servo' [N m/rad or N/m, and times s].
         """
@@ -231,7 +232,7 @@ class RobotCommands:
 
     def submit(self, request: Request, source: Input) -> None:
         """
-        Have something done at the beginning of the next control step, after what came before it.
+        Queue a function for the start of the next control step, after earlier inputs.
 
         source: what to record of it.
         """
@@ -241,7 +242,7 @@ class RobotCommands:
 
     def apply(self, time_ns: int) -> None:
         """
-        Write to the robot what is new, or what becomes of a command that has timed out.
+        Write new commands to the robot, or apply the timeout policy after a timeout.
 
         time_ns: simulated time [ns].
         """
@@ -278,38 +279,38 @@ class RobotCommands:
 
     def record_to(self, record: Callable[[list[Input]], None]) -> None:
         """
-        Have all inputs recorded from now on.
+        Record all inputs from now on.
 
-        record: gets those that came since the step before, in order; on the physics thread.
+        record: gets the inputs since the previous step, in order; called on the physics thread.
         """
         self._record, self._is_recorded = record, True
 
     def flush(self) -> None:
-        """Have the inputs recorded that came since the last step, while no step is taken."""
+        """Record the inputs since the last step, while no step is taken."""
         if self._inputs:
             with self._lock:
                 inputs, self._inputs = self._inputs, []
             self._record(inputs)
 
     def shift(self, by_ns: int) -> None:
-        """Go on as before while the simulated time jumps by so much [ns]."""
+        """Continue unchanged while the simulated time jumps by this much [ns]."""
         if self._applied_at_ns is not None:
             self._applied_at_ns += by_ns
         self.following.shift(by_ns)
         if by_ns < 0:
-            # stamps of before tell no age any more
+            # ages of earlier stamps are meaningless now
             self.timing.restart()
 
     def save(self, time_ns: int) -> SavedCommands:
-        """Return what `restore` goes back to; time_ns: simulated time [ns]."""
+        """Return the state for `restore`; time_ns: simulated time [ns]."""
         return SavedCommands(
             self.age_ns(time_ns), self._is_timed_out, self.following.save(time_ns))
 
     def restore(self, saved: SavedCommands, time_ns: int) -> None:
         """
-        Go on as when `save` was called, with the robot as it was then; forget what is new.
+        Return to a saved state, with the robot as it was then; drop new commands.
 
-        time_ns: simulated time [ns], which need not be that of then.
+        time_ns: simulated time [ns], which may differ from that of `save`.
         """
         self._forget_new()
         with self._lock:
@@ -321,7 +322,7 @@ class RobotCommands:
         self._is_timed_out = saved.is_timed_out
 
     def restart(self, time_ns: int, reason: str = 'the simulation was reset') -> None:
-        """Forget all commands and wait for the first; reason: for those whose goals end."""
+        """Drop all commands and wait for the first; reason: for clients whose goals end."""
         self._forget_new()
         self.following.restart(reason)
         self._drop_commands()
@@ -342,7 +343,7 @@ class RobotCommands:
         self.timing.restart()
 
     def _write(self, commands: Mapping[int, np.ndarray]) -> None:
-        """Hand new values by quantity to axes and crawlers; nan: none."""
+        """Write new values, by quantity, to axes and crawlers; nan: no new value."""
         count = self._joint_count
         given = {QUANTITIES[quantity]: values[:count] for quantity, values in commands.items()}
         self._robot.set_commands(**given)
@@ -361,7 +362,7 @@ class RobotCommands:
         self.counts.timeouts += 1
         if self._timeout_policy == 'last':
             return
-        # a later command may name some joints only: the others must not go on as they did
+        # a later command may name only some joints: the others must not continue as before
         self._drop_commands()
         is_held = self._timeout_policy == 'hold'
         if self.following.is_active:
@@ -372,7 +373,7 @@ class RobotCommands:
             self._robot.hold = is_held
 
     def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
-        """Release joints that are commanded from the trajectories they follow."""
+        """Release commanded joints from the trajectories that they follow."""
         if not self.following.is_aside:
             given = np.zeros((len(QUANTITIES), self._joint_count), bool)
             for quantity, values in commands.items():
@@ -398,7 +399,7 @@ class RobotCommands:
 
     @contextlib.contextmanager
     def _taking(self) -> Iterator[None]:
-        """Take in a command while no control changes; count it where it is refused."""
+        """Take a command while no control changes; count it if it is rejected."""
         with self._lock:
             try:
                 yield
@@ -444,7 +445,7 @@ def _ignore(inputs: list[Input]) -> None:
 
 
 def _command(axis: Axis, quantity: int, value: float) -> None:
-    """Set an effort or a target, which has been checked."""
+    """Set an effort or a target, which has already been checked."""
     if quantity == EFFORT:
         axis.u = value
     else:

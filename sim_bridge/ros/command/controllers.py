@@ -1,4 +1,4 @@
-"""The parameter block `trajectory_controllers`: who takes trajectories, for which joints, how."""
+"""The parameter block `trajectory_controllers`: the controllers, their joints and settings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCK = 'trajectory_controllers'
 
 @dataclass(frozen=True)
 class _Table:
-    """The parameters of one controller: those of ros2_control's that make sense here."""
+    """The parameters of one controller: the subset of ros2_control's that applies here."""
 
     joints: tuple[str, ...] = parameter((), 'Joints it takes trajectories for; [] for all')
     constraints: dict[str, Any] = parameter({}, 'Tolerances')
@@ -62,11 +62,11 @@ class _JointGains:
 @dataclass(frozen=True)
 class TrajectoryController:
     """
-    Who takes trajectories for joints of a robot, under a name of its own.
+    A named controller that takes trajectories for joints of a robot.
 
     joints: names. tolerances: of those joints, in order. gains: by joint. monitor_rate: of
-    feedback [Hz]. allows_part: whether a trajectory may name some of the joints only.
-    allows_moving_end: whether it may end with a velocity.
+    feedback [Hz]. allows_part: whether a trajectory may name only some of the joints.
+    allows_moving_end: whether a trajectory may end with a velocity.
     """
 
     name: str
@@ -82,10 +82,10 @@ def controllers_of(
     block: Mapping[str, Any], joints: Sequence[str], all_joints: Sequence[str]
 ) -> list[TrajectoryController]:
     """
-    Return the controllers that a robot has.
+    Return the controllers of a robot.
 
-    block: the parameter. joints: those of the robot that a trajectory may be for. all_joints: of
-    all robots: one without the joints of a controller does not have that controller. Raises
+    block: the parameter. joints: the robot's joints that a trajectory may name. all_joints: those
+    of all robots; a controller whose joints belong to another robot is skipped. Raises
     InvalidValueError or UnknownNameError, naming the parameter.
     """
     found = []
@@ -107,7 +107,7 @@ def controllers_of(
 def _controller(
     name: str, values: Any, joints: Sequence[str], all_joints: Sequence[str]
 ) -> TrajectoryController | None:
-    """Return a controller; None where the robot does not have its joints."""
+    """Return a controller; None if the robot does not have its joints."""
     place = f'{_BLOCK}.{name}'
     if not isinstance(values, Mapping):
         raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
@@ -142,14 +142,14 @@ def _gains(values: Any, place: str) -> Gains:
 
 
 def _parted(values: Mapping[str, Any], table: type, place: str) -> tuple[Any, dict[str, Any]]:
-    """Part what is said of all joints from the blocks of joints."""
+    """Split a block into the values for all joints and the blocks of single joints."""
     blocks = {name: value for name, value in values.items() if isinstance(value, Mapping)}
     rest = {name: value for name, value in values.items() if name not in blocks}
     return _read(table, rest, place), blocks
 
 
 def _read(table: type, values: Any, place: str) -> Any:
-    """Check a block; its parameters are named in full where they are wrong."""
+    """Check a block; errors give the full names of its parameters."""
     if not isinstance(values, Mapping):
         raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
     return checked(table, values, f'{place}.')

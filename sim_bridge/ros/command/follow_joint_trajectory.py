@@ -1,4 +1,4 @@
-"""The action FollowJointTrajectory, where control_msgs is installed."""
+"""The action FollowJointTrajectory, if control_msgs is installed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FIELDS = ('position', 'velocity', 'acceleration')
 
 @dataclass(frozen=True)
 class _Goal:
-    """A goal of a client, and what became of it here."""
+    """A client's goal and its order in the simulator."""
 
     handle: ServerGoalHandle
     order: Order
@@ -47,8 +47,8 @@ class FollowJointTrajectory:
     """
     Serves the action of one controller, as ros2_control's joint_trajectory_controller does.
 
-    Goals that make no sense are rejected. Feedback comes at the controller's rate, in real time,
-    and results by then at the latest.
+    Invalid goals are rejected. Feedback is sent at the controller's rate in real time, and results
+    no later than the next feedback.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class FollowJointTrajectory:
         controller: TrajectoryController,
     ) -> None:
         """
-        Offer the action.
+        Create the action server.
 
         action_type: control_msgs.action.FollowJointTrajectory. name: of the action.
         """
@@ -142,9 +142,9 @@ class FollowJointTrajectory:
 
 def goal_tolerances(goal: Any, controller: TrajectoryController) -> Tolerances:
     """
-    Return the tolerances of a controller's joints that a goal asks for.
+    Return the tolerances of a goal for a controller's joints.
 
-    Where it says 0 they are the controller's own, where it says -1 there is none. Raises
+    A value of 0 means the controller's own tolerance, -1 means no tolerance. Raises
     UnknownNameError or InvalidValueError.
     """
     own = controller.tolerances

@@ -1,10 +1,10 @@
 """
-The other side of ros2_control's topic-based hardware.
+The simulator's side of ros2_control's topic-based hardware.
 
-A URDF whose `<ros2_control>` names such a plugin says all there is to know: the topics, and what
-each joint is commanded by. The robot then takes the plugin's commands and publishes its states
-where the plugin looks for them, with nothing to configure. Where those are not joint_commands and
-joint_states they take the place of the latter, which are the joint_state_broadcaster's then.
+A URDF whose `<ros2_control>` names such a plugin gives the topics and the command interfaces of
+each joint. The robot then subscribes to the plugin's commands and publishes states on the plugin's
+topic, with no configuration. If the topics are not joint_commands and joint_states, they replace
+joint_states, which then belongs to the joint_state_broadcaster.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _COMMANDS, _STATES = '/robot_joint_commands', '/robot_joint_states'
 @dataclass(frozen=True)
 class TopicBasedHardware:
     """
-    What a plugin sends and reads.
+    The topics and interfaces of a plugin.
 
-    commands_topic, states_topic: names; '' for those that robots have anyway. interfaces: the
-    quantities that each joint is commanded by, in the order of the plugin's messages.
-    commandable: names of joints that follow no other.
+    commands_topic, states_topic: names; '' for the robot's default topics. interfaces: the command
+    quantities of each joint, in the order of the plugin's messages. commandable: names of the
+    joints that do not mimic another joint.
     """
 
     commands_topic: str
@@ -50,10 +50,10 @@ class TopicBasedHardware:
 
     def is_from(self, command: JointValues) -> bool:
         """
-        Return whether a message may be the plugin's, and needs to be taken apart.
+        Return whether a message may be the plugin's and needs to be split up.
 
-        It always names the same joints. Where it has an effort for each of them, none of which
-        follows another, there is nothing that it would not mean.
+        The plugin always names the same joints. A message with an effort for each of them, none of
+        which mimics another joint, means the same from any publisher.
         """
         if not self.interfaces:
             return False
@@ -67,10 +67,10 @@ class TopicBasedHardware:
 
     def parts(self, command: JointValues) -> list[tuple[int, list[str], np.ndarray]]:
         """
-        Return quantity, names and values of what a message of the plugin commands.
+        Return quantity, names and values of the commands in a plugin's message.
 
-        It names all joints, but sends a value for those that have such an interface only. What
-        it says of joints that follow another is left out. Raises InvalidValueError.
+        The message names all joints, but has values only for those with the interface in question.
+        Values for joints that mimic another joint are left out. Raises InvalidValueError.
         """
         parts = []
         for quantity, name in enumerate(QUANTITIES):
@@ -97,11 +97,11 @@ NO_HARDWARE = TopicBasedHardware('', '', {}, frozenset())
 
 def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
     """
-    Return the topic-based hardware that a robot's description has, and let it drive the joints.
+    Return the topic-based hardware in a robot's description, and set the joints' controls for it.
 
-    That is by position where a joint can be commanded so, else by velocity; else it takes efforts.
-    `NO_HARDWARE` where there is none. prefix: of relative topics. Raises InvalidValueError where
-    there are several with different topics.
+    A joint is controlled by position if it has that command interface, else by velocity, else by
+    effort. Returns `NO_HARDWARE` if there is none. prefix: of relative topics. Raises
+    InvalidValueError for several plugins with different topics.
     """
     xml = robot.description.xml if robot.description is not None else ''
     if not any(plugin in xml for plugin in PLUGINS):
@@ -134,7 +134,7 @@ def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
 
 
 def _resolved(name: str, prefix: str, usual: str) -> str:
-    """Return the name of a topic, '' where it is the usual one."""
+    """Return the name of a topic; '' for the default one."""
     if name in (usual, f'/{usual}', f'/{prefix}{usual}'):
         return ''
     return name if name.startswith('/') else prefix + name

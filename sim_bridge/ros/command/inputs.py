@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Message(NamedTuple):
-    """A command as it came: the name of its topic, and its bytes."""
+    """A received command: the name of its topic, and its bytes."""
 
     topic: str
     data: bytes
@@ -26,7 +26,7 @@ class ControlChange(NamedTuple):
 
 
 class InputNote(NamedTuple):
-    """Anything else that came: what kind it is, and values that JSON can hold."""
+    """Any other input: its kind, and values that JSON can represent."""
 
     kind: str
     values: dict[str, Any]
@@ -34,38 +34,38 @@ class InputNote(NamedTuple):
 
 Input = Message | ControlChange | InputNote
 
-# does what was asked for, on the physics thread
+# carries out a request, on the physics thread
 Request = Callable[[], None]
 
 
 class Following(Protocol):
-    """A follower of trajectories, which commands joints step by step until others do."""
+    """A trajectory follower, which commands joints until other commands take them over."""
 
     @property
     def is_active(self) -> bool:
-        """Whether it commands any joint, or will."""
+        """Whether it commands any joint, or will do so."""
 
     @property
     def is_aside(self) -> bool:
-        """Whether it has no joint to release: `give_way` does nothing."""
+        """Whether it has no joint to release, so that `give_way` does nothing."""
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
-        """Release joints whose positions or velocities, or whose efforts, are commanded."""
+        """Release joints that get commands for position or velocity, or for effort."""
 
     def take_rest(self) -> None:
-        """Hold joints whose commands have ceased."""
+        """Hold the joints whose commands have timed out."""
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Use the controls of joints that were changed."""
+        """Use the new controls of joints whose control has changed."""
 
     def shift(self, by_ns: int) -> None:
-        """Go on as before while the time jumps by so much [ns]."""
+        """Continue unchanged while the time jumps by this much [ns]."""
 
     def save(self, time_ns: int) -> Any:
-        """Return what `restore` goes back to; time_ns: now."""
+        """Return the state for `restore`; time_ns: now [ns]."""
 
     def restore(self, saved: Any, time_ns: int) -> None:
-        """Go on as when `save` was called; trajectories under way end; time_ns: now."""
+        """Return to a saved state; trajectories in progress end; time_ns: now [ns]."""
 
     def restart(self, words: str = '') -> None:
         """Release all joints; words: the reason, for clients whose goals end."""

@@ -1,4 +1,4 @@
-"""The parameters that say how each joint is driven, which may be changed while the node runs."""
+"""The parameters for the control of each joint, which may be changed while the node runs."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ class JointControls:
     """
     The parameters control.<axis>, gains.<axis>.p and gains.<axis>.d of all robots' axes.
 
-    Those of a robot with a namespace have it before the axis' name: control.left.elbow. What
-    changes its control goes on without a jerk, by the next control step.
+    A robot's namespace precedes the axis' name: control.left.elbow. A change of control takes
+    effect at the next control step, without a jerk.
     """
 
     def __init__(
@@ -94,10 +94,9 @@ class JointControls:
         parameters: SimulatorParameters,
     ) -> None:
         """
-        Declare the parameters of all axes that follow no other, and obey those given.
+        Declare the parameters of all axes that do not mimic another, and apply the given ones.
 
-        Raises UnknownNameError for a joint that is not there,
-        InvalidValueError for a bad value.
+        Raises UnknownNameError for an unknown joint, InvalidValueError for an invalid value.
         """
         self._node = node
         self._axes: _Axes = {}
@@ -120,9 +119,10 @@ class JointControls:
 
     def add(self, interface: CommandedRobot) -> None:
         """
-        Declare the parameters of a robot that came later; on the executor's thread.
+        Declare the parameters of a robot that was added later; on the executor's thread.
 
-        Raises InvalidValueError where another robot has one of that name, with nothing declared.
+        Raises InvalidValueError, and declares nothing, if another robot has a parameter of that
+        name.
         """
         axes = self._own_axes(interface)
         values = _driven(axes)
@@ -131,7 +131,7 @@ class JointControls:
         self._values |= values
 
     def remove(self, interface: CommandedRobot) -> None:
-        """Undeclare the parameters of a robot that is gone; on the executor's thread."""
+        """Undeclare the parameters of a removed robot; on the executor's thread."""
         for key in [key for key, (of, _) in self._axes.items() if of is interface.commands]:
             del self._axes[key]
             names = [kind.format(key) for kind in _DESCRIPTIONS]
@@ -141,9 +141,9 @@ class JointControls:
 
     def read_back(self) -> None:
         """
-        Set the parameters to how the axes are driven, where that was changed otherwise.
+        Update the parameters from the axes' controls, after other code has changed these.
 
-        On the executor's thread, while the physics thread waits.
+        Call this on the executor's thread, while the physics thread waits.
         """
         now = _driven(self._axes)
         self._node.set_parameters([
@@ -156,7 +156,7 @@ class JointControls:
         self._undeclare(self._values)
 
     def _own_axes(self, interface: CommandedRobot) -> _Axes:
-        """Return the axes of a robot by their names in parameters, which must be free."""
+        """Return a robot's axes by their parameter names, which must not be in use."""
         commands, prefix = interface.commands, interface.prefix.replace('/', '.')
         axes = {
             prefix + name: (commands, name)
@@ -217,7 +217,7 @@ class JointControls:
         return values
 
     def _obey(self, values: Mapping[str, Any]) -> None:
-        """Hand to the robots what has changed."""
+        """Apply the changed values to the robots."""
         for key, (commands, axis) in self._axes.items():
             names = [kind.format(key) for kind in (_CONTROL, _P, _D)]
             now = [values[name] for name in names]
@@ -228,7 +228,7 @@ class JointControls:
 
 
 def _driven(axes: _Axes) -> dict[str, Any]:
-    """Return the parameters of axes as these are driven now."""
+    """Return the parameters that describe the present control of axes."""
     values: dict[str, Any] = {}
     for key, (commands, name) in axes.items():
         axis = commands.axes[name]

@@ -1,9 +1,9 @@
 """
-Steps in lockstep with who commands them.
+Stepping in lockstep with the sources of commands.
 
-A control step is taken once every command source has answered the joint states that it starts
-from, with a command that bears their stamp. What the sources do then depends on nothing but what
-they were told: closed loops over topics become bit-reproducible, at any speed and under any load.
+A control step is taken once every command source has answered the joint states from which the step
+starts, with a command that bears their stamp. The sources' behaviour then depends only on what
+they received: closed loops over topics are bit-reproducible at any speed and under any load.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _ASK_AGAIN_S = 0.5
 @dataclass
 class LockstepCounts:
     """
-    What became of answers so far.
+    Counts of answers so far.
 
-    answered: taken. late: ones to a state that was answered, or given up, before; not taken.
+    answered: accepted. late: rejected, since their state was already answered or given up.
     timeouts: steps taken without an answer of every source.
     """
 
@@ -45,27 +45,27 @@ class LockstepPolicy(Protocol):
 
     @property
     def sources(self) -> Sequence[str]:
-        """The names of all command sources; empty if none is waited for."""
+        """The names of all command sources; empty without lockstep."""
 
     @property
     def missing(self) -> list[str]:
-        """The names of the sources that are waited for."""
+        """The names of the sources whose answers are missing."""
 
     @property
     def waited_s(self) -> float:
-        """For how long they have been waited for [s]."""
+        """How long the lockstep has waited for them [s]."""
 
     @property
     def should_ask(self) -> bool:
-        """Whether the present state is to be published for the sources to answer."""
+        """Whether to publish the present state for the sources to answer."""
 
     def ask(self, topic: str, time_ns: int) -> None:
-        """Expect an answer to a state of this stamp [ns] from all sources on a command topic."""
+        """Expect answers to the state with this stamp [ns] from all sources on a command topic."""
 
     def offer(
         self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
     ) -> None:
-        """Take a command that answers a state; raises a SimBridgeError for one that does not."""
+        """Take a command that answers a state; raises a SimBridgeError for any other command."""
 
     def is_open(self) -> bool:
         """Return whether the next step may be taken."""
@@ -74,7 +74,7 @@ class LockstepPolicy(Protocol):
         """Apply the answers in the order of the sources."""
 
     def restart(self) -> None:
-        """Forget what was asked and answered."""
+        """Drop all requests and answers."""
 
 
 class FreeRunning:
@@ -113,7 +113,7 @@ class Lockstep:
     """
     Waits for the answers of command sources, and applies them in the order of the sources.
 
-    `offer` is called on the executor's thread, all else on the physics thread.
+    `offer` is called on the executor's thread, all other methods on the physics thread.
     """
 
     def __init__(
@@ -125,11 +125,11 @@ class Lockstep:
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         """
-        Wait for nothing yet.
+        Start without waiting.
 
-        sources: each a topic, or a topic, a colon and the header.frame_id of its messages.
-        topics: those that could be meant. timeout_s: wall time [s] after which a step is taken
-        without the answers that lack; 0: never. now: gives the wall time [s].
+        sources: each a topic, or a topic, a colon and the header.frame_id of its messages. topics:
+        valid topics. timeout_s: wall time [s] after which a step is taken without the missing
+        answers; 0: never. now: returns the wall time [s].
 
         Raises UnknownNameError for another topic, InvalidValueError for a source named twice.
         """
@@ -152,26 +152,26 @@ class Lockstep:
 
     @property
     def missing(self) -> list[str]:
-        """The names of the sources that are waited for."""
+        """The names of the sources whose answers are missing."""
         with self._lock:
             return [_name_of(source) for source in self._sources
                     if source in self._asked and source not in self._answers]
 
     @property
     def waited_s(self) -> float:
-        """For how long they have been waited for [s]."""
+        """How long the lockstep has waited for them [s]."""
         return self._now() - self._waiting_since
 
     @property
     def should_ask(self) -> bool:
-        """Whether no source was asked yet, or one that may have started since has not answered."""
+        """Whether no source was asked yet, or one that may have just started has not answered."""
         if not self._latest:
             return True
         # a state that needs no answer is published at the same steps whatever time these take
         return self._now() - self._asked_at > _ASK_AGAIN_S and bool(self.missing)
 
     def ask(self, topic: str, time_ns: int) -> None:
-        """Expect an answer to a state of this stamp [ns] from all sources on a command topic."""
+        """Expect answers to the state with this stamp [ns] from all sources on a command topic."""
         with self._lock:
             for source in self._sources:
                 if source[0] == topic:
@@ -184,10 +184,10 @@ class Lockstep:
         self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
     ) -> None:
         """
-        Take a command, which `release` will call, if it answers what a source was asked.
+        Take a command that answers a request to its source; `release` will call it.
 
         Raises UnknownNameError for a source that is not listed and InvalidValueError for a stamp
-        that no state had yet. Late commands are counted and dropped.
+        that no state has had. Late commands are counted and dropped.
         """
         source = topic, frame_id
         if source not in self._sources:
@@ -213,14 +213,14 @@ class Lockstep:
                 f'{self._latest}', topic)
 
     def is_open(self) -> bool:
-        """Return whether the next step can be taken: all have answered, or have had their time."""
+        """Return whether the next step can be taken: all have answered or timed out."""
         with self._lock:
             if len(self._answers) == len(self._asked):
                 return True
         return 0.0 < self._timeout_s <= self.waited_s
 
     def release(self) -> None:
-        """Apply the answers, in the order of the sources, and expect none any more."""
+        """Apply the answers in the order of the sources, and expect no more."""
         with self._lock:
             answers, self._answers = self._answers, {}
             self.counts.timeouts += len(answers) < len(self._asked)
@@ -230,7 +230,7 @@ class Lockstep:
                 answers[source]()
 
     def restart(self) -> None:
-        """Forget what was asked and answered."""
+        """Drop all requests and answers."""
         with self._lock:
             self._answers, self._asked = {}, {}
         self._latest = 0

@@ -1,4 +1,4 @@
-"""The kernel that takes a command which differs from one before in stamp and numbers only."""
+"""The kernel that takes a command which differs from an earlier one in stamp and numbers only."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def take_repeat(
     row: IntVector, limit: FloatMatrix, pending_out: FloatMatrix
 ):
     """
-    Put the numbers of a message where they are pending; return its stamp [ns].
+    Store the numbers of a message as pending commands; return its stamp [ns].
 
-    Returns -1, with nothing changed, for a message that is another, or has a number beyond its
-    limit. word, number: (n,) the message, both the same memory. known: (n,) the one that it is
-    like, mask: (n,) the bits that are as there. given: (k, 2) see the columns. row: (m,) of what
-    is pending, for each name. limit: (k, m). pending_out: (3, …).
+    Returns -1 and changes nothing for a different message, or if a number is beyond its limit.
+    word, number: (n,) the message, two views of the same memory. known: (n,) the template message;
+    mask: (n,) bits that must equal those of the template. given: (k, 2) see the columns. row: (m,)
+    row of the pending commands for each name. limit: (k, m). pending_out: (3, …).
     """
     for k in range(word.shape[0]):
         if (word[k] ^ known[k]) & mask[k] != 0:

@@ -1,4 +1,4 @@
-"""Commands that say the same as the one before, but for their stamp and their numbers."""
+"""Commands that differ from the previous one only in stamp and numbers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _HEAD, _WORD = 4, 8
 
 class Repeat:
     """
-    One command, taken apart, that others may be like.
+    One parsed command, as the template of similar ones.
 
-    quantities: that it commands. Whatever it takes, one compiled call checks and hands over.
+    quantities: those that it commands. One compiled call checks and stores a similar command.
     """
 
     def __init__(
@@ -32,15 +32,15 @@ class Repeat:
         """
         Learn a serialized command.
 
-        same: bytes that others have in common with it. lists: of each list of numbers in it that
-        is not empty, the quantity and where it begins. rows: of `pending`, for each name. limits:
-        for each list. pending: (3, n) what is written.
+        same: byte ranges that similar commands share with it. lists: quantity and offset of each
+        non-empty list of numbers. rows: row of `pending` for each name. limits: for each list.
+        pending: (3, n) output array.
         """
         self.quantities = {quantity for quantity, _ in lists}
         if POSITION in self.quantities:
             self.quantities.add(VELOCITY)
         self._size = len(data)
-        # numbers lie at multiples of 8 behind the head, which is half as long
+        # numbers are aligned to 8 bytes after the header, which is 4 bytes long
         words = np.zeros(len(data) // _WORD + 2, np.int64)
         self._bytes = words.data.cast('B')[_HEAD : _HEAD + len(data)]
         self._bytes[:] = data
@@ -54,7 +54,7 @@ class Repeat:
             np.array(rows, np.int64), np.array(limits, float), pending, is_short=True)
 
     def take(self, data: bytes) -> int:
-        """Put the numbers where they are pending; return the stamp [ns], -1 for another one."""
+        """Store the numbers of a similar command; return its stamp [ns], -1 for another one."""
         if len(data) != self._size:
             return -1
         self._bytes[:] = data
@@ -62,23 +62,23 @@ class Repeat:
 
 
 class Repeats:
-    """What the commands of a topic are like, once two of them were alike."""
+    """The template for the commands of a topic, once two of them were similar."""
 
     def __init__(self, table: CommandTable, pending: np.ndarray) -> None:
-        """Know nothing. table: says what is taken. pending: (3, n) where commands go."""
+        """Start without a template. table: valid commands. pending: (3, n) output for commands."""
         self._table, self._pending = table, pending
         self._repeat: Repeat | None = None
-        # how often the reader, and the table, had changed when it was learnt
+        # change counts of the reader and of the table when the template was learnt
         self._learnt = self._changes = -1
 
     def take(self, data: bytes) -> tuple[int, set[int]]:
-        """Put a command where it is pending; return its stamp [ns], -1 for another, and what."""
+        """Store a similar command; return its stamp [ns], -1 for another, and its quantities."""
         if self._repeat is None or self._table.changes != self._changes:
             return -1, set()
         return self._repeat.take(data), self._repeat.quantities
 
     def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
-        """Learn a command that was read and taken, if the one before was like it."""
+        """Learn a command that was read and accepted, if the previous one was similar to it."""
         before = self._learnt, self._changes
         self._learnt, self._changes = reader.learnt, self._table.changes
         if before != (self._learnt, self._changes):
@@ -92,6 +92,6 @@ class Repeats:
 
 
 def _are_whole(blocks: Sequence[tuple[int, int]], names: Sequence[str]) -> bool:
-    """Return whether all lists have a number for each name, or none, at places for numbers."""
+    """Return whether each list has one number per name, or none, and is aligned."""
     return all(count in (0, len(names)) and (not count or (_HEAD + place) % _WORD == 0)
                for place, count in blocks)

@@ -11,11 +11,11 @@ import numpy as np
 @dataclass
 class CommandCounts:
     """
-    What became of the commands so far.
+    Counts of commands so far.
 
-    accepted, rejected: messages. clamped: accepted ones that asked for more than an effort limit.
-    late: those whose stamp was older than allowed. missed: times at which one was expected and
-    none came. timeouts: how often commands ceased.
+    accepted, rejected: messages. clamped: accepted messages beyond an effort limit. late: messages
+    whose stamp was older than allowed. missed: times at which a command was expected and none
+    came. timeouts: how often commands timed out.
     """
 
     accepted: int = 0
@@ -28,36 +28,37 @@ class CommandCounts:
 
 class CommandTiming:
     """
-    Follows the stamps of commands, and the times between them, in simulated time.
+    Tracks the stamps of commands, and the times between them, in simulated time.
 
-    A command that answers a state bears that state's stamp; its age when it takes effect is what
-    the whole loop takes, through both middlewares and the controller.
+    A command that answers a state bears that state's stamp. Its age when it takes effect is the
+    latency of the whole loop, through both middlewares and the controller.
     """
 
     WINDOW = 1024
 
     def __init__(self, counts: CommandCounts, period_ns: int, limit_ns: int) -> None:
         """
-        Begin.
+        Start counting.
 
-        counts: where late and missed commands are counted. period_ns: time between two commands
-        that is expected; 0: none is, and none is missed. limit_ns: age from which a command is
-        late; 0: none is.
+        counts: where late and missed commands are counted. period_ns: expected time between two
+        commands [ns]; 0: none, and no command is counted as missed. limit_ns: age from which a
+        command is late [ns]; 0: none.
         """
         self._counts, self._period_ns, self._limit_ns = counts, period_ns, limit_ns
         self._stamps: deque[int] = deque(maxlen=self.WINDOW)
         self._ages_ns: deque[int] = deque(maxlen=self.WINDOW)
 
     def arrived(self, stamp_ns: int) -> None:
-        """Take note of a command with this stamp [ns], 0 for none."""
+        """Record the arrival of a command with this stamp [ns], 0 for none."""
         if stamp_ns:
             self._stamps.append(stamp_ns)
 
     def applied(self, time_ns: int, before_ns: int | None) -> None:
         """
-        Take note that what arrived takes effect; on the physics thread.
+        Record that the arrived commands take effect; on the physics thread.
 
-        time_ns: now [ns]. before_ns: when the command before did; None for the first.
+        time_ns: now [ns]. before_ns: when the previous command took effect [ns]; None for the
+        first.
         """
         while self._stamps:
             age = time_ns - self._stamps.popleft()
@@ -68,12 +69,12 @@ class CommandTiming:
             self._counts.missed += max(0, (time_ns - before_ns - 1) // self._period_ns)
 
     def restart(self) -> None:
-        """Forget what has come, after a reset."""
+        """Drop all records, after a reset."""
         self._stamps.clear()
         self._ages_ns.clear()
 
     def ages(self) -> dict[str, float]:
-        """Return percentiles of the age of the stamps lately [s]; nothing if there were none."""
+        """Return percentiles of the age of recent stamps [s]; empty if there were none."""
         # a list at once: the other thread goes on
         ages = np.array(list(self._ages_ns)) * 1e-9
         if not len(ages):

@@ -1,4 +1,4 @@
-"""What of a robot can be commanded, and whether a command makes sense."""
+"""What can be commanded on a robot, and whether a command is valid."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # values of a quantity, one for each name
 Values = Sequence[float] | np.ndarray
 
-# what is commanded, in the order of the rows of pending commands
+# commanded quantities, in the order of the rows of pending commands
 POSITION, VELOCITY, EFFORT = range(3)
 QUANTITIES = ('position', 'velocity', 'effort')
 _SEVERAL = ('positions', 'velocities', 'efforts')
@@ -37,7 +37,7 @@ _TAKEN = {
 
 
 class CommandTable:
-    """A row for each axis, then for each crawler: what it takes, and up to which limits."""
+    """One row per axis, then one per crawler: the quantities it takes, and their limits."""
 
     def __init__(
         self, robot_name: str, axes: Mapping[str, Axis], crawlers: Sequence[str],
@@ -46,8 +46,8 @@ class CommandTable:
         """
         Read the limits and controls of the axes.
 
-        robot_name, parameter_prefix: of the robot, and before the names of axes in those of
-        parameters, for messages.
+        robot_name: for messages. parameter_prefix: prefix of the axes' parameter names, for
+        messages.
         """
         self._robot_name, self._parameter_prefix = robot_name, parameter_prefix
         self._axis_count = len(axes)
@@ -55,7 +55,7 @@ class CommandTable:
         """By row."""
         self._rows = {name: row for row, name in enumerate(self.names)}
         shape = len(QUANTITIES), len(self.names)
-        # finite, so that what is infinite is beyond any limit
+        # finite, so that an infinite value is beyond any limit
         self._limits = np.full(shape, sys.float_info.max)
         self._controls = [CRAWLER] * len(self.names)
         self._main = np.full(len(self.names), _MAIN[CRAWLER])
@@ -92,7 +92,7 @@ class CommandTable:
         return row
 
     def known_rows_of(self, names: Sequence[str]) -> np.ndarray:
-        """Return the rows of names, which seldom change from one message to the next."""
+        """Return the rows of names, cached since names seldom change between messages."""
         if names != self._latest_names or not names:
             if not names:
                 raise InvalidValueError('names', list(names), 'at least one joint name')
@@ -103,14 +103,14 @@ class CommandTable:
     def known_limits(
         self, names: Sequence[str], quantities: Sequence[int]
     ) -> tuple[np.ndarray, list[np.ndarray]] | None:
-        """Return rows and limits of names like the latest that all take quantities; else None."""
+        """Return rows and limits of the latest names if all take the quantities; else None."""
         known = self._latest_limits
         if names != self._latest_names or not all(each in known for each in quantities):
             return None
         return self._latest_rows, [known[each] for each in quantities]
 
     def rows_of(self, names: Sequence[str]) -> np.ndarray:
-        """Return rows of names. Raises UnknownNameError, InvalidValueError for repeated ones."""
+        """Return rows of names; raises UnknownNameError, InvalidValueError for repeated ones."""
         place = f'robot {self._robot_name!r}'
         for name in names:
             if name not in self._rows:
@@ -124,9 +124,9 @@ class CommandTable:
         self, quantity: int, rows: np.ndarray, given: Values
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """
-        Return the rows that values are for, the values, and whether they had to be clamped.
+        Return the rows that values are for, the values, and whether they were clamped.
 
-        Raises InvalidValueError for values that make no sense, StateError for what a joint does
+        Raises InvalidValueError for invalid values, StateError for a quantity that a joint does
         not take.
         """
         values = np.asarray(given, dtype=float)
@@ -159,7 +159,7 @@ class CommandTable:
         return rows, np.clip(values, -limits, limits), True
 
     def refusal(self, row: int, quantity: int) -> str:
-        """Return why an axis or crawler does not take a quantity, and what would help."""
+        """Return why an axis or crawler does not take a quantity, and a remedy."""
         name = self.names[row]
         place = f'{QUANTITIES[quantity]} of robot {self._robot_name!r}'
         if row >= self._axis_count:

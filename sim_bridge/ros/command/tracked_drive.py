@@ -1,4 +1,4 @@
-"""From the velocity that a tracked vehicle is to have to the speeds of its tracks."""
+"""Conversion of a tracked vehicle's velocity to the speeds of its tracks."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _VERTICAL = 1e-5
 
 class TrackedDrive:
     """
-    How fast each track must run for the root link to move with a velocity.
+    Computes the track speeds for a velocity of the root link.
 
-    A track that stands on the ground drives its place on the robot along axis × up. There it gets
-    the speed of that place, as if nothing slid. So two tracks along x turn like two wheels do;
-    since long ones scrub sideways, the vehicle itself turns slower, unless a multiplier makes up
-    for it (that of ros2_controllers' diff_drive_controller for its wheels).
+    A track on the ground moves its place on the robot along axis × up. It gets the speed of that
+    place, as if nothing slid. Two tracks along x therefore turn like two wheels. Long tracks scrub
+    sideways, so the vehicle itself turns slower, unless a multiplier compensates for it (that of
+    ros2_controllers' diff_drive_controller for its wheels).
     """
 
     def __init__(self, robot: Robot, separation_multiplier: float = 1.0):
         """
-        Take the places of the tracks from the robot as it stands now, upright.
+        Read the places of the tracks from the robot in its present, upright pose.
 
-        separation_multiplier: how much further apart wheels would have to be that turn the vehicle
-        as its tracks do.
+        separation_multiplier: ratio of the separation of wheels that turn the vehicle as its
+        tracks do to the separation of the tracks.
         """
         crawlers = [] if robot.fixed_base else running_crawlers(robot)
         self.names = [crawler.name for crawler in crawlers]
@@ -40,7 +40,7 @@ class TrackedDrive:
 
     @property
     def is_possible(self) -> bool:
-        """Whether the robot has tracks, two at least, and nothing fixes it to the world."""
+        """Whether the robot has at least two tracks and is not fixed to the world."""
         return len(self.names) > 1
 
     def speeds(self, forward: float, left: float, yaw_rate: float) -> np.ndarray:

@@ -1,8 +1,8 @@
 """
-The trajectories of a robot: taken from messages and goals, followed on the physics thread.
+The trajectories of a robot: received in messages and goals, followed on the physics thread.
 
-They are checked on the executor's thread, where whoever sent them can be told. What is followed is
-`TrajectoryFollower`'s; here is what it is to follow, and what became of that.
+They are checked on the executor's thread, where the sender can be informed of errors.
+`TrajectoryFollower` follows them; this module gives it orders and keeps their outcomes.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ FOLLOW, CANCEL = 'follow_trajectory', 'cancel_trajectory'
 @dataclass(eq=False)
 class Order:
     """
-    A trajectory that somebody wants followed.
+    A request to follow a trajectory.
 
-    number: tells it from others. start_ns: simulated time it is to start at [ns]; 0: at once. run:
-    None until it has been handed to the follower, or for good if that refused it, as `refusal`
-    says.
+    number: identifies the order. start_ns: simulated start time [ns]; 0: at once. run: None until
+    the order has been passed to the follower, or permanently if the follower refused it, with the
+    reason in `refusal`.
     """
 
     number: int
@@ -52,22 +52,22 @@ class Order:
 
     @property
     def outcome(self) -> str:
-        """How it ended; '' until it has."""
+        """The outcome of the order; '' until it has ended."""
         if self.run is None:
             return REFUSED if self.refusal else ''
         return self.run.outcome
 
     @property
     def words(self) -> str:
-        """What is to be said about the outcome."""
+        """A message about the outcome."""
         return self.refusal if self.run is None else self.run.words
 
 
 class Trajectories:
     """
-    Takes trajectories for a robot and has them followed.
+    Accepts trajectories for a robot and passes them to its follower.
 
-    `drive` and `restart` are called on the physics thread, all else on the executor's.
+    `drive` and `restart` are called on the physics thread, all other methods on the executor's.
     """
 
     def __init__(
@@ -75,10 +75,10 @@ class Trajectories:
         now: Callable[[], int],
     ) -> None:
         """
-        Prepare.
+        Prepare to take trajectories.
 
-        commands: of the robot, which take joints from trajectories, and the other way round.
-        controllers: who takes trajectories. now: gives the simulated time [ns].
+        commands: of the robot; commands and trajectories take joints from each other. controllers:
+        those that take trajectories. now: returns the simulated time [ns].
         """
         self.controllers = list(controllers)
         self.counts: Counter[str] = Counter()
@@ -94,16 +94,16 @@ class Trajectories:
 
     @property
     def is_active(self) -> bool:
-        """Whether anything is followed, held or waited for."""
+        """Whether any trajectory is followed or pending, or any joint is held."""
         return bool(self._orders) or self._follower.is_active
 
     @property
     def following(self) -> int:
-        """How many trajectories are being followed, or wait for their time."""
+        """Number of trajectories that are followed or wait for their start time."""
         return len(self._follower.runs)
 
     def drive(self, time_ns: int, step_ns: int) -> None:
-        """Command the joints for the step that begins now [ns]; on the physics thread."""
+        """Command the joints for the step that starts now [ns]; on the physics thread."""
         self._follower.drive(time_ns, step_ns)
         for order in [each for each in self._orders.values() if each.outcome]:
             self._conclude(order)
@@ -111,7 +111,7 @@ class Trajectories:
     def take_message(
         self, controller: TrajectoryController, data: bytes, source: Message
     ) -> None:
-        """Follow a serialized JointTrajectory; raises a SimBridgeError where it is malformed."""
+        """Follow a serialized JointTrajectory; raises a SimBridgeError if it is malformed."""
         message = from_bytes(data)
         try:
             self.follow(self._order(controller, message), source)
@@ -120,7 +120,7 @@ class Trajectories:
             raise
 
     def reject(self) -> None:
-        """Count a trajectory that is not taken."""
+        """Count a rejected trajectory."""
         self._commands.counts.rejected += 1
 
     def read(
@@ -128,10 +128,10 @@ class Trajectories:
         tolerances: Tolerances | None = None,
     ) -> Order:
         """
-        Make an order of a trajectory_msgs/JointTrajectory.
+        Return an order for a trajectory_msgs/JointTrajectory.
 
-        tolerances: of the controller's joints; None for its own. Raises InvalidValueError or
-        UnknownNameError.
+        tolerances: of the controller's joints; None for the controller's own. Raises
+        InvalidValueError or UnknownNameError.
         """
         return self._order(controller, from_message(message), tolerances)
 
@@ -161,9 +161,9 @@ class Trajectories:
 
     def follow(self, order: Order, source: Message | None = None) -> Order:
         """
-        Have a trajectory followed from the next control step on, and give the order.
+        Follow a trajectory from the next control step on, and return the order.
 
-        source: where it came from, to be recorded; None to record the order itself.
+        source: its origin, to be recorded; None to record the order itself.
         """
         self._latest += 1
         order.number = self._latest
@@ -172,7 +172,7 @@ class Trajectories:
             try:
                 order.run = self._follower.start(
                     order.trajectory, self._now(), order.start_ns, order.tolerances)
-            except InvalidValueError as err:  # its time went by meanwhile
+            except InvalidValueError as err:  # its start time has passed meanwhile
                 order.refusal = str(err)
             self._orders[order.number] = order
             self.counts[STARTED] += 1
@@ -182,7 +182,7 @@ class Trajectories:
         return order
 
     def cancel(self, number: int) -> None:
-        """Have an order ended by the next control step, if it has not ended before."""
+        """End an order at the next control step, unless it has already ended."""
 
         def stop() -> None:
             order = self._orders.get(number)
@@ -192,21 +192,21 @@ class Trajectories:
         self._commands.submit(stop, self._note(CANCEL, number=number))
 
     def feed(self, kind: str, values: Mapping[str, Any]) -> None:
-        """Take in what was noted of another run of the same simulation."""
+        """Take an input that was recorded in another run of the same simulation."""
         if kind == CANCEL:
             self.cancel(**values)
         else:
             self.follow(from_values(values))
 
     def save(self, time_ns: int) -> None:
-        """Return nothing: what is followed is saved with the commands."""
+        """Return None: the state of the follower is saved with the commands."""
 
     def restore(self, saved: None, time_ns: int) -> None:
         """As `restart`."""
         self.restart(time_ns, '')
 
     def restart(self, time_ns: int, reason: str) -> None:
-        """End all orders, which the follower has dropped before; on the physics thread."""
+        """End all orders, which the follower has already dropped; on the physics thread."""
         for order in list(self._orders.values()):
             self._conclude(order)
 
@@ -221,14 +221,14 @@ class Trajectories:
 
 
 def select(tolerances: Tolerances, joints: Sequence[str], names: Iterable[str]) -> Tolerances:
-    """Return the tolerances of some joints out of those of others."""
+    """Return the tolerances of a subset of joints."""
     columns = [joints.index(name) for name in names]
     return Tolerances(
         tolerances.path[:, columns], tolerances.goal[:, columns], tolerances.goal_time)
 
 
 def to_values(order: Order) -> dict[str, Any]:
-    """Return what an order says in numbers and texts that JSON holds to the last bit."""
+    """Return an order as numbers and strings that JSON represents exactly."""
     trajectory, tolerances = order.trajectory, order.tolerances
     return {
         'joints': list(trajectory.joints),
@@ -244,7 +244,7 @@ def to_values(order: Order) -> dict[str, Any]:
 
 
 def from_values(values: Mapping[str, Any]) -> Order:
-    """Return the order that `to_values` has told of."""
+    """Return the order that `to_values` has converted."""
     trajectory = Trajectory(*(
         values[name] for name in ('joints', 'times', 'positions', 'velocities', 'accelerations')))
     return Order(0, trajectory, values['start_ns'], Tolerances(
@@ -252,6 +252,6 @@ def from_values(values: Mapping[str, Any]) -> Order:
 
 
 def _rows(table: np.ndarray) -> list[list[float] | None]:
-    """Return rows, None for those that say nothing."""
+    """Return the rows of a table; None for rows without values."""
     are_empty = np.isnan(table).any(axis=1).tolist()
     return [None if empty else row for empty, row in zip(are_empty, table.tolist(), strict=True)]

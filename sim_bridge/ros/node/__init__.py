@@ -1,5 +1,5 @@
 """
-The node itself, plain and managed: wires all other rooms together.
+The node itself, plain or managed: wires all other packages of `ros` together.
 
 Nothing in `ros` imports it.
 """

@@ -15,8 +15,8 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     Run the node; return the exit code of the process.
 
-    args: of the process, the first its name; those after --ros-args are ROS's own, and `--managed`
-    lets it be a managed node.
+    args: of the process, starting with its name. Those after --ros-args belong to ROS; `--managed`
+    selects a managed node.
     """
     realtime.schedule_others()
     given = list(sys.argv if args is None else args)

@@ -1,4 +1,4 @@
-"""The simulator as a managed node: lifecycle transitions load it, run it, pause it, unload it."""
+"""The simulator as a managed node: lifecycle transitions load, run, pause and unload it."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sim_bridge.ros.process.rclpy_compat import guard_service
 
 
 class ManagedNode(PollingMixin, LifecycleNode):
-    """A node that leaves its transitions to a program."""
+    """A lifecycle node that delegates its transitions to a program."""
 
     program: ManagedSimBridge
 
     def __init__(self, name: str) -> None:
-        """Offer the services of managed nodes."""
+        """Create the services of managed nodes."""
         super().__init__(name)
         guard_service(self, '/change_state', _refusing)
 
@@ -40,11 +40,11 @@ class ManagedNode(PollingMixin, LifecycleNode):
         return self._attempt(self.program.unload)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Unload, for good."""
+        """Unload permanently."""
         return self._attempt(self.program.unload)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Unload whatever there is, so that it can be configured again."""
+        """Unload everything, so that the node can be configured again."""
         return self._attempt(self.program.unload)
 
     def _attempt(self, transition: Callable[[], None]) -> TransitionCallbackReturn:
@@ -57,7 +57,7 @@ class ManagedNode(PollingMixin, LifecycleNode):
 
 
 def _refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Refuse a transition that the present state does not have, where rclpy would raise."""
+    """Refuse a transition that is invalid in the present state, where rclpy would raise."""
     def change_or_refuse(request: Any, response: Any) -> Any:
         try:
             return change(request, response)
@@ -70,24 +70,24 @@ def _refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 class ManagedSimBridge(SimBridge):
     """
-    A simulation that comes and goes with the states of a managed node.
+    A simulation that follows the lifecycle states of a managed node.
 
-    Inactive it stands still at where it is, announces its topics and /clock, and can be reset and
-    asked, but not run or stepped.
+    While inactive it stands still, has its topics and /clock, and serves resets and queries, but
+    cannot be run or stepped.
     """
 
     node_type = ManagedNode
 
     def __init__(self, node: ManagedNode) -> None:
-        """Wait to be configured; raises InvalidValueError for parameters that are no good."""
+        """Wait to be configured; raises InvalidValueError for invalid parameters."""
         node.program = self
         super().__init__(node)
 
     def begin(self) -> None:
-        """Do nothing yet."""
+        """Do nothing: a transition starts the simulation."""
 
     def configure(self) -> None:
-        """Load and compile; raises SimBridgeError, with nothing left on the graph."""
+        """Load and compile; raises SimBridgeError and then leaves nothing on the graph."""
         try:
             self.load(is_active=False)
         except SimBridgeError:
@@ -95,10 +95,10 @@ class ManagedSimBridge(SimBridge):
             raise
 
     def activate(self) -> None:
-        """Run, unless the parameter `paused` says to begin paused."""
+        """Run, unless the parameter `paused` is set."""
         plays = not self.parameters.paused
         self.pacer.submit(lambda: self.control.activate(plays))
 
     def deactivate(self) -> None:
-        """Pause, whatever is under way."""
+        """Pause, even during other operations."""
         self.pacer.submit(self.control.deactivate)

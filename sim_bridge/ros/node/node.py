@@ -34,7 +34,7 @@ _REFRESH_PERIOD_S = 0.05
 
 
 class SimBridge:
-    """Simulates what the parameters of a node say, from the moment it is made until `close`."""
+    """Runs the simulation that a node's parameters describe, from construction until `close`."""
 
     node_type: type[Node] = PollingNode
 
@@ -45,28 +45,28 @@ class SimBridge:
 
     def __init__(self, node: PollingMixin) -> None:
         """
-        Load, compile, then announce topics and services and start to simulate.
+        Load and compile, then create topics and services and start to simulate.
 
-        Raises DescriptionError or another SimBridgeError if a parameter or the robot's description
-        is no good.
+        Raises DescriptionError or another SimBridgeError for an invalid parameter or robot
+        description.
         """
         self._node = node
-        # what ends the simulation, and what takes back what was announced on the graph
+        # callbacks that end the simulation, and that remove its entities from the graph
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
         self.parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
         self.begin()
 
     def begin(self) -> None:
-        """Load at once; raises as `load`."""
+        """Load at once; raises the errors of `load`."""
         self.load()
 
     def load(self, is_active: bool = True) -> None:
         """
-        Load and compile, announce topics and services, and start.
+        Load and compile, create topics and services, and start.
 
-        is_active: if not, it stands still and cannot be run. Raises SimBridgeError, with nothing
-        left running.
+        is_active: whether the simulation may run; otherwise it stands still. Raises
+        SimBridgeError, and then leaves nothing running.
         """
         scope = EntityScope(self._node)
         self._announced.callback(scope.destroy)
@@ -82,7 +82,7 @@ class SimBridge:
         self._log_ready(simulator, is_active)
 
     def unload(self) -> None:
-        """Stop simulating, and take back what was announced; on the executor's thread."""
+        """Stop simulating, and destroy topics and services; on the executor's thread."""
         self.close()
         self._announced.close()
 
@@ -93,10 +93,10 @@ class SimBridge:
 
     def _build(self, is_active: bool) -> Simulator:
         """
-        Make everything, from the world to the services.
+        Create everything, from the world to the services.
 
-        It is closed in the opposite order: who waits for the executor's thread is released, the
-        physics thread ends, requests without an answer are refused while the services still
+        Everything is closed in the opposite order. Threads that wait for the executor's thread are
+        released, the physics thread ends, unanswered requests are refused while the services still
         exist, the recording ends with the last state, and clients learn that their goals ended.
         """
         node, parameters = self._node, self.parameters
@@ -112,7 +112,7 @@ class SimBridge:
         self._paced = paced = PacedSimulation(
             simulator, parameters, node.get_logger(), parameters.paused or not is_active)
         self.pacer = pacer = paced.pacer
-        # before a request: those who subscribed before it are to get the messages it leads to
+        # before a request, so that earlier subscribers get the messages it causes
         services = DeferredServices(node, pacer, simulator.refresh)
         closing(services.close, error)
         closing(pacer.stop)
@@ -131,7 +131,7 @@ class SimBridge:
         return simulator
 
     def _make_simulator(self) -> Simulator:
-        """Load the world and open its topics, in a bag too if one is asked for."""
+        """Load the world and open its topics, also in a bag if one is requested."""
         node, parameters = self._node, self.parameters
         graph = GraphSink(node, parameters.real_time_factor)
         loaded = load_world(parameters)
@@ -161,7 +161,7 @@ class SimBridge:
         return simulator
 
     def _apply(self, parameters: SimulatorParameters) -> None:
-        """Take over parameters that were set while running."""
+        """Apply parameters that were set while running."""
         self.parameters = parameters
         if self._paced is not None:
             self._paced.apply(parameters)

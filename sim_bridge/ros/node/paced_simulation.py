@@ -1,4 +1,4 @@
-"""A simulator on the physics thread, at the pace that the parameters ask for."""
+"""A simulator on the physics thread, at the pace given by the parameters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class PacedSimulation:
-    """Takes control steps of a simulator whenever `pacer` says so; implements `pacer.Paced`."""
+    """Takes control steps of a simulator on behalf of `pacer`; implements `pacer.Paced`."""
 
     def __init__(
         self, simulator: Simulator, parameters: SimulatorParameters, logger: RcutilsLogger,
@@ -33,7 +33,7 @@ class PacedSimulation:
         simulator.lockstep.on_answer = self.pacer.wake
 
     def apply(self, parameters: SimulatorParameters) -> None:
-        """Take over parameters that were set while running."""
+        """Apply parameters that were set while running."""
         self._parameters = parameters
         self.pacer.real_time_factor = parameters.real_time_factor
         self.pacer.submit(self._schedule)

@@ -1,5 +1,5 @@
 """
-Parameters: their tables, files, and what robots bring along.
+Parameters: their tables, files, and those supplied with robots.
 
 Imports `ros.process`, and `compilation`, `description`, `engine.data`, `shapes` and `foundation`.
 """

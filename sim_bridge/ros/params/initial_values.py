@@ -1,8 +1,8 @@
 """
-Where ros2_control says that joints begin.
+Start positions of joints from ros2_control.
 
-gz_ros2_control and its like take it from `<param name="initial_value">` in the position's state
-interface, and so does this.
+Like gz_ros2_control and similar plugins, this reads `<param name="initial_value">` in the position
+state interface.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]]:
-    """Return the position limits [rad or m] of the one-axis joints, in their order."""
+    """Return the position limits [rad or m] of the one-axis joints, in joint order."""
     blueprint = compile_robot(description)
     names, first = blueprint.joint_names, blueprint.first_v
     limits = blueprint.model.limits[first : first + len(names), [LOWER, UPPER]]
@@ -30,15 +30,15 @@ def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]
 
 def initial_values(description: RobotDescription) -> dict[str, float]:
     """
-    Return the start positions [rad or m] that a robot's `<ros2_control>` has for one-axis joints.
+    Return the start positions [rad or m] in a robot's `<ros2_control>`, for one-axis joints.
 
-    Those of joints that follow another are left out. Raises InvalidValueError, naming the joint,
-    for a value that is no number or beyond the joint's limits.
+    Positions of mimic joints are left out. Raises InvalidValueError, naming the joint, for a value
+    that is not a number or is beyond the joint's limits.
     """
     limits = start_limits(description)
     values = {}
     for name, text in _declared(description.xml):
-        # what is declared for other joints is ros2_control's business
+        # declarations for other joints concern only ros2_control
         if name not in limits or description.joints[name].mimic is not None:
             continue
         lower, upper = limits[name]
@@ -52,7 +52,7 @@ def initial_values(description: RobotDescription) -> dict[str, float]:
 
 
 def _declared(xml: str) -> Iterator[tuple[str, str]]:
-    """Yield joint and text of every initial_value of a position."""
+    """Yield the joint and text of every initial_value of a position."""
     if 'initial_value' not in xml:
         return
     for joint in ElementTree.fromstring(xml).findall('ros2_control/joint'):
@@ -62,7 +62,7 @@ def _declared(xml: str) -> Iterator[tuple[str, str]]:
 
 
 def _number(text: str) -> float:
-    """Read a number; nan, which is within no limits, where it is none."""
+    """Return the number in a text; nan, which is outside any limits, for invalid text."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Parameters of a node that is none: from files and words as ROS 2 takes them, without a graph."""
+"""Node parameters without a ROS node: from files and arguments in ROS 2 format."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _EXPECTED = 'a YAML file of parameters: nodes, in each a block ros__parameters'
 
 def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
     """
-    Return what a parameter file has for a node, nested names joined by dots.
+    Return a parameter file's values for a node, with nested names joined by dots.
 
     node: full name, such as '/left/sim_bridge'. In the file's names `*` stands for one word and
-    `**` for any number of them; later blocks go before earlier ones. Raises InvalidValueError.
+    `**` for any number of them; later blocks override earlier ones. Raises InvalidValueError.
     """
     try:
         content = yaml.safe_load(read_file(path).decode())
@@ -39,7 +39,7 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
 
 
 def parameter_in(word: str) -> tuple[str, Any]:
-    """Return name and value of 'name:=value', the value as YAML. Raises InvalidValueError."""
+    """Return the name and value of 'name:=value', the value in YAML. Raises InvalidValueError."""
     name, separator, text = word.partition(':=')
     try:
         if name and separator:
@@ -50,7 +50,7 @@ def parameter_in(word: str) -> tuple[str, Any]:
 
 
 def _blocks(tree: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    """Yield all blocks ros__parameters, each with the name of its node."""
+    """Yield all ros__parameters blocks, each with the name of its node."""
     for key, value in tree.items():
         if key == 'ros__parameters':
             yield path, value

@@ -1,11 +1,10 @@
 """
 Node parameters from one validated source.
 
-That is a frozen dataclass whose fields say all there is to know. A field made by `parameter`
-carries default, description, unit and accepted values. From it come
-the ROS declaration with its descriptor, the check of every value given at start or set later, and
-the commented YAML file. Integers are taken where floats are meant (`rate: 1000`), which ROS itself
-refuses.
+The source is a frozen dataclass whose fields define the parameters. A field made by `parameter`
+carries default, description, unit and accepted values. These give the ROS declaration with its
+descriptor, the check of every value at start or at run time, and the commented YAML file. Integers
+are accepted for floats (`rate: 1000`), which ROS itself refuses.
 """
 
 from __future__ import annotations
@@ -61,10 +60,10 @@ _KINDS = {
 @dataclasses.dataclass(frozen=True)
 class Specification:
     """
-    What one parameter means and accepts.
+    The meaning and accepted values of one parameter.
 
     kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number of a list;
-    with `above`, low is not accepted itself. sizes: accepted lengths of a list, () for any.
+    with `above`, low itself is not accepted. sizes: accepted lengths of a list, () for any.
     choices: accepted texts, () for any.
     """
 
@@ -82,7 +81,7 @@ class Specification:
 
     @property
     def accepted(self) -> str:
-        """Say in words what is accepted, such as 'a finite number, 0 to 1000 [Hz]'."""
+        """Return a text about the accepted values, such as 'a finite number, 0 to 1000 [Hz]'."""
         words = _KINDS[self.kind]
         if self.sizes:
             words = words.replace('list of', f'list of {" or ".join(map(str, self.sizes))}')
@@ -96,7 +95,7 @@ class Specification:
 
     @property
     def descriptor(self) -> ParameterDescriptor:
-        """Describe this parameter to ROS."""
+        """Return the ROS descriptor of this parameter."""
         descriptor = ParameterDescriptor(
             name=self.name,
             description=self.description + (f' [{self.unit}]' if self.unit else ''),
@@ -118,7 +117,7 @@ class Specification:
         """
         Return the value in the type of this parameter.
 
-        Raises InvalidValueError if it is not accepted. block: before the name in messages.
+        Raises InvalidValueError if it is not accepted. block: prefix of the name in messages.
         """
         converted = self._convert(value)
         numbers = converted if isinstance(converted, tuple) else (converted,)
@@ -138,7 +137,7 @@ class Specification:
         return is_above and (self.high is None or number <= self.high)
 
     def _convert(self, value: Any) -> Any:
-        """Convert to the type of this parameter, losing nothing; None if that cannot be."""
+        """Return the value in the type of this parameter; None if that would lose anything."""
         if self.kind == 'bool':
             return value if isinstance(value, bool) else None
         if self.kind == 'int':
@@ -168,7 +167,7 @@ class Specification:
         return None if None in numbers else numbers
 
     def to_ros(self, value: Any) -> Any:
-        """Return the value as rclpy wants it, of a type it cannot mistake."""
+        """Return the value in a type that rclpy interprets correctly."""
         if self.kind == 'tuple[str, ...]':
             return list(value) or ['']
         if self.kind == 'tuple[float, ...]':
@@ -183,7 +182,7 @@ def _finite(value: Any) -> float | None:
 
 def parameter(default: Any, description: str, **details: Any) -> Any:
     """
-    Make a dataclass field that is a node parameter.
+    Return a dataclass field that is a node parameter.
 
     details: further fields of `Specification`. Parameters are read-only unless `read_only=False`.
     """
@@ -208,9 +207,9 @@ def specifications(table: type) -> dict[str, Specification]:
 
 def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> Table:
     """
-    Build a table from values by name; what is not given has its default.
+    Return a table with values by name, and defaults for all others.
 
-    block: of parameters that the table is, with a dot at its end, for messages.
+    block: name prefix with a trailing dot, if the table is a block of parameters, for messages.
 
     Raises InvalidValueError for a value that is not accepted, UnknownNameError for a name not in
     the table.
@@ -229,10 +228,11 @@ def declare(
     """
     Declare every parameter of the table on the node and return the values it was started with.
 
-    Of blocks that are not read-only the members are left to be declared by who knows their names.
+    Members of blocks that are not read-only are not declared here, but by the code that knows
+    their names.
 
-    Names given to the node that nobody declares are warned of, once each. When parameters that are
-    not read-only are set later, `on_change` gets the new table; it may still refuse it by raising
+    Each name given to the node that is not declared causes one warning. When parameters that are
+    not read-only are set later, `on_change` gets the new table; it may refuse it by raising
     InvalidValueError. Raises InvalidValueError.
     """
     known = specifications(table)
@@ -266,9 +266,9 @@ def from_flat(
     table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
 ) -> Table:
     """
-    Build a table from parameters as a node has them: members of blocks as 'block.name'.
+    Return a table from a node's parameters, with members of blocks as 'block.name'.
 
-    warn: takes a text about each name that is not known. Raises InvalidValueError.
+    warn: called with a text for each unknown name. Raises InvalidValueError.
     """
     return _sorted_out(table, given, warn)[0]
 
@@ -276,7 +276,7 @@ def from_flat(
 def _sorted_out(
     table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
 ) -> tuple[Table, dict[str, dict[str, Any]]]:
-    """Return the table, and by block the given parameters that are members of it."""
+    """Return the table, and the given parameters that are members of blocks, by block."""
     known = specifications(table)
     blocks: dict[str, dict[str, Any]] = {
         name: {} for name, spec in known.items() if spec.kind == BLOCK}
@@ -351,9 +351,9 @@ class _Watcher:
 
 def to_yaml(tables: Mapping[str, type]) -> str:
     """
-    Write the commented parameter file of several nodes, every value at its default.
+    Return the commented parameter file of several nodes, every value at its default.
 
-    tables: by node name. The file holds in whatever namespace the nodes are.
+    tables: by node name. The file applies in any namespace of the nodes.
     """
     return (
         '\n'.join(line for node, table in tables.items() for line in _yaml_lines(node, table))

@@ -21,7 +21,7 @@ SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
 
 @dataclass(frozen=True)
 class SimulatorParameters:
-    """Everything the `sim_bridge` node can be told, in SI units."""
+    """All parameters of the `sim_bridge` node, in SI units."""
 
     # what is simulated
     world: str = parameter(
@@ -328,7 +328,7 @@ class SimulatorParameters:
     )
 
     def __post_init__(self) -> None:
-        """Check what concerns several values, or more of one than its type and range."""
+        """Check constraints between several values, and those beyond a value's type and range."""
         norm = math.hypot(*self.orientation)
         if abs(norm - 1.0) > 1e-3:
             expected = f'a unit quaternion x y z w; the norm of this one is {norm:.6g}'
@@ -351,10 +351,10 @@ class SimulatorParameters:
 
     @property
     def own_robot(self) -> str:
-        """The robot beside those of `world`: its description, name or file; '' for none."""
+        """The robot besides those of `world`: its description, name or file; '' for none."""
         return self.robot_description or self.robot or ('' if self.world else DEFAULT_ROBOT)
 
     @property
     def fixed_base(self) -> bool | None:
-        """The base as `World.load_urdf` wants it."""
+        """The base in the form that `World.load_urdf` takes."""
         return FIXED_BASE[self.base]

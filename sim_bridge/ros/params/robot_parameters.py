@@ -1,4 +1,4 @@
-"""Parameters of the nodes that go with a robot: a file beside its description."""
+"""Parameters of a robot's nodes: a file beside its description."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SUFFIX = '.params.yaml'
 
 def parameter_file_beside(robot: str) -> Path | None:
     """
-    Return `quadruped.params.yaml` that lies beside `quadruped.urdf`; None where there is none.
+    Return the path of `quadruped.params.yaml` beside `quadruped.urdf`; None without such a file.
 
-    robot: name of a shipped robot, or a URDF or xacro file. There is nothing beside what does not
-    exist; the node will say what is wrong with the name.
+    robot: name of a shipped robot, or a URDF or xacro file. Returns None for an unknown robot; the
+    node reports the error.
     """
     try:
         description = find_robot(robot)
@@ -33,9 +33,9 @@ def parameter_file_beside(robot: str) -> Path | None:
 
 def controller_for(robot: str) -> str:
     """
-    Return which of CONTROLLERS moves a robot unless the user says so: that of the file beside it.
+    Return the default controller of a robot, one of CONTROLLERS, from the file beside it.
 
-    It is the one that has parameters there; without any the DEFAULT_CONTROLLER.
+    It is the controller with parameters in that file; without any, the DEFAULT_CONTROLLER.
     """
     file = parameter_file_beside(robot)
     text = '' if file is None else file.read_text(encoding='utf-8', errors='replace')

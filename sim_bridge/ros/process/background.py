@@ -1,4 +1,4 @@
-"""A thread for what takes long and concerns no running world: reading files, compiling."""
+"""A thread for slow work that does not touch a running world: reading files, compiling."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from sim_bridge.ros.process import realtime
 
 
 class Background:
-    """Calls functions one after another on a thread of its own, which begins with the first."""
+    """Calls functions one after another on its own thread, which starts with the first call."""
 
     def __init__(self) -> None:
-        """Prepare."""
+        """Prepare; no thread is started yet."""
         self._tasks: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def submit(self, task: Callable[[], None]) -> None:
-        """Have a function called that raises nothing; from any one thread."""
+        """Queue a function, which must not raise; from any single thread."""
         if self._thread is None:
-            # whatever it is at must not keep a process alive that is told to end
+            # a running task must not keep a terminating process alive
             self._thread = threading.Thread(target=self._run, name='background', daemon=True)
             self._thread.start()
         self._tasks.put(task)
 
     def close(self) -> None:
-        """Begin nothing more."""
+        """Start no more functions."""
         self._tasks.put(None)
 
     def _run(self) -> None:
-        # who began this may have a priority that what takes long is not to have
+        # the starting thread may have a priority that slow work must not inherit
         realtime.schedule_thread(0)
         for task in iter(self._tasks.get, None):
             task()

@@ -1,10 +1,10 @@
 """
-An end to the process within a bound, whatever it is stuck in.
+Exiting the process within a time limit, even if it hangs.
 
-Fast DDS 2.14 can hang for good while a participant is destroyed at the moment another one leaves:
-`DomainParticipant::set_listener` waits, busily and holding a lock, for a callback that waits for
-that lock, and rclpy holds the interpreter's lock meanwhile. No Python thread or signal handler
-gets to run then, so the handler is machine code.
+Fast DDS 2.14 can hang forever when one participant is destroyed while another one leaves:
+`DomainParticipant::set_listener` holds a lock and spins, waiting for a callback that waits for the
+same lock. Meanwhile rclpy holds the interpreter lock (GIL). No Python thread or signal handler can
+run then, so the handler is machine code.
 """
 
 from __future__ import annotations

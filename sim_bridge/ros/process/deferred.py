@@ -22,21 +22,21 @@ Answer = Callable[[Any], None]
 # gets a request, a response to fill, and what answers with it, now or later
 Handler = Callable[[Any, Any, Answer], None]
 
-# fills a response with why a request was refused
+# fills a response with the reason why a request was refused
 Refusal = Callable[[Any, SimBridgeError], None]
 
 
 class DeferredServices:
     """
-    Creates services whose requests are carried out and answered between two ticks.
+    Creates services whose requests are handled and answered between two ticks.
 
-    So no callback ever waits for physics. Every request is answered exactly once, also where the
-    simulation ends before.
+    No callback ever waits for physics. Every request is answered exactly once, even if the
+    simulation ends first.
     """
 
     def __init__(self, node: Node, pacer: Pacer, before: Callable[[], None]) -> None:
         """
-        Prepare.
+        Prepare; no service is created yet.
 
         before: called for every request, on the executor's thread.
         """
@@ -46,15 +46,15 @@ class DeferredServices:
         """Called by `close` with its error; for requests of other kinds, such as goals."""
 
     def submit(self, function: Callable[[], None]) -> None:
-        """Have a function called on the physics thread; on the executor's."""
+        """Queue a function for the physics thread; call this on the executor's thread."""
         self._before()
         self._pacer.submit(function)
 
     def create(self, kind: Any, name: str, handler: Handler, refuse: Refusal) -> None:
         """
-        Create a service that is answered later, by another thread.
+        Create a service that another thread answers later.
 
-        refuse: fills a response with why a request was refused.
+        refuse: fills a response with the reason why a request was refused.
         """
         service = self._node.create_service(kind, name, lambda request, response: request)
         take_over_responses(
@@ -63,17 +63,18 @@ class DeferredServices:
     def take(
         self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer
     ) -> None:
-        """Have a request for a type of service carried out, and answered in any case."""
+        """Queue a request for a service type, and make sure that it is answered."""
         taken = _Request(kind, request, handler, refuse, answer, self._unanswered)
         self._unanswered.add(taken)
         self.submit(taken.carry_out)
 
     def close(self, error: SimBridgeError) -> None:
         """
-        Refuse what is not answered yet.
+        Refuse all requests that are not answered yet.
 
-        That may be waiting for the physics thread, for steps or for a robot to be read. On the
-        executor's thread, or after it has spun, when the physics thread has ended.
+        Those may be waiting for the physics thread, for steps, or for a robot description to be
+        read. Call this on the executor's thread, or after it has spun, when the physics thread has
+        ended.
         """
         for request in list(self._unanswered):
             request.refuse(error)
@@ -83,10 +84,10 @@ class DeferredServices:
 
 class _Request:
     """
-    A request, which is answered once: by its handler, or with why it is refused.
+    A request that is answered once: by its handler, or with the reason for its refusal.
 
-    Only the physics thread answers, and once that has ended who closes the services. `unanswered`
-    has it until then.
+    Only the physics thread answers it; after that thread has ended, the closing code does.
+    `unanswered` contains the request until then.
     """
 
     def __init__(
@@ -118,9 +119,9 @@ class _Request:
 
 def await_delivery() -> None:
     """
-    Wait until the last responses of services and actions have arrived; destroy these after it.
+    Wait until the last service and action responses are delivered; destroy the servers after it.
 
-    A response that a client has not taken by then is lost with the service, and the middleware
-    does not report for responses, as it does for messages, whether they have arrived.
+    A response that a client has not yet taken is lost when the service is destroyed. The
+    middleware reports delivery of messages, but not of responses.
     """
     time.sleep(_DELIVERY_S)

@@ -1,4 +1,4 @@
-"""An action server whose goals end when somebody else says so."""
+"""An action server whose goals are ended by other code."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class DeferredActionServer:
-    """Accepts goals, which are then executed elsewhere until `finish`; no callback waits."""
+    """Accepts goals, which other code executes until `finish`; no callback waits."""
 
     def __init__(
         self,
@@ -27,10 +27,11 @@ class DeferredActionServer:
         cancel: Callable[[ServerGoalHandle], None],
     ) -> None:
         """
-        Offer the action.
+        Create the action server.
 
-        check: returns whether a goal is accepted. start: begins to execute it, right after.
-        cancel: asks for its end, which `finish` reports in time. All are called by the executor.
+        check: returns whether a goal is accepted. start: starts execution, right after acceptance.
+        cancel: requests the end of a goal, which `finish` reports later. The executor calls all of
+        them.
         """
 
         def accept(goal: ServerGoalHandle) -> None:
@@ -50,9 +51,9 @@ class DeferredActionServer:
 
     def finish(self, goal: ServerGoalHandle, transition: str, result: Any) -> None:
         """
-        Tell the client of a goal that it has ended; on the executor's thread, too.
+        Report the end of a goal to its client; also allowed on the executor's thread.
 
-        When this returns the client has been told; after `await_delivery` the server may be
-        destroyed. transition: 'succeed', 'abort' or 'canceled', of the goal's.
+        The result has been sent when this returns; after `await_delivery` the server may be
+        destroyed. transition: 'succeed', 'abort' or 'canceled', a method of the goal.
         """
         self._goals.conclude(goal, transition, result)

@@ -1,19 +1,19 @@
-"""Who may find the nodes of this package: this machine alone, unless the user says otherwise."""
+"""Default ROS discovery settings: this machine only, unless the user configures discovery."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# whoever set one of these has decided who may discover whom
+# a user who has set one of these has configured discovery
 _DISCOVERY = ('ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
 
 
 def discovery_defaults(environ: Mapping[str, str]) -> dict[str, str]:
     """
-    Return what to add to `environ` so that nodes of this machine alone find each other.
+    Return variables to add to `environ` so that only nodes on this machine find each other.
 
-    A simulator is started by many on one network, all in domain 0; nobody wants his arm moved by
-    the neighbour's controller. Nothing is added if the user has said anything about discovery.
+    Many users on one network start a simulator in domain 0. Without this, one user's controller
+    could move another user's arm. Nothing is added if the user has set any discovery variable.
     """
     if any(name in environ for name in _DISCOVERY):
         return {}

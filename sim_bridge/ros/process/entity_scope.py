@@ -1,4 +1,4 @@
-"""The publishers, subscriptions, services and timers of a part of a node, destroyed together."""
+"""The publishers, subscriptions, services and timers of one part of a node, destroyed together."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _KINDS = (
 
 class EntityScope:
     """
-    The entities that a node created while `collecting`, to be destroyed together.
+    The entities that a node creates within `collecting`, to be destroyed together.
 
-    So the code that creates them keeps no list of them.
+    The code that creates them therefore needs no list of them.
     """
 
     def __init__(self, node: PollingMixin) -> None:
-        """Begin without any."""
+        """Start with no entities."""
         self._node = node
         self._found: dict[str, list[Any]] = {listing: [] for listing, *_ in _KINDS}
         self._actions: list[Any] = []
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
-        """Collect what is created in the block, on the executor's thread or before it spins."""
+        """Collect the entities created in the block; executor's thread, or before it spins."""
         before = {listing: list(getattr(self._node, listing)) for listing in self._found}
         servers = action_servers(self._node)
         try:
@@ -59,7 +59,7 @@ class EntityScope:
         self._actions.clear()
         for listing, destroy, role in _KINDS:
             found, self._found[listing] = self._found[listing], []
-            # some may have been destroyed before, by who made them
+            # some may have been destroyed earlier by the code that created them
             for entity in list(getattr(self._node, listing)):
                 if any(entity is one for one in found):
                     silence(entity)
@@ -72,9 +72,9 @@ def undeclare_overrides(node: Node, topic: str, role: str) -> None:
     """
     Undeclare the qos_overrides parameters of a topic that the node no longer has.
 
-    topic: its full name. role: 'publisher' or 'subscription'. rclpy never does so, and uses the
-    old values for the next topic of that name. Overrides that the user gave to the node stay in
-    force.
+    topic: its full name. role: 'publisher' or 'subscription'. rclpy never undeclares them, and
+    would use the old values for the next topic of that name. Overrides that the user passed to the
+    node stay in force.
     """
     block = f'qos_overrides.{topic}.{role}'
     for policy in node.get_parameters_by_prefix(block):

@@ -1,4 +1,4 @@
-"""Functions that the physics thread has called on the executor's thread."""
+"""Functions that the physics thread runs on the executor's thread."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ if TYPE_CHECKING:
 
 _Result = TypeVar('_Result')
 
-# how soon a waiting thread notices that its function will not be called any more
+# how soon a waiting thread notices that its function will no longer be called
 _PATIENCE_S = 0.05
 
 
 class ExecutorCalls:
     """
-    Has functions called on the executor's thread while the physics thread waits for them.
+    Runs functions on the executor's thread while the physics thread waits for them.
 
     A node's entities and parameters belong to the executor's thread, the world to the physics
-    thread. What concerns both is done so, and nothing needs a lock. The executor's thread must
-    never wait for the physics thread.
+    thread. Work on both runs here, so no lock is needed. The executor's thread must never wait for
+    the physics thread.
     """
 
     def __init__(self, node: Node) -> None:
-        """Prepare."""
+        """Prepare to run functions."""
         self._node = node
         self._is_closed = False
 
     def call(self, function: Callable[[], _Result]) -> _Result:
         """
-        Have a function called; return what it returns or raise what it raises.
+        Run a function on the executor's thread; return its result or raise its exception.
 
-        Raises StateError where the node is closing. While nothing spins the node, this is the
-        executor's thread.
+        Raises StateError if the node is closing. While nothing spins the node, the calling thread
+        counts as the executor's.
         """
         call = _Call(function)
         self.post(call.run)
@@ -48,7 +48,7 @@ class ExecutorCalls:
         return call.result
 
     def post(self, function: Callable[[], None]) -> None:
-        """Have a function called, and go on; where the node is closing it is not called."""
+        """Queue a function and return at once; it is not called if the node is closing."""
         executor = self._node.executor
         if executor is None:
             function()
@@ -57,12 +57,12 @@ class ExecutorCalls:
             executor.create_task(lambda: None if self._is_closed else function())
 
     def close(self) -> None:
-        """Call nothing any more; threads that wait get an error."""
+        """Call no more functions; waiting threads get an error."""
         self._is_closed = True
 
 
 class _Call(Generic[_Result]):
-    """A function, and what became of it."""
+    """A function and its result or exception."""
 
     def __init__(self, function: Callable[[], _Result]) -> None:
         self._function = function

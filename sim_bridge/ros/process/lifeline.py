@@ -1,8 +1,9 @@
 """
-An end to a process whose supervisor is gone, even where that was killed and could tell nobody.
+Ending a process whose supervisor is gone, even if the supervisor was killed.
 
-The supervisor holds the other end of the child's standard input and never writes to it. However
-the supervisor ends, the system closes that end; this works on every system that has pipes.
+The supervisor holds the other end of the child's standard input and never writes to it. When the
+supervisor ends in any way, the operating system closes that end. This works on every system that
+has pipes.
 """
 
 from __future__ import annotations
@@ -11,14 +12,14 @@ import os
 import signal
 import threading
 
-# set by the supervisor, for its children and not for theirs
+# set by the supervisor for its direct children only
 ENDS_WITH_STDIN = 'SIM_BRIDGE_ENDS_WITH_STDIN'
 
 _STDIN = 0
 
 
 def hold_lifeline() -> None:
-    """Have this process told SIGINT once its supervisor is gone, if it has one."""
+    """Send SIGINT to this process once its supervisor is gone, if it has one."""
     if os.environ.pop(ENDS_WITH_STDIN, ''):
         threading.Thread(target=_wait_for_end, name='lifeline', daemon=True).start()
 

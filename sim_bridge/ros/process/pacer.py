@@ -1,8 +1,8 @@
 """
-The physics thread: one function at absolute deadlines, and between two calls what others ask for.
+The physics thread: calls one function at absolute deadlines, and serves requests in between.
 
-The thread owns what it ticks. Nobody else touches that, nobody waits for a lock, and a callback
-that wants something done with it submits a function (`Pacer.submit`) and goes on.
+The thread owns the object that it ticks. No other thread accesses it, so no lock is needed. A
+callback that needs it submits a function (`Pacer.submit`) and does not wait.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ _LONGEST_RUSH_NS = 100_000_000
 
 
 class Clock(Protocol):
-    """A steady clock to sleep by."""
+    """A monotonic clock to sleep by."""
 
     def now_ns(self) -> int:
-        """Return the time [ns]."""
+        """Return the present time [ns]."""
 
     def sleep_until(self, time_ns: int) -> None:
-        """Return at this time [ns], or later."""
+        """Sleep until this time [ns] or later."""
 
     def wait(self, event: threading.Event, timeout_s: float) -> None:
-        """Return when the event is set, or after this long [s]."""
+        """Wait until the event is set, or for this long [s]."""
 
 
 class SteadyClock:
@@ -47,47 +47,47 @@ class SteadyClock:
     now_ns = staticmethod(time.monotonic_ns)
 
     def sleep_until(self, time_ns: int) -> None:
-        """Return at this time [ns], or later."""
+        """Sleep until this time [ns] or later."""
         left = time_ns - time.monotonic_ns()
         if left > 0:
             time.sleep(left * 1e-9)
 
     def wait(self, event: threading.Event, timeout_s: float) -> None:
-        """Return when the event is set, or after this long [s]."""
+        """Wait until the event is set, or for this long [s]."""
         event.wait(timeout_s)
 
 
 class Paced(Protocol):
-    """What a pacer runs. All methods are called on the pacer's thread."""
+    """The object that a pacer runs. All methods are called on the pacer's thread."""
 
     def begin(self) -> None:
         """Prepare the thread, before anything else is called."""
 
     def tick(self) -> None:
-        """Take a tick. What this raises pauses the pacer, which can be resumed."""
+        """Take a tick. An exception pauses the pacer, which can be resumed."""
 
     def attend(self) -> None:
-        """Do what is due while no tick is taken: every 10 ms, and before requests are served."""
+        """Do periodic work while no tick is taken: every 10 ms, and before requests are served."""
 
     def idle(self) -> None:
-        """Do what is due while paused, about ten times a second."""
+        """Do periodic work while paused, about ten times a second."""
 
     def is_ready(self) -> bool:
-        """Return whether a tick can be taken; asked again after `Pacer.wake`, and every 10 ms."""
+        """Return whether a tick can be taken; called again after `Pacer.wake` and every 10 ms."""
 
     def set_rushing(self, is_rushing: bool) -> None:
-        """Adapt to a thread that ticks without rest, since it is too slow, or rests again."""
+        """Adapt to a thread that is too slow and ticks without sleeping, or that sleeps again."""
 
     def fail(self, error: Exception) -> None:
-        """Report what was raised, now that the pacer has paused."""
+        """Report an exception, after the pacer has paused."""
 
 
 class Pacer:
     """
-    Ticks periodically on a thread of its own.
+    Ticks periodically on its own thread.
 
-    Deadlines are absolute: a late tick does not delay those after it. A tick that is late by whole
-    periods has missed as many deadlines; they are counted and dropped, never made up for in a
+    Deadlines are absolute: a late tick does not delay later ones. A tick that is late by whole
+    periods has missed that many deadlines. They are counted and dropped, never caught up in a
     burst, and simulated time falls behind.
     """
 
@@ -129,7 +129,7 @@ class Pacer:
 
     @property
     def real_time_factor(self) -> float:
-        """Simulated seconds per second that are aimed at; 0 for as fast as possible."""
+        """Target of simulated seconds per real second; 0 for as fast as possible."""
         return self._real_time_factor
 
     @real_time_factor.setter
@@ -139,12 +139,12 @@ class Pacer:
 
     @property
     def is_paused(self) -> bool:
-        """Whether ticks are taken only when `step` asks for them."""
+        """Whether ticks are taken only when `step` requests them."""
         return self._is_paused
 
     @property
     def error(self) -> Exception | None:
-        """What the last tick raised, until the pacer is resumed or stepped."""
+        """The exception of the last tick, until the pacer is resumed or stepped."""
         return self._error
 
     def start(self) -> None:
@@ -152,7 +152,7 @@ class Pacer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the tick it is in, and wait for that."""
+        """End the thread after its present tick, and join it."""
         self._is_stopping = True
         self._wake.set()
         if self._thread.is_alive():
@@ -160,23 +160,23 @@ class Pacer:
 
     def submit(self, request: Callable[[], None]) -> None:
         """
-        Have a function called on the physics thread between two ticks, soon, from any thread.
+        Queue a function to run soon on the physics thread, between two ticks; from any thread.
 
-        What it raises is reported like an error of the tick.
+        Its exceptions are reported like those of a tick.
         """
         self._requests.append(request)
         self._wake.set()
 
     def wake(self) -> None:
-        """Have `is_ready` asked again soon, from any thread."""
+        """Make the thread call `is_ready` again soon; from any thread."""
         self._wake.set()
 
     def pause(self) -> None:
-        """Stop ticking. On the physics thread only; from elsewhere `submit(pacer.pause)`."""
+        """Stop ticking; on the physics thread only: other threads use `submit(pacer.pause)`."""
         self._is_paused = True
 
     def resume(self) -> None:
-        """Tick again. On the physics thread only, as `pause`."""
+        """Tick again; on the physics thread only, as `pause`."""
         self._is_paused = False
         self._error = None
         self._deadline_ns = self._clock.now_ns()
@@ -190,8 +190,9 @@ class Pacer:
         """
         Take this many ticks, one or more, while paused, at the usual pace.
 
-        Then `on_done` is called with None, or as soon as a tick raises something with that, which
-        ends all stepping. on_tick: called after each with how many remain; may end it by False. On
+        After the last tick, `on_done` is called with None. If a tick raises an exception,
+        `on_done` is called with that exception at once, and all stepping ends. on_tick: called
+        after each tick with the number of remaining ticks; returning False ends the stepping. On
         the physics thread only, as `pause`.
         """
         self._error = None
@@ -200,13 +201,13 @@ class Pacer:
         self._owed.append(_OwedTicks(ticks, on_done, on_tick))
 
     def drop_steps(self, error: Exception) -> None:
-        """Take none of the ticks that `step` has asked for; tell who did. As `pause`."""
+        """Drop all ticks requested with `step` and pass the error to their callers; as `pause`."""
         owed, self._owed = self._owed, deque()
         for waiting in owed:
             self._guarded(functools.partial(waiting.on_done, error))
 
     def run(self) -> None:
-        """Tick until `stop`; this is what the thread does."""
+        """Tick until `stop`; this is the thread's main function."""
         self._paced.begin()
         self._deadline_ns = self._rested_ns = self._clock.now_ns()
         while not self._is_stopping:
@@ -222,7 +223,7 @@ class Pacer:
                 self._guarded(self._paced.attend)
 
     def _stand_by(self) -> None:
-        """Wait a little for requests."""
+        """Wait briefly for requests."""
         now = self._clock.now_ns()
         if now - self._idled_ns >= _IDLE_PERIOD_NS:
             self._idled_ns = now
@@ -247,7 +248,7 @@ class Pacer:
             self._guarded(self._requests.popleft())
 
     def _is_due(self) -> bool:
-        """Sleep towards the deadline; tell whether it has come."""
+        """Sleep towards the deadline; return whether it has come."""
         now = self._clock.now_ns()
         # the period may have become shorter meanwhile
         self._deadline_ns = min(self._deadline_ns, now + self._period_ns)
@@ -294,7 +295,7 @@ class Pacer:
             owed.on_done(None)
 
     def _guarded(self, function: Callable[[], None]) -> bool:
-        """Call a function and tell whether it went well; if it raises, pause and report that."""
+        """Call a function and return whether it succeeded; an exception pauses and is reported."""
         try:
             function()
         except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
@@ -310,7 +311,7 @@ class Pacer:
 
 
 class _OwedTicks:
-    """A `step` that is not done yet."""
+    """A `step` that is not finished yet."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """
-Subscriptions whose messages are taken on demand, not when they arrive.
+Subscriptions whose messages are taken on demand, not on arrival.
 
-For each message an executor wakes up, takes the interpreter from the thread that holds it, and
-gives it back, which takes longer than to read a command. So the physics thread takes commands
-itself, right before the step that they are for.
+For each message, an executor wakes up, takes the interpreter lock from the thread that holds it,
+and returns it. This takes longer than reading a command. The physics thread therefore takes
+commands itself, right before the step that uses them.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 
 class Poll(Protocol):
-    """Hands the messages that have arrived on a topic to a callback."""
+    """Passes the messages that have arrived on a topic to a callback."""
 
     def __call__(self, until_ns: int) -> None:
-        """Take a few messages, and more until a time.monotonic_ns()."""
+        """Take a few messages, and more until this time.monotonic_ns()."""
 
     def has_senders(self) -> bool:
-        """Return whether anybody publishes on the topic, as far as is known."""
+        """Return whether the topic has a known publisher."""
 
 
 # So many are taken however late it is. With one, what comes as often as it is looked for would
@@ -47,53 +47,54 @@ else:
 
 class PollingMixin(_Mixed):
     """
-    Lets a node have subscriptions that no executor looks at.
+    Lets a node have subscriptions that no executor serves.
 
-    Executors look at what `subscriptions` gives, which is all the others.
+    Executors serve the subscriptions in `subscriptions`, which are all the others.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        """Make the node."""
+        """Create the node."""
         self._polled: list[Subscription] = []
         super().__init__(*args, **options)
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:
-        """Those that an executor is to serve."""
+        """The subscriptions that an executor serves."""
         return (each for each in super().subscriptions if each not in self._polled)
 
     @property
     def polled_subscriptions(self) -> Iterator[Subscription]:
-        """The others."""
+        """The subscriptions that no executor serves."""
         return iter(self._polled)
 
     def create_poll(
         self, message_type: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile
     ) -> Poll:
         """
-        Subscribe; return the function that hands each serialized message that came to a callback.
+        Subscribe; return a function that passes each arrived serialized message to a callback.
 
-        qos: which the user may override; as many messages as are kept are taken at a time. On the
-        executor's thread or before it spins; the function may be called on any other one.
+        qos: may be overridden by the user; one call takes at most as many messages as its depth.
+        Call this on the executor's thread or before it spins; the returned function may be called
+        on any other thread.
         """
         least, qos = qos.depth, for_one_topic(qos)
         subscription = self.create_subscription(
             message_type, topic, callback, qos, raw=True,
             qos_overriding_options=overridable())
-        # the executor, which is told to look what is new, comes to that after this
+        # the executor is notified of the new subscription, but looks at it only after this
         self._polled.append(subscription)
         # of a depth of 0 it is the middleware that knows how many are kept
         return _Poll(subscription, callback, max(least, qos.depth))
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
-        """Destroy one of either kind."""
+        """Destroy a subscription of either kind."""
         if subscription in self._polled:
             self._polled.remove(subscription)
         return bool(super().destroy_subscription(subscription))
 
 
 class _Poll:
-    """Polls one subscription, for at most so many messages at a time."""
+    """Polls one subscription, for a limited number of messages per call."""
 
     def __init__(
         self, subscription: Subscription, callback: Callable[[bytes], None], most: int
@@ -116,4 +117,4 @@ class _Poll:
 
 
 class PollingNode(PollingMixin, Node):
-    """A node that can poll."""
+    """A node with polled subscriptions."""

@@ -28,29 +28,29 @@ EXIT_REFUSED = 2
 # how soon a signal is noticed while nothing happens on the graph
 _SPIN_S = 0.1
 
-# how long the middleware may take to leave the graph
+# time limit for the middleware to leave the graph
 _LEAVE_LIMIT_S = 3.0
 
 
 class Program(Protocol):
     """
-    What runs in the process: works on a node.
+    The program that runs in the process and uses a node.
 
-    It is made of that node, of the type `node_type` if the class has one, and raises a
-    SimBridgeError if a description or parameter is no good.
+    It is constructed with that node, whose class is `node_type` if the program has one. The
+    constructor raises a SimBridgeError for an invalid description or parameter.
     """
 
     def close(self) -> None:
-        """End threads and whatever else uses the node."""
+        """End threads and all other use of the node."""
 
 
 def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None = None) -> int:
     """
     Run a program on a node of this name until a signal ends it; return the exit code.
 
-    It is discovered on this machine alone, unless the environment says anything else.
+    The node is discovered on this machine only, unless the environment configures discovery.
 
-    A SimBridgeError while it is set up becomes one message on standard error and exit code 2.
+    A SimBridgeError during set-up becomes one message on standard error and exit code 2.
     """
     realtime.begin_process()
     with _Signals() as signals:
@@ -86,7 +86,7 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
 
 
 class _GraphError(Exception):
-    """ROS did not let a node be made: bad arguments, parameter files or names."""
+    """ROS refused to create a node: bad arguments, parameter files or names."""
 
 
 def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
@@ -103,11 +103,11 @@ def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
 
 class _Signals:
     """
-    SIGINT, SIGTERM and SIGHUP, as often as they come.
+    Handlers of SIGINT, SIGTERM and SIGHUP, for repeated signals.
 
-    At first they raise KeyboardInterrupt, which ends whatever is being loaded or compiled. Later
-    they only set a flag, so that a second one cannot tear the clean-up apart. A node may get
-    several: from the terminal, from `ros2 launch` and from a supervisor.
+    At first, signals raise KeyboardInterrupt, which ends loading or compiling. Later they only set
+    a flag, so that a second signal cannot interrupt the clean-up. A node may get several signals:
+    from the terminal, from `ros2 launch` and from a supervisor.
     """
 
     def __init__(self) -> None:
@@ -117,18 +117,18 @@ class _Signals:
 
     def __enter__(self) -> _Signals:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            # what nohup starts outlives its terminal
+            # a process started by nohup outlives its terminal
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
-            # what ends because of a signal must not fall over the next one on its way out
+            # a process that ends because of a signal must not fail at the next one
             signal.signal(number, signal.SIG_IGN if self.stop_requested else handler)
 
     def only_set_flag(self) -> None:
-        """From now on, do not raise."""
+        """Raise no more exceptions from now on; only set the flag."""
         self._raises = False
 
     def _handle(self, number: int, frame: object) -> None:

@@ -1,8 +1,8 @@
 """
-All that this package uses of rclpy beyond its public interface.
+All uses of rclpy beyond its public interface.
 
-Each function says what rclpy does not offer. `test/ros/process/test_rclpy_compat.py` tests each,
-so that a release of rclpy that changes one of them is noticed by its name.
+Each function documents what rclpy lacks. `test/ros/process/test_rclpy_compat.py` tests each one,
+so that a test names the function that a new rclpy release breaks.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 def make_executor() -> Executor:
     """
-    Return the executor that takes the least time for each message.
+    Return the executor with the least time per message.
 
-    The EventsExecutor needs a third of the time of the others; Jazzy has it as an experiment,
-    Humble not at all. It is to be driven by `spin_once`, since its `spin` hangs in some builds.
+    The EventsExecutor needs a third of the time of the others. It is experimental in Jazzy and
+    missing in Humble. Drive it with `spin_once`, since its `spin` hangs in some builds.
     """
     import rclpy.executors
 
@@ -49,19 +49,19 @@ def raw_publish_of(publisher: Publisher) -> Callable[[bytes], None]:
     """
     Return the function that publishes serialized messages.
 
-    `Publisher.publish` looks at every message anew, which takes as long as the middleware does.
+    `Publisher.publish` checks every message again, which takes as long as the middleware itself.
     """
     function: Callable[[bytes], None] = publisher.handle.publish_raw
     return function
 
 
 def raw_take_of(subscription: Subscription) -> Callable[[], tuple[bytes, Any] | None]:
-    """Return the function that takes the next serialized message, and its info; None: no more."""
+    """Return the function that takes the next serialized message and its info, or returns None."""
     return functools.partial(subscription.handle.take_message, subscription.msg_type, True)
 
 
 def publisher_count_of(subscription: Subscription) -> Callable[[], int]:
-    """Return the function that counts the publishers of a topic; not in Humble's interface."""
+    """Return the function that counts a topic's publishers; Humble has no interface for it."""
     function: Callable[[], int] = subscription.handle.get_publisher_count
     return function
 
@@ -76,7 +76,7 @@ def given_parameters(node: Node) -> dict[str, Parameter]:
 
 
 def undeclare_read_only(node: Node, name: str) -> None:
-    """Undeclare a parameter even if it is read-only, as rclpy makes those of qos_overrides."""
+    """Undeclare a parameter even if it is read-only, as rclpy's qos_overrides parameters are."""
     # the descriptor is the node's own, not a copy
     node.describe_parameter(name).read_only = False
     node.undeclare_parameter(name)
@@ -89,11 +89,11 @@ def take_over_responses(
     service: Service, respond: Callable[[Any, Callable[[Any], None]], None]
 ) -> None:
     """
-    Have requests answered later than the service's callback returns, which must give the request.
+    Let requests be answered after the service's callback returns; it must return the request.
 
-    Executors call the callback and then, with what it returned, `send_response`. Awaiting in the
-    callback would be the public way, but the EventsExecutor of Jazzy cannot do that. respond: gets
-    the request and the function that sends a response, to be called once, from any thread.
+    Executors call the callback and pass its result to `send_response`. Awaiting in the callback
+    would be the public way, but the EventsExecutor of Jazzy does not support it. respond: gets the
+    request and the function that sends a response, to be called once, from any thread.
     """
     send = service.send_response
 
@@ -106,17 +106,17 @@ def take_over_responses(
 def guard_service(
     node: Node, name: str, guard: Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]
 ) -> None:
-    """Wrap the callback of the service of a node whose name ends in `name`."""
+    """Wrap the callback of a node's service whose name ends in `name`."""
     (service,) = (each for each in node.services if each.srv_name.endswith(name))
     service.callback = guard(service.callback)
 
 
 def silence(entity: Any) -> None:
     """
-    Let an executor that already knows of an event of an entity do nothing when it handles it.
+    Make an executor ignore a pending event of an entity.
 
-    The entity may be destroyed by then: a timer's callback may use what is destroyed with it, and
-    a destroyed service cannot respond.
+    The entity may already be destroyed when the event is handled: a timer's callback may use
+    entities that are destroyed with it, and a destroyed service cannot respond.
     """
     for name in ('callback', 'send_response'):
         if hasattr(entity, name):
@@ -127,7 +127,7 @@ def silence(entity: Any) -> None:
 
 
 def action_servers(node: Node) -> list[Any]:
-    """Return the action servers of a node, which `Node` lists among all that can be waited for."""
+    """Return the action servers of a node, which `Node` lists among its waitables."""
     return [each for each in node.waitables if hasattr(each, 'action_type')]
 
 
@@ -135,15 +135,15 @@ class HeldGoals:
     """
     The accepted goals of an action server, which end when `conclude` is called.
 
-    The server's execute callback would have to wait, in a thread of its own or as a coroutine, for
-    which the EventsExecutor of Jazzy spins without rest.
+    Otherwise the server's execute callback would have to wait, in its own thread or as a
+    coroutine; for a coroutine the EventsExecutor of Jazzy spins without rest.
     """
 
     def __init__(self, server: ActionServer) -> None:
-        """Take over the goals of a server; all methods are called by its executor."""
-        # typed as anything, for what is used is private
+        """Take over the goals of a server; its executor calls all methods."""
+        # typed as Any, since private members are used
         self._server: Any = server
-        # by goal, the headers of those who have asked how it ends
+        # by goal, the headers of the result requests
         self._asked: dict[bytes, list[Any]] = {}
         self._answer_request: Callable[[Any], Awaitable[None]] = (
             self._server._execute_get_result_request)
@@ -153,9 +153,9 @@ class HeldGoals:
 
     def conclude(self, goal: ServerGoalHandle, transition: str, result: Any) -> None:
         """
-        End a goal and send its result to all who have asked for it, before this returns.
+        End a goal and send its result to all clients that requested it, before this returns.
 
-        transition: 'succeed', 'abort' or 'canceled', a method of the goal's.
+        transition: 'succeed', 'abort' or 'canceled', a method of the goal.
         """
         server = self._server
 
@@ -163,7 +163,7 @@ class HeldGoals:
             getattr(goal, transition)()
             return result
 
-        # run here and now: a task of the executor's would come after what is done next
+        # run at once: a task of the executor would run after the following code
         with contextlib.suppress(StopIteration):
             server._execute_goal(execute, goal).send(None)
         key = bytes(goal.goal_id.uuid)
@@ -171,7 +171,7 @@ class HeldGoals:
             server._send_result_response(header, server._result_futures[key])
 
     async def _hold_request(self, request_header_and_message: Any) -> None:
-        """Remember who asks for the result of a goal that goes on; leave others to rclpy."""
+        """Store a result request for an unfinished goal; leave others to rclpy."""
         header, request = request_header_and_message
         key = bytes(request.goal_id.uuid)
         future = self._server._result_futures.get(key)

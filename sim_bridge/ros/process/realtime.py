@@ -1,4 +1,4 @@
-"""What makes a Python process keep deadlines of a millisecond."""
+"""Settings that let a Python process keep deadlines of a millisecond."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _PR_SET_NAME = 15
 
 def begin_process() -> None:
     """
-    Let the garbage collector rest until `settle_process`.
+    Disable the garbage collector until `settle_process`.
 
-    Nearly all that is made while a process starts stays, so that to look for what does not costs a
-    tenth of the start and finds next to nothing.
+    Nearly all objects created at start-up are permanent. Collecting them would cost a tenth of the
+    start-up time and free next to nothing.
     """
     gc.disable()
 
 
 def settle_process() -> None:
     """
-    Spare the physics thread long waits for the interpreter, once everything is loaded.
+    Avoid long waits of the physics thread for the interpreter, after everything is loaded.
 
-    The garbage collector no longer visits what exists now (135 000 objects of middleware and
-    model: 35 ms), and threads take turns every 0.1 ms.
+    The garbage collector no longer visits the existing objects (135 000 of middleware and model:
+    35 ms), and threads switch every 0.1 ms.
     """
     if gc.get_freeze_count():
         # a managed node comes here again, and what it had loaded before is to go
@@ -55,8 +55,8 @@ def uninterrupted(tick: Callable[[], None]) -> Callable[[], None]:
     """
     Return a function that keeps the interpreter for a whole tick, if that is short enough.
 
-    The interval belongs to those who wait. So between ticks, when the physics thread is the one to
-    wait, it is short; during a tick, when others are, it is long.
+    The switch interval affects the waiting threads. It is short between ticks, when the physics
+    thread waits, and long during a tick, when the others wait.
     """
 
     def run() -> None:
@@ -70,7 +70,7 @@ def uninterrupted(tick: Callable[[], None]) -> Callable[[], None]:
 
 
 def settle_thread(name: str) -> None:
-    """Have the calling thread woken precisely, and shown under a name by tools of the system."""
+    """Make the wake-ups of the calling thread precise, and set its name for system tools."""
     if sys.platform == 'linux':
         # these affect the calling thread only; a refusal costs precision and nothing else
         prctl = ctypes.CDLL(None).prctl
@@ -80,11 +80,11 @@ def settle_thread(name: str) -> None:
 
 def schedule_others() -> None:
     """
-    Have all threads that this one starts from now on wait their turn when they are woken.
+    Make all threads that this one starts from now on yield to it when they wake up.
 
-    Whatever is published wakes threads of the middleware, and Linux lets these push the physics
-    thread off its processor, once a message. Those of SCHED_BATCH wait till it sleeps, or go to a
-    processor that is free; their share of time is the same. `schedule_thread` takes a thread back.
+    Every published message wakes threads of the middleware, and Linux lets them preempt the
+    physics thread, once per message. SCHED_BATCH threads wait until it sleeps, or run on a free
+    processor; their share of time is the same. `schedule_thread` reverts this for a thread.
     """
     try:
         if os.sched_getscheduler(0) == os.SCHED_OTHER:
@@ -96,11 +96,12 @@ def schedule_others() -> None:
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """
-    Keep the processor within a block, where the system permits that.
+    Keep the processor within a block, if the system permits it.
 
-    It is for making a process's first node. Fast DDS announces a participant before it listens:
-    one that loses its processor in between misses the answers, and hears of the others only when
-    they announce themselves next, up to 3 s later. On a busy machine that was every second start.
+    Use this to create a process's first node. Fast DDS announces a participant before it listens.
+    If the process loses the processor in between, it misses the answers and discovers the others
+    only at their next announcement, up to 3 s later. On a busy machine that affected every second
+    start.
     """
     try:
         policy, param = os.sched_getscheduler(0), os.sched_getparam(0)
@@ -120,13 +121,13 @@ def undisturbed() -> Iterator[None]:
 
 
 def _threads() -> set[int]:
-    """Return the numbers that Linux has for the threads of this process."""
+    """Return the Linux thread ids of this process."""
     return set(map(int, os.listdir('/proc/self/task')))
 
 
 def schedule_thread(priority: int) -> bool:
     """
-    Schedule the calling thread with this SCHED_FIFO priority, ordinarily for 0.
+    Schedule the calling thread with this SCHED_FIFO priority; 0 for ordinary scheduling.
 
     Returns whether that was permitted; if not, nothing changes.
     """

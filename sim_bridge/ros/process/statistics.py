@@ -1,4 +1,4 @@
-"""How well the physics thread keeps its deadlines, measured tick by tick."""
+"""Deadline statistics of the physics thread, measured tick by tick."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 @dataclass(frozen=True)
 class TimingReport:
     """
-    What happened since the report before.
+    Timing since the previous report.
 
-    elapsed: s of real time. ticks: how many. missed: deadlines that passed without a tick. rate:
-    ticks per real second. real_time_factor: simulated seconds per real second. lateness:
+    elapsed: real time [s]. ticks: number of ticks. missed: deadlines that passed without a tick.
+    rate: ticks per real second. real_time_factor: simulated seconds per real second. lateness:
     {percentile: s} from deadline to tick, duration: {percentile: s} of a tick, both over the
     latest ticks and empty if there was none.
     """
@@ -29,10 +29,10 @@ class TimingReport:
 
 class TickStatistics:
     """
-    Written by the physics thread, read by another.
+    Written by the physics thread, read by another thread.
 
-    ticks, missed: totals since the start. A reader may see the latest tick counted and not yet
-    timed, which changes no percentile worth speaking of; so there is no lock.
+    ticks, missed: totals since the start. A reader may see the latest tick counted but not yet
+    timed, which hardly changes any percentile; this avoids a lock.
     """
 
     WINDOW = 8192
@@ -61,7 +61,7 @@ class TickStatistics:
         self.ticks += 1
 
     def report(self, now_ns: int) -> TimingReport:
-        """Sum up what was recorded since the last report; the first covers everything so far."""
+        """Return a summary since the last report; the first covers everything so far."""
         ticks, missed = self.ticks, self.missed
         since = self._reported_at_ns
         elapsed = 0.0 if since is None else (now_ns - since) * 1e-9

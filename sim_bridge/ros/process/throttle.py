@@ -1,4 +1,4 @@
-"""Messages in the log at a limited rate."""
+"""Log messages at a limited rate."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 
-# rclpy would go by the time of day: after that was set back by an hour, nothing is said for one
+# rclpy would use the wall clock: after it is set back by an hour, nothing is logged for an hour
 _STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 
 
 def once_in(seconds: float) -> dict[str, Any]:
-    """Return the arguments of a logging call for at most one message in so many seconds."""
+    """Return the arguments of a logging call that limit it to one message per period [s]."""
     return {'throttle_duration_sec': seconds, 'throttle_time_source_type': _STEADY}

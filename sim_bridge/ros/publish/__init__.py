@@ -1,5 +1,5 @@
 """
-What is published: topics of robots and of the world, frames, diagnostics.
+Publishing: topics of robots and of the world, frames, diagnostics.
 
 Imports `ros.process`, `ros.params` and `ros.wire`.
 """

@@ -1,4 +1,4 @@
-"""The axes of a robot that have a position and a velocity of their own on the graph, by name."""
+"""The named axes of a robot: each has a position and a velocity of its own on the graph."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
     """
     Return every axis of a robot's joints by its name on the graph.
 
-    The joints of one axis come first, as in `joint_names`; then the trees' joints of several axes;
-    then what joints that close loops leave free.
+    The one-axis joints come first, in the order of `joint_names`; then the multi-axis joints of
+    the trees; then the free axes of loop-closing joints.
     """
     axes = {name: robot.joint(name).axes[0] for name in robot.joint_names}
     for joint in [*robot.joints, *robot.loop_joints.values()]:
@@ -41,12 +41,12 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
 
 
 def actuated_joints(robot: sb.Robot) -> list[str]:
-    """Return the names of the one-axis joints that do not follow another."""
+    """Return the names of the one-axis joints that do not mimic another joint."""
     return [name for name in robot.joint_names if robot.joint(name).mimic is None]
 
 
 def running_crawlers(robot: sb.Robot) -> list[sb.Crawler]:
-    """Return the crawlers that can run, which those that touch nothing cannot."""
+    """Return the crawlers that can run; those without collision geometry cannot."""
     return [crawler for crawler in robot.crawlers if crawler.link.geometries]
 
 
@@ -54,12 +54,12 @@ class AxisStates:
     """
     Positions, velocities and efforts of a robot's axes and crawlers, in the order of `names`.
 
-    A crawler's position is how far it has run since the start [m], as an encoder on its drive
-    would tell; what drives it is not known, NaN.
+    A crawler's position is the distance run since the start [m], as an encoder on its drive would
+    measure it. Its effort is unknown, NaN.
     """
 
     def __init__(self, robot: sb.Robot) -> None:
-        """Look up where they are."""
+        """Find the axes and crawlers in the world's arrays."""
         self._robot = robot
         axes = named_axes(robot)
         self._axes = list(axes.values())
@@ -76,7 +76,7 @@ class AxisStates:
         self.locate()
 
     def locate(self) -> None:
-        """Look up where they are in the world's arrays, after robots have come or gone."""
+        """Find them in the world's arrays again, after robots were added or removed."""
         robot = self._robot
         several, closing = self._axes[self._several], self._axes[self._loops]
         blueprint, at = robot.blueprint, robot.offsets
@@ -87,39 +87,39 @@ class AxisStates:
         self._loop_axes = LoopAxes(robot.simulation, closing) if closing else None
 
     def advance(self, elapsed: float) -> None:
-        """Advance the crawlers by some time [s]."""
+        """Advance the crawlers by an elapsed time [s]."""
         for row, crawler in enumerate(self._crawlers):
             self._run[row] += elapsed * crawler.speed
 
     def restart(self) -> None:
-        """Count anew how far crawlers have run."""
+        """Reset the distances that crawlers have run to zero."""
         self._run[:] = 0.0
 
     def save(self) -> np.ndarray:
-        """Return how far crawlers have run [m]."""
+        """Return the distances that crawlers have run [m]."""
         return np.array(self._run)
 
     def restore(self, run: np.ndarray) -> None:
-        """Count on from there."""
+        """Continue from saved distances [m]."""
         self._run[:] = run
 
     @property
     def has_crawlers(self) -> bool:
-        """Whether there are crawlers that can run."""
+        """Whether the robot has crawlers that can run."""
         return bool(self._crawlers)
 
     @property
     def has_others(self) -> bool:
-        """Whether there is anything but the joints of one axis in trees."""
+        """Whether there are axes other than the one-axis joints of trees."""
         return bool(len(self.names) > self._single.stop)
 
     def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """
-        Return views of the joints of one axis in trees, which come first, at any time.
+        Return views of the present values of the one-axis joints in trees, which come first.
 
-        Positions, velocities, and the two parts of efforts, what is commanded and what motors
-        give [rad or m, and per s; N m or N]; they are to be taken anew where the world's state is
-        another object.
+        The views are positions, velocities, and the two parts of the efforts: the commanded part
+        and the motors' part [rad or m, and per s; N m or N]. Get new views when the world's state
+        is replaced by another object.
         """
         at, blueprint, count = self._robot.offsets, self._robot.blueprint, self._single.stop
         q = slice(at.q + blueprint.first_q, at.q + blueprint.first_q + count)
@@ -139,7 +139,7 @@ class AxisStates:
     def write_others(
         self, position_out: np.ndarray, velocity_out: np.ndarray, effort_out: np.ndarray
     ) -> None:
-        """Write the present values of all others, (n,) each [rad or m, and per s; N m or N]."""
+        """Write the present values of the others, (n,) each [rad or m, and per s; N m or N]."""
         state = self._robot.world.state
         if len(self._several_q):
             position_out[self._several] = state.q[self._several_q]

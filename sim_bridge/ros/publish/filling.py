@@ -1,4 +1,4 @@
-"""The kernel that brings the messages of a robot up to date."""
+"""The kernel that updates the messages of a robot."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def fill(
     time_step_ns: int
 ):
     """
-    Fill the messages that are due, and stamp them; return a bit for each.
+    Fill and stamp the messages that are due; return a bit mask of them.
 
-    message: (n, 3), copy: (m, 5) see the columns. latest_inout: (n,) the number of the period, or
-    the step of the sample, that was published last: others are due. time_ns, step: those of now.
-    time_step_ns: between two steps.
+    message: (n, 3), copy: (m, 5); see the columns above. latest_inout: (n,) number of the period,
+    or step of the sample, that was published last; a message is due when it differs. time_ns,
+    step: the present ones. time_step_ns: duration of a physics step [ns].
     """
     due = 0
     for k in range(message.shape[0]):
@@ -56,13 +56,13 @@ def fill(
 
 @kernel
 def packed(time_ns):
-    """Return the word of a builtin_interfaces/Time, which machines keep low bytes first."""
+    """Return the 64-bit word of a builtin_interfaces/Time; the machine must be little-endian."""
     return time_ns // _SECOND | time_ns % _SECOND << 32
 
 
 @kernel
 def carry(target, source, added, count):
-    """Copy numbers from an address to another, adding those of a third."""
+    """Copy `count` numbers from one address to another, adding those at a third."""
     numbers, given = floats_at(target, count), floats_at(source, count)
     if added == 0:
         numbers[:] = given

@@ -1,9 +1,9 @@
 """
-/tf and /tf_static: where objects, the robots' bases and, if so told, all their links are.
+/tf and /tf_static: frames of objects, of the robots' bases and, optionally, of all their links.
 
-Every frame has one parent. A robot's base hangs on its odom frame, as REP 105 has it, and that on
-the world; the frames of links hang on their parents' as robot_state_publisher has them, so that
-either it or this node may publish them.
+Every frame has one parent. A robot's base is a child of its odom frame, as in REP 105, and the
+odom frame is a child of the world. Link frames have the same parents as those from
+robot_state_publisher, so that either it or this node may publish them.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _IDENTITY = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
 
 class FramesMessage:
-    """A tf2_msgs/TFMessage of frames, each in its parent's."""
+    """A tf2_msgs/TFMessage of frames relative to their parents."""
 
     def __init__(self, messages: ModuleType, frames: Iterable[tuple[str, str]]) -> None:
         """
-        Begin with all of them at their parents' origin.
+        Start with every frame at its parent's origin.
 
-        messages: the module tf2_msgs.msg. frames: names of parents and of the frames themselves.
+        messages: the module tf2_msgs.msg. frames: pairs of parent name and frame name.
         """
         self._frames = []
         for parent, name in frames:
@@ -48,13 +48,13 @@ class FramesMessage:
         self._message = messages.TFMessage(transforms=self._frames)
 
     def fill(self, poses: np.ndarray) -> None:
-        """Take (n, 7) positions [m] and quaternions x y z w."""
+        """Set the (n, 7) poses: positions [m] and quaternions x y z w."""
         for frame, pose in zip(self._frames, poses.tolist(), strict=True):
             p, q = frame.transform.translation, frame.transform.rotation
             p.x, p.y, p.z, q.x, q.y, q.z, q.w = pose
 
     def stamped(self, stamp: bytes) -> object:
-        """Return the message as it is now, with this stamp (see `messages.pack_stamp`)."""
+        """Return the present message with a stamp (see `messages.pack_stamp`)."""
         time = unpack_stamp(stamp)
         for frame in self._frames:
             frame.header.stamp = time
@@ -62,17 +62,17 @@ class FramesMessage:
 
 
 class Frames:
-    """Publishes /tf, and what never moves on /tf_static."""
+    """Publishes moving frames on /tf and fixed frames on /tf_static."""
 
     def __init__(
         self, pool: TopicPool, world: sb.World, parameters: SimulatorParameters,
         prefixes: Mapping[str, str],
     ) -> None:
         """
-        Create the topics, or take over those that the pool has.
+        Create the topics, or reuse those in the pool.
 
-        prefixes: of the frames of each robot, by its name; what has none is an object. Raises
-        InvalidValueError where tf2_msgs is not installed.
+        prefixes: frame prefix of each robot, by robot name; anything without one is an object.
+        Raises InvalidValueError if tf2_msgs is not installed.
         """
         messages = optional_messages('tf2_msgs')
         if messages is None:
@@ -117,7 +117,7 @@ class Frames:
         for each in links:
             frames += each.fixed
             poses.append(each.poses(each.fixed))
-        # a root link called world is the world
+        # a root link named world is the world
         kept = [k for k, (parent, name) in enumerate(frames) if parent != name]
         message = FramesMessage(messages, [frames[k] for k in kept])
         message.fill(np.concatenate([*poses, np.zeros((0, 7))])[kept])
@@ -127,7 +127,7 @@ class Frames:
         return f"{self._prefixes.get(robot.name, '')}{robot.description.root}"
 
     def _parent(self, robot: sb.Robot) -> str:
-        """Return the frame that what moves freely is told in: a robot's has its own."""
+        """Return the parent frame of a freely moving body: a robot has its own odom frame."""
         if robot.name in self._prefixes:
             return odom_frame(self._prefixes[robot.name], self._odom)
         return WORLD_FRAME
@@ -137,11 +137,12 @@ class LinkFrames:
     """
     The frames of a robot's links.
 
-    moving, fixed: parent and name of those that move against their parent, and of the others.
+    moving, fixed: pairs of parent and frame name, for frames that move relative to their parent,
+    and for the others.
     """
 
     def __init__(self, robot: sb.Robot, prefix: str) -> None:
-        """Take a robot whose frames have this prefix."""
+        """Use the links of a robot whose frames have this prefix."""
         self._robot = robot
         self._numbers = {prefix + link.name: k for k, link in enumerate(robot.links)}
         self.moving: list[tuple[str, str]] = []
@@ -151,7 +152,7 @@ class LinkFrames:
             pairs.append((prefix + joint.parent, prefix + joint.child))
 
     def poses(self, frames: Sequence[tuple[str, str]]) -> np.ndarray:
-        """Return (n, 7) positions [m] and quaternions x y z w of frames in their parents'."""
+        """Return the (n, 7) poses of frames in their parents: position [m], quaternion x y z w."""
         if not frames:
             return np.zeros((0, 7))
         robot = self._robot
@@ -167,7 +168,7 @@ class LinkFrames:
 
 
 def odom_frame(prefix: str, name: str) -> str:
-    """Return the name of a robot's odom frame; that of the world has no prefix."""
+    """Return the name of a robot's odom frame; the world's frame has no prefix."""
     return name if name == WORLD_FRAME else prefix + name
 
 

@@ -1,4 +1,4 @@
-"""Where a robot's joints are, as messages: axis by axis, or as poses of what has none or many."""
+"""Joint states as messages: per axis, or as poses for joints with no axis or several."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _MULTI_DOF = (JointType.PLANAR, JointType.BALL, JointType.FLOATING)
 
 class JointStates:
     """
-    Publishes joint_states, and multi_dof_joint_states of robots that have such joints.
+    Publishes joint_states, and multi_dof_joint_states for robots with such joints.
 
-    joint_states has position, velocity and effort of all axes and crawlers; effort is what drives
-    an axis: what is commanded, and what its motor gave in the last step. multi_dof_joint_states
-    has pose and twist of the child link of each planar, ball and floating joint, in the world.
+    joint_states has position, velocity and effort of all axes and crawlers. The effort of an axis
+    is the commanded effort plus the effort of its motor in the last step. multi_dof_joint_states
+    has pose and twist in the world of the child link of each planar, ball and floating joint.
     """
 
     def __init__(
@@ -36,7 +36,8 @@ class JointStates:
         """
         Create the topics.
 
-        prefix: of their names. rate_hz: in simulated time [Hz]. topic: instead of joint_states.
+        prefix: of the topic names. rate_hz: in simulated time [Hz]. topic: name to use instead of
+        joint_states.
         """
         self.rate = Rate(rate_hz)
         """At which it is to be published."""
@@ -66,34 +67,34 @@ class JointStates:
         self.restart(0)
 
     def locate(self) -> None:
-        """Look up where the axes are, after robots were added or removed."""
+        """Find the axes in the world's arrays again, after robots were added or removed."""
         self._axes.locate()
 
     def advance(self, time_ns: int) -> None:
-        """Advance crawlers to this simulated time [ns]."""
+        """Advance the crawlers to this simulated time [ns]."""
         self._axes.advance((time_ns - self._time_ns) * 1e-9)
         self._time_ns = time_ns
 
     def publish(self, stamp: bytes) -> None:
-        """Publish the present state; stamp: the time, packed."""
+        """Publish the present state; stamp: the packed time."""
         for stream in self.streams:
             stream.publish(stamp)
 
     def restart(self, time_ns: int, reason: str = '') -> None:
-        """Begin anew at this simulated time [ns], now that the world has been reset."""
+        """Restart at this simulated time [ns], after the world has been reset."""
         self._axes.restart()
         self.resume(time_ns)
 
     def resume(self, time_ns: int) -> None:
-        """Go on from another time [ns]."""
+        """Continue from another time [ns]."""
         self._time_ns = time_ns
 
     def save(self, time_ns: int) -> np.ndarray:
-        """Return how far crawlers have run, for `restore`."""
+        """Return the distances that crawlers have run, for `restore`."""
         return self._axes.save()
 
     def restore(self, saved: np.ndarray, time_ns: int) -> None:
-        """Go back to what `save` gave."""
+        """Restore the distances that `save` returned."""
         self._axes.restore(saved)
 
 

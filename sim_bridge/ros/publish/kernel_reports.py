@@ -1,4 +1,4 @@
-"""Progress of compiling kernels, on /diagnostics and in the log of a node."""
+"""Progress of kernel compilation, on /diagnostics and in a node's log."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def reporting_kernels(node: Node) -> Iterator[None]:
 
 
 class _Reports:
-    """Publishes one status, and logs how it begins and ends."""
+    """Publishes one status, and logs the start and the end of compilation."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -36,7 +36,7 @@ class _Reports:
         self._name = f'{node.get_fully_qualified_name().lstrip("/")}: {STATUS}'
 
     def take(self, progress: Progress) -> None:
-        """Publish how far compiling has come."""
+        """Publish the progress of compilation."""
         log = self._node.get_logger()
         if self._publisher is None:
             self._publisher = self._node.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -56,6 +56,6 @@ class _Reports:
         publisher.publish(message)
 
     def close(self) -> None:
-        """Leave the topic."""
+        """Destroy the publisher."""
         if self._publisher is not None:
             self._node.destroy_publisher(self._publisher)

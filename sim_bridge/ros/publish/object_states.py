@@ -1,4 +1,4 @@
-"""Where the things of the world are: the objects, and the robots' bases."""
+"""Poses and twists in the world, of the objects and of the robots' bases."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class ObjectStates:
     """
     Publishes object_states.
 
-    It has poses and twists of all objects that move and of all robots with a free base: one
-    sensor_msgs/MultiDOFJointState, by name.
+    The message is one sensor_msgs/MultiDOFJointState with poses and twists, by name, of all moving
+    objects and of all robots with a free base.
     """
 
     def __init__(self, pool: TopicPool, world: sb.World, rate_hz: float) -> None:
         """
-        Create the topic, or take it over where the pool has it.
+        Create the topic, or reuse the one in the pool.
 
-        rate_hz: how often it is published [Hz].
+        rate_hz: publishing rate [Hz].
         """
         self._moving = [robot for robot in world.robots.values() if not robot.fixed_base]
         self._positions = _rows([robot.offsets.q for robot in self._moving], 7)

@@ -41,7 +41,7 @@ def odometry_stream(
     sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters
 ) -> PreparedStream | None:
     """
-    Make the stream of odom; None for a robot that is fixed to the world.
+    Return the stream of odom; None for a robot that is fixed to the world.
 
     prefix: of the topic. frame_prefix: of the frames.
     """

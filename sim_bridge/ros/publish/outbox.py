@@ -1,4 +1,4 @@
-"""What is published of a robot after a control step: one call says what is due, and fills it."""
+"""Publishing a robot's messages after a control step: one call finds those due and fills them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TIME, _STEP = -3, -2
 
 
 class Timed(NamedTuple):
-    """A stream, and when it is due: at a rate, or whenever a device has taken a sample."""
+    """A stream and its schedule: at a rate, or whenever a device has taken a sample."""
 
     stream: PreparedStream
     due: Rate | Device
@@ -29,10 +29,10 @@ class Timed(NamedTuple):
 
 class _Plan(NamedTuple):
     """
-    What is done as long as the same streams are wanted.
+    The prepared call for a set of wanted streams, valid until that set changes.
 
-    words: of the call; end: of its arguments. arrays: that it reads by their addresses. senders:
-    of the wanted streams, by their bits. chosen: the senders for results that have come before.
+    words: arguments of the call; end: their end. arrays: those that the call reads by address.
+    senders: of the wanted streams, by their bits. chosen: cache of senders by earlier results.
     """
 
     run: Call
@@ -44,10 +44,10 @@ class _Plan(NamedTuple):
 
 
 class Outbox:
-    """Streams whose messages are filled together; those wanted are sent in their order."""
+    """Streams whose messages are filled together; the wanted ones are sent in order."""
 
     def __init__(self, timed: Sequence[Timed], time_step_ns: int) -> None:
-        """Begin with nothing sent. timed: MOST_MESSAGES at most; time_step_ns: of physics [ns]."""
+        """Start with nothing sent. timed: at most MOST_MESSAGES; time_step_ns: of physics [ns]."""
         self._timed, self._time_step_ns = timed, time_step_ns
         self._messages = np.array([_message_row(each) for each in timed], np.int64)
         self._messages = self._messages.reshape(-1, MESSAGE_SIZE)
@@ -56,7 +56,7 @@ class Outbox:
         self.relocate()
 
     def publish(self, time_ns: int, step: int) -> None:
-        """Publish what is due at this time [ns], after this physics step."""
+        """Publish the messages due at this time [ns], after this physics step."""
         if self._is_stale:
             self.relocate()
         plan = self._plan
@@ -70,12 +70,12 @@ class Outbox:
             send()
 
     def refresh(self) -> None:
-        """Fill the streams with subscribers from the next message on; from any thread."""
+        """Fill the streams that have subscribers from the next message on; from any thread."""
         if self._wanted != [stream.is_wanted for stream, *_ in self._timed]:
             self._is_stale = True
 
     def relocate(self) -> None:
-        """Look up the addresses of what is copied anew; on the physics thread."""
+        """Look up the addresses of the copied arrays again; on the physics thread."""
         self._is_stale = False
         self._wanted = [stream.is_wanted for stream, *_ in self._timed]
         rows: list[list[int]] = []
@@ -95,14 +95,14 @@ class Outbox:
         self._plan = _Plan(run, run.words, run.argument_words, arrays, senders, {})
 
     def restart(self, time_ns: int) -> None:
-        """Go on from this time [ns], and from the samples that there are."""
+        """Continue from this time [ns] and from the present samples."""
         for number, (_, due) in enumerate(self._timed):
             self._latest[number] = (
                 due.period_of(time_ns) if isinstance(due, Rate) else due.sample_step)
 
 
 def outboxes(timed: Sequence[Timed], time_step_ns: int) -> list[Outbox]:
-    """Make as many as it takes."""
+    """Return as many outboxes as the streams need."""
     return [Outbox(timed[first : first + MOST_MESSAGES], time_step_ns)
             for first in range(0, len(timed), MOST_MESSAGES)]
 

@@ -1,8 +1,8 @@
 """
-Where messages go.
+Destinations of messages.
 
-What belongs to a step is decided elsewhere (`streams`, `world_interface`); a sink takes it: the
-ROS graph (`GraphSink`), a bag (`bag.bag_sink`), or both (`Tee`).
+Other modules (`streams`, `world_interface`) decide which messages belong to a step. A sink takes
+them: the ROS graph (`GraphSink`), a bag (`bag.bag_sink`), or both (`Tee`).
 """
 
 from __future__ import annotations
@@ -28,38 +28,38 @@ class Outlet(Protocol):
     topic: str
 
     def is_wanted(self) -> bool:
-        """Return whether a message would reach anybody."""
+        """Return whether a message would have any receiver."""
 
     def publish(self, message: Any) -> None:
-        """Take a message: serialized, or an object that does not change hands."""
+        """Publish a message: serialized bytes, or an object that stays owned by the caller."""
 
     def close(self) -> None:
-        """Take nothing more; what was taken stays where it is."""
+        """Accept no more messages; messages already published are not affected."""
 
 
 class Sink(Protocol):
-    """Makes outlets."""
+    """Creates outlets."""
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Return the outlet of a topic; a name without a leading slash is relative."""
 
     def begin(self, time_ns: int) -> None:
-        """Begin the messages of a simulated time [ns]."""
+        """Set the simulated time [ns] of the following messages."""
 
     def pause(self) -> None:
-        """Begin messages that only repeat what was published, until `begin`."""
+        """Mark the following messages as repetitions of published ones, until `begin`."""
 
 
 class GraphSink:
     """The ROS graph: every outlet is a publisher of a node."""
 
     def __init__(self, node: Node, real_time_factor: float = 1.0) -> None:
-        """Publish as this node; real_time_factor: how fast the simulation is to be."""
+        """Publish as this node; real_time_factor: target speed of the simulation."""
         self._node, self._real_time_factor = node, real_time_factor
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """
-        Create a publisher, whose qualities the user may override unless it is latched.
+        Create a publisher, whose QoS the user may override unless the topic is latched.
 
         Raises InvalidValueError for a name that the middleware does not allow.
         """
@@ -77,10 +77,10 @@ class GraphSink:
             ) from None
 
     def begin(self, time_ns: int) -> None:
-        """Do nothing: the graph takes messages when they come."""
+        """Do nothing: the graph has no notion of steps."""
 
     def pause(self) -> None:
-        """Do nothing: those who have just come want to hear it again."""
+        """Do nothing: new subscribers need the repeated messages."""
 
 
 class _Publisher:
@@ -110,22 +110,22 @@ class ClosingSink:
     """A sink whose outlets are closed together."""
 
     def __init__(self, sink: Sink) -> None:
-        """Open outlets of another sink."""
+        """Open the outlets on another sink."""
         self._sink = sink
         self._outlets: list[Outlet] = []
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Return an outlet of the other."""
+        """Return an outlet of the other sink."""
         outlet = self._sink.open(topic, message_type, qos)
         self._outlets.append(outlet)
         return outlet
 
     def begin(self, time_ns: int) -> None:
-        """Do so in the other sink."""
+        """Call `begin` of the other sink."""
         self._sink.begin(time_ns)
 
     def pause(self) -> None:
-        """Do so in the other sink."""
+        """Call `pause` of the other sink."""
         self._sink.pause()
 
     def close(self) -> None:
@@ -139,27 +139,27 @@ class Tee:
     """Two sinks that get the same bytes, such as the graph and a bag."""
 
     def __init__(self, first: Sink, second: Sink) -> None:
-        """Send to both; topics have the full names that the first gives them."""
+        """Send to both sinks; topics have the full names that the first sink gives them."""
         self._first, self._second = first, second
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Open the topic in both."""
+        """Open the topic in both sinks."""
         return _Both(*(each.open(topic, message_type, qos)
                        for each in (self._first, self._second)))
 
     def begin(self, time_ns: int) -> None:
-        """Do so in both."""
+        """Call `begin` of both sinks."""
         self._first.begin(time_ns)
         self._second.begin(time_ns)
 
     def pause(self) -> None:
-        """Do so in both."""
+        """Call `pause` of both sinks."""
         self._first.pause()
         self._second.pause()
 
 
 class _Both:
-    """An outlet to two others."""
+    """An outlet that publishes to two others."""
 
     def __init__(self, first: Outlet, second: Outlet) -> None:
         self.topic = first.topic

@@ -1,4 +1,4 @@
-"""How the solver fares, summed up over many control steps."""
+"""Statistics of the solver, accumulated over many control steps."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 class SolverStatistics:
     """
-    Written by the physics thread, where steps are taken, and read by another.
+    Written by the physics thread, which takes the steps, and read by another thread.
 
-    unconverged: calls of `World.step` since the start that left a law of a joint or a contact
-    unfulfilled. A reader may miss one that is under way, which is in no summary then; so there is
-    no lock.
+    unconverged: calls of `World.step` since the start that did not satisfy the law of a joint or a
+    contact. A reader may miss one that is in progress, which no summary then includes; this avoids
+    a lock.
     """
 
     def __init__(self, world: sb.World) -> None:
@@ -25,7 +25,7 @@ class SolverStatistics:
         world.take_worst()
 
     def take(self) -> Worst:
-        """Sum up what the world did since the last call."""
+        """Return a summary of the solver's work since the last call."""
         worst: Worst = self._world.take_worst()
         self.unconverged += worst.unconverged
         return worst

@@ -1,4 +1,4 @@
-"""What is published of a robot and of the clock: one `Stream` per topic."""
+"""Published topics of a robot, and the clock: one `Stream` per topic."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class Rate:
-    """A rate at which messages are due, counted in integers so that nothing drifts."""
+    """A message rate, counted in integers so that it does not drift."""
 
     def __init__(self, rate_hz: float) -> None:
         """
-        Begin.
+        Set the rate.
 
         rate_hz: in simulated time [Hz]; 0, or a rate above that of the steps, for every step.
         """
@@ -41,26 +41,26 @@ class Rate:
         self._latest = 0
 
     def is_due(self, time_ns: int) -> bool:
-        """Return whether a period has begun at this time [ns] or since time asked for before."""
+        """Return whether a period has begun by this time [ns] since the last call."""
         period = time_ns // self.period_ns
         is_due = period != self._latest
         self._latest = period
         return is_due
 
     def restart(self, time_ns: int) -> None:
-        """Go on from this time [ns], which may be earlier."""
+        """Continue from this time [ns], which may be earlier."""
         self._latest = self.period_of(time_ns)
 
     def period_of(self, time_ns: int) -> int:
-        """Return the number of the period that a time [ns] is in."""
+        """Return the number of the period that contains a time [ns]."""
         return time_ns // self.period_ns
 
 
 class Copy(NamedTuple):
     """
-    Numbers of a message, and the array that they are copied from at any time.
+    A block of numbers in a message, and the array that it is copied from.
 
-    added: what is added to that; None for nothing.
+    added: array that is added to the copied numbers; None for nothing.
     """
 
     target: np.ndarray
@@ -69,18 +69,19 @@ class Copy(NamedTuple):
 
 
 class Stampable(Protocol):
-    """A message that is kept and brought up to date, and goes out with a stamp."""
+    """A message that is updated in place and published with a stamp."""
 
     def stamped(self, stamp: bytes) -> Any:
-        """Return it as it is now with this stamp, serialized or as a message object."""
+        """Return the present message with this stamp, serialized or as a message object."""
 
 
 class Stream:
     """
-    One topic.
+    One published topic.
 
-    The message is filled only while it reaches anybody. Asking the middleware costs as much as
-    filling, so it is asked now and then (`refresh`) and not for every message.
+    The message is filled only while the topic has subscribers. Asking the middleware for
+    subscribers costs as much as filling, so it is asked at intervals (`refresh`), not for every
+    message.
     """
 
     def __init__(
@@ -97,9 +98,9 @@ class Stream:
         """
         Open the topic.
 
-        message: what is published. fill: brings it up to date. copies: gives what is only copied,
-        which an `Outbox` does for many streams at once. rate_hz: how often [Hz], which decides how
-        much is kept for those who are slow to take it.
+        message: what is published. fill: updates the message. copies: returns the blocks that are
+        only copied, which an `Outbox` does for many streams at once. rate_hz: publishing rate
+        [Hz], which determines the queue depth for slow subscribers.
         """
         self._outlet = sink.open(topic, message_type, stream_qos(rate_hz))
         self.message_type = message_type
@@ -113,15 +114,15 @@ class Stream:
 
     @property
     def topic(self) -> str:
-        """Name of the topic with its namespace."""
+        """Full name of the topic."""
         return self._outlet.topic
 
     def refresh(self) -> None:
-        """Look whether messages reach anybody."""
+        """Ask whether the topic has subscribers."""
         self.is_wanted = self._outlet.is_wanted()
 
     def send(self, message: Any) -> None:
-        """Publish another message between those of the readings."""
+        """Publish an extra message between those of the readings."""
         self._outlet.publish(message)
 
     def publish(self, stamp: bytes) -> None:
@@ -135,26 +136,26 @@ class Stream:
 
 
 class PreparedStream(Stream):
-    """A topic whose message an `Outbox` copies numbers and the stamp into."""
+    """A topic whose message gets its numbers and its stamp from an `Outbox`."""
 
     message: PreparedMessage
 
     def send_filled(self) -> None:
-        """Publish the message, in which copies and stamp are up to date."""
+        """Publish the message, whose numbers and stamp are up to date."""
         if self._fill is not None:
             self._fill()
         self._outlet.publish(self.message.content())
 
 
 class SensorStreams(NamedTuple):
-    """All streams of one device, which send whenever it has taken a sample."""
+    """All streams of one device, published whenever it has taken a sample."""
 
     device: Device
     streams: tuple[PreparedStream, ...]
 
 
 def clock_stream(sink: Sink, rate_hz: float) -> Stream:
-    """Make the stream of /clock."""
+    """Return the stream of /clock."""
     return Stream(sink, '/clock', Clock, ClockMessage(), rate_hz=rate_hz)
 
 
@@ -162,11 +163,11 @@ def sensor_streams(
     sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, truth: bool
 ) -> list[SensorStreams]:
     """
-    Make the streams of all sensors of a robot.
+    Return the streams of all sensors of a robot.
 
-    prefix: of topics. frame_prefix: of the frames that messages name. truth: publish the
-    noise-free twin of every sensor, not only of those whose description asks for it. Raises
-    InvalidValueError if two sensors would publish on one topic.
+    prefix: of topics. frame_prefix: of the frame names in messages. truth: publish the noise-free
+    twin of every sensor, not only of those whose description asks for it. Raises InvalidValueError
+    if two sensors would publish on one topic.
     """
     imus = robot.devices(sb.ImuSensor)
     inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
@@ -197,8 +198,8 @@ class _Channel:
     """
     One quantity of a device on one topic.
 
-    suffix: the topic's last name. make: builds the message, and what is copied into it, of the
-    noisy readings or, if told so, of their truth.
+    suffix: last part of the topic name. make: builds the message and its copied blocks, from the
+    noisy readings or, on request, from the noise-free ones.
     """
 
     suffix: str

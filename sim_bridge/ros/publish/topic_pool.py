@@ -1,4 +1,4 @@
-"""Topics that stay while what is published on them is made anew."""
+"""Topics that stay open while the messages published on them are rebuilt."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
 class TopicPool:
     """
-    Outlets by topic, opened when they are first asked for.
+    Outlets by topic, opened at first use.
 
-    Subscribers keep their match when robots come and go, though messages then have other sizes.
+    Subscribers stay matched when robots are added or removed, although the message sizes change.
     """
 
     def __init__(self, sink: Sink) -> None:
-        """Begin without any."""
+        """Start with no outlets."""
         self._sink = sink
         self._streams: dict[str, Stream] = {}
         self._latched: dict[str, Outlet] = {}
@@ -34,7 +34,7 @@ class TopicPool:
         *,
         rate_hz: float,
     ) -> Stream:
-        """Return the stream of a topic, with this message from now on; as Stream."""
+        """Return the stream of a topic, which now publishes this message; arguments: `Stream`."""
         stream = self._streams.get(topic)
         if stream is None:
             stream = Stream(self._sink, topic, message_type, message, fill, rate_hz=rate_hz)
@@ -44,15 +44,15 @@ class TopicPool:
         return stream
 
     def streams_of(self, message_type: type) -> list[Stream]:
-        """List the streams of a type of message."""
+        """Return the streams of a message type."""
         return [stream for stream in self._streams.values() if stream.message_type is message_type]
 
     def has_latched(self, topic: str) -> bool:
-        """Return whether anything was latched on a topic."""
+        """Return whether a message was latched on a topic."""
         return topic in self._latched
 
     def latch(self, topic: str, message_type: type, message: Any) -> None:
-        """Publish a message that those get, too, who subscribe later."""
+        """Publish a latched message, which later subscribers receive too."""
         if topic not in self._latched:
             self._latched[topic] = self._sink.open(topic, message_type, LATCHED_QOS)
         self._latched[topic].publish(message)

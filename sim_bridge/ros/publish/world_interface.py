@@ -1,4 +1,4 @@
-"""The world as a whole on the graph: contacts, objects, and what RViz draws of both."""
+"""The topics of the world as a whole: contacts, objects, and RViz markers for both."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class WorldInterface:
-    """Publishes what belongs to no robot alone, each kind at a rate of its own."""
+    """Publishes the topics that belong to no single robot, each kind at its own rate."""
 
     def __init__(
         self,
@@ -35,9 +35,9 @@ class WorldInterface:
         prefixes: Mapping[str, str],
     ) -> None:
         """
-        Create all topics; prefixes: as `populate`.
+        Create all topics; prefixes: as in `populate`.
 
-        Raises InvalidValueError where /tf is asked for and its message is not installed.
+        Raises InvalidValueError if /tf is enabled and its message package is not installed.
         """
         self._world, self._parameters, self._pool = world, parameters, TopicPool(sink)
         self._rates = [
@@ -48,13 +48,13 @@ class WorldInterface:
 
     def populate(self, prefixes: Mapping[str, str]) -> None:
         """
-        Take account of who is in the world now.
+        Rebuild the messages for the robots and objects that are in the world now.
 
-        prefixes: of the frames of each robot, by its name; what has none is an object.
+        prefixes: frame prefix of each robot, by robot name; anything without one is an object.
         """
         world, parameters = self._world, self._parameters
         for stream in self._pool.streams_of(MarkerArray):
-            # RViz goes on showing what nobody takes away
+            # RViz keeps showing markers that nobody deletes
             stream.send(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
         objects = ObjectStates(
             self._pool, world, parameters.object_state_rate or parameters.rate)
@@ -76,13 +76,13 @@ class WorldInterface:
         return [stream.topic for _, streams in self._groups for stream in streams]
 
     def refresh(self) -> None:
-        """Look which topics somebody subscribes to."""
+        """Ask which topics have subscribers."""
         for _, streams in self._groups:
             for stream in streams:
                 stream.refresh()
 
     def publish(self, time_ns: int, stamp: bytes) -> None:
-        """Publish what is due at this simulated time [ns], which `stamp` holds packed."""
+        """Publish the messages due at this simulated time [ns]; stamp: the packed time."""
         for rate, streams in self._groups:
             if streams and rate.is_due(time_ns):
                 for stream in streams:
@@ -90,13 +90,13 @@ class WorldInterface:
                         stream.publish(stamp)
 
     def publish_state(self, stamp: bytes) -> None:
-        """Publish everything, whether it is due or not."""
+        """Publish everything, whether due or not."""
         for _, streams in self._groups:
             for stream in streams:
                 stream.publish(stamp)
 
     def resume(self, time_ns: int) -> None:
-        """Go on from another time [ns]."""
+        """Continue from another time [ns]."""
         for rate, _ in self._groups:
             rate.restart(time_ns)
 

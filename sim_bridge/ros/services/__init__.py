@@ -1,5 +1,5 @@
 """
-Services and actions: pause, step, reset, spawn, in std_srvs' and the standard's messages.
+Services and actions: pause, step, reset, spawn, with std_srvs and simulation_interfaces messages.
 
 Imports `ros.session` and below.
 """

@@ -1,8 +1,8 @@
 """
 The entities of a running simulation: everything in the world, spawned and removed at run time.
 
-An entity is what the library calls a robot. Those with joints, sensors or tracks have topics of
-their own; the others are objects.
+An entity is a robot in the library's sense. Entities with joints, sensors or tracks have their own
+topics; the others are objects.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.process.pacer import Pacer
     from sim_bridge.ros.session.simulator import Simulator
 
-# gets the name of what was spawned, or why it was not
+# called with the name of the spawned entity, or the error
 Spawned = Callable[['str | SimBridgeError'], None]
 
 
@@ -47,8 +47,8 @@ class Entities:
     """
     The robots and objects in the world; called on the physics thread.
 
-    A robot is read and its kernels are compiled on another thread before it enters the world
-    between two steps, so that spawning costs the others no step.
+    Another thread reads a spawned robot and compiles its kernels. The robot then enters the world
+    between two steps, so that spawning delays no step of the others.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Entities:
         parameters: SimulatorParameters,
         node: Node,
     ) -> None:
-        """Begin with what was loaded; node: tells on /diagnostics what is compiled."""
+        """Start with the loaded entities; node: reports compilation on /diagnostics."""
         self._node = node
         self._simulator, self._controls, self._pacer = simulator, controls, pacer
         self._calls, self._parameters = calls, parameters
@@ -75,7 +75,7 @@ class Entities:
 
     @property
     def missing(self) -> list[str]:
-        """Names of those that were loaded and have been removed."""
+        """Names of the loaded entities that have been removed."""
         present = set(self.world.census())
         return [name for name, number in self._loaded if (name, number) not in present]
 
@@ -86,15 +86,15 @@ class Entities:
         return self.world.robots[name]
 
     def is_robot(self, name: str) -> bool:
-        """Return whether it has topics of its own."""
+        """Return whether an entity has topics of its own."""
         return any(interface.robot.name == name for interface in self._simulator.interfaces)
 
     def spawn(self, request: SpawnRequest, on_done: Spawned) -> None:
         """
-        Add a robot, whenever it is ready; physics thread.
+        Add a robot as soon as it is ready; on the physics thread.
 
-        on_done: called on the physics thread. Errors are DescriptionError, or another
-        SimBridgeError, whose `code` says what is wrong.
+        on_done: called on the physics thread. Errors are DescriptionError or another
+        SimBridgeError, whose `code` gives the cause.
         """
         self._background.submit(lambda: self._prepare(request, on_done))
 
@@ -105,7 +105,7 @@ class Entities:
         self._spawned.discard(name)
 
     def remove_spawned(self) -> list[str]:
-        """Remove all that was spawned; give the names."""
+        """Remove all spawned entities; return their names."""
         names = [name for name in self.world.robots if name in self._spawned]
         for name in names:
             self.remove(name)
@@ -117,8 +117,8 @@ class Entities:
         """
         Return position [m] and quaternion x y z w in the world of a pose in a frame.
 
-        frame: '' or 'world'; an entity, for its root link; or a link, as its frame is called on
-        the graph. Raises UnknownNameError for others, InvalidValueError for what is no pose.
+        frame: '' or 'world'; an entity's name, for its root link; or a link's frame name on the
+        graph. Raises UnknownNameError for other frames, InvalidValueError for an invalid pose.
         """
         p = finite_vector('position', position, 3, what)
         quat = unit_quaternion(orientation, what)
@@ -129,7 +129,7 @@ class Entities:
         return link.p + link.R @ p, quaternion_from_matrix(rotation)
 
     def frame(self, name: str) -> sb.Link | None:
-        """Return the link whose frame has a name; None for the world. Raises UnknownNameError."""
+        """Return the link with this frame name; None for the world. Raises UnknownNameError."""
         if name in ('', WORLD_FRAME):
             return None
         if name in self.world.robots:
@@ -143,7 +143,7 @@ class Entities:
         return links[name]
 
     def close(self) -> None:
-        """Spawn nothing more."""
+        """Accept no more spawn requests."""
         self._background.close()
 
     # --- on the background thread ----------------------------------------------------------------
@@ -164,7 +164,7 @@ class Entities:
     # --- on the physics thread -------------------------------------------------------------------
 
     def _admit(self, request: SpawnRequest, pattern: sb.Robot) -> str | SimBridgeError:
-        """Add a robot that is ready to the world; return its name, or the error."""
+        """Add a prepared robot to the world; return its name, or the error."""
         try:
             with coded(ErrorCode.POSE_INVALID):
                 position, orientation = self.pose_in_world(
@@ -190,7 +190,7 @@ class Entities:
         return name
 
     def _name_for(self, request: SpawnRequest, pattern: sb.Robot) -> str:
-        """Return a name that is free; raises InvalidValueError where it may not be changed."""
+        """Return an unused name; raises InvalidValueError if the name may not be changed."""
         wanted: str = pattern.name
         if wanted not in self.world.robots:
             return wanted
@@ -207,19 +207,19 @@ class Entities:
         self, robot: sb.Robot, loaded: LoadedRobot | None, position: np.ndarray,
         orientation: np.ndarray,
     ) -> None:
-        """Create what a robot publishes and takes."""
+        """Create the topics of a robot."""
         interface = self._simulator.add(robot, loaded, position, orientation)
         if interface is not None:
             self._controls.add(interface)
 
     def _withdraw(self, name: str) -> None:
-        """Remove a robot, with all that it publishes and takes."""
+        """Remove a robot with all its topics."""
         interface = self._simulator.remove(name)
         if interface is not None:
             self._controls.remove(interface)
 
 
 def _told(err: Exception) -> SimBridgeError:
-    """Return an error of this package; others are named by their class and message."""
+    """Return the error as one of this package; others get their class name and message."""
     return err if isinstance(err, SimBridgeError) else SimBridgeError(
         f'{type(err).__name__}: {err}')

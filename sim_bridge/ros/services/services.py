@@ -1,4 +1,4 @@
-"""The node's services with the messages of std_srvs, which every ROS 2 has."""
+"""The node's services with std_srvs messages, which every ROS 2 distribution has."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Services:
     """
     Pause, reset, step and snapshots.
 
-    ~/pause (SetBool): true pauses, false resumes. ~/reset (Trigger): all robots to their start;
-    /clock goes on, unless the parameter `reset_clock` says otherwise. ~/step (Trigger):
-    `step_count` control steps at the usual pace while paused, answered when they are done.
-    ~/save_snapshot, ~/restore_snapshot (Trigger): of the name in the parameter `snapshot`;
-    ~/list_snapshots (Trigger): their names, parted by newlines.
+    ~/pause (SetBool): true pauses, false resumes. ~/reset (Trigger): returns all robots to their
+    start; /clock continues, unless the parameter `reset_clock` is set otherwise. ~/step (Trigger):
+    takes `step_count` control steps at the usual pace while paused; the response follows the last
+    step. ~/save_snapshot, ~/restore_snapshot (Trigger): use the name in the parameter `snapshot`.
+    ~/list_snapshots (Trigger): returns the names, separated by newlines.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Services:
         """
         Create the services.
 
-        parameters: gives the parameters as they are at the time of a request.
+        parameters: returns the parameters at the time of a request.
         """
         self._control, self._simulator, self._parameters = control, simulator, parameters
         for kind, name, handler in (

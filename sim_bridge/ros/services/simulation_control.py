@@ -1,4 +1,4 @@
-"""Running, pausing, stepping and resetting a simulation: what all services do, in one place."""
+"""Running, pausing, stepping and resetting a simulation: the code that all services share."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Scope(enum.Flag):
-    """What a reset takes back."""
+    """The parts of the simulation that a reset affects."""
 
     TIME = 1
     STATE = 2
@@ -35,7 +35,7 @@ _SCOPES = {'time': Scope.TIME, 'state': Scope.STATE, 'spawned': Scope.SPAWNED}
 
 
 class Phase(enum.Enum):
-    """What a simulation is doing; stopped: paused at its start."""
+    """The phase of a simulation; stopped: paused at its start."""
 
     STOPPED = 'stopped'
     PLAYING = 'playing'
@@ -44,14 +44,15 @@ class Phase(enum.Enum):
 
 class SimulationControl:
     """
-    Carries out what services ask for, on the physics thread.
+    Carries out service requests on the physics thread.
 
-    All that cannot be done raises StateError or another SimBridgeError, with nothing changed.
+    An impossible request raises StateError or another SimBridgeError and changes nothing.
 
-    ~/resets (std_msgs/String, transient local, JSON) tells of every jump of the state or of the
-    time, before anything is published of it: its count since the start; cause ('reset', 'stop',
-    'restore'); scope (of 'time', 'state', 'spawned'); snapshot, its name, or null; time_ns, what
-    the next messages are stamped with; time_ns_before; removed, names of entities that are gone.
+    ~/resets (std_msgs/String, transient local, JSON) announces every jump of the state or of the
+    time before any message after the jump. Its fields: count since the start; cause ('reset',
+    'stop', 'restore'); scope (of 'time', 'state', 'spawned'); snapshot, its name, or null;
+    time_ns, the stamp of the next messages; time_ns_before; removed, names of the removed
+    entities.
     """
 
     def __init__(
@@ -66,10 +67,10 @@ class SimulationControl:
         is_active: bool = True,
     ) -> None:
         """
-        Begin with a simulation as it was loaded.
+        Start with a simulation as it was loaded.
 
-        reset_clock: tells whether /clock goes back with the time, unless that is asked for.
-        is_active: whether it may run; a managed node's may not while that is inactive.
+        reset_clock: returns whether /clock is reset with the time, if a request does not say so.
+        is_active: whether the simulation may run; that of an inactive managed node may not.
         """
         self._pacer, self._simulator, self._entities = pacer, simulator, entities
         self._controls, self._calls = controls, calls
@@ -82,19 +83,19 @@ class SimulationControl:
 
     @property
     def phase(self) -> Phase:
-        """What the simulation is doing."""
+        """The present phase of the simulation."""
         if not self._pacer.is_paused:
             return Phase.PLAYING
         return Phase.STOPPED if self._is_stopped else Phase.PAUSED
 
     def play(self) -> None:
-        """Run on."""
+        """Run."""
         self._check_active()
         self._is_stopped = False
         self._pacer.resume()
 
     def pause(self) -> None:
-        """Stand still; from a stop, too."""
+        """Pause; also leaves the stopped phase."""
         self._is_stopped = False
         self._pacer.pause()
 
@@ -105,13 +106,13 @@ class SimulationControl:
             self.play()
 
     def deactivate(self) -> None:
-        """Pause, drop steps that were asked for, and allow running no more."""
+        """Pause, drop requested steps, and no longer allow running."""
         self._is_active = False
         self._pacer.drop_steps(StateError('the node was deactivated'))
         self.pause()
 
     def stop(self) -> None:
-        """Go back to the start and pause, and drop steps that were asked for."""
+        """Return to the start, pause, and drop requested steps."""
         self._check_complete()
         self._pacer.drop_steps(StateError('the simulation was stopped'))
         self._pacer.pause()
@@ -124,7 +125,7 @@ class SimulationControl:
         on_done: Callable[[Exception | None], None],
         on_tick: Callable[[int], bool] = lambda remaining: True,
     ) -> None:
-        """Take so many control steps at the usual pace; `on_done`, `on_tick`: as `Pacer.step`."""
+        """Take control steps at the usual pace; `on_done`, `on_tick`: as in `Pacer.step`."""
         self._check_active()
         if not self._pacer.is_paused:
             raise StateError('the simulation is running; pause it by ~/pause first')
@@ -136,9 +137,9 @@ class SimulationControl:
 
     def reset(self, scope: Scope, clock: bool | None = None) -> None:
         """
-        Take back what has happened.
+        Reset the parts of the simulation in the scope.
 
-        clock: whether /clock goes back to 0 with the time; None: as the parameter `reset_clock`.
+        clock: whether /clock is set to 0 with the time; None: as the parameter `reset_clock`.
         """
         if scope == Scope.ALL:
             self._check_complete()
@@ -148,15 +149,15 @@ class SimulationControl:
 
     @property
     def snapshots(self) -> list[str]:
-        """Names of all snapshots, in the order they were first taken in."""
+        """Names of all snapshots, in the order of their first saving."""
         return list(self._snapshots)
 
     def save(self, name: str) -> None:
-        """Take a snapshot under a name, in the place of one of that name."""
+        """Save a snapshot under a name, replacing one of the same name."""
         self._snapshots[name] = self._simulator.save()
 
     def restore(self, name: str) -> None:
-        """Go back to a snapshot, bit for bit; raises UnknownNameError where there is none."""
+        """Restore a snapshot, exact to the bit; raises UnknownNameError for an unknown name."""
         if name not in self._snapshots:
             raise UnknownNameError('snapshot', name, self._snapshots, 'the simulation')
         before = self._simulator.time_ns
@@ -196,7 +197,7 @@ class SimulationControl:
             raise StateError('the node is inactive: activate it first, as a managed node')
 
     def _check_complete(self) -> None:
-        """Raise StateError where what was loaded is not all there any more."""
+        """Raise StateError if a loaded entity has been removed."""
         missing = self._entities.missing
         if missing:
             raise StateError(

@@ -1,4 +1,4 @@
-"""/diagnostics: how time is kept, what becomes of commands, how the solver fares."""
+"""/diagnostics: timing, commands and solver."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ _AHEAD_WARNING = 10.0
 
 
 class Diagnostics:
-    """Publishes one status each for pacing and solver, and one for the commands of every robot."""
+    """Publishes one status each for pacing and solver, and one for each robot's commands."""
 
     def __init__(self, node: Node, pacer: Pacer, simulator: Simulator, rate_hz: float) -> None:
         """
-        Begin to publish.
+        Start to publish.
 
-        rate_hz: in real time [Hz]; 0 for not at all.
+        rate_hz: in real time [Hz]; 0 to publish nothing.
         """
         self._pacer, self._simulator = pacer, simulator
         self._timeouts = 0
@@ -63,7 +63,7 @@ class Diagnostics:
             node.create_timer(1.0 / rate_hz, self._publish, clock=steady)
 
     def statuses(self) -> list[DiagnosticStatus]:
-        """Sum up what happened since the last call."""
+        """Return the statuses since the last call."""
         return [
             self._pacing(),
             *(self._commands(interface) for interface in self._simulator.interfaces),
@@ -117,7 +117,7 @@ class Diagnostics:
         counts = CommandCounts(**asdict(commands.counts))
         before = self._counted.get(robot.name, CommandCounts())
         self._counted[robot.name] = counts
-        # of a robot that was spawned anew the counts began anew
+        # the counts of a respawned robot start at zero
         rejected, clamped, late, missed = (
             getattr(counts, name) - min(getattr(before, name), getattr(counts, name))
             for name in ('rejected', 'clamped', 'late', 'missed'))
@@ -152,7 +152,7 @@ class Diagnostics:
         return self._status(f'commands of {robot.name}', level, summary, values)
 
     def _trajectories(self, interface: RobotInterface) -> DiagnosticStatus:
-        """Return what became of trajectories."""
+        """Return the status of a robot's trajectories."""
         trajectories = interface.trajectories
         counts = Counter(trajectories.counts)
         failed = sum(
@@ -195,7 +195,7 @@ class Diagnostics:
         return self._status('solver', level, summary, values)
 
     def _lockstep(self) -> Iterator[DiagnosticStatus]:
-        """Yield which command sources are waited for, in lockstep."""
+        """Yield the status of the lockstep, if used: the command sources it waits for."""
         lockstep = self._simulator.lockstep
         if not lockstep.sources:
             return
@@ -218,7 +218,7 @@ class Diagnostics:
         })
 
     def _recording(self) -> Iterator[DiagnosticStatus]:
-        """Yield how far the recording has come, if there is one."""
+        """Yield the progress of the recording, if there is one."""
         for each in self._simulator.journal.statuses():
             if each.error is not None:
                 level, summary = DiagnosticStatus.ERROR, str(each.error)

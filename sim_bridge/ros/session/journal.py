@@ -1,7 +1,7 @@
 """
-The record of what a simulator takes in.
+The record of a simulator's inputs.
 
-The simulator knows this protocol alone. `bag.recording` implements it, and `NO_JOURNAL` records
+The simulator knows only this protocol. `bag.recording` implements it, and `NO_JOURNAL` records
 nothing.
 """
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 class JournalStatus(NamedTuple):
     """
-    How far a recording has come.
+    The progress of a recording.
 
-    folder: of the bag. error: what ended the recording, if anything. messages, size: number of
-    messages and bytes written. queued: bytes that wait to be written.
+    folder: of the bag. error: the error that ended the recording, if any. messages, size: number
+    of messages and bytes written. queued: bytes in the queue.
     """
 
     folder: Path
@@ -47,21 +47,21 @@ class Journal(Protocol):
         """
         Record that a robot or object (loaded: None) was added to the world.
 
-        position [m], orientation (x y z w): of `World.add_copy`; None where it came otherwise, so
-        that a replay cannot add it.
+        position [m], orientation (x y z w): of `World.add_copy`; None if it was added in another
+        way, so that a replay cannot add it.
         """
 
     def flush(self) -> None:
-        """Record the inputs that came since the last step, while no step is taken."""
+        """Record the inputs since the last step, while no step is taken."""
 
     def end_tick(self) -> None:
         """Record the state hash if it is due."""
 
     def close(self) -> None:
-        """End the recording; no step may be under way."""
+        """End the recording; no step may be in progress."""
 
     def statuses(self) -> list[JournalStatus]:
-        """Return how far the recording has come; empty if there is none."""
+        """Return the progress of the recording; empty if there is none."""
 
 
 class _NoJournal:

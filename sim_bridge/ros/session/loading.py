@@ -1,4 +1,4 @@
-"""From parameters to a world: the scene, the robot, its start, the ground beneath it."""
+"""Building a world from parameters: the scene, the robot, its start pose, the ground."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class LoadedRobot:
     """
     A robot that has topics of its own.
 
-    namespace: comes before their names and before those of its frames; '' for none. joints: those
-    that commands without names are for, in order; () for all that follow no other.
+    namespace: prefix of its topic and frame names; '' for none. joints: joints of commands without
+    names, in order; () for all that do not mimic another joint.
     """
 
     robot: sb.Robot
@@ -36,7 +36,7 @@ class LoadedRobot:
 
     @property
     def prefix(self) -> str:
-        """The namespace with the slash that parts it from what follows; '' for none."""
+        """The namespace followed by a slash; '' for none."""
         return f'{self.namespace}/' if self.namespace else ''
 
 
@@ -49,12 +49,12 @@ class HasNamespace(Protocol):
 
     @property
     def namespace(self) -> str:
-        """What comes before the names of its topics and frames; '' for none."""
+        """The prefix of the names of its topics and frames; '' for none."""
 
 
 @dataclass(frozen=True)
 class LoadedWorld:
-    """A world, and which of what is in it are robots; the others are objects."""
+    """A world, and which of its contents are robots; the others are objects."""
 
     world: sb.World
     robots: tuple[LoadedRobot, ...]
@@ -94,7 +94,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
 def check_namespace(
     name: str, namespace: str, others: Iterable[HasNamespace], what: str
 ) -> None:
-    """Raise InvalidValueError, about `what`, where another robot has a robot's namespace."""
+    """Raise InvalidValueError, about `what`, if another robot has the same namespace."""
     for other in others:
         if other.namespace == namespace and other.robot.name != name:
             raise InvalidValueError(
@@ -102,7 +102,7 @@ def check_namespace(
 
 
 def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot:
-    """Add the robot of the parameters, at its start."""
+    """Add the robot of the parameters at its start pose."""
     description = sb.load_description(
         parameters.robot_description or find_robot(parameters.own_robot),
         extra_sensors=sensors_from_mapping(parameters.sensors),
@@ -133,7 +133,7 @@ def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot
 def _given_positions(
     description: sb.RobotDescription, parameters: SimulatorParameters
 ) -> dict[str, float]:
-    """Check the parameter `initial_positions`; give it by joint [rad or m]."""
+    """Check the parameter `initial_positions`; return the positions by joint [rad or m]."""
     given, limits = parameters.initial_positions, start_limits(description)
     joints = parameters.joints or [
         name for name in limits if description.joints[name].mimic is None]
@@ -153,7 +153,7 @@ def _given_positions(
 
 
 def _start_at(robot: sb.Robot, positions: Mapping[str, float]) -> None:
-    """Put joints somewhere [rad or m], those that follow them too, and let resets go there."""
+    """Set joint positions [rad or m], also of mimic joints, and use them for resets."""
     if not positions:
         return
     for name, position in positions.items():
@@ -168,7 +168,7 @@ def _start_at(robot: sb.Robot, positions: Mapping[str, float]) -> None:
 
 
 def _lowest(robot: sb.Robot) -> float:
-    """Return the height of the lowest point that can touch anything [m]; 0 if there is none."""
+    """Return the height of the lowest collision point [m]; 0 if there is none."""
     ground = sb.Plane(), (_ORIGIN, _UPRIGHT)
     heights = [
         sb.distance(
@@ -179,7 +179,7 @@ def _lowest(robot: sb.Robot) -> float:
 
 
 def _check_namespaces(robots: Sequence[LoadedRobot]) -> None:
-    """Raise InvalidValueError where two robots would share their topics."""
+    """Raise InvalidValueError if two robots would share topics."""
     for number, each in enumerate(robots):
         check_namespace(
             each.robot.name, each.namespace, robots[:number],

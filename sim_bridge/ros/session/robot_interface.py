@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 
 
 class Stateful(Protocol):
-    """What changes while a simulation runs, and goes back where that goes back."""
+    """State that changes while a simulation runs, and is restored with the simulation."""
 
     def save(self, time_ns: int) -> Any:
-        """Return what `restore` goes back to; time_ns: the simulated time [ns]."""
+        """Return the state for `restore`; time_ns: the simulated time [ns]."""
 
     def restore(self, saved: Any, time_ns: int) -> None:
-        """Go on as when `save` was called, at a time [ns] that need not be that of then."""
+        """Return to a saved state, at a time [ns] that may differ from that of `save`."""
 
     def restart(self, time_ns: int, reason: str) -> None:
-        """Begin anew at this time [ns]; reason: for those whose commands or goals end by it."""
+        """Start again at this time [ns]; reason: for clients whose commands or goals end."""
 
 
-# of each Stateful part of an interface what it has saved
+# the saved state of each Stateful part of an interface
 SavedInterface = tuple[Any, ...]
 
 _RESET = 'the simulation was reset'
@@ -52,8 +52,8 @@ class RobotInterface:
     """
     Publishes a robot's state after every control step; `inbox` takes commands before the next.
 
-    commands, trajectories: what the robot is to do. namespace, prefix: of its topics, the latter
-    with a slash at its end.
+    commands, trajectories: inputs of the robot. namespace, prefix: of its topics; the prefix ends
+    in a slash.
     """
 
     def __init__(
@@ -63,9 +63,9 @@ class RobotInterface:
         """
         Open all topics of the robot, within its namespace.
 
-        all_joints: of all robots, which parameters may name. lockstep: who is waited for before a
-        step. now: gives the simulated time [ns].
-        Raises UnknownNameError for a joint that it does not have.
+        all_joints: of all robots, which parameters may name. lockstep: the sources to wait for
+        before a step. now: returns the simulated time [ns]. Raises UnknownNameError for a joint
+        that the robot does not have.
         """
         self.robot = robot = loaded.robot
         self._world, self._now = robot.world, now
@@ -114,7 +114,7 @@ class RobotInterface:
 
     @property
     def command_topics(self) -> list[CommandTopic]:
-        """The topics that commands are taken on."""
+        """The topics of commands."""
         return self.inbox.topics
 
     @property
@@ -123,7 +123,7 @@ class RobotInterface:
         return [stream.topic for stream in self._streams()]
 
     def refresh(self) -> None:
-        """Look which topics somebody subscribes to, and on which somebody sends commands."""
+        """Check which topics have subscribers, and which command topics have publishers."""
         for stream in self._streams():
             stream.refresh()
         for outbox in self._outboxes:
@@ -131,7 +131,7 @@ class RobotInterface:
         self.inbox.refresh()
 
     def publish(self, time_ns: int) -> None:
-        """Publish what is due at this simulated time [ns]."""
+        """Publish the messages due at this simulated time [ns]."""
         if self._joint_states.has_crawlers:
             self._joint_states.advance(time_ns)
         if self._answers_expected and self._joint_states.rate.is_due(time_ns):
@@ -145,32 +145,32 @@ class RobotInterface:
             outbox.publish(time_ns, simulation.step_count)
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
-        """Publish the state, due or not, to be answered in lockstep; nothing of sensors."""
+        """Publish the state, due or not, for lockstep answers; no sensor messages."""
         self.inbox.ask(time_ns)
         self._joint_states.publish(stamp)
 
     def restart(self) -> None:
-        """Begin anew with the robot as the world has reset it: no command yet."""
+        """Start again after the world has reset the robot, with no command yet."""
         for part in self._stateful:
             part.restart(self._now(), _RESET)
         self._restart_rates()
 
     def resume(self) -> None:
-        """Go on from another time."""
+        """Continue from another time."""
         self._joint_states.resume(self._now())
         self._restart_rates()
 
     def save(self) -> SavedInterface:
-        """Return what `restore` goes back to."""
+        """Return the state for `restore`."""
         return tuple(part.save(self._now()) for part in self._stateful)
 
     def restore(self, saved: SavedInterface) -> None:
-        """Go on as when `save` was called, with the robot as it was then."""
+        """Return to a saved state, with the robot as it was then."""
         for part, state in zip(self._stateful, saved, strict=True):
             part.restore(state, self._now())
 
     def locate(self) -> None:
-        """Look up the robot's place in the world's arrays, after others were added or removed."""
+        """Find the robot in the world's arrays again, after others were added or removed."""
         self._joint_states.locate()
         self._relocate()
 
@@ -178,15 +178,15 @@ class RobotInterface:
         """
         End commands and goals before the robot leaves the world; on the executor's thread.
 
-        Clients of goals are told the reason at once, since they cannot ask later. Returns whether
-        there were any.
+        Clients of goals get the reason at once, since they cannot ask later. Returns whether there
+        were any goals.
         """
         for part in (self.commands, self.trajectories):
             part.restart(self._now(), reason)
         return self.inbox.end_goals()
 
     def _relocate(self) -> None:
-        """Fill messages from the arrays that the world has now."""
+        """Fill messages from the world's present arrays."""
         self._world.simulation.settle()
         self._layout = self._world.layout
         for outbox in self._outboxes:

@@ -1,4 +1,4 @@
-"""A world and its robots' interfaces: what one control step is, threads and real time apart."""
+"""A world and its robots' interfaces: the control step, independent of threads and real time."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _EARLIEST_NS = 1
 
 class SimulatorSnapshot(NamedTuple):
     """
-    Everything that decides what a simulator does next, until commands come.
+    The complete state that determines a simulator's next steps, until new commands arrive.
 
-    number: tells recordings which of those taken it is.
+    number: identifies the snapshot in recordings.
     """
 
     number: int
@@ -51,19 +51,20 @@ class Simulator:
     """
     Takes control steps: commands in, physics, messages out, /clock last.
 
-    /clock is independent of the world's time: when the world goes back in time, /clock may go on,
-    so that subscribers see time pass while the world does exactly what it did before.
+    /clock is independent of the world's time. When the world goes back in time, /clock may
+    continue, so that subscribers see increasing time while the world repeats its previous
+    behaviour exactly.
     """
 
     def __init__(self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters) -> None:
-        """Open the topics of every robot and of the world they are in, and /clock."""
+        """Open /clock and the topics of every robot and of the world."""
         self.world = loaded.world
         # attributes, not properties of the world: these are read in each tick
         self._simulation = loaded.world.simulation
         self._step_ns: int = loaded.world.time_step_ns
         self._sink, self._parameters = sink, parameters
         self._node: PollingMixin | None = None
-        # what is opened on the sink, and on the node, for each robot
+        # outlets on the sink, and entities on the node, of each robot
         self._outlets: dict[str, ClosingSink] = {}
         self._scopes: dict[str, EntityScope] = {}
         # /clock when the world's step count is 0
@@ -87,12 +88,12 @@ class Simulator:
 
     @property
     def time_ns(self) -> int:
-        """Simulated time as it is published [ns]."""
+        """Published simulated time [ns]."""
         time_ns: int = self._epoch_ns + self._simulation.step_count * self._step_ns
         return max(time_ns, _EARLIEST_NS)
 
     def is_ready(self) -> bool:
-        """Return whether a control step can be taken: in lockstep when all have answered."""
+        """Return whether a control step can be taken: in lockstep, whether all have answered."""
         if self.lockstep.should_ask:
             time_ns = self.time_ns
             self._sink.pause()
@@ -101,7 +102,7 @@ class Simulator:
         return self.lockstep.is_open()
 
     def tick(self) -> None:
-        """Take one control step and publish what it brought. Raises SimulationError."""
+        """Take one control step and publish its results. Raises SimulationError."""
         now = self.time_ns
         self.lockstep.release()
         until_ns = time.monotonic_ns() + self._taking_ns
@@ -120,7 +121,7 @@ class Simulator:
         self.journal.end_tick()
 
     def _advance(self) -> None:
-        """Take the physics steps, before each of which trajectories are sampled."""
+        """Take the physics steps; trajectories are sampled before each of them."""
         world, following = self.world, [
             each.trajectories for each in self.interfaces if each.trajectories.is_active]
         if not following:
@@ -133,28 +134,28 @@ class Simulator:
             world.step()
 
     def listen(self, node: PollingMixin) -> None:
-        """Take commands of all robots from the graph from now on."""
+        """Subscribe to the commands of all robots."""
         self._node = node
         for interface in self.interfaces:
             self._listen(interface)
 
     def poll(self) -> None:
-        """Take in the commands that have come, while no step is taken."""
+        """Take the commands that have arrived, while no step is taken."""
         until_ns = time.monotonic_ns() + _TAKING_NS
         for interface in self.interfaces:
             interface.inbox.poll(until_ns)
 
     def publish_clock(self) -> None:
-        """Publish /clock as it stands, for those who come while the simulation is paused."""
+        """Publish the present /clock, for subscribers that join while the simulation is paused."""
         self._sink.pause()
         self._clock.publish(pack_stamp(self.time_ns))
         self.journal.flush()
 
     def publish_state(self) -> None:
         """
-        Publish the state that a reset, or whatever else was no step, has led to; /clock last.
+        Publish the state after a reset or another change without a step; /clock last.
 
-        That takes one control step of /clock, so that no two states have one stamp.
+        /clock advances by one control step, so that no two states have the same stamp.
         """
         self.journal.note('publish_state')
         now = self._step_time_ns
@@ -172,12 +173,11 @@ class Simulator:
         announce: Callable[[], None] = lambda: None,
     ) -> None:
         """
-        Begin again, and publish where that is.
+        Start again, and publish the resulting state.
 
-        state: put all robots back to where they started, and wait for commands. time: let the
-        world's time begin at 0, so that sensors and their noise do what they did. clock: set
-        /clock back to 0 with it; else it goes on by one control step. announce: called before
-        anything is published.
+        state: return all robots to their start, and wait for commands. time: set the world's time
+        to 0, so that sensors and their noise repeat. clock: also set /clock to 0; otherwise it
+        advances by one control step. announce: called before anything is published.
         """
         self.journal.note('reset', clock=clock, time=time, state=state)
         now = self._step_time_ns
@@ -192,7 +192,7 @@ class Simulator:
         self._publish_all()
 
     def save(self) -> SimulatorSnapshot:
-        """Return a snapshot that `restore` goes back to, bit for bit."""
+        """Return a snapshot for `restore`, which is exact to the bit."""
         self.journal.note('save')
         self._saved += 1
         return SimulatorSnapshot(self._saved, self.world.save(), {
@@ -205,11 +205,11 @@ class Simulator:
         announce: Callable[[], None] = lambda: None,
     ) -> None:
         """
-        Go back to a snapshot, and publish where that is. Commands under way are forgotten.
+        Return to a snapshot, and publish the resulting state; pending commands are dropped.
 
-        clock: set /clock to what the world's time was; else it goes on by one control step.
-        announce: called before anything is published. Raises InvalidValueError where robots were
-        added or removed since.
+        clock: set /clock to the world's time of the snapshot; otherwise it advances by one control
+        step. announce: called before anything is published. Raises InvalidValueError if robots
+        were added or removed since.
         """
         now = self._step_time_ns
         self.journal.flush()
@@ -225,10 +225,10 @@ class Simulator:
 
     def move(self, name: str, pose: Any = None, twist: Any = None) -> None:
         """
-        Put a robot or an object somewhere, which `publish_state` tells of.
+        Set the pose or twist of a robot or an object; `publish_state` publishes it.
 
         name: of it. pose: position [m] and quaternion x y z w of its root link in the world.
-        twist: its linear [m/s] and angular [rad/s] velocity. None to leave either.
+        twist: its linear [m/s] and angular [rad/s] velocity. None leaves either unchanged.
         """
         robot = self.world.robots[name]
         if pose is not None:
@@ -244,15 +244,15 @@ class Simulator:
         orientation: Any = None,
     ) -> RobotInterface | None:
         """
-        Take account of what was added to the world; loaded: None for an object.
+        Open the topics of a robot that was added to the world; loaded: None for an object.
 
-        position, orientation: what `World.add_copy` put it at, so that replays can; None where it
-        came otherwise. On the executor's thread, while the physics thread waits. Raises
-        InvalidValueError or UnknownNameError where it cannot have the topics it wants; it is in
-        the world all the same.
+        position, orientation: arguments of `World.add_copy`, for replays; None if it was added in
+        another way. Call this on the executor's thread, while the physics thread waits. Raises
+        InvalidValueError or UnknownNameError if its topics cannot be opened; it stays in the world
+        in that case.
         """
         self.journal.note_spawn(robot, loaded, position, orientation)
-        # what is opened and sent belongs into a bag, also while no step is taken
+        # new topics and their messages belong in a bag, also while no step is taken
         self._sink.begin(self.time_ns)
         interface = None
         if loaded is not None:
@@ -265,9 +265,9 @@ class Simulator:
 
     def remove(self, name: str) -> RobotInterface | None:
         """
-        Take a robot or an object out of the world, and close its topics; threads as in `add`.
+        Remove a robot or an object from the world, and close its topics; threads as in `add`.
 
-        Returns the interface it had. Raises UnknownNameError.
+        Returns its interface. Raises UnknownNameError.
         """
         self.journal.note('delete', name=name)
         self._sink.begin(self.time_ns)
@@ -289,12 +289,12 @@ class Simulator:
             interface.retire(reason)
 
     def close(self) -> None:
-        """Close the topics of the robots; what belongs to the world goes with the node."""
+        """Close the topics of the robots; the world's topics are destroyed with the node."""
         for name in list(self._outlets):
             self._close(name)
 
     def refresh(self) -> None:
-        """Look which topics somebody subscribes to."""
+        """Check which topics have subscribers."""
         self._clock.refresh()
         for interface in self.interfaces:
             interface.refresh()
@@ -347,7 +347,7 @@ class Simulator:
         return {one.robot.name: ours + one.prefix for one in self.interfaces}
 
     def _set_clock(self, time_ns: int, before_ns: int) -> None:
-        """Make /clock jump from one time to another [ns]; the world may have jumped before."""
+        """Make /clock jump from one time to another [ns]; the world may already have jumped."""
         self._epoch_ns = time_ns - self.world.step_count * self.world.time_step_ns
         for interface in self.interfaces:
             interface.commands.shift(time_ns - before_ns)
@@ -376,5 +376,5 @@ def _lockstep_of(loaded: LoadedWorld, parameters: SimulatorParameters) -> Lockst
 
 
 def _listed(parts: Any) -> list[list[float]] | None:
-    """Return arrays as JSON has them."""
+    """Return arrays as lists for JSON."""
     return None if parts is None else [list(map(float, part)) for part in parts]

@@ -1,4 +1,4 @@
-"""What is to be spawned, read and made ready while the simulation goes on."""
+"""Spawn requests, and preparing their robots while the simulation continues."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _READ = ('.urdf', '.xacro', '.xml')
 @dataclass(frozen=True)
 class SpawnRequest:
     """
-    What somebody wants spawned.
+    A request to spawn a robot or an object.
 
     resource: a shipped robot's name, a URDF or xacro file, its URI, or XML text. name: '' for the
-    description's own. allow_renaming: number a name that is taken. namespace: of its topics and
-    frames; '' for its name, '/' for none. position [m] and orientation (x y z w) of the root link
-    in `frame`: '' for the world.
+    description's own name. allow_renaming: whether to add a number to a name in use. namespace: of
+    topics and frames; '' for the robot's name, '/' for none. position [m] and orientation (x y z
+    w) of the root link in `frame`: '' for the world.
     """
 
     resource: str
@@ -49,9 +49,9 @@ def prepare(
     request: SpawnRequest, parameters: SimulatorParameters, shapes: Iterable[Shape]
 ) -> sb.Robot:
     """
-    Load a robot into a world apart, with all kernels compiled that it needs beside others.
+    Load a robot into a separate world, and compile all further kernels that it needs.
 
-    shapes: what it may touch. It has the name it asks for. Raises InvalidValueError or
+    shapes: those that it may touch. The robot has the requested name. Raises InvalidValueError or
     DescriptionError.
     """
     description = sb.load_description(
@@ -81,12 +81,12 @@ def prepare(
 
 
 def has_interface(robot: sb.Robot) -> bool:
-    """Return whether there is anything to say to, or to hear of, a robot; else it is an object."""
+    """Return whether a robot has anything to command or to publish; otherwise it is an object."""
     return bool(robot.joint_names or robot.devices() or robot.crawlers)
 
 
 def namespace_of(request: SpawnRequest, name: str) -> str:
-    """Return the namespace for what is spawned under a name; raises InvalidValueError."""
+    """Return the namespace of a spawned robot of this name; raises InvalidValueError."""
     if not request.namespace:
         return topic_name(name)
     namespace = request.namespace.strip('/')
@@ -99,7 +99,7 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
 
 
 def _source_of(resource: str, parameters: SimulatorParameters) -> object:
-    """Return what `load_description` reads: a file, or the text itself."""
+    """Return the source for `load_description`: a file, or the text itself."""
     text = resource.strip()
     if not text:
         raise InvalidValueError(

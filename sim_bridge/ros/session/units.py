@@ -1,4 +1,4 @@
-"""What has to be compiled to simulate on the graph."""
+"""The kernels to compile for a simulation on the graph."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def message_units() -> list[Unit]:
-    """Return what works on messages."""
+    """Return the units that process messages."""
     return [fill.unit, take_repeat.unit]
 
 
 def units_of(world: sb.World) -> list[Unit]:
-    """Return all that a node needs for a world."""
+    """Return all units that a node needs for a world."""
     return [*world.units, *message_units()]

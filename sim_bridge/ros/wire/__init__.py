@@ -1,5 +1,5 @@
 """
-Messages as bytes: CDR, messages rewritten in place; qualities of service of topics.
+Messages as bytes: CDR, messages rewritten in place; QoS profiles of topics.
 
-Imports no other room of `ros`.
+Imports no other package of `ros`.
 """

@@ -1,8 +1,8 @@
 """
-Serialized messages: those that come, which may be anything, and those that go, with clean padding.
+Serialized messages: incoming ones, which may be invalid, and outgoing ones, with zeroed padding.
 
-The middleware leaves in the bytes between fields whatever was in memory before. It means nothing,
-but it makes equal messages unequal, and bags of equal runs different.
+The middleware leaves old memory contents in the bytes between fields. They have no meaning, but
+make equal messages, and the bags of equal runs, differ.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MANY = re.compile(r'sequence<(?P<item>.+?)(?:, \d+)?>$|(?P<of>.+)\[(?P<count>\d
 
 
 def deserialize(data: bytes, kind: type) -> Any:
-    """Make a message object; raises MalformedMessageError for bytes that are none of this type."""
+    """Return a message object; raises MalformedMessageError for bytes of another type."""
     try:
         return deserialize_message(data, kind)
     except (RuntimeError, MemoryError, ValueError) as err:  # the first is the base of rclpy's own
@@ -35,7 +35,7 @@ def deserialize(data: bytes, kind: type) -> Any:
 
 
 def serialize_cleanly(message: Any) -> bytes:
-    """Serialize a message, with zeros where nothing is meant, and nothing after its end."""
+    """Serialize a message, with zeros as padding and no bytes after its end."""
     data = serialize_message(message)
     if data[:2] not in _NATIVE_HEADS:
         return data  # another encoding than plain CDR
@@ -46,7 +46,7 @@ def serialize_cleanly(message: Any) -> bytes:
 
 
 class _Walk:
-    """Goes through the fields of a message and copies what they are made of."""
+    """Walks through the fields of a message and copies their data."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -60,7 +60,7 @@ class _Walk:
             self._items(item, self._number() if count is None else count)
 
     def _items(self, item: str, count: int) -> None:
-        """Copy so many items of a type."""
+        """Copy a number of items of a type."""
         uniform = _uniform(item)
         if uniform is not None:
             size, each = uniform
@@ -76,12 +76,12 @@ class _Walk:
                 self.message(kind)
 
     def _number(self) -> int:
-        """Return a length, which comes before what it counts."""
+        """Return a length, which precedes the items that it counts."""
         start = self._copy(4, 1)
         return int.from_bytes(self._data[start : start + 4], self._order)
 
     def _copy(self, size: int, count: int) -> int:
-        """Copy items that lie at multiples of their size; give where the first is."""
+        """Copy items that are aligned to their size; return the offset of the first."""
         if count:
             self.place += (_HEAD - self.place) % size
         start, self.place = self.place, self.place + size * count
@@ -91,7 +91,7 @@ class _Walk:
 
 @cache
 def _fields(kind: Any) -> tuple[tuple[str, int | None], ...]:
-    """Return type and number of the items of each field of a message; None: the bytes tell."""
+    """Return type and item count of each field of a message; None: the count is in the bytes."""
     found: list[tuple[str, int | None]] = []
     for field in kind.get_fields_and_field_types().values():
         many = _MANY.match(field)
@@ -105,7 +105,7 @@ def _fields(kind: Any) -> tuple[tuple[str, int | None], ...]:
 
 @cache
 def _uniform(item: str) -> tuple[int, int] | None:
-    """Return size and number of the numbers an item consists of, if all are of one size."""
+    """Return size and count of the numbers in an item, if all have the same size."""
     if item in _SIZES:
         return _SIZES[item], 1
     if item.startswith(('string', 'wstring')):

@@ -1,9 +1,9 @@
 """
-What touches what, as messages.
+Contacts as messages.
 
-There is no standard message for contacts in the common interfaces of ROS 2. A point cloud, which
-is one of them, holds any numbers for each point and is drawn by RViz; Gazebo's own message comes
-beside it where it is installed (docs/decisions/0011-contacts-as-a-point-cloud.md).
+The common interfaces of ROS 2 have no message for contacts. A point cloud, which they do have,
+holds any numbers for each point and is shown by RViz. Gazebo's own message is published too where
+it is installed (docs/decisions/0011-contacts-as-a-point-cloud.md).
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def point_fields() -> list[PointField]:
 
 class ContactCloud:
     """
-    A sensor_msgs/PointCloud2 of contact points, serialized but for their number and their values.
+    A sensor_msgs/PointCloud2 of contact points, serialized except for point count and values.
 
-    See `point_fields` and `sb.Contact` for what the fields mean.
+    See `point_fields` and `sb.Contact` for the meaning of the fields.
     """
 
     def __init__(self) -> None:
@@ -87,11 +87,11 @@ class ContactCloud:
         self.points = _NO_POINTS
 
     def clear(self) -> None:
-        """Hold no points."""
+        """Remove all points."""
         self.points = _NO_POINTS
 
     def fill(self, contacts: sb.Contacts) -> None:
-        """Take the points of a step."""
+        """Set the points to the contacts of a step."""
         points = np.zeros(len(contacts), CONTACT)
         points['position'], points['normal'] = contacts.positions, contacts.normals
         points['geometry_a'], points['geometry_b'] = contacts.indices.T
@@ -100,7 +100,7 @@ class ContactCloud:
         self.points = points
 
     def stamped(self, stamp: bytes) -> bytes:
-        """Return the message as it is now, with this stamp (see `messages.pack_stamp`)."""
+        """Return the present message with this stamp (see `messages.pack_stamp`)."""
         self._head[STAMP] = stamp
         _WIDTH.pack_into(self._head, self._width_at, len(self.points))
         data = self.points.tobytes()
@@ -108,7 +108,7 @@ class ContactCloud:
 
 
 def geometry_table(geometries: Iterable[sb.Geometry]) -> String:
-    """Name the geometries by whose places in this list contacts refer to them, in JSON."""
+    """Return a JSON list of geometry names; contacts refer to geometries by index in this list."""
     return String(data=json.dumps([
         {
             'robot': geometry.link.robot.name,
@@ -120,13 +120,13 @@ def geometry_table(geometries: Iterable[sb.Geometry]) -> String:
 
 
 class GazeboContacts:
-    """A ros_gz_interfaces/Contacts: one entry for each pair of geometries, as Gazebo has it."""
+    """A ros_gz_interfaces/Contacts with one entry per pair of geometries, as in Gazebo."""
 
     _contacts: sb.Contacts
 
     def __init__(self, messages: ModuleType, geometries: Sequence[sb.Geometry]) -> None:
         """
-        Begin without contacts.
+        Start without contacts.
 
         messages: the module ros_gz_interfaces.msg. geometries: of the world.
         """
@@ -137,7 +137,7 @@ class GazeboContacts:
         ]
 
     def fill(self, contacts: sb.Contacts) -> None:
-        """Take the points of a step."""
+        """Set the contacts to those of a step."""
         self._contacts = contacts
 
     def stamped(self, stamp: bytes) -> object:
@@ -174,7 +174,7 @@ class GazeboContacts:
 
 
 def _scoped_name(geometry: sb.Geometry) -> str:
-    """Name a geometry as Gazebo does."""
+    """Return the name that Gazebo would use for a geometry."""
     return f'{geometry.link.robot.name}::{geometry.link.name}::{geometry.name}'
 
 

@@ -1,4 +1,4 @@
-"""Reading serialized joint states without building a message object for each."""
+"""Reading serialized joint states without creating a message object for each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FIELDS = ('position', 'velocity', 'effort')
 
 @dataclass
 class JointValues:
-    """What a joint state says; the arrays are read-only views of the message."""
+    """The contents of a joint state; the arrays are read-only views of the message."""
 
     time_ns: int
     frame_id: str
@@ -36,13 +36,13 @@ class JointStateReader:
     """
     Reads the serialized messages of a subscription made with `raw=True`.
 
-    From one message of a sender to the next only stamp and numbers change. So the first is taken
-    apart in full, and as long as all else is the same, bit by bit, the numbers are read from where
-    they were in the first. That takes a quarter of the time of a message object.
+    Successive messages of a publisher differ only in stamp and numbers. The first one is therefore
+    parsed in full. While all other bits stay the same, the numbers are read from the same offsets.
+    That takes a quarter of the time of a message object.
     """
 
     def __init__(self) -> None:
-        """Begin without having seen a message."""
+        """Start without a known message."""
         self.learnt = 0
         """How often a message was taken apart: what follows is alike until then."""
         self._length = -1
@@ -54,7 +54,7 @@ class JointStateReader:
         self._names: list[str] = []
 
     def read(self, data: bytes) -> JointValues:
-        """Return what a serialized sensor_msgs/JointState holds; raises MalformedMessageError."""
+        """Return the contents of a serialized JointState; raises MalformedMessageError."""
         if not self._is_alike(data):
             message = deserialize(data, JointState)
             if not self._learn(data, message):
@@ -69,15 +69,15 @@ class JointStateReader:
 
     @property
     def same(self) -> list[slice]:
-        """Where the bytes are that messages like the last one have in common, padding apart."""
+        """Byte ranges that messages similar to the last one have in common, without padding."""
         return [at for at, _ in self._constant]
 
     def has_learnt(self, data: bytes) -> bool:
-        """Return whether `blocks` are those of a message that was read last."""
+        """Return whether `blocks` are those of this message, which was read last."""
         return len(data) == self._length
 
     def _is_alike(self, data: bytes) -> bool:
-        """Return whether all but stamp and numbers is as in the message that was taken apart."""
+        """Return whether a message differs from the parsed one only in stamp and numbers."""
         if len(data) != self._length:
             return False
         # most senders repeat the padding, too: then few comparisons tell, of all between numbers
@@ -92,7 +92,7 @@ class JointStateReader:
         return True
 
     def _learn(self, data: bytes, message: JointState) -> bool:
-        """Note where what is; tell whether it is where and as it was expected to be."""
+        """Store the offsets in a message; return whether its contents are as expected."""
         self._length = -1
         self.learnt += 1
         if data[: len(_NATIVE_ENCODING)] != _NATIVE_ENCODING:
@@ -115,14 +115,14 @@ def _locate(data: bytes) -> tuple[list[slice], list[tuple[int, int]]]:
     """
     Walk through a serialized joint state.
 
-    Returns where its texts and the lengths of its lists are, without the padding, which may be
-    anything; and offset and length of its three lists of numbers.
+    Returns the byte ranges of its texts and of the lengths of its lists, without the padding,
+    which may have any value; and offset and length of its three lists of numbers.
     """
     constant = [slice(0, len(_NATIVE_ENCODING))]
     place = _ORIGIN + _STAMP.size
 
     def count(size_of_item: int) -> int:
-        """Step over the length of a list or text, and that many items if they need no padding."""
+        """Skip the length of a list or text, and that many items if they need no padding."""
         nonlocal place
         place = _aligned(place, _COUNT.size)
         length = int(_COUNT.unpack_from(data, place)[0])

@@ -1,4 +1,4 @@
-"""What RViz draws: the shapes of a scene, and contacts with their forces."""
+"""RViz markers: the shapes of a scene, and contacts with their forces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _POINT_COLOR = (0.9, 0.15, 0.15, 1.0)
 _NORMAL_COLOR = (0.2, 0.5, 0.95, 1.0)
 _FORCE_COLOR = (0.15, 0.75, 0.25, 1.0)
 
-# a plane has no end, and what is drawn has one [m]
+# a plane is infinite, its marker is not [m]
 _PLANE_SIZE, _PLANE_THICKNESS = 40.0, 0.002
 _CONE_SIDES = 32
 
@@ -44,7 +44,7 @@ _STAMP_MARK = pack_stamp(1_234_567_890_987_654_321)
 
 class _Part(NamedTuple):
     """
-    What one marker draws of a shape.
+    The part of a shape that one marker draws.
 
     kind: of `Marker`. scale: its size along each axis [m]. center: in the shape's frame [m].
     corners: (3 n, 3) of triangles, in the frame of the part.
@@ -57,10 +57,10 @@ class _Part(NamedTuple):
 
 
 class ShapeMarkers:
-    """A visualization_msgs/MarkerArray of all shapes of some bodies, where they are."""
+    """A visualization_msgs/MarkerArray of all shapes of robots and objects, at their poses."""
 
     def __init__(self, robots: Iterable[Robot]) -> None:
-        """Draw everything that collides of these."""
+        """Create markers for all collision shapes of these robots."""
         self._message = MarkerArray()
         self._placed: list[tuple[sb.Geometry, np.ndarray]] = []
         for robot in robots:
@@ -78,11 +78,11 @@ class ShapeMarkers:
                 self._placed.append((geometry, np.array(part.center)))
 
     def __len__(self) -> int:
-        """Count the markers."""
+        """Return the number of markers."""
         return len(self._placed)
 
     def fill(self) -> None:
-        """Move everything to where it is now."""
+        """Update the poses of all markers."""
         for marker, (geometry, center) in zip(self._message.markers, self._placed, strict=True):
             rotation = geometry.R
             marker.pose.position = _point((geometry.p + rotation @ center).tolist())
@@ -90,7 +90,7 @@ class ShapeMarkers:
             marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
 
     def stamped(self, stamp: bytes) -> MarkerArray:
-        """Return the message as it is now, with this stamp (see `messages.pack_stamp`)."""
+        """Return the present message with this stamp (see `messages.pack_stamp`)."""
         return _stamp_all(self._message, stamp)
 
 
@@ -98,13 +98,13 @@ class ContactMarkers:
     """
     A visualization_msgs/MarkerArray of contacts: points, normals, and an arrow for each force.
 
-    Forces and normals are drawn as they act on what moves: those of a foot on the ground point
-    into the foot.
+    Forces and normals are drawn as they act on the moving body: those of a foot on the ground
+    point into the foot.
     """
 
     def __init__(self, geometries: Sequence[sb.Geometry], force_scale: float) -> None:
         """
-        Begin without contacts.
+        Start without contacts.
 
         geometries: of the world. force_scale: length of the arrows [m/N].
         """
@@ -126,7 +126,7 @@ class ContactMarkers:
         self._is_nothing = True
 
     def fill(self, contacts: sb.Contacts) -> None:
-        """Take the points of a step."""
+        """Set the contacts to those of a step."""
         self._is_nothing = not len(contacts) and not self._shown
         if self._is_nothing:
             return
@@ -161,14 +161,14 @@ class ContactMarkers:
         self._shown = len(starts)
 
     def stamped(self, stamp: bytes) -> MarkerArray | bytes:
-        """Return the message as it is now, with this stamp; serialized where nothing touches."""
+        """Return the present message with this stamp; serialized if there are no contacts."""
         if self._is_nothing:
             return self._nothing.stamped(stamp)
         return _stamp_all(self._message, stamp)
 
 
 class _Serialized:
-    """A visualization_msgs/MarkerArray that stays as it is but for the stamps."""
+    """A visualization_msgs/MarkerArray in which only the stamps change."""
 
     def __init__(self, message: MarkerArray) -> None:
         self._between = serialize_cleanly(_stamp_all(message, _STAMP_MARK)).split(_STAMP_MARK)
@@ -178,7 +178,7 @@ class _Serialized:
 
 
 def _parts(shape: sb.Shape) -> list[_Part]:
-    """Return what RViz has to draw to show a shape."""
+    """Return the parts that RViz draws for a shape."""
     if isinstance(shape, sb.Box):
         return [_Part(Marker.CUBE, shape.size)]
     if isinstance(shape, (sb.Sphere, sb.Ellipsoid, sb.Cylinder)):
@@ -198,7 +198,7 @@ def _parts(shape: sb.Shape) -> list[_Part]:
 
 
 def _corners(shape: sb.Shape) -> np.ndarray:
-    """Return (3 n, 3) the corners of a shape's triangles, counter-clockwise from outside [m]."""
+    """Return the (3 n, 3) corners of a shape's triangles, counter-clockwise from outside [m]."""
     if isinstance(shape, sb.Cone):
         angles = np.linspace(0.0, 2.0 * math.pi, _CONE_SIDES + 1)
         rim = np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1)

@@ -1,9 +1,9 @@
 """
 Messages that are serialized once and then rewritten in place.
 
-Building a message object, filling it and having the middleware serialize it costs two to three
-times as much as publishing bytes that are ready. Everything that a tick publishes has a fixed
-size, so each message here is serialized once, and its numbers are numpy views into those bytes.
+Creating and filling a message object and serializing it in the middleware costs two to three times
+as much as publishing prepared bytes. All messages of a tick have a fixed size. Each message here
+is therefore serialized once, and its numbers are numpy views into those bytes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pack_stamp(time_ns: int) -> bytes:
 
 
 def unpack_stamp(stamp: bytes) -> Time:
-    """Return the message that `pack_stamp` has packed."""
+    """Return the time message for the bytes of `pack_stamp`."""
     sec, nanosec = struct.unpack('=iI', stamp)
     return Time(sec=sec, nanosec=nanosec)
 
@@ -51,7 +51,7 @@ class PreparedMessage:
         """
         Serialize the message and find its blocks.
 
-        message: all its blocks, in order, filled with consecutive `marks`. block_sizes: the
+        message: its blocks, in order, are filled with consecutive `marks`. block_sizes: the
         lengths of those blocks.
         """
         data = serialize_cleanly(message)
@@ -72,12 +72,12 @@ class PreparedMessage:
             block[:] = 0.0
 
     def stamped(self, stamp: bytes) -> bytes:
-        """Return the message as it is now, with this stamp (see `pack_stamp`)."""
+        """Return the present message with this stamp (see `pack_stamp`)."""
         self.buffer[STAMP] = stamp
         return bytes(self.buffer)
 
     def content(self) -> bytes:
-        """Return the message as it is now, with the stamp that it has."""
+        """Return the present message with its present stamp."""
         return bytes(self.buffer)
 
 
@@ -106,7 +106,7 @@ class JointStateMessage(PreparedMessage):
 
 
 class EffortCommandMessage(PreparedMessage):
-    """A sensor_msgs/JointState that holds efforts alone, as joint_commands takes it: N m or N."""
+    """A sensor_msgs/JointState with efforts only, as joint_commands accepts it: N m or N."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(JointState(name=names, effort=marks(0, len(names))), (len(names),))
@@ -114,7 +114,7 @@ class EffortCommandMessage(PreparedMessage):
 
 
 class VelocityCommandMessage(PreparedMessage):
-    """A sensor_msgs/JointState that holds velocities alone: rad/s or m/s."""
+    """A sensor_msgs/JointState with velocities only: rad/s or m/s."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(JointState(name=names, velocity=marks(0, len(names))), (len(names),))
@@ -162,8 +162,8 @@ class ImuMessage(PreparedMessage):
     """
     A sensor_msgs/Imu: rad/s, m/s^2, quaternion x y z w.
 
-    Each covariance is that of the field's noise, (9,) row-major; None where the sensor does not
-    measure the field, which the message then says by -1 in the first element (REP 145).
+    Each covariance is that of the field's noise, (9,) row-major. None means that the sensor does
+    not measure the field; the first element in the message is then -1 (REP 145).
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class ImuMessage(PreparedMessage):
         message.linear_acceleration_covariance = _covariance(linear_acceleration_covariance)
         super().__init__(message, (4, 3, 3))
         self.orientation, self.angular_velocity, self.linear_acceleration = self._blocks
-        # without an estimate: "no rotation", for those who use it nevertheless
+        # without an estimate: "no rotation", for subscribers that use it nevertheless
         self.orientation[:] = (0.0, 0.0, 0.0, 1.0)
 
 

@@ -1,8 +1,8 @@
 """
-Qualities of service of topics, and what else holds for all of them.
+QoS profiles of topics, and other settings common to all of them.
 
-The greatest sizes of commands, names that the middleware allows, messages of optional packages.
-The topics' own names are where their publishers and subscriptions are made.
+These are the size limits of commands, the names that the middleware allows, and messages of
+optional packages. Topic names are defined with their publishers and subscriptions.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _UNPACED = 10.0
 
 def stream_qos(rate_hz: float) -> QoSProfile:
     """
-    Return the qualities of a topic that is published at a rate [Hz].
+    Return the QoS profile of a topic that is published at a rate [Hz].
 
-    A second of messages is kept for subscribers that stall, as busy processors make them do: with
-    a depth of 10 they lose all but the last 10 ms at 1 kHz. It costs no time, and memory only
-    while somebody stalls.
+    The queue holds a second of messages for subscribers that stall, as they do on busy processors:
+    with a depth of 10 they lose all but the last 10 ms at 1 kHz. This costs no time, and memory
+    only while a subscriber stalls.
     """
     depth = min(max(_LEAST_DEPTH, math.ceil(_PATIENCE_S * rate_hz)), _MOST_DEPTH)
     return QoSProfile(depth=depth, reliability=ReliabilityPolicy.RELIABLE)
@@ -55,9 +55,10 @@ def stream_qos(rate_hz: float) -> QoSProfile:
 
 def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:
     """
-    Return the qualities of a topic whose messages come faster, or slower, than simulated time.
+    Return the QoS profile of a topic, adapted to the pace of simulated time.
 
-    Those who stall do so in wall time. real_time_factor: 0 for as fast as possible.
+    Subscribers stall in wall time, so the depth depends on messages per wall time.
+    real_time_factor: 0 for as fast as possible.
     """
     factor = max(real_time_factor or _UNPACED, 1.0)
     depth = min(math.ceil(qos.depth * factor), _MOST_DEPTH)
@@ -65,31 +66,30 @@ def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:
 
 
 def most_command_bytes(names: int) -> int:
-    """Return the most bytes that a command to so many joints may have."""
+    """Return the maximum size of a command for this many joints [bytes]."""
     return _COMMAND_BYTES + _COMMAND_BYTES_PER_NAME * names
 
 
 def is_latched(qos: QoSProfile) -> bool:
-    """Return whether the last message is kept for those who come later."""
+    """Return whether the last message is kept for later subscribers."""
     return bool(qos.durability == DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def overridable() -> QoSOverridingOptions:
-    """Let the user override the quality of service of a topic by qos_overrides parameters."""
+    """Return options that let the user override a topic's QoS by qos_overrides parameters."""
     return QoSOverridingOptions.with_default_policies()
 
 
 def for_one_topic(qos: QoSProfile) -> QoSProfile:
-    """Return a copy: into it rclpy writes what the user overrides, which is of one topic alone."""
+    """Return a copy of a QoS profile, since rclpy writes a topic's overrides into it."""
     return copy.copy(qos)
 
 
 def topic_name(name: str) -> str:
     """
-    Make a valid topic name of a sensor's or robot's name, which may be any text.
+    Return a valid topic name for the name of a sensor or robot, which may be any text.
 
-    Whatever a topic name may not hold becomes an underscore: 'left foot-imu' gives
-    'left_foot_imu'.
+    Each invalid character becomes an underscore: 'left foot-imu' gives 'left_foot_imu'.
     """
     valid = re.sub(r'_{2,}', '_', re.sub(r'[^A-Za-z0-9_]', '_', name))
     return f'_{valid}' if valid[:1].isdigit() else valid
@@ -97,7 +97,7 @@ def topic_name(name: str) -> str:
 
 def optional_messages(package: str, kind: str = 'msg') -> ModuleType | None:
     """
-    Return the messages of a package that is no dependency; None where it is not installed.
+    Return the message module of an optional package; None if it is not installed.
 
     kind: 'msg', 'srv' or 'action'.
     """

@@ -1,9 +1,9 @@
 """
-What a trajectory_msgs/JointTrajectory says, read from its bytes or from a message object.
+The contents of a trajectory_msgs/JointTrajectory, from its bytes or from a message object.
 
-A message object of 20 000 points takes half a second, during which nothing else gets the
-interpreter, the physics thread neither. So the bytes are walked through from length to length, and
-the numbers taken from where they are.
+Creating a message object of 20 000 points takes half a second, during which no other thread gets
+the interpreter, not even the physics thread. The bytes are therefore walked through from length to
+length, and the numbers are read in place.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def from_bytes(data: bytes) -> TrajectoryMessage:
     try:
         head, found = _locate(data)
     except (_OtherEncodingError, IndexError):
-        # what others encode, and what is cut off, is for the middleware to tell
+        # the middleware handles other encodings and truncated messages
         return from_message(deserialize(data, JointTrajectory))
     # names mean what the middleware makes of them, in a message that has no points
     message = deserialize(head + bytes(_WORD), JointTrajectory)
@@ -80,7 +80,7 @@ def from_bytes(data: bytes) -> TrajectoryMessage:
 
 
 def from_message(message: Any) -> TrajectoryMessage:
-    """Take apart a JointTrajectory."""
+    """Return the contents of a JointTrajectory message object."""
     points = message.points
     times = np.array([seconds(point.time_from_start) for point in points], float)
     return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
@@ -88,19 +88,19 @@ def from_message(message: Any) -> TrajectoryMessage:
 
 
 def seconds(duration: Any) -> float:
-    """Return a builtin_interfaces/Duration in s."""
+    """Return a builtin_interfaces/Duration in seconds."""
     return float(duration.sec + duration.nanosec * 1e-9)
 
 
 class _OtherEncodingError(ValueError):
-    """The bytes are not what `_locate` knows."""
+    """The bytes are not in the encoding that `_locate` reads."""
 
 
 def _locate(data: bytes) -> tuple[bytes, np.ndarray]:
     """
-    Walk through a serialized trajectory; raises IndexError where it ends before its end.
+    Walk through a serialized trajectory; raises IndexError if it is cut off.
 
-    Returns what comes before the number of points, and (k, _FOUND) what is found of each point, in
+    Returns the bytes before the number of points, and (k, _FOUND) values found for each point, in
     words from the origin.
     """
     if data[: len(_NATIVE_ENCODING)] != _NATIVE_ENCODING or len(data) < _ORIGIN:
@@ -134,7 +134,7 @@ def _locate(data: bytes) -> tuple[bytes, np.ndarray]:
 
 
 def _after_text(words: memoryview, place: int) -> int:
-    """Return where a text ends that begins with its length in bytes."""
+    """Return the end of a text that starts with its length in bytes."""
     return place + 1 + -(-words[place] // _WORD)
 
 

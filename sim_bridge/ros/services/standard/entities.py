@@ -1,4 +1,4 @@
-"""The standard's services about what is in the world: who, where, and how large."""
+"""Services of the standard about the entities: names, states and bounds."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CATEGORIES = {
 
 
 class EntityServices:
-    """GetEntities, GetEntitiesStates, GetEntityState, SetEntityState and what tells of one."""
+    """GetEntities, GetEntitiesStates, GetEntityState, SetEntityState and entity descriptions."""
 
     def __init__(
         self, interfaces: Interfaces, entities: Entities, simulator: Simulator
@@ -46,7 +46,7 @@ class EntityServices:
         self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
 
     def handlers(self) -> dict[str, Handler]:
-        """Return what carries out each service, by its type's name."""
+        """Return the handler of each service, by its type's name."""
         return {
             'GetEntities': self._list,
             'GetEntitiesStates': self._list_states,
@@ -130,9 +130,9 @@ class EntityServices:
 
     def _matching(self, filters: Any, response: Any) -> list[str] | None:
         """
-        Return the names that pass all filters; None, and say why, where tags are asked for.
+        Return the names that pass all filters; None, with a response, for a filter by tags.
 
-        Raises InvalidValueError where another is no good.
+        Raises InvalidValueError for another invalid filter.
         """
         if filters.tags.tags:
             say(response, FEATURE_UNSUPPORTED,
@@ -158,7 +158,7 @@ class EntityServices:
         return int(getattr(self._msg.EntityCategory, name))
 
     def _fill(self, state: Any, robot: sb.Robot) -> None:
-        """Write where an entity's root link is, and how it moves."""
+        """Write the pose and twist of an entity's root link."""
         link = robot.root_link
         state.header.frame_id = WORLD_FRAME
         state.header.stamp = unpack_stamp(pack_stamp(self._simulator.time_ns))
@@ -175,9 +175,9 @@ class EntityServices:
         self, frame: str, state: Any, position: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """
-        Return linear and angular velocity in the world of what has a twist in a frame.
+        Return linear and angular velocity in the world, from a twist in a frame.
 
-        Raises InvalidValueError for what is not finite, before anything is moved.
+        Raises InvalidValueError for values that are not finite, before anything is moved.
         """
         v, w = (finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3, 'state')
                 for part in ('linear', 'angular'))
@@ -194,7 +194,7 @@ class EntityServices:
 
 
 def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:
-    """Return the shape of bounds and where it is; raises InvalidValueError for what is none."""
+    """Return the shape of bounds and its position; raises InvalidValueError for invalid bounds."""
     points = np.array([_vector(point) for point in bounds.points]).reshape(-1, 3)
     place = f'bounds of type {bounds.type}'
     if bounds.type == bounds.TYPE_SPHERE and len(points) == 2:
@@ -209,7 +209,7 @@ def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:
 
 
 def _box_around(robot: sb.Robot) -> np.ndarray | None:
-    """Return (2, 3) the corners of a box along the root link's axes around all of a robot [m]."""
+    """Return the (2, 3) corners of a robot's bounding box along the root link's axes [m]."""
     root, corners = robot.root_link, []
     for geometry in robot.geometries:
         low, high = geometry.shape.bounds

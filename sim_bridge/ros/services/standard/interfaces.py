@@ -1,9 +1,9 @@
 """
-The messages of simulation_interfaces, which is no dependency, in whatever version is installed.
+The messages of simulation_interfaces, an optional package, in the installed version.
 
-Versions 1.x name a resource by `uri` and `resource_string`, 2.x by a message of both; only 2.1
-says what of an entity's state is to be set; services came over time. What the installed one lacks
-is not offered, nor told of.
+Versions 1.x name a resource by `uri` and `resource_string`, 2.x by a message of both. Only 2.1
+tells which parts of an entity's state to set. Later versions have more services. Services that the
+installed version lacks are neither offered nor listed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Interfaces(NamedTuple):
 
 
 def installed_interfaces() -> Interfaces | None:
-    """Return the modules; None where the package is not installed."""
+    """Return the modules; None if the package is not installed."""
     modules: list[ModuleType | None] = []
     for name in Interfaces._fields:
         try:
@@ -39,22 +39,22 @@ def installed_interfaces() -> Interfaces | None:
 
 
 def service_name(kind: str) -> str:
-    """Return the name that a service goes by: 'GetEntities' is ~/get_entities."""
+    """Return the name of a service: 'GetEntities' is ~/get_entities."""
     return '~/' + re.sub(r'(?<!^)(?=[A-Z])', '_', kind).lower()
 
 
 def agree(response: Any, message: str = '') -> Any:
-    """Write into a response that the request succeeded; return the response."""
+    """Set the response's result to success; return the response."""
     return say(response, OK, message)
 
 
 def say(response: Any, code: int, message: str) -> Any:
-    """Write a result into a response; return the response."""
+    """Set the response's result; return the response."""
     response.result.result, response.result.error_message = code, message
     return response
 
 
 def refuse(response: Any, error: SimBridgeError) -> None:
-    """Write an error into a response."""
+    """Set the response's result to an error."""
     is_unknown = isinstance(error, UnknownNameError)
     say(response, NOT_FOUND if is_unknown else OPERATION_FAILED, str(error))

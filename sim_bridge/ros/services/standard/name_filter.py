@@ -1,13 +1,13 @@
 r"""
-Regular expressions on names, as the standard has them: POSIX extended.
+Regular expressions for names, as the standard defines them: POSIX extended.
 
-Python's own backtrack: '(a+)+$' tried on thirty letters takes minutes, in which no other thread
-runs, the physics thread the least, and which no time limit can end. These are all followed at
-once, as an automaton whose states are the characters of the expression (Glushkov's): the time is
-bounded by the length of the expression times that of the name, and both are short.
+Python's own expressions backtrack: '(a+)+$' on thirty letters takes minutes. In that time no other
+thread runs, not even the physics thread, and no time limit can end it. Here all alternatives are
+followed at once, by an automaton whose states are the characters of the expression (Glushkov's).
+The time is bounded by the product of the lengths of the expression and the name, both short.
 
-What POSIX leaves open and others read differently is refused, but \d, \w, \s and their opposites
-mean what they do elsewhere.
+Syntax that POSIX leaves undefined and that implementations read differently is refused, but \d,
+\w, \s and their opposites have their usual meaning.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _BOUNDS = re.compile(r'\{(\d{1,3})(,(\d{1,3})?)?\}')
 
 
 class _Piece(NamedTuple):
-    """A part of an expression: bits of where it begins and ends, and whether it may be empty."""
+    """A part of an expression: bits of its first and last states, and whether it may be empty."""
 
     first: int
     last: int
@@ -61,7 +61,7 @@ _NOTHING = _Piece(0, 0, True)
 
 
 class NameFilter:
-    """What finds an expression in names."""
+    """An expression that can be searched for in names."""
 
     def __init__(self, expression: str) -> None:
         """Read the expression; raises InvalidValueError."""
@@ -107,7 +107,7 @@ class NameFilter:
         return found
 
     def _reach(self, states: int) -> int:
-        """Return which states may come next after any of some."""
+        """Return the states that may follow any of the given states."""
         reached = 0
         for state in _bits(states):
             reached |= self._next[state]
@@ -116,7 +116,7 @@ class NameFilter:
     # --- reading ---------------------------------------------------------------------------------
 
     def _alternatives(self) -> _Piece:
-        """Read all up to the end, or to the parenthesis that ends a group."""
+        """Read alternatives up to the end, or to the parenthesis that closes a group."""
         whole = self._sequence()
         while self._take('|'):
             one = self._sequence()
@@ -145,7 +145,7 @@ class NameFilter:
         return whole
 
     def _atom(self) -> _Piece:
-        """Read what can be repeated."""
+        """Read an item that can be repeated."""
         self._parts += 1
         if self._parts > MOST_PARTS:
             raise self._error(f'more than {MOST_PARTS} characters and groups, written out')
@@ -170,7 +170,7 @@ class NameFilter:
         return self._state(lambda one: one == symbol)
 
     def _repetition(self) -> tuple[int, int | None]:
-        """Read how often what was read comes: at least, and at most if there is a bound."""
+        """Read the repetition of an item: the minimum, and the maximum or None."""
         found: tuple[int, int | None] | None
         bounds = _BOUNDS.match(self._text, self._at)
         if bounds is not None:
@@ -198,7 +198,7 @@ class NameFilter:
         return lambda one: one == symbol
 
     def _bracket(self) -> _Accepts:
-        """Read a set of characters, after its bracket."""
+        """Read a set of characters, after its opening bracket."""
         is_negated = self._take('^')
         members, start = '', self._at
         while self._at == start or not self._take(']'):
@@ -223,7 +223,7 @@ class NameFilter:
         return _one_of(members, is_negated)
 
     def _take(self, symbol: str) -> bool:
-        """Go past a character if it is this one."""
+        """Skip the next character if it is the given one; return whether it was."""
         is_here = self._text[self._at : self._at + 1] == symbol
         self._at += is_here
         return is_here

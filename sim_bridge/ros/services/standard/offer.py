@@ -1,4 +1,4 @@
-"""Which of the standard's services there are, and what GetSimulatorFeatures says of them."""
+"""The offered services of the standard, and their features for GetSimulatorFeatures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FEATURES = {
 def handlers_of(
     interfaces: Interfaces, control: SimulationControl, entities: Entities, simulator: Simulator
 ) -> dict[str, Handler]:
-    """Return handlers of all services that the installed version has, by their types' names."""
+    """Return handlers of all services of the installed version, by their types' names."""
     handlers: dict[str, Handler] = {}
     for services in (
         SimulationServices(interfaces, control),
@@ -72,7 +72,7 @@ def offer_standard_services(
     simulator: Simulator,
     calls: ExecutorCalls,
 ) -> None:
-    """Create what simulation_interfaces defines, where that is installed."""
+    """Create the services of simulation_interfaces, if it is installed."""
     interfaces = installed_interfaces()
     if interfaces is None:
         return

@@ -1,4 +1,4 @@
-"""The standard's services about the simulation as a whole: its state, steps and resets."""
+"""Services of the standard about the simulation as a whole: its state, steps and resets."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SimulationServices:
         self._quitting = state.STATE_QUITTING
 
     def handlers(self) -> dict[str, Handler]:
-        """Return what carries out each service, by its type's name."""
+        """Return the handler of each service, by its type's name."""
         return {
             'GetSimulationState': self._get_state,
             'SetSimulationState': self._set_state,
@@ -100,7 +100,7 @@ class SimulationServices:
                 'and 4 (spawned)'))
             return
         else:
-            # who names the time wants it back
+            # a request that names the time means /clock too
             scope, clock = Scope(given), bool(given & Scope.TIME.value) or None
         self._control.reset(scope, clock)
         answer(agree(response))

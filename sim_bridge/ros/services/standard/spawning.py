@@ -1,4 +1,4 @@
-"""The standard's services that spawn and delete entities."""
+"""Services of the standard that spawn and delete entities."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SpawnServices:
         self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
 
     def handlers(self) -> dict[str, Handler]:
-        """Return what carries out each service, by its type's name."""
+        """Return the handler of each service, by its type's name."""
         return {
             'SpawnEntity': self._spawn,
             'SpawnEntities': self._spawn_several,
@@ -104,7 +104,7 @@ _CODES = {
 
 
 def spawn_code(error: SimBridgeError) -> int:
-    """Return the standard's code for why something was not spawned."""
+    """Return the standard's result code for a failed spawn request."""
     if isinstance(error, DescriptionError):
         codes = {finding.code for finding in error.report.errors}
         if 'mesh-not-found' in codes:
@@ -116,7 +116,7 @@ def spawn_code(error: SimBridgeError) -> int:
 
 
 def _request_of(request: Any) -> SpawnRequest:
-    """Read a request of any version, or a message of one."""
+    """Return the spawn request in a service request of any version, or in a part of one."""
     resource = getattr(request, 'entity_resource', request)
     pose = request.initial_pose.pose
     p, q = pose.position, pose.orientation

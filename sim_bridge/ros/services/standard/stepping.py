@@ -1,4 +1,4 @@
-"""The standard's action: a number of steps, with feedback after each."""
+"""The action of the standard: a number of steps, with feedback after each."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SteppingAction:
 
 
 class _Goal:
-    """A goal of a client; failure: what went wrong, '' for nothing, None as long as it goes on."""
+    """A client's goal; failure: the error, '' for none, None while the goal is in progress."""
 
     def __init__(self, handle: ServerGoalHandle) -> None:
         self.handle = handle
