@@ -1,9 +1,9 @@
 """
-Compiling units side by side.
+Parallel compilation of units.
 
-This process reads the kernels and writes LLVM's text; worker processes make machine code of it,
-one per processor. Several processes that start at once share the work: what one of them compiles,
-the others wait for.
+This process reads the kernels and writes LLVM's text; worker processes compile it to machine code,
+one per processor. Several processes that start at once share the work: each waits for what another
+one is compiling.
 """
 
 from __future__ import annotations
@@ -85,13 +85,13 @@ def listening(report: Report) -> Iterator[None]:
 
 
 def missing(units: Iterable[AnyUnit]) -> list[AnyUnit]:
-    """Return the units that have to be compiled."""
+    """Return the units that are not compiled yet."""
     return [unit for unit in dict.fromkeys(units) if objects.find(unit.key) is None]
 
 
 def build(units: Iterable[Compilable]) -> None:
     """
-    Compile what is missing; returns when all units can be loaded.
+    Compile the missing units; returns when all units can be loaded.
 
     Raises KernelError where a kernel is outside the subset.
     """
@@ -156,7 +156,7 @@ def build_apart(units: Iterable[Compilable]) -> None:
 
 
 def _way_of_ending(code: int) -> str:
-    """Say how a process ended: by which signal, or with which exit code."""
+    """Describe how a process ended: by which signal, or with which exit code."""
     if code >= 0:
         return f'with exit code {code}'
     try:
@@ -259,12 +259,12 @@ class _Worker:
         return llvm.compile_text(text)
 
     def kill(self) -> None:
-        """End the process, whatever it is at."""
+        """Kill the process, whatever its state."""
         self._is_unwanted = True
         self._process.kill()
 
     def close(self) -> None:
-        """Let the process end, which has nothing to do."""
+        """Close the idle process."""
         with contextlib.suppress(BrokenPipeError):
             self._source.close()
         self._target.close()

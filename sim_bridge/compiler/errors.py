@@ -11,7 +11,7 @@ class KernelError(Exception):
     """
 
     def __init__(self, path: str, line: int, column: int, kernel: str, problem: str):
-        """Point at a place of a source file; line: from 1; column: from 0, as `ast` counts it."""
+        """Refer to a place in a source file; line: from 1; column: from 0, as `ast` counts it."""
         self.path, self.line, self.column = path, line, column
         self.kernel, self.problem = kernel, problem
         super().__init__(f'{path}:{line}:{column + 1}: kernel {kernel!r}: {problem}')

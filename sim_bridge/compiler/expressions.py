@@ -1,4 +1,4 @@
-"""Expressions: what each node of the syntax tree computes, operands from left to right."""
+"""Expressions: code generation for each node of the syntax tree, operands from left to right."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def emit_expression(f: Function, node: ast.expr) -> Value:
 
 
 def emit_condition(f: Function, node: ast.expr, yes: str, no: str) -> None:
-    """Go to one of two labels, and compute no more than it takes to know which."""
+    """Branch to one of two labels, with short-circuit evaluation."""
     if isinstance(node, ast.BoolOp):
         is_and = isinstance(node.op, ast.And)
         for each in node.values[:-1]:

@@ -1,4 +1,4 @@
-"""What kernels can call that is no kernel: it emits its code itself."""
+"""Intrinsics: functions that kernels can call and that emit their own code."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-What lies at an address, for kernels that work for objects which keep memory of their own.
+Memory access by address, for kernels that work on objects with memory of their own.
 
-Python hands over addresses as integers in arrays, and keeps alive what is there. Whatever is read
-and written is a word of 8 bytes at a multiple of 8.
+Python passes addresses as integers in arrays, and keeps the memory alive. Everything read and
+written is an 8-byte word at a multiple of 8.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """
-Kernels run by Python, with the arithmetic that compiled ones have: what those are tested against.
+Kernels run by Python with the arithmetic of compiled ones: the reference in tests.
 
-Python does what docs/kernels.md says but for three things, which are put in place here: a product
-in a sum is rounded once, floats follow IEEE 754 where Python raises, and integers have 64 bits. An
+Python does what docs/kernels.md says with three exceptions, which are corrected here: a product in
+a sum is rounded once, floats follow IEEE 754 where Python raises, and integers have 64 bits. An
 index that is negative, other than a literal one, is an IndexError.
 """
 

@@ -1,4 +1,4 @@
-"""Units: what is compiled into one object, and how its content is told from others."""
+"""Units: the code compiled into one object, and the key of its content."""
 
 from __future__ import annotations
 

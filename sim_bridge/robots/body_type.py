@@ -1,4 +1,4 @@
-"""What moves a robot's base: forces, nothing, or its motion; to be changed while a world runs."""
+"""The motion type of a robot's base, dynamic, static or kinematic; changeable at run time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def body_type(slot: RobotSlot) -> str:
 
 
 def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
-    """Let something else move a robot's base; as `Robot.motion`."""
+    """Change the motion type of a robot's base; as `Robot.motion`."""
     place, shapes = f'robot {slot.name!r}', slot.collisions.shapes
     check_motion(value, [shape.placed for shape in shapes], place)
     if slot.blueprint.mount is not None:

@@ -1,4 +1,4 @@
-"""A crawler of a robot in a world: a link whose surface runs around it."""
+"""A crawler of a robot in a world: a link with a moving surface."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """
-What parts of a robot know of what they are part of.
+Interfaces by which parts of a robot refer to their owners.
 
-Robots hold links and joints, links hold geometries, so they import these; the other way round
-they are known by these interfaces.
+Robots hold links and joints, and links hold geometries, so they import these. In the other
+direction they are known by these interfaces.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ class JointCommands:
                 self._wake()
 
     def drop(self) -> None:
-        """Let no effort act, and motors keep their joints where they are."""
+        """Clear all efforts, and set the motors' targets to the joints' present positions."""
         slot = self._slot
         slot.u[:] = 0.0
         is_driven = slot.control != BY_EFFORT

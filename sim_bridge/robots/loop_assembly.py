@@ -1,4 +1,4 @@
-"""Putting a robot with closed loops together."""
+"""Assembly of a robot with closed loops."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
 
 
 def _open_loop(robot: Robot, closed: bool) -> str | None:
-    """Tell of the loop joint that is farthest from closed, if any is open."""
+    """Describe the loop joint that is farthest from closed, if any is open."""
     gaps = {name: max(joint.error) for name, joint in robot.loop_joints.items()
             if not joint.cfm}
     if not gaps:
@@ -65,7 +65,7 @@ def _open_loop(robot: Robot, closed: bool) -> str | None:
 
 
 def _stop_passed(robot: Robot) -> str | None:
-    """Tell of a joint that would have to be beyond its stops."""
+    """Describe a joint that would have to be beyond its stops."""
     for joint in robot.joints:
         for axis in joint.axes:
             if not axis.lower - _BEYOND <= axis.q <= axis.upper + _BEYOND:

@@ -225,7 +225,7 @@ class Robot(DeclaredAttributes):
         self._commands.set_unchecked(position, velocity, effort)
 
     def drop_commands(self) -> None:
-        """Let no effort act, and motors keep their joints where they are."""
+        """Clear all efforts, and set the motors' targets to the joints' present positions."""
         self._commands.drop()
 
     @property
@@ -451,7 +451,7 @@ class Robot(DeclaredAttributes):
         self.slot.remember()
 
     def leave(self) -> None:
-        """Belong to no world any more: what is not of the description raises StateError."""
+        """Detach from the world: everything except the description then raises StateError."""
         for name in ('world', 'simulation'):
             object.__delattr__(self, name)
 

@@ -1,4 +1,4 @@
-"""Where the joints of a robot begin."""
+"""Initial joint positions of a robot."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """
-From robots, each compiled for itself, to the arrays of one world.
+Assembly of the arrays of one world from robots that are compiled separately.
 
-A robot begins with arrays of its own (`own_part`), so that adding a thousand of them costs no more
-than a thousand times one. `assemble` puts the parts of all robots into common arrays, when
-something needs them, and every robot's part is then a stretch of those.
+A robot starts with arrays of its own (`own_part`), so that the cost of adding robots is linear in
+their number. `assemble` concatenates the parts of all robots into common arrays when they are
+needed. Every robot's part is then a slice of those.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OF_CONTACTS = [field for field, along in rows_of(State).items() if along == 'nc
 
 
 class Part(NamedTuple):
-    """Where a robot's numbers are: in `model` and `state`, from the offsets `at` on."""
+    """The location of a robot's numbers: in `model` and `state`, from the offsets `at` on."""
 
     model: Model
     state: State
@@ -43,7 +43,7 @@ class Part(NamedTuple):
 
 
 class Link(Protocol):
-    """What is assembled of a link; `slots.LinkSlot` is one."""
+    """The data of a link that is assembled; `slots.LinkSlot` is one."""
 
     name: str
     placement: Placement
@@ -62,7 +62,7 @@ class Link(Protocol):
 
 
 class Geometry(Protocol):
-    """What is assembled of a geometry; `slots.GeometrySlot` is one."""
+    """The data of a geometry that is assembled; `slots.GeometrySlot` is one."""
 
     @property
     def link(self) -> Link:
@@ -70,7 +70,7 @@ class Geometry(Protocol):
 
 
 class Robot(Protocol):
-    """What is assembled of a robot; `slots.RobotSlot` is one."""
+    """The data of a robot that is assembled; `slots.RobotSlot` is one."""
 
     name: str
     blueprint: Blueprint
@@ -82,7 +82,7 @@ class Robot(Protocol):
 
     @property
     def carrier(self) -> Link | None:
-        """The link that its base hangs on."""
+        """The link that its base is mounted on."""
 
     @property
     def links(self) -> Sequence[Link]:
@@ -143,7 +143,7 @@ def _carry(
     fields: Mapping[str, str], source: NamedTuple, target: NamedTuple,
     stretches: Mapping[str, tuple[int, int, int]],
 ) -> None:
-    """Copy stretches of arrays: by dimension the first row there, the first here, how many."""
+    """Copy slices of arrays; stretches: by dimension first target row, source row and count."""
     for field, along in fields.items():
         if along in stretches:
             start, to, count = stretches[along]
@@ -176,7 +176,7 @@ def assemble(
 
 
 def carriers_first(robots: Sequence[Robot]) -> list[Robot]:
-    """Order robots so that each comes after the one that it hangs on; else as they are."""
+    """Sort robots so that each follows the one it is mounted on; else keep the order."""
     placed: dict[str, Robot] = {}
     for robot in robots:
         waiting = [robot]
@@ -188,7 +188,7 @@ def carriers_first(robots: Sequence[Robot]) -> list[Robot]:
 
 
 def _hang(model: Model, first: int, count: int, carrier: int) -> None:
-    """Let the tree of `count` bodies that begins with body `first` hang on a body before it."""
+    """Mount the tree of `count` bodies that begins with body `first` on an earlier body."""
     model.parent[first] = carrier
     if model.kind[carrier] == FREE_SINGLE:
         model.kind[carrier] = FREE
@@ -201,9 +201,9 @@ def _hang(model: Model, first: int, count: int, carrier: int) -> None:
 
 def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
     """
-    Return arrays for a robot whose base hangs, or moves, in another way than before.
+    Return arrays for a robot whose base is mounted, or moves, in another way than before.
 
-    The coordinates of its joints and their parameters are as they were, those of the base zero.
+    The coordinates of its joints and their parameters are unchanged, those of the base zero.
     """
     part, counts = own_part(new.model), model_sizes(new.model)
     stretches = {
@@ -241,7 +241,7 @@ def forget_contacts(
     time_step: float,
 ) -> None:
     """
-    Take out of a state what a robot touched in the last step, and number the others anew.
+    Remove a robot's contacts of the last step from a state, and renumber the others.
 
     geometries: all of the world. site_row: (ns, 30) the observed sites. time_step: of the last
     step [s].
@@ -282,7 +282,7 @@ def _take_back(
 
 
 def present_state(state: State) -> State:
-    """Return a copy without the room that its contacts do not take."""
+    """Return a copy without the unused room for contacts."""
     count = state.contact_size[0]
     cut = {field: getattr(state, field)[:count] for field in _OF_CONTACTS}
     return copy(state._replace(**cut))
@@ -302,7 +302,7 @@ def changeable(*parts: Model | collision.Geometry | Loops) -> list[np.ndarray]:
 
 
 def start_control(model: Model, control: np.ndarray, state: State) -> None:
-    """Let the motors go for where the joints are, at rest; control: (nv,) as in State."""
+    """Set the motors' targets to the joints' positions, at rest; control: (nv,) as in State."""
     state.control[:], state.target[:] = control, 0.0
     driven = control != BY_EFFORT
     state.target[driven, 0] = state.q[model.q_of_v[driven]]

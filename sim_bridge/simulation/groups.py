@@ -13,11 +13,11 @@ _MOST = 63
 
 class CollisionGroups:
     """
-    Which groups collide.
+    The collision groups, and the pairs of groups that do not collide.
 
-    A geometry may belong to any number of groups. Two geometries leave each other alone where any
-    group of the one is kept from any group of the other, or both are in one group that is kept
-    from itself; otherwise they collide, as all do that are in no group.
+    A geometry may belong to any number of groups. Two geometries do not collide if any group of
+    one is excluded from any group of the other, or both are in one group that is excluded from
+    itself. All others collide, including those in no group.
     """
 
     def __init__(self, on_change: Callable[[], None] = lambda: None):
@@ -26,7 +26,7 @@ class CollisionGroups:
         self._on_change = on_change
 
     def set_collision(self, a: str, b: str, collide: bool) -> None:
-        """Say whether the geometries of two groups, or of one group among themselves, collide."""
+        """Set whether the geometries of two groups, or of one group among themselves, collide."""
         for name in (a, b):
             if not isinstance(name, str) or not name:
                 raise InvalidValueError('group', name, 'a text that is not empty')

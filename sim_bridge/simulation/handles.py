@@ -1,4 +1,4 @@
-"""What the engine needs to step and to observe a world, made of the world's arrays."""
+"""Handles of the engine for stepping and observing, made of the world's arrays."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ class Observer(NamedTuple):
 
 
 class ContactHandles(NamedTuple):
-    """A handle that holds all a world steps with, and what the solver reports into."""
+    """A handle with everything a world needs to step, and the arrays of the solver's reports."""
 
     probe: Handle
     problem: ContactProblem
 
 
 class Probe(NamedTuple):
-    """A handle to ask with. pose: (ng, 12) where `collision.probe` puts the geometries."""
+    """A handle for queries. pose: (ng, 12) the geometries' poses from `collision.probe`."""
 
     handle: Handle
     pose: np.ndarray
@@ -108,7 +108,7 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
 
 
 def all_units() -> list[Unit]:
-    """Return all that a simulation can need compiled, what takes longest first."""
+    """Return all units that a simulation can need, longest compilation first."""
     stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
     entries = [
         step, step_smoothly, measure_pair, observe, measure_convex_pair, forward_dynamics,
@@ -118,7 +118,7 @@ def all_units() -> list[Unit]:
 
 
 def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
-    """Make a handle for all that asks about a state and takes no step."""
+    """Make a handle for all queries about a state that take no step."""
     room = len(state.contact_gap)
     scratch = make_collision_scratch(geometry, room, 0)
     handle = Handle(
@@ -128,7 +128,7 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
 
 
 def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
-    """Make a handle for all that concerns no contact; the arrays given are used in place."""
+    """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL])), build_geometry([])
     options = with_stages(options, needed_stages(options, geometry, loops))
     work = make_loop_work(model, loops)

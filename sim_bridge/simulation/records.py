@@ -1,4 +1,4 @@
-"""What a world tells of itself: energy, momentum, and reports of steps; and when it sleeps."""
+"""Reports of a world: energy, momentum and step reports; and the settings of sleep."""
 
 from __future__ import annotations
 

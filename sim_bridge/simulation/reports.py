@@ -1,4 +1,4 @@
-"""How steps went, from what kernels have noted."""
+"""Step reports, from the numbers that kernels have recorded."""
 
 from __future__ import annotations
 

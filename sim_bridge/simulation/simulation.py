@@ -1,4 +1,4 @@
-"""The arrays of all robots, what keeps them up to date, and the step that moves them."""
+"""The arrays of all robots, their updates, and the step that advances them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
 
 
 class Dirty(IntFlag):
-    """What of a simulation is not up to date."""
+    """The parts of a simulation that are not up to date."""
 
     PARTS = auto()
     """The arrays of robots and joints: robots or joints were added, removed or compiled anew."""
@@ -158,11 +158,11 @@ class DivergenceError(SimulationError):
 
 class Simulation:
     """
-    Robots' slots and constraints, the arrays that hold them all, and what advances these.
+    Robots' slots and constraints, their common arrays, and the step that advances these.
 
-    Arrays are joined and calls prepared when they are needed, once for all that was added until
-    then; what contacts need is made for those only who step, or ask about contacts. `Dirty` says
-    what is yet to be done, and `refresh` does it.
+    Arrays are concatenated and calls prepared on demand, once for all robots added until then. The
+    data for contacts is made only for users who step or ask about contacts. `Dirty` says what is
+    out of date, and `refresh` updates it.
     """
 
     def __init__(self, settings: Settings, gravity: np.ndarray):
@@ -206,14 +206,14 @@ class Simulation:
     # --- who is in it ----------------------------------------------------------------------------
 
     def admit(self, slot: RobotSlot) -> None:
-        """Take a robot in; its name is free."""
+        """Add a robot; its name is unused."""
         self.slots[slot.name] = slot
         self._admitted += 1
         slot.number = self._admitted
         self.mark(Dirty.PARTS)
 
     def expel(self, slot: RobotSlot) -> None:
-        """Take out a robot that no joint holds, with what it touched; the others stay."""
+        """Remove a robot that no joint holds, with its contacts; the others keep their order."""
         forget_contacts(
             self.state, slot, self.geometries, self.observed_sites(), self.time_step)
         del self.slots[slot.name]
@@ -225,7 +225,7 @@ class Simulation:
         return tuple((slot.name, slot.number) for slot in self.slots.values())
 
     def reconnect_joints(self) -> None:
-        """Take account of constraints that were added, changed or removed."""
+        """Handle constraints that were added, changed or removed."""
         self.mark(Dirty.PARTS | Dirty.LOOP_FORCES | Dirty.JOINT_VELOCITIES)
 
     def separate(self, a: LinkSlot, b: LinkSlot, is_separate: bool = True) -> None:
@@ -333,7 +333,7 @@ class Simulation:
         return int(self._state.contact_size[0])
 
     def mark(self, what: Dirty) -> None:
-        """Note that something is not up to date any more, and what follows from it."""
+        """Mark a part and everything that depends on it as out of date."""
         if what & Dirty.PARTS:
             what |= Dirty.GEOMETRY | Dirty.INITIAL
         self._dirty |= what.value
@@ -349,7 +349,7 @@ class Simulation:
             self.refresh(_ALL_ARRAYS)
 
     def refresh(self, wanted: int = _TO_STEP) -> None:
-        """Bring up to date what is not of the flags `wanted`, in the order in which it depends."""
+        """Update what is not up to date, of the flags `wanted`, in dependency order."""
         if self._dirty & wanted & _PARTS:
             self._join()
         elif self._dirty & wanted & _MEDIUM:
@@ -364,23 +364,23 @@ class Simulation:
             self._prepare_stepper()
 
     def forget_observations(self) -> None:
-        """Let the state be observed anew."""
+        """Discard observations, so that the state is observed anew."""
         self._dirty |= _OBSERVATION
 
     def invalidate(self) -> None:
-        """Forget observations and wake all, since the model's parameters changed."""
+        """Discard observations and wake all bodies, since the model's parameters changed."""
         self._dirty |= _OBSERVATION
         if not self._dirty & _PARTS:
             self._state.idle[:] = 0
 
     def regroup(self) -> None:
-        """Take account of changed collision groups."""
+        """Handle changed collision groups."""
         if not self._dirty & _GEOMETRY:
             self._write_groups()
             self._state.idle[:] = 0
 
     def make_room(self, contacts: int) -> None:
-        """Give the state room for so many contacts, if it has less; its other arrays stay."""
+        """Ensure room for `contacts` contacts in the state; its other arrays are unchanged."""
         self.settle_contact()
         if contacts > contact_room(self._state):
             self._state = with_contact_room(self._state, contacts)
@@ -389,7 +389,7 @@ class Simulation:
             self._connect()
 
     def begin_joints(self) -> None:
-        """Take from velocities what constraints that are new do not allow."""
+        """Remove the velocities that new constraints do not allow."""
         self.settle_contact()
         run_stage(self.stepper.handle, LOOPS.address, BEGIN)
         self._dirty = self._dirty & ~_JOINT_VELOCITIES | _OBSERVATION
@@ -549,7 +549,7 @@ class Simulation:
         self._connect()
 
     def _renew_media(self) -> None:
-        """Take account of the media around the links; views of the state stay valid."""
+        """Update the media around the links; views of the state stay valid."""
         self._dirty &= ~_MEDIUM
         kinds = self._model.kind.copy()
         model = with_media(self._model, self.links)
@@ -558,7 +558,7 @@ class Simulation:
             self._connect()
 
     def _connect(self) -> None:
-        """Hand the robots' arrays, which are others, to the engine."""
+        """Pass the robots' new arrays to the engine."""
         self._observer = make_observer(self._model, self.options, self._state, self._loops)
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
         self.layout += 1
@@ -595,7 +595,7 @@ class Simulation:
             self._geometry.group[row], self._geometry.mask[row] = bits[geometry.groups]
 
     def _connect_contacts(self) -> None:
-        """Hand all arrays to the engine."""
+        """Pass all arrays to the engine."""
         self._handles = make_contact_handles(
             self._model, self.options, self._state, self._geometry, self._surfaces, self._loops)
         self._dirty = self._dirty & ~_CONTACTS | _STEPPER
@@ -630,7 +630,7 @@ class Simulation:
         return self._stepper.progress
 
     def _go_on(self, status: int, left: int) -> None:
-        """Do what a step that stopped early asks for, and take the steps that are left."""
+        """Handle the cause of an early stop, and take the remaining steps."""
         while status:
             if status == NOT_FINITE:
                 self._drop_pushes()
@@ -650,12 +650,12 @@ class Simulation:
             left -= done
 
     def _drop_pushes(self) -> None:
-        """Let what `add_wrench` has added end."""
+        """Clear the wrenches that `add_wrench` has added."""
         self._state.wrench[:] = 0.0
         self._dirty &= ~_PUSHES
 
     def _stop_crawlers(self) -> None:
-        """Let the surfaces of crawlers stand still."""
+        """Stop the surfaces of crawlers."""
         rows = [geometry.index for geometry in self.geometries
                 if geometry.link.track_axis is not None]
         if rows and self.geometry.track[rows, SPEED].any():

@@ -1,7 +1,7 @@
 """
-What a simulation knows of each robot, link and geometry: its slot.
+Slots: a simulation's records of each robot, link and geometry.
 
-Robots, links and geometries as users see them are views of these.
+Robots, links and geometries of the public interface are views of these.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class RobotSlot:
         raise AttributeError(name)
 
     def link(self, name: str) -> LinkSlot:
-        """Return the slot of a link that there is."""
+        """Return the slot of an existing link."""
         return self._link_of[name]
 
     @property
@@ -198,7 +198,7 @@ class RobotSlot:
         return len(trees) > 0 and bool((state.idle[at.body + trees] == ASLEEP).all())
 
     def bind(self, part: Part) -> None:
-        """Take new places for its numbers."""
+        """Set a new location of its numbers."""
         self.part = part
         model, state, at = part
         count = len(self.blueprint.joint_names)
@@ -230,13 +230,13 @@ class RobotSlot:
         self.initial = copy_part(self.part, self.blueprint.model)
 
     def wake(self) -> None:
-        """Let it be simulated if it was asleep."""
+        """Wake it if it was asleep."""
         state, first = self.part.state, self.part.at.body
         idle = state.idle[first : first + len(self.blueprint.model.kind)]
         idle[idle == ASLEEP] = 0
 
     def leave(self) -> None:
-        """Belong to no simulation any more: what is not of the description raises StateError."""
+        """Detach from the simulation: everything except the description then raises StateError."""
         for device in self.devices:
             device.retire(removed(self.name))
         for name in _OF_SIMULATION:

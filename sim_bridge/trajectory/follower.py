@@ -1,9 +1,9 @@
 """
-Following trajectories: what the motors of a robot are told, step by step.
+Trajectory following: the commands to a robot's motors, step by step.
 
 The names and rules are those of ros2_control's joint_trajectory_controller, which users of robots
-know. A trajectory is sampled at the times of steps, in whole nanoseconds: what is commanded before
-a step is where the joints are to be after it.
+know. A trajectory is sampled at the times of steps, in whole nanoseconds. The command before a
+step is the motion that the joints are to have after it.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _VELOCITY_GAIN = 10.0
 @dataclass(frozen=True)
 class Gains:
     """
-    How an error is turned into an effort, or into a velocity where a joint is driven by that.
+    Gains that convert an error to an effort, or to a velocity for velocity-driven joints.
 
-    p: effort per error of position, d: of velocity, i: of position times s; i_clamp: the most
-    that i gives. ff_velocity_scale: what is added per velocity wanted; None: 1 where joints are
-    driven by velocity, else 0.
+    p: effort per error of position, d: of velocity, i: of position times s; i_clamp: the limit of
+    the integral term. ff_velocity_scale: feedforward per desired velocity; None: 1 for
+    velocity-driven joints, else 0.
     """
 
     p: float = 0.0
@@ -55,11 +55,11 @@ class Gains:
 
 class SavedFollower(NamedTuple):
     """
-    Which joints a follower drives, and how; (n,) each.
+    The joints a follower drives, and their control; (n,) each.
 
-    mine: those. others: those that somebody else commanded. lent: those whose control is
-    'position' for its sake. wanted: (3, n) where they were to be; integral: of their errors. runs:
-    what was followed, or waited, at time_ns [ns].
+    mine: joints that it drives. others: joints that somebody else commanded. lent: joints whose
+    control is 'position' for its sake. wanted: (3, n) desired motion; integral: of the errors.
+    runs: the runs that were followed, or waited, at time_ns [ns].
     """
 
     mine: np.ndarray
@@ -73,18 +73,18 @@ class SavedFollower(NamedTuple):
 
 class TrajectoryFollower:
     """
-    Lets the joints of a robot follow trajectories, each driven as its `control` has it.
+    Makes the joints of a robot follow trajectories, each driven according to its `control`.
 
-    'position' and 'servo' get position and velocity as targets; 'velocity' the velocity and what
-    brings the joint back to its position; 'effort' the effort of `gains`, if the joint has some.
-    If not, its control becomes 'velocity' for as long as trajectories have it, so that its motor
-    takes it there with whatever effort its limit allows. (A motor by position would want to be
-    there within a step, and swing about the trajectory once it has fallen behind.)
+    'position' and 'servo' get position and velocity as targets. 'velocity' gets the velocity plus
+    a correction of the position error. 'effort' gets the effort of `gains`, if the joint has some.
+    If it has none, its control becomes 'velocity' while trajectories drive it, so that its motor
+    moves it with whatever effort its limit allows. (Position control would demand arrival within
+    one step, and would oscillate about the trajectory once it has fallen behind.)
 
-    Several trajectories may be followed side by side. One that comes for joints of another takes
-    those; the other goes on without them. It begins where a joint was to be, or is, if it was not
-    told before, and when its time has come: until then the joints go on as they did. Joints
-    hold the end of their trajectory, and those that it does not name the place they are at, until
+    Several trajectories may be followed side by side. A new one takes the joints it names from
+    others, which go on without them. It starts at a joint's desired motion, or at its present
+    motion if it had none, and at its start time: until then the joints go on as before. Joints
+    hold the end of their trajectory, and joints that it does not name hold their position, until
     something else commands them.
     """
 
@@ -94,8 +94,8 @@ class TrajectoryFollower:
         """
         Prepare; nothing is commanded before the first trajectory.
 
-        joints: those that are held where they are while others follow; raises UnknownNameError.
-        gains: by joint.
+        joints: those that hold their position while others follow; raises UnknownNameError. gains:
+        by joint.
         """
         self._robot = robot
         names = list(robot.joint_names)
@@ -122,21 +122,21 @@ class TrajectoryFollower:
 
     @property
     def is_active(self) -> bool:
-        """Whether anything is followed or held, or will be."""
+        """Whether any run is followed, held or waiting."""
         return bool(self._waiting) or self._drives_any
 
     @property
     def is_aside(self) -> bool:
-        """Whether others command all joints: `give_way` has nothing to do."""
+        """Whether others command all joints, so that `give_way` has nothing to do."""
         return not self._drives_any and bool(self._others.all())
 
     @property
     def runs(self) -> list[Run]:
-        """Those that are followed, or will be."""
+        """The runs that are followed or waiting."""
         return [*self._runs, *self._waiting]
 
     def columns(self, joints: Iterable[str]) -> np.ndarray:
-        """Return the places of joints among the robot's; raises UnknownNameError."""
+        """Return the indices of joints among the robot's; raises UnknownNameError."""
         for name in joints:
             if name not in self._index:
                 raise UnknownNameError(
@@ -153,8 +153,9 @@ class TrajectoryFollower:
         """
         Follow a trajectory.
 
-        time_ns: now. start_ns: when it starts; 0 for now. Before that the joints go on as they do.
-        Raises UnknownNameError for a joint that is not there, InvalidValueError where it is over.
+        time_ns: now. start_ns: its start time; 0 for now. Before that the joints go on as they do.
+        Raises UnknownNameError for an unknown joint, InvalidValueError if the trajectory is
+        already over.
         """
         columns = self.columns(trajectory.joints)
         start_ns = start_ns or time_ns
@@ -174,7 +175,7 @@ class TrajectoryFollower:
         return run
 
     def cancel(self, run: Run) -> None:
-        """End a run; its joints stay where they are."""
+        """End a run; its joints hold their position."""
         if run in self._waiting:
             self._waiting.remove(run)
             run.end(CANCELED, 'canceled before it began')
@@ -183,10 +184,11 @@ class TrajectoryFollower:
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
         """
-        Leave joints to who has commanded them directly.
+        Release joints to a user who has commanded them directly.
 
-        commanded: (n,) whether a position or velocity came for a joint; by_effort: whether an
-        effort did, which takes over joints that have no motor and adds to what other motors give.
+        commanded: (n,) whether a joint got a position or velocity command; by_effort: whether it
+        got an effort command, which takes over joints without a motor and adds to the motor's
+        effort on others.
         """
         taken = commanded | (by_effort & (self._lent | (self._controls == 'effort')))
         self._others |= taken
@@ -196,30 +198,30 @@ class TrajectoryFollower:
             self._release(leaving)
 
     def take_rest(self) -> None:
-        """Hold joints that others commanded and do not any more, of those it may hold."""
+        """Hold joints that others no longer command, of those it may hold."""
         self._others[:] = False
         if self.is_active:
             self._take(self._holds)
 
     def shift(self, by_ns: int) -> None:
-        """Go on as before while the time jumps by so much [ns]."""
+        """Continue unchanged while the time jumps by `by_ns` [ns]."""
         for run in self.runs:
             run.start_ns += by_ns
             if run.spline is not None:
                 run.spline = run.spline.later(by_ns)
 
     def save(self, time_ns: int) -> SavedFollower:
-        """Return what `restore` goes back to; time_ns: now."""
+        """Return a state for `restore`; time_ns: now."""
         return SavedFollower(
             self._mine.copy(), self._others.copy(), self._lent.copy(), self._wanted.copy(),
             self._integral.copy(), tuple(run.later(0) for run in self.runs), time_ns)
 
     def restore(self, saved: SavedFollower, time_ns: int) -> None:
         """
-        Go on as when `save` was called, with the robot as it was then; time_ns: now.
+        Continue as when `save` was called, with the robot in its state of then; time_ns: now.
 
-        What was followed then is followed again, as a run of its own: the one of then may have
-        ended, as all do that are followed now.
+        Each saved run is followed again as a new run: the original may have ended, and the present
+        runs all end.
         """
         self._end_runs('a snapshot was restored')
         self._drive_these(saved.mine.copy())
@@ -232,14 +234,14 @@ class TrajectoryFollower:
             (self._waiting if again.spline is None else self._runs).append(again)
 
     def restart(self, words: str = 'the simulation was reset') -> None:
-        """End everything and give all joints back; words: why."""
+        """End everything and release all joints; words: the reason."""
         self._end_runs(words)
         self._release(self._mine.copy())
         self._others[:] = False
         self.refresh()
 
     def refresh(self, changed: Iterable[str] = ()) -> None:
-        """Take note that the control of joints may be another; changed: those it was set for."""
+        """Handle a possible change of the joints' control; changed: joints it was set for."""
         for name in self._index.keys() & set(changed):
             self._lent[self._index[name]] = False
         for name, k in self._index.items():
@@ -249,10 +251,10 @@ class TrajectoryFollower:
 
     def drive(self, time_ns: int, step_ns: int) -> None:
         """
-        Command the joints for the step from one time to that after it [ns].
+        Command the joints for the step that starts at time_ns and lasts step_ns [ns].
 
-        What belongs to the beginning of the step is judged: whether joints are within their
-        tolerances, and which trajectories have been followed to their end.
+        First the state at the beginning of the step is evaluated: whether joints are within their
+        tolerances, and which trajectories are complete.
         """
         self._begin_runs(time_ns)
         if not self._drives_any:
@@ -276,7 +278,7 @@ class TrajectoryFollower:
         self._runs, self._waiting = [], []
 
     def _begin_runs(self, time_ns: int) -> None:
-        """Begin what waits for this time, or for one since the step before."""
+        """Start the runs that are due at this time, or since the step before."""
         while self._waiting and self._waiting[0].start_ns <= time_ns:
             run = self._waiting.pop(0)
             columns = run.columns
@@ -297,7 +299,7 @@ class TrajectoryFollower:
             self._runs.append(run)
 
     def _judge(self, run: Run, time_ns: int) -> None:
-        """Compare where joints are with where they are to be."""
+        """Compare the joints' motion with the desired motion."""
         robot, columns = self._robot, run.columns
         wanted = self._wanted[:, columns]
         actual = np.array([robot.q[columns], robot.dq[columns], np.zeros(len(columns))])
@@ -318,7 +320,7 @@ class TrajectoryFollower:
             self._stop(run, GOAL_VIOLATED, f'{words} {late:g} s after its end')
 
     def _stop(self, run: Run, outcome: str, words: str) -> None:
-        """End a run before its end: its joints hold the place they are at."""
+        """End a run before its end: its joints hold their position."""
         self._runs.remove(run)
         run.end(outcome, words)
         self._rest(run.columns)
@@ -329,7 +331,7 @@ class TrajectoryFollower:
         self._integral[columns] = 0.0
 
     def _take_from_runs(self, taken: np.ndarray, words: str) -> None:
-        """End the runs that some joints are taken from; their other joints go on."""
+        """End the runs that lose some of their joints; their other joints go on."""
         for run in [each for each in self._runs if taken[each.columns].any()]:
             left = ~taken[run.columns]
             self._runs.remove(run)
@@ -341,7 +343,7 @@ class TrajectoryFollower:
         self._mine, self._drives_any = joints, bool(joints.any())
 
     def _take(self, joints: np.ndarray) -> None:
-        """Drive joints that it does not drive yet, and let them stay where they are."""
+        """Start to drive joints that are not driven yet, and let them hold their position."""
         joints = joints & ~self._mine
         if joints.any():
             self._drive_these(self._mine | joints)
@@ -352,14 +354,14 @@ class TrajectoryFollower:
             self._borrow(joints)
 
     def _borrow(self, joints: np.ndarray) -> None:
-        """Let joints that have neither motor nor gains be driven by velocity."""
+        """Switch joints with neither motor nor gains to velocity control."""
         for k in np.flatnonzero(joints & (self._controls == 'effort')):
             if self._gains[k] is None:
                 self._robot.joint(self._robot.joint_names[k]).control = 'velocity'
                 self._controls[k], self._lent[k] = 'velocity', True
 
     def _release(self, joints: np.ndarray) -> None:
-        """Stop driving joints; what others left of their efforts ends too."""
+        """Stop driving joints; efforts left by others end too."""
         self._drive_these(self._mine & ~joints)
         for k in np.flatnonzero(joints & self._lent):
             self._robot.joint(self._robot.joint_names[k]).control = 'effort'
@@ -372,9 +374,9 @@ class TrajectoryFollower:
         self, following: np.ndarray, reaching: np.ndarray, error: np.ndarray, step: float
     ) -> None:
         """
-        Tell the motors where to be after a step [s], and what to make of an error now.
+        Command the motion after a step [s], and the correction of a present error.
 
-        reaching: (n,) velocities that take the joints there.
+        reaching: (n,) velocities that take the joints to the desired positions.
         """
         controls, mine = self._controls, self._mine
         by_position = mine & ((controls == 'position') | (controls == 'servo'))
@@ -393,7 +395,7 @@ class TrajectoryFollower:
     def _corrected(
         self, k: int, velocity: float, error: np.ndarray, step: float, scale: float
     ) -> float:
-        """Return what the gains of a joint make of an error of position and velocity."""
+        """Return the correction of a joint's gains for an error of position and velocity."""
         gains = self._gains[k]
         if gains is None:
             return velocity * scale + _VELOCITY_GAIN * error[POSITION]
@@ -410,10 +412,10 @@ class TrajectoryFollower:
 
 def _mean_velocity(now: np.ndarray, then: np.ndarray, step: float) -> np.ndarray:
     """
-    Return the velocity at the end of a step [s] with which joints get where they are to be then.
+    Return the velocity at the end of a step [s] with which joints reach the desired positions.
 
-    That differs from the one they are to have then by what the mean of two velocities, with which
-    positions advance in a step, misses.
+    It differs from the desired velocity then, because positions advance with the mean of two
+    velocities in a step.
     """
     missed = (then[POSITION] - now[POSITION]) / step - 0.5 * (now[VELOCITY] + then[VELOCITY])
     return then[VELOCITY] + missed

@@ -1,4 +1,4 @@
-"""A trajectory that is followed: how far joints may be from it, and what becomes of it."""
+"""A trajectory being followed: its tolerances and its outcome."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ POSITION, VELOCITY, ACCELERATION = range(3)
 @dataclass(frozen=True)
 class Tolerances:
     """
-    How far joints may be from where they are to be.
+    Greatest deviations of joints from the desired motion.
 
     path, goal: (3, n) position [rad or m], velocity [rad/s or m/s], acceleration [rad/s² or m/s²],
-    along the way and at its end; 0: however far. goal_time: for how long after the end the joints
-    may take to get there [s]; 0: for ever.
+    along the way and at its end; 0: unlimited. goal_time: how long after the end the joints may
+    take to arrive [s]; 0: unlimited.
     """
 
     path: np.ndarray
@@ -34,7 +34,7 @@ class Tolerances:
 
     @staticmethod
     def none(size: int) -> Tolerances:
-        """Return those that anything is within."""
+        """Return unlimited tolerances."""
         return Tolerances(np.zeros((3, size)), np.zeros((3, size)))
 
 
@@ -43,9 +43,9 @@ class Run:
     """
     A trajectory that is, will be or was followed.
 
-    columns: (n,) places of its joints among the robot's. start_ns: time that it counts from [ns].
-    outcome: '' until it has ended, then how; words: about that, for people. states: of the latest
-    step, (3, n) where its joints were to be and (3, n) where they were, and its time [ns].
+    columns: (n,) places of its joints among the robot's. start_ns: origin of its times [ns].
+    outcome: '' until it has ended, then how; words: explanation of that for people. states: of the
+    latest step, (3, n) desired and (3, n) actual motion of its joints, and its time [ns].
     """
 
     trajectory: Trajectory
@@ -59,23 +59,23 @@ class Run:
 
     @property
     def motion(self) -> Spline:
-        """The spline of a run that has begun."""
+        """The spline of a run that has started."""
         assert self.spline is not None, 'it waits'
         return self.spline
 
     def end(self, outcome: str, words: str) -> None:
-        """Take note of how it ended."""
+        """Record the outcome."""
         self.words = words
         # last, since it tells others that all is said
         self.outcome = outcome
 
     def later(self, by_ns: int) -> Run:
-        """Return one like it, at times that are later by so much [ns], that has not ended."""
+        """Return a copy, not ended, with times later by `by_ns` [ns]."""
         spline = None if self.spline is None else self.spline.later(by_ns)
         return Run(self.trajectory, self.columns, self.start_ns + by_ns, self.tolerances, spline)
 
     def part(self, left: np.ndarray) -> Run:
-        """Return the rest of it, of some of its joints; left: (n,) whether a joint is of them."""
+        """Return the rest of it for some of its joints; left: (n,) mask of these joints."""
         tolerances = self.tolerances
         return Run(
             self.trajectory.of(left), self.columns[left], self.start_ns,
@@ -84,7 +84,7 @@ class Run:
 
 
 def excess(joints: Sequence[str], error: np.ndarray, bounds: np.ndarray) -> str:
-    """Return which joint is how far beyond which tolerance; '' if none is."""
+    """Return which joint exceeds which tolerance, and by how much; '' if none does."""
     beyond = (np.abs(error) > bounds) & (bounds > 0.0)
     if not beyond.any():
         return ''

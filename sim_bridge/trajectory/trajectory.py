@@ -1,8 +1,8 @@
 """
-Trajectories: where joints are to be at given times, and splines through that.
+Trajectories: desired joint positions at given times, and splines through them.
 
-Times are whole nanoseconds inside, as those of steps are, so that a sample belongs to exactly one
-instant of the simulation.
+Times are whole nanoseconds internally, like those of steps, so that a sample belongs to exactly
+one instant of the simulation.
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ _POWERS = np.maximum(np.arange(6) - np.arange(3).reshape(3, 1), 0)
 
 class Trajectory:
     """
-    What some joints are to do: points in time, of which each says a position for every joint.
+    A trajectory of some joints: points in time, each with a position for every joint.
 
-    A point may also say velocities, and then accelerations, of all its joints. Between two points
-    every joint moves by the polynomial that meets what both say: a line where only positions are
-    known on either side, a cubic with velocities, a quintic with accelerations too.
+    A point may also have velocities, and then accelerations, of all its joints. Between two points
+    every joint moves by the polynomial that matches both: a line where only positions are given on
+    either side, a cubic with velocities, a quintic with accelerations too.
 
     joints: names. times_ns: (k,) of the points, from the start [ns]. positions [rad or m],
     velocities [rad/s or m/s], accelerations [rad/s² or m/s²]: (k, n); rows of nan where a point
-    does not say them.
+    has none.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Trajectory:
         accelerations: Sequence[Sequence[float] | None] | RaggedArray | None = None,
     ) -> None:
         """
-        Check and keep the points.
+        Check and store the points.
 
         times: of the points, from the start [s]; each later than the one before, the first at
-        least 0. positions, velocities, accelerations: for each point a value for each joint; of
-        the last two a point may have none, () or None, and all may. Many are read soonest from
-        RaggedArray.
+        least 0. positions, velocities, accelerations: for each point a value for each joint; a
+        point, or all points, may lack either of the last two, as () or None. Large inputs are read
+        fastest from RaggedArray.
 
         Raises InvalidValueError, naming point and joint.
         """
@@ -89,7 +89,7 @@ class Trajectory:
         return float(self.times_ns[-1]) * _NANO
 
     def of(self, which: np.ndarray) -> Trajectory:
-        """Return that of some of its joints; which: (n,) whether a joint is among them."""
+        """Return the trajectory of some of its joints; which: (n,) mask of its joints."""
         part = copy.copy(self)
         part.joints = tuple(name for name, is_in in zip(self.joints, which, strict=True) if is_in)
         for name in _NAMES:
@@ -97,7 +97,7 @@ class Trajectory:
         return part
 
     def check_end(self) -> None:
-        """Raise InvalidValueError, naming the joint, where it does not end at rest."""
+        """Raise InvalidValueError, naming the joint, unless it ends at rest."""
         last = self.velocities[-1]
         moving = np.abs(last) > _REST
         if moving.any():
@@ -116,14 +116,14 @@ class Trajectory:
         turning: np.ndarray | None = None,
     ) -> Spline:
         """
-        Return the motion that begins at one time with one state and goes through the points after.
+        Return the motion from a state at one time through the points after it.
 
-        start_ns: absolute time that those of the points count from [ns]. from_ns: when it begins;
-        points before that are left out, and one at just that time is where it begins, instead of
-        the state. q, dq, ddq: (n,) state there [rad or m, and per s, s²]; ddq: None for 0.
-        turning: (n,) which joints turn without end: they go the short way round, by whole turns.
+        start_ns: absolute time origin of the points [ns]. from_ns: its beginning; points before it
+        are left out, and a point at exactly that time replaces the state. q, dq, ddq: (n,) state
+        there [rad or m, and per s, s²]; ddq: None for 0. turning: (n,) mask of continuous joints:
+        they take the short way, by whole turns.
 
-        Raises InvalidValueError where no point is left.
+        Raises InvalidValueError if no point is left.
         """
         times = self.times_ns + start_ns
         left = times >= from_ns
@@ -147,7 +147,7 @@ class Trajectory:
 
 
 class Spline:
-    """A motion of several joints by polynomials between points in time, and at rest after them."""
+    """Motion of several joints: polynomials between points in time, and rest after them."""
 
     def __init__(
         self,
@@ -157,10 +157,10 @@ class Spline:
         accelerations: np.ndarray,
     ) -> None:
         """
-        Keep the points.
+        Store the points.
 
-        times_ns: (k,) growing [ns]. positions, velocities, accelerations: (k, n); rows of nan
-        where a point does not say them.
+        times_ns: (k,) ascending [ns]. positions, velocities, accelerations: (k, n); rows of nan
+        where a point has none.
         """
         self._times = times_ns
         self.begin_ns, self.end_ns = int(times_ns[0]), int(times_ns[-1])
@@ -171,7 +171,7 @@ class Spline:
         self._block, self._coefficients = -1, np.empty(0)
 
     def of(self, which: np.ndarray) -> Spline:
-        """Return that of some of its joints; which: (n,) whether a joint is among them."""
+        """Return the motion of some of its joints; which: (n,) mask of its joints."""
         part = copy.copy(self)
         part._first, part._last = self._first[which], self._last[which]
         positions, velocities, accelerations = self._points
@@ -180,7 +180,7 @@ class Spline:
         return part
 
     def later(self, by_ns: int) -> Spline:
-        """Return the same motion at times that are later by so much [ns]."""
+        """Return the same motion at times later by `by_ns` [ns]."""
         moved = copy.copy(self)
         moved._times = self._times + by_ns
         moved.begin_ns, moved.end_ns = self.begin_ns + by_ns, self.end_ns + by_ns
@@ -211,9 +211,9 @@ def _coefficients(
     durations: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> np.ndarray:
     """
-    Return (k - 1, 6, n) coefficients of powers of the time since the beginning of each segment.
+    Return (k - 1, 6, n) coefficients of powers of the time since the start of each segment.
 
-    They are those of Hermite's interpolation: of order 1, 3 or 5, by what both ends say.
+    They are those of Hermite interpolation: of order 1, 3 or 5, by the data at both ends.
     """
     t = durations.reshape(-1, 1)
     begin, way = q[:-1], np.diff(q, axis=0)
@@ -236,7 +236,7 @@ def _coefficients(
 
 
 def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Check times [s] and give them in ns."""
+    """Check times [s] and return them in ns."""
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
         raise InvalidValueError('points of trajectory', list(times), 'at least one point')
@@ -263,7 +263,7 @@ def _values(
     unit: str,
     may_lack: bool,
 ) -> np.ndarray:
-    """Check what the points say of one quantity; give (count, n), nan where they do not."""
+    """Check the points' values of one quantity; return (count, n), nan where a point has none."""
     rows = [None] * count if given is None and may_lack else given
     if rows is None or len(rows) != count:
         raise InvalidValueError(

@@ -1,4 +1,4 @@
-"""What touched what in the last step, and how hard."""
+"""Contact points of the last step, with their forces."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sim_bridge.robots.link import Link
 @dataclass(frozen=True, eq=False)
 class Contact:
     """
-    A point where two geometries touch or nearly do. All vectors are (3,), in world axes.
+    A point where two geometries touch or nearly touch. All vectors are (3,), in world axes.
 
-    position: midway between both surfaces [m]. normal: unit vector from b to a, the way a is
-    pushed. depth: how far they are into each other [m], negative where they are apart. force: of b
+    position: midway between both surfaces [m]. normal: unit vector from b to a, the direction in
+    which a is pushed. depth: penetration depth [m], negative for separated geometries. force: of b
     on a, mean of the last step [N]. torque: of b on a about the point, where there is rolling or
     spinning friction [N m].
     """
@@ -37,16 +37,16 @@ class Contact:
 
     @property
     def link_a(self) -> Link:
-        """The link that the first geometry is on."""
+        """The link of the first geometry."""
         return cast('Link', self.geometry_a.link)
 
     @property
     def link_b(self) -> Link:
-        """The link that the second geometry is on."""
+        """The link of the second geometry."""
         return cast('Link', self.geometry_b.link)
 
     def __repr__(self) -> str:
-        """Show what touches what, how hard, and how deep."""
+        """Show the touching geometries, the force and the depth."""
         links = (self.link_b, self.link_a)
         names = ' on '.join(f'{link.robot.name}/{link.name}' for link in links)
         force = float(np.linalg.norm(self.force))
@@ -69,7 +69,7 @@ def _array(name: str) -> Any:
 
 class Contacts(DeclaredAttributes, Sequence[Contact]):
     """
-    The contact points of the last step, read when the world was asked; also as arrays.
+    The contact points of the last step at the time of the query; also as arrays.
 
     positions, normals, forces, torques: (n, 3), depths: (n,); as in `Contact`. indices: (n, 2)
     places of both geometries in `world.geometries`.
@@ -85,7 +85,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
     torques: np.ndarray = _array('torques')
 
     def __init__(self, state: State, geometries: Sequence[Geometry], time_step: float):
-        """Copy them out of a state; time_step: of the last step [s]."""
+        """Copy the contacts out of a state; time_step: of the last step [s]."""
         count = int(state.contact_size[0])
         # in one attribute, as each takes its time to be set
         self._kept = _Kept(
@@ -95,7 +95,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
             state.contact_impulse[:count, 3:] / time_step)
 
     def __len__(self) -> int:
-        """Count the points."""
+        """Return the number of points."""
         return len(self.depths)
 
     @overload
@@ -114,16 +114,16 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
             self.forces[index], self.torques[index])
 
     def __iter__(self) -> Iterator[Contact]:
-        """Go through the points."""
+        """Iterate over the points."""
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        """Show the number, and the greatest force."""
+        """Show the number of points and the greatest force."""
         most = float(np.linalg.norm(self.forces, axis=1).max(initial=0.0))
         return f'<Contacts: {counted(len(self), "point")}, at most {most:.4g} N>'
 
     def force_on(self, link: Link, by: Link | None = None) -> np.ndarray:
-        """Return (3,) the force of all contacts on a link, or of those with another one [N]."""
+        """Return (3,) the force of all contacts on a link, or of those with a link `by` [N]."""
         total = np.zeros(3)
         for contact, force in zip(self, self.forces, strict=True):
             pair = contact.link_a, contact.link_b

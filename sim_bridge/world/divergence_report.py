@@ -1,4 +1,4 @@
-"""The message for a step that gives something that is not finite."""
+"""The error message for a step whose result is not finite."""
 
 from __future__ import annotations
 

@@ -58,7 +58,8 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     Return the (6, nv) Jacobian of a link's frame.
 
     Rows: linear velocity of the frame's origin (3), angular velocity (3); world axes. Raises
-    UnknownNameError for a name that is no link, and InvalidValueError for a link of another robot.
+    UnknownNameError for a name that is not a link, and InvalidValueError for a link of another
+    robot.
     """
     handle, nv = _alone(robot)
     if isinstance(link, str):
@@ -74,7 +75,7 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
 
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
-    """Return the robot's own part of the world as a model of its own, at the present state."""
+    """Return the robot's part of the world as a separate model, at the present state."""
     own = robot.slot.blueprint.model
     part = copy_part(robot.slot.part, own)
     model = part.model._replace(gravity=robot.simulation.gravity)

@@ -1,4 +1,4 @@
-"""Distances and overlaps, asked for between steps."""
+"""Distance and overlap queries between steps."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ _ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
 
 class Distance(NamedTuple):
     """
-    How far two things are apart.
+    The signed distance of two objects.
 
-    distance: m; negative where they intersect: the shortest way that parts them. Two
-    triangle meshes are surfaces: it is 0 where they cross. point_a, point_b: (3,) the nearest
-    points, or the deepest [m], world. normal: (3,) unit vector from b to a; any of several where
-    it is not unique.
+    distance: m; for intersecting objects, the negative length of the minimum translation that
+    separates them. Two triangle meshes are surfaces: it is 0 where they cross. point_a, point_b:
+    (3,) the nearest points, or the deepest [m], world. normal: (3,) unit vector from b to a; any
+    of several if it is not unique.
     """
 
     distance: float
@@ -50,7 +50,7 @@ def distance(shape_a: Shape, pose_a: Placement, shape_b: Shape, pose_b: Placemen
     Measure two shapes that need not be in any world.
 
     pose_a, pose_b: position [m] and orientation (quaternion x y z w) of each. Raises
-    InvalidValueError for poses that are none, and pairs without a distance: two planes or height
+    InvalidValueError for invalid poses, and for pairs without a distance: two planes or height
     fields.
     """
     probe = _probe([
@@ -63,10 +63,10 @@ def distance_between(
     handle: Handle, a: Iterable[Geometry], b: Iterable[Geometry]
 ) -> Distance:
     """
-    Measure geometries of a world: the nearest of `a` and `b`, or the deepest in each other.
+    Measure geometries of a world: the nearest pair of `a` and `b`, or the deepest in contact.
 
-    handle: of the world. Raises InvalidValueError where there are none, and for pairs without a
-    distance.
+    handle: of the world. Raises InvalidValueError if there are no geometries, and for pairs
+    without a distance.
     """
     first, second = list(a), list(b)
     if not first or not second:
@@ -82,9 +82,9 @@ def overlapping(
     geometries: Iterable[Geometry],
 ) -> list[Geometry]:
     """
-    Return those geometries that a shape at a pose touches or intersects.
+    Return the geometries that a shape at a pose touches or intersects.
 
-    A plane or a height field does not meet another.
+    A plane or a height field never overlaps another.
     """
     _checked_shape('shape', shape)
     if shape.kind in _ENDLESS:
@@ -98,7 +98,7 @@ def overlapping(
 
 
 def geometries_of(name: str, what: Geometry | Link, world: object) -> list[Geometry]:
-    """Return a geometry itself, or all of a link; raises InvalidValueError for anything else."""
+    """Return a geometry itself, or all of a link; raises InvalidValueError for other values."""
     link = what.link if isinstance(what, Geometry) else what
     if not isinstance(link, Link) or link.robot.world is not world:
         raise InvalidValueError(name, what, 'a link of this world, or a geometry of one')
@@ -106,7 +106,7 @@ def geometries_of(name: str, what: Geometry | Link, world: object) -> list[Geome
 
 
 def _probe(shapes: Sequence[tuple[Shape, np.ndarray]]) -> Probe:
-    """Return a handle of shapes at poses, which stand still in a world of their own."""
+    """Return a handle of shapes at fixed poses in a world of their own."""
     model, _ = join_models([], (0.0, 0.0, 0.0))
     records = [
         shape_record(shape, rotation=pose[:9].reshape(3, 3), position=pose[9:])
@@ -115,7 +115,7 @@ def _probe(shapes: Sequence[tuple[Shape, np.ndarray]]) -> Probe:
 
 
 def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Distance:
-    """Measure two shapes, each with its number among the geometries."""
+    """Measure two shapes, given with their numbers among the geometries."""
     kinds = {a[0].kind, b[0].kind}
     if kinds <= _ENDLESS:
         raise InvalidValueError('pair', (a[0], b[0]), 'at most one plane or height field')
@@ -126,7 +126,7 @@ def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Dist
 
 
 def _boxes_meet(shape: Shape, pose: np.ndarray, geometry: Geometry) -> bool:
-    """Return whether boxes around both meet, along the axes of the geometry's frame."""
+    """Return whether the bounding boxes overlap along the axes of the geometry's frame."""
     low, high = shape.bounds
     if not np.isfinite([low, high]).all():
         return True

@@ -1,4 +1,4 @@
-"""The robots and bodies of a world: their names, materials, coming and going."""
+"""The robots and bodies of a world: names, materials, additions and removals."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ORIGIN: Pose = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
 class CollisionOptions(NamedTuple):
-    """What of a robot collides, as `World.load_urdf` takes it."""
+    """The collision options of a robot, as in `World.load_urdf`."""
 
     collisions: str = HULL
     missing_meshes: str = ERROR
@@ -48,10 +48,10 @@ class CollisionOptions(NamedTuple):
 
 
 class RobotRegistry:
-    """What a world is filled with. robots: by name, in the order in which they were added."""
+    """The robots and bodies of a world. robots: by name, in the order in which they were added."""
 
     def __init__(self, world: object, simulation: Simulation, tree: SpanningTree):
-        """Begin empty. world: what robots are told that they are in."""
+        """Start empty. world: the world that the robots refer to."""
         self._world, self._simulation, self._tree = world, simulation, tree
         self._robots: ByName[Robot] = ByName('robot', 'the world')
         self.robots: Mapping[str, Robot] = MappingProxyType(self._robots)
@@ -88,7 +88,7 @@ class RobotRegistry:
         self, robot: Robot, name: str | None, position: Sequence[float] | None,
         orientation: Sequence[float] | None,
     ) -> Robot:
-        """Add a robot like one that there is, in this world or another; as `World.add_copy`."""
+        """Add a copy of a robot of this world or another; as `World.add_copy`."""
         known, shapes, source = robot.simulation.materials, [], robot.slot
         for shape in source.collisions.shapes:
             of_name = shape.placed.material
@@ -126,7 +126,7 @@ class RobotRegistry:
             is_kinematic=spec.motion == 'kinematic', velocity=velocity)
 
     def free_name(self, name: str | None, default: str) -> str:
-        """Return a name that is not taken yet; raises InvalidValueError where the given one is."""
+        """Return an unused name; raises InvalidValueError if the given one is in use."""
         if name is not None:
             if not isinstance(name, str) or not name:
                 raise InvalidValueError('name', name, 'a text that is not empty')
@@ -147,7 +147,7 @@ class RobotRegistry:
         self, name: str, description: RobotDescription, blueprint: Blueprint,
         collisions: Collisions,
     ) -> Robot:
-        """Take a compiled robot in, at rest; its name is free."""
+        """Add a compiled robot, at rest; its name is unused."""
         robot = self._robot(name, description, blueprint, collisions)
         self._admit(robot)
         return robot
@@ -155,7 +155,7 @@ class RobotRegistry:
     # --- removing --------------------------------------------------------------------------------
 
     def dismiss(self, robots: Iterable[Robot]) -> None:
-        """Remove the robots that were taken in last, as if they had never been there."""
+        """Remove the robots that were added last, as if they had never been added."""
         for robot in robots:
             del self._robots[robot.name], self._simulation.slots[robot.name]
             for joint in robot.loop_joints.values():
@@ -163,7 +163,7 @@ class RobotRegistry:
         self._simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
 
     def remove(self, robot: Robot | str) -> None:
-        """Take a robot or a body out, with what refers to it; as `World.remove`."""
+        """Remove a robot or a body, with everything that refers to it; as `World.remove`."""
         if isinstance(robot, str):
             robot = self.robots[robot]
         if not isinstance(robot, Robot) or robot.simulation is not self._simulation:
@@ -205,7 +205,7 @@ class RobotRegistry:
         is_kinematic: bool = False,
         velocity: tuple[Sequence[float], Sequence[float]] | None = None,
     ) -> Robot:
-        """Add a robot; nothing changes where anything is wrong."""
+        """Add a robot; nothing changes if anything is wrong."""
         collisions = self._with_materials(collisions, material)
         blueprint = compile_robot(description, fixed_base, collisions.shapes, is_kinematic)
         robot = self._robot(name, description, blueprint, collisions)
@@ -225,7 +225,7 @@ class RobotRegistry:
     def _with_materials(
         self, collisions: Collisions, material: Material | str | None
     ) -> Collisions:
-        """Let every shape name its material, and this world know them all."""
+        """Return collisions whose shapes all name their material; register the materials."""
         materials = self._simulation.materials
         default = materials.take(material).name
         shapes = []
@@ -236,7 +236,7 @@ class RobotRegistry:
         return replace(collisions, shapes=tuple(shapes))
 
     def _with_own_material(self, shape: LinkShape) -> LinkShape:
-        """Return a shape's material, read from a file, a name that no other in this world has."""
+        """Rename a shape's material, read from a file, to a name unused in this world."""
         own: Any = shape.placed.material
         if own is None:
             return shape

@@ -1,4 +1,4 @@
-"""Putting a scene into a world."""
+"""Adding a scene to a world."""
 
 from __future__ import annotations
 
@@ -15,52 +15,52 @@ from sim_bridge.shapes.materials import Material, MaterialTable
 
 
 class SceneTarget(Protocol):
-    """What a scene is added to; `World` is one."""
+    """The object a scene is added to; `World` is one."""
 
     gravity: Any
 
     @property
     def robots(self) -> Mapping[str, Robot]:
-        """What is in it, by name."""
+        """Its robots, by name."""
 
     @property
     def materials(self) -> MaterialTable:
-        """The materials that it knows."""
+        """Its materials."""
 
     @property
     def load_urdf(self) -> Callable[..., Robot]:
-        """As `World` has it."""
+        """As in `World`."""
 
     @property
     def add_body(self) -> Callable[..., Robot]:
-        """As `World` has it."""
+        """As in `World`."""
 
     @property
     def add_ground(self) -> Callable[..., Robot]:
-        """As `World` has it."""
+        """As in `World`."""
 
     @property
     def set_contact_material(self) -> Callable[..., None]:
-        """As `World` has it."""
+        """As in `World`."""
 
     @property
     def set_group_collision(self) -> Callable[..., None]:
-        """As `World` has it."""
+        """As in `World`."""
 
 
 def add_scene(
     world: SceneTarget, scene: SceneDescription, dismiss: Callable[[Iterable[Robot]], None]
 ) -> None:
     """
-    Add all of a scene; raises SceneError, with nothing added, if anything is wrong.
+    Add a whole scene; if anything is wrong, raises SceneError and adds nothing.
 
-    dismiss: takes out robots that were added last, as if they had never been there.
+    dismiss: removes the robots that were added last, as if they had never been added.
     """
     findings = Findings()
     robots_before, materials_before = set(world.robots), world.materials.save()
 
     def attempt(place: Place, add: Callable[[], object]) -> None:
-        """Add one thing; what is wrong with it is noted, and the next are looked at too."""
+        """Add one item; records its errors and lets the next items be checked too."""
         try:
             add()
         except DescriptionError as err:

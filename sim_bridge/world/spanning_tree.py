@@ -1,4 +1,4 @@
-"""Joints between links of a world: the spanning trees they make, and the loops they close."""
+"""Joints between links of a world: the spanning trees they form, and the loops they close."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
 class SpanningTree:
     """
-    The joints between links, beside those that robots begin with.
+    The joints between links, in addition to those that robots start with.
 
-    Bodies become parts of trees as long as joints close no loop: their bases hang on what they are
-    joined to, and trees of single bodies are turned round where that lets another joint be part of
-    a tree. All other joints are constraints.
+    Bodies become parts of trees as long as joints close no loop: their bases are mounted on the
+    links they are joined to. Trees of single bodies are re-rooted if that makes another joint part
+    of a tree. All other joints are constraints.
     """
 
     def __init__(self, simulation: Simulation):
-        """Begin empty."""
+        """Start empty."""
         self._simulation = simulation
         self._mounted: dict[str, MountedSeat] = {}
 
     @property
     def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
-        """What `add` added, and the robots' joints that close loops, by name."""
+        """The joints that `add` added, and the robots' joints that close loops, by name."""
         return MappingProxyType(ByName('joint', 'the world', {
             key: seat.joint for seats in (self._mounted, self._simulation.constraints)
             for key, seat in seats.items()}))
 
     def free_name(self, name: str | None, kind: str) -> str:
-        """Return a joint's name that is not taken yet; raises InvalidValueError."""
+        """Return an unused joint name; raises InvalidValueError."""
         taken = self.joints
         if name is not None:
             if not isinstance(name, str) or not name or name in taken:
@@ -61,7 +61,7 @@ class SpanningTree:
     def own_links(
         self, first: object, second: object, place: str
     ) -> tuple[Link | None, Link | None]:
-        """Return two links of this world that can move against each other, or one and None."""
+        """Return two links of this world that can move relative to each other, or one and None."""
         links: list[Link | None] = []
         for what, given in (('first', first), ('second', second)):
             link = given
@@ -85,7 +85,7 @@ class SpanningTree:
     def add(
         self, spec: JointSpec, tree: bool | None = None
     ) -> Joint | ConstraintJoint:
-        """Add a joint of a free name; part of a tree if it can be and `tree` is not False."""
+        """Add a joint with an unused name; part of a tree if possible and `tree` is not False."""
         seat = None if tree is False or spec.yields else self._seat(spec)
         if seat is None:
             if tree:
@@ -97,14 +97,14 @@ class SpanningTree:
         return self._mount(spec, seat).joint
 
     def constrain(self, key: str, spec: JointSpec) -> ConstraintSeat:
-        """Add a constraint under a name of the world's."""
+        """Add a constraint under a name of the world."""
         seat = ConstraintSeat(self._simulation, key, spec)
         self._simulation.constraints[key] = seat
         self._simulation.reconnect_joints()
         return seat
 
     def remove(self, joint: Joint | ConstraintJoint) -> None:
-        """Take a joint out; as `World.remove_joint`."""
+        """Remove a joint; as `World.remove_joint`."""
         if not isinstance(joint, AnyJoint) or joint.key is None:
             raise InvalidValueError(
                 'joint', joint, 'one that add_joint or add_angular_motor gave', 'remove_joint')
@@ -131,9 +131,9 @@ class SpanningTree:
 
     def close_loops_of(self, robot: Robot, kept: Iterable[str]) -> None:
         """
-        Add the joints that close a robot's loops, and put it together.
+        Add the joints that close a robot's loops, and assemble the robot.
 
-        kept: joints that stay where they are. Raises StateError where a loop cannot be closed.
+        kept: joints that do not move. Raises StateError if a loop cannot be closed.
         """
         links = {link.name: link for link in robot.links}
         for description in robot.description.constraints:
@@ -150,7 +150,7 @@ class SpanningTree:
     # --- inside ----------------------------------------------------------------------------------
 
     def _match_velocities(self, spec: JointSpec) -> None:
-        """Let links that a joint is about to hang on each other lose what it does not allow."""
+        """Remove the velocities that a new tree joint does not allow from its links."""
         if any(part.any() for part in _relative_motion(spec)):
             joint = self.constrain(spec.name, spec)
             self._simulation.begin_joints()
@@ -158,7 +158,7 @@ class SpanningTree:
             self._simulation.reconnect_joints()
 
     def _seat(self, spec: JointSpec) -> bool | None:
-        """Return whether the second link's robot can hang (True), or first's; None: neither."""
+        """Return True to mount the second link's robot, False the first's, None for neither."""
         if spec.type not in TREE_TYPES or spec.gapes:
             return None
         one, other = spec.first.link, spec.second.link
@@ -171,7 +171,7 @@ class SpanningTree:
         return None
 
     def _can_hang(self, link: LinkInterface) -> bool:
-        """Return whether link's tree is free, and can be turned so that this link is its base."""
+        """Return whether a link's tree is free and can be re-rooted to this link."""
         path = _path_to_root(link.robot.slot)
         if body_type(path[-1]) != 'dynamic' or path[-1].blueprint.mount:
             return False
@@ -184,13 +184,13 @@ class SpanningTree:
                 and all(joint.spec.type in SYMMETRIC for joint in joints))
 
     def _joint_under(self, slot: RobotSlot) -> MountedSeat:
-        """Return the joint that a robot's base hangs on."""
+        """Return the joint that a robot's base is mounted on."""
         mount = slot.blueprint.mount
         assert mount is not None, 'it has a carrier'
         return self._mounted[mount.joint.name]
 
     def _mount(self, spec: JointSpec, by_second: bool) -> MountedSeat:
-        """Hang one of a joint's robots on the other's, having turned its tree round."""
+        """Mount one of a joint's robots on the other's, after re-rooting its tree."""
         own: Any = (spec.second if by_second else spec.first).link
         motion = _relative_motion(spec)
         path = _path_to_root(own.robot.slot)
@@ -211,7 +211,7 @@ class SpanningTree:
         return joint
 
     def _hang(self, slot: RobotSlot, joint: MountedSeat | None) -> None:
-        """Compile a robot anew, to hang on a joint or to be free."""
+        """Recompile a robot, to be mounted on a joint or to be free."""
         _rebuild(slot, joint)
         for other in self._mounted.values():
             # where they hang is in the frames of this robot's bodies, which may be others now
@@ -225,7 +225,7 @@ class SpanningTree:
     def _set_rates(
         self, joint: Joint, motion: tuple[np.ndarray, np.ndarray]
     ) -> None:
-        """Let a new joint move as its links did, as far as it allows."""
+        """Set a new joint's velocities to the links' relative motion, as far as it allows."""
         v, w = motion
         if not v.any() and not w.any():
             return
@@ -240,7 +240,7 @@ class SpanningTree:
                     axis.dq = float(rate)
 
 def _rebuild(slot: RobotSlot, joint: MountedSeat | None) -> None:
-    """Compile a robot anew, its base on a joint or free."""
+    """Recompile a robot, with its base on a joint or free."""
     mount, carrier = None, None
     if joint is not None:
         mount, link = joint.spec.mount(joint.by_second), joint.parent_link
@@ -250,7 +250,7 @@ def _rebuild(slot: RobotSlot, joint: MountedSeat | None) -> None:
 
 
 def _path_to_root(slot: RobotSlot) -> list[RobotSlot]:
-    """List a robot and those that it hangs on."""
+    """List a robot and those it is mounted on, directly or not."""
     path = [slot]
     while path[-1].carrier is not None:
         path.append(path[-1].carrier.robot)

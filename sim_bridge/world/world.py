@@ -1,4 +1,4 @@
-"""The world: robots, time, and the step that moves both."""
+"""The world: robots, time, and the step that advances both."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class World(DeclaredAttributes):
         """The materials by name, and what happens between two of them."""
 
     def __repr__(self) -> str:
-        """Show the time, and how much there is."""
+        """Show the time, and the numbers of parts."""
         robots = ', '.join(list(self.robots)[:5]) + (', …' if len(self.robots) > 5 else '')
         sizes = (f'{counted(len(self.robots), "robot")}{f" ({robots})" if robots else ""}, '
                  f'{counted(self.simulation.contact_count, "contact")}')
@@ -200,7 +200,7 @@ class World(DeclaredAttributes):
         """
         Add a robot of a checked description; as `load_urdf`.
 
-        The state it is added in is the one `reset` goes back to.
+        `reset` goes back to the state at which the robot is added.
         """
         return self.registry.add_robot(
             description, name, fixed_base, (position, orientation), joint_positions,
@@ -214,14 +214,14 @@ class World(DeclaredAttributes):
         orientation: Sequence[float] | None = None,
     ) -> Robot:
         """
-        Add a robot like one that there is, in this world or another, as that one began.
+        Add a copy of a robot of this world or another, in its initial state.
 
-        No file is read and nothing is looked for that is known already, so this is quick: a robot
-        can be loaded into a world apart, in another thread, while this one is running.
+        No file is read and no known result is recomputed, so this is quick: a robot can be loaded
+        into a separate world, in another thread, while this one is running.
 
-        name: unique; that of the other, numbered where it is taken, if None. position,
-        orientation: of the root link's frame [m; quaternion x y z w]; where the other began if
-        None. Raises StateError for a robot that was removed.
+        name: unique; if None, that of the other, numbered if it is in use. position, orientation:
+        of the root link's frame [m; quaternion x y z w]; the other's initial pose if None. Raises
+        StateError for a robot that was removed.
         """
         return self.registry.add_copy(robot, name, position, orientation)
 
@@ -268,7 +268,7 @@ class World(DeclaredAttributes):
 
     def add_bodies(self, bodies: Iterable[Mapping[str, Any]]) -> list[Robot]:
         """
-        Add several bodies, or none of them if anything is wrong with one.
+        Add several bodies, or none if anything is wrong with one of them.
 
         bodies: the arguments of `add_body` for each, by name. Raises as `add_body`.
         """
@@ -283,7 +283,7 @@ class World(DeclaredAttributes):
 
     def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
         """
-        Add ground: everything below a height [m] is solid, and never moves.
+        Add ground: everything below a height [m] is solid and never moves.
 
         material: the material 'default' if None.
         """
@@ -293,10 +293,10 @@ class World(DeclaredAttributes):
 
     def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
         """
-        Add all that a scene holds, or nothing if anything is wrong with it.
+        Add the contents of a scene, or nothing if anything is wrong with it.
 
-        source: a YAML file, or a mapping as it would hold it; `description.scene.scene` tells the
-        keys. Gravity, where the scene says it, becomes that of this world.
+        source: a YAML file, or a mapping with its contents; `description.scene.scene` lists the
+        keys. If the scene specifies gravity, it becomes that of this world.
 
         Raises SceneError, a DescriptionError, with every defect found: its key, its value and what
         would have been accepted.
@@ -307,16 +307,16 @@ class World(DeclaredAttributes):
 
     def remove(self, robot: Robot | str) -> None:
         """
-        Take a robot or a body out, at any time; all others go on as if nothing had been.
+        Remove a robot or a body, at any time; all others continue undisturbed.
 
-        robot: or its name. What hung on it is free and moves on as it does; joints that held it,
-        pairs that were kept apart, and what it touched are forgotten, and its name is free again.
-        Whoever still holds the robot, or its links, joints, geometries or devices, gets a
-        StateError from all that is not of the description. As when one is added, views of the
-        world's arrays are to be taken anew, and older snapshots no longer fit.
+        robot: the robot or its name. Robots mounted on it become free and keep their motion.
+        Joints that held it, excluded pairs and its contacts are deleted, and its name can be used
+        again. References to the robot, or to its links, joints, geometries or devices, then raise
+        StateError for everything except the description. As after an addition, views of the
+        world's arrays must be taken anew, and older snapshots no longer fit.
 
-        Raises UnknownNameError for a name that is not there, and StateError or InvalidValueError
-        for what is no robot of this world.
+        Raises UnknownNameError for an unknown name, and StateError or InvalidValueError for
+        anything that is not a robot of this world.
         """
         self.registry.remove(robot)
 
@@ -324,7 +324,7 @@ class World(DeclaredAttributes):
 
     @property
     def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
-        """What `add_joint` added, and the robots' joints that close loops, by name."""
+        """The joints that `add_joint` added, and the robots' joints that close loops, by name."""
         return self.tree.joints
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
@@ -411,10 +411,10 @@ class World(DeclaredAttributes):
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
-        Take a joint out; what hung on it is free, and moves on as it does.
+        Remove a joint; the robot mounted on it becomes free and keeps its motion.
 
-        Raises InvalidValueError for what `add_joint` never gave, and UnknownNameError for a joint
-        that is not, or no longer, of this world.
+        Raises InvalidValueError for anything `add_joint` never returned, and UnknownNameError for
+        a joint that is not, or no longer, of this world.
         """
         self.tree.remove(joint)
 
@@ -422,10 +422,10 @@ class World(DeclaredAttributes):
 
     def exclude(self, a: Link, b: Link, excluded: bool = True) -> None:
         """
-        Keep two links, with what is fixed to them, from touching each other; or no longer.
+        Exclude contacts between two links, with everything fixed to them; or allow them again.
 
-        What `load_urdf` has excluded stays so. Raises InvalidValueError for a link of another
-        world.
+        Pairs that `load_urdf` has excluded stay excluded. Raises InvalidValueError for a link of
+        another world.
         """
         for link in (a, b):
             if not isinstance(link, Link) or link.robot.simulation is not self.simulation:
@@ -434,10 +434,10 @@ class World(DeclaredAttributes):
 
     def set_group_collision(self, a: str, b: str, collide: bool) -> None:
         """
-        Say whether geometries of two groups, or of one group among themselves, collide.
+        Set whether geometries of two groups, or of one group among themselves, collide.
 
-        Geometries are put into groups by `geometry.groups`. Any group kept from any other keeps
-        them apart; all else collides.
+        Geometries are assigned to groups by `geometry.groups`. Two geometries do not collide if
+        any pair of their groups is excluded; all others collide.
         """
         self.simulation.groups.set_collision(a, b, collide)
 
@@ -445,32 +445,32 @@ class World(DeclaredAttributes):
         self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
     ) -> None:
         """
-        Say what happens between two materials; None leaves it to the implicit rules.
+        Set the contact law of two materials; None restores the implicit rules.
 
-        See `ContactMaterial`. Raises UnknownNameError for a material that is not there.
+        See `ContactMaterial`. Raises UnknownNameError for an unknown material.
         """
         self.materials.set_contact_material(a, b, contact_material)
 
     @property
     def contact_count(self) -> int:
-        """How many points touched in the last step, without reading them."""
+        """The number of contact points of the last step, without reading them."""
         return int(self.state.contact_size[0])
 
     @property
     def contacts(self) -> Contacts:
-        """What touched what in the last step."""
+        """The contacts of the last step."""
         return Contacts(self.state, self.geometries, self.time_step)
 
     @property
     def geometries(self) -> list[Geometry]:
-        """Everything that collides, in the order in which `Contacts.indices` counts."""
+        """All geometries, in the order of `Contacts.indices`."""
         return [geometry for robot in self.robots.values() for geometry in robot.geometries]
 
     def distance(self, a: Link | Geometry, b: Link | Geometry) -> Distance:
         """
-        Measure the way between two links, or geometries, at the present state.
+        Measure the distance of two links or geometries at the present state.
 
-        Raises InvalidValueError for a link of another world or without geometry, or where both are
+        Raises InvalidValueError for a link of another world or without geometry, or if both are
         planes or height fields.
         """
         return distance_between(
@@ -484,10 +484,10 @@ class World(DeclaredAttributes):
         orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
     ) -> list[Geometry]:
         """
-        Return what a shape would touch if it were at a pose [m; quaternion x y z w].
+        Return the geometries that a shape at a pose would touch [m; quaternion x y z w].
 
-        Whether geometries are enabled, and which collide, does not matter. Planes and height
-        fields do not meet each other.
+        It does not matter whether geometries are enabled, or which collide. Planes and height
+        fields do not overlap each other.
         """
         return overlapping(shape, position, orientation, self.geometries)
 
@@ -511,7 +511,7 @@ class World(DeclaredAttributes):
 
     @property
     def step_count(self) -> int:
-        """How many steps were taken; to be set by those who count from another time on."""
+        """The number of steps taken; set it to count from another time."""
         return self.simulation.step_count
 
     @step_count.setter
@@ -522,9 +522,9 @@ class World(DeclaredAttributes):
         """
         Advance by n steps under the present efforts.
 
-        Pushes (`link.add_force`) act during the whole call and are gone after it. Raises
-        SimulationError where a step gives something that is not finite: the state before that step
-        is kept, the message names the culprit.
+        Pushes (`link.add_force`) act during the whole call and are cleared after it. Raises
+        SimulationError if the result of a step is not finite: the state before that step is kept,
+        and the message names the cause.
         """
         try:
             self.simulation.step(n)
@@ -533,15 +533,16 @@ class World(DeclaredAttributes):
                 self.robots.values(), self.step_count + 1, self.time_step)) from None
 
     def warm_up(self) -> None:
-        """Compile or load every kernel a running simulation uses; nothing of the world changes."""
+        """Compile or load every kernel of a running simulation; the world does not change."""
         self.simulation.warm_up()
 
     def reset(self, time: bool = False) -> None:
         """
-        Put every robot back to where it was added, at rest and without efforts.
+        Return every robot to its initial state, at rest and without efforts.
 
-        The sensors' noise begins again; changed parameters stay, and so do the joints' controls,
-        whose targets are where the joints are. Crawlers stop. time: also set the step count to 0.
+        The sensors' noise restarts. Changed parameters persist, and so do the joints' controls,
+        whose targets become the present positions. Crawlers stop. time: also set the step count to
+        0.
         """
         time = truth('time', time)
         self.simulation.reset()
@@ -550,7 +551,7 @@ class World(DeclaredAttributes):
 
     @property
     def gravity(self) -> np.ndarray:
-        """(3,) [m/s²], world axes; a read-only view. Assign another to change it."""
+        """(3,) [m/s²], world axes; a read-only view. Assign a vector to change it."""
         view = self.simulation.gravity.view()
         view.flags.writeable = False
         return view
@@ -562,7 +563,7 @@ class World(DeclaredAttributes):
 
     @property
     def integrator(self) -> str:
-        """How steps integrate: 'midpoint' or 'rk5'."""
+        """The integration method of steps: 'midpoint' or 'rk5'."""
         return self.simulation.integrator
 
     @property
@@ -572,32 +573,32 @@ class World(DeclaredAttributes):
 
     @property
     def report(self) -> StepReport:
-        """How the last `step` call went."""
+        """The report of the last `step` call."""
         return self.simulation.report
 
     def take_worst(self) -> Worst:
-        """Sum up the reports of all calls of `step` since this was called last."""
+        """Return the summary of the reports of all `step` calls since the last call of this."""
         return self.simulation.take_worst()
 
     # --- state -----------------------------------------------------------------------------------
 
     @property
     def state(self) -> State:
-        """The arrays that steps change; new ones whenever something was added."""
+        """The arrays that steps change; replaced whenever something is added."""
         return self.simulation.state
 
     @property
     def layout(self) -> int:
-        """A number that changes whenever the arrays of `state` are others."""
+        """A number that changes whenever the arrays of `state` are replaced."""
         return self.simulation.layout
 
     @property
     def units(self) -> list[Unit]:
-        """What has to be compiled to step and observe the world as it is."""
+        """The units that have to be compiled to step and observe the present world."""
         return self.simulation.units
 
     def census(self) -> tuple[tuple[str, int], ...]:
-        """Return who is in the world: who was added later under a name of old is another."""
+        """Return the contents of the world; an object added later under an old name differs."""
         return self.simulation.census()
 
     def save(self) -> Snapshot:
@@ -608,13 +609,13 @@ class World(DeclaredAttributes):
         """
         Go back to a snapshot of this world.
 
-        Raises InvalidValueError where robots or joints were added or removed since, or a robot's
+        Raises InvalidValueError if robots or joints were added or removed since, or a robot's
         `motion` was changed.
         """
         snapshots.restore(self.simulation, snapshot)
 
     def state_hash(self) -> str:
-        """Return a SHA-256 of everything that decides the future: equal hashes, equal futures."""
+        """Return a SHA-256 of all that determines the future: equal hashes, equal futures."""
         return snapshots.state_hash(self.simulation)
 
     def energy(self) -> Energy:

@@ -1,4 +1,4 @@
-"""From records of shapes to the arrays of `Geometry`."""
+"""Construction of the arrays of `Geometry` from records of shapes."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def build_geometry(
     records: Sequence[GeometryRecord], excluded: Iterable[tuple[int, int]] = (),
 ) -> Geometry:
     """
-    Pool the shapes.
+    Build the arrays of `Geometry`: the data of all shapes is pooled.
 
-    excluded: pairs of bodies that never collide, in whatever order. Raises InvalidValueError for a
+    excluded: pairs of bodies that never collide, in either order. Raises InvalidValueError for a
     shape without the data it needs.
     """
     for record in records:
@@ -106,7 +106,7 @@ def build_geometry(
 
 
 def _check(record: GeometryRecord) -> None:
-    """Raise InvalidValueError for missing, misshapen or not finite data."""
+    """Raise InvalidValueError for data that is missing, misshapen or not finite."""
     place = f'geometry {record.name!r}' if record.name else 'geometry'
     if not PLANE <= record.shape <= HEIGHT_FIELD:
         raise InvalidValueError('shape', record.shape, 'PLANE … HEIGHT_FIELD', place)
@@ -139,7 +139,7 @@ def _check_array(array: object, what: str, least: tuple[int, int], place: str) -
 
 
 def _pair_key(body: int, other: int) -> int:
-    """Return the number that stands for a pair of bodies, as `filters.pair_key` does."""
+    """Return the key of a pair of bodies, as `filters.pair_key` does."""
     low, high = sorted((body, other))
     return (low + 1) << 32 | (high + 1)
 
@@ -148,7 +148,7 @@ def _bounds(
     records: Sequence[GeometryRecord], hulls: Sequence[Polytope | None],
     meshes: Sequence[SurfaceMesh | None],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the boxes, and how far points of the shapes are from the boxes' centres."""
+    """Compute the boxes, and the greatest distance of a shape's points from its box's centre."""
     bounds, radius = np.zeros((len(records), 6)), np.zeros(len(records))
     for row, (record, hull, mesh) in enumerate(zip(records, hulls, meshes, strict=True)):
         r, s, t = (*record.size, 0.0, 0.0, 0.0)[:3]
@@ -178,7 +178,7 @@ def _bounds(
 def _pool_vertices(
     hulls: Sequence[Polytope | None], meshes: Sequence[SurfaceMesh | None],
 ) -> dict[str, np.ndarray]:
-    """Lay the corners and their neighbours end to end."""
+    """Concatenate the vertices of all hulls and meshes, and their neighbours."""
     vertices, rings, counts = [np.zeros((0, 3))], [np.zeros(0, np.int64)], []
     ranges = np.zeros((len(hulls), 2), np.int64)
     end = 0
@@ -199,7 +199,7 @@ def _pool_vertices(
 def _pool_faces(
     hulls: Sequence[Polytope | None], first_vertices: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Lay the faces of the hulls end to end."""
+    """Concatenate the faces of the hulls."""
     planes, corners, across, counts = [np.zeros((0, 4))], [], [], []
     ranges = np.zeros((len(hulls), 2), np.int64)
     first_face = 0
@@ -220,7 +220,7 @@ def _pool_faces(
 def _pool_triangles(
     meshes: Sequence[SurfaceMesh | None], first_vertices: np.ndarray,
 ) -> dict[str, np.ndarray]:
-    """Lay the triangles of the meshes and their trees end to end."""
+    """Concatenate the triangles of the meshes, and their trees."""
     triangles, opposites = [np.zeros((0, 3), np.int64)], [np.zeros((0, 3), np.int64)]
     boxes = [np.zeros((0, 6))]
     ranges, tree = np.zeros((len(meshes), 2), np.int64), np.zeros((len(meshes), 2), np.int64)
@@ -242,7 +242,7 @@ def _pool_triangles(
 
 
 def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
-    """Return where each field's heights begin, and how many rows and columns they have."""
+    """Return the first height of each field, and its numbers of rows and columns."""
     starts = _starts([heights.size for heights in fields])
     return np.array([[start, *heights.shape] for start, heights
                      in zip(starts, fields, strict=False)], np.int64).reshape(-1, 3)

@@ -1,4 +1,4 @@
-"""Which stages of collision a set of geometries can ever need."""
+"""Collision stages that a set of geometries can ever need."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _CLOSED = np.array([[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)]
 
 
 class Needs(NamedTuple):
-    """What there are pairs of that may collide, or may once they are enabled or regrouped."""
+    """Kinds of pairs that may collide now, or once they are enabled or regrouped."""
 
     any: bool
     convex: bool
@@ -25,7 +25,7 @@ class Needs(NamedTuple):
 
 
 def find_needs(geometry: Geometry) -> Needs:
-    """Look at the pairs of geometries that belong to different bodies and are not excluded."""
+    """Find the needs of all pairs of geometries of different bodies that are not excluded."""
     shape = geometry.shape
     if len(shape) > _MANY:
         surface, convex = shape >= MESH, (shape > BOX) & (shape < MESH)

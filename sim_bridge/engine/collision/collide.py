@@ -1,10 +1,11 @@
 """
-From bodies in motion to contact points.
+The collision pipeline: from moving bodies to contact points.
 
-The parts of this pipeline are kernels that can be compiled apart, see `collision.stage`: what a
-robot on a plane needs (`start_collision`, `collide_closed_pairs`), the generic convex shapes
-(`collide_convex_pairs`), meshes and height fields (`surface.collide_surface_pairs`). Each appends
-its points; `order_contacts` puts those of several parts in order.
+The parts of this pipeline are kernels that can be compiled separately, see `collision.stage`: the
+closed-form pairs, enough for a robot on a plane (`start_collision`, `collide_closed_pairs`), the
+generic convex shapes (`collide_convex_pairs`), and meshes and height fields
+(`surface.collide_surface_pairs`). Each part appends its points; `order_contacts` sorts the points
+of several parts.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from sim_bridge.engine.math.vec3 import load3, store3
 @kernel
 def start_collision(geometry, pose, twist, root, h, margin, scratch_out, contacts_out):
     """
-    Find the pairs within reach, and empty the contacts.
+    Find the pairs within reach, and clear the contacts.
 
     A pair is within reach if it can come closer than the margin [m] in a step of h seconds at the
     spatial velocities `twist` of the bodies, (nb, 6) about their trees' origins.
@@ -79,13 +80,13 @@ def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
 
 @kernel
 def needs_order(scratch):
-    """Return whether pairs of more than the class CLOSED wrote contact points."""
+    """Return whether pairs of classes other than CLOSED wrote contact points."""
     return scratch.counts[CONVEX_PAIRS] + scratch.counts[SURFACE_PAIRS] > 0
 
 
 @kernel
 def order_contacts(scratch_inout, contacts_inout):
-    """Put the contact points in the order of their pairs."""
+    """Sort the contact points by pair."""
     count = contacts_inout.size[COUNT]
     for k in range(count):
         scratch_inout.spare_geometry[k, 0] = contacts_inout.geometry[k, 0]

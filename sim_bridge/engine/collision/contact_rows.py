@@ -1,4 +1,4 @@
-"""Rows of the contact arrays: claimed for all points of a pair, kept for those that it has."""
+"""Rows of the contact arrays: reserved for a pair's points, then kept for those found."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def geometry_pose(scratch, g):
 
 @kernel
 def pair_of(scratch, row):
-    """Return the two geometries of a pair, and the widest gap of a contact between them [m]."""
+    """Return the two geometries of a pair, and the greatest gap of a contact between them [m]."""
     a, b = scratch.pair[row, FIRST], scratch.pair[row, SECOND]
     return a, b, scratch.reach[a] + scratch.reach[b]
 
 
 @kernel
 def rows_from(contacts, first):
-    """Return where the contact points of a pair are stored, see `narrow.collide_pair`."""
+    """Return the destination of a pair's contact points, see `narrow.collide_pair`."""
     return first, contacts.feature, contacts.point, contacts.normal, contacts.gap
 
 
 @kernel
 def claim_rows(scratch_inout, contacts_inout, row, kind):
-    """Return the first free row for a pair's points; -1: no room, or a pair of another class."""
+    """Return the first free row for a pair's points; -1 without room, or for another class."""
     if scratch_inout.pair[row, CLASS] != kind:
         return -1
     first = contacts_inout.size[COUNT]
@@ -45,7 +45,7 @@ def claim_rows(scratch_inout, contacts_inout, row, kind):
 
 @kernel
 def keep_rows(row, first, count, pair_inout, contacts_inout):
-    """Note that a pair has contact points in the rows from `first` on."""
+    """Record that a pair has contact points in the rows from `first` on."""
     for k in range(first, first + count):
         contacts_inout.geometry[k, 0] = pair_inout[row, FIRST]
         contacts_inout.geometry[k, 1] = pair_inout[row, SECOND]

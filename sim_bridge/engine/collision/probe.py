@@ -1,4 +1,4 @@
-"""Distances that are asked for outside of steps, at the state behind a handle's table."""
+"""Distance queries outside of steps, at the state behind a handle's table."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from sim_bridge.engine.math.vec3 import add, load3, load_m, mul_mm, mul_mv, stor
 
 @entry
 def locate(table: Table):
-    """Write the poses of all geometries at the present state to the collision scratch."""
+    """Write the present poses of all geometries to the collision scratch."""
     place_all(table)
 
 
 @entry
 def measure_convex_pair(table: Table, a: int, b: int):
-    """Measure two convex geometries, as `narrow.distance`; quicker to compile than the other."""
+    """Measure two convex geometries, as `narrow.distance`; compiles faster than `measure_pair`."""
     geometry, scratch = open_geometry(table), open_collision(table)
     place_all(table)
     return distance(
@@ -44,7 +44,7 @@ def measure_pair(table: Table, a: int, b: int):
 
 @kernel
 def place_all(table):
-    """Place bodies and geometries."""
+    """Compute the poses of bodies and geometries."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     geometry, scratch = open_geometry(table), open_collision(table)
     place(model, state.q, ws)

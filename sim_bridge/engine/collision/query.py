@@ -1,10 +1,10 @@
 """
 Signed distances of any two geometries, whether or not they are in a world.
 
-The distance to a mesh or height field is that to the nearest of its triangles, and in contact the
-depth is the greatest of its triangles' depths: for each the shortest translation that parts it
-from the other shape. What is wholly inside a solid has the depth of the way out past the nearest
-triangle.
+The distance to a mesh or height field is the distance to its nearest triangle. In contact, the
+penetration depth is the greatest of its triangles' depths; each is the minimum translation that
+separates the triangle from the other shape. A shape wholly inside a solid has the depth of the way
+out past the nearest triangle.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def measure(
     scratch_inout,
 ):
     """
-    Measure two geometries; return signed distance, nearest point of a and of b, unit normal.
+    Return the signed distance of two geometries, the nearest points of a and b, unit normal.
 
     pose: (ng, 12) of the geometries in the world. The normal points from b towards a. Between a
     height field and another one or a plane the distance is nan.
@@ -131,7 +131,7 @@ def is_over(geometry, field, pose, point):
 
 @kernel
 def is_below(geometry, field, pose, point):
-    """Return whether a point is below the surface of a height field, or what that goes on as."""
+    """Return whether a point is below the surface of a height field or its continuation."""
     t = near_triangle(geometry, field, mul_tv(pose[0], sub(point, pose[1])))
     x0, x1, x2 = corners_in_world(geometry, field, pose, t)
     return dot(unit_normal(x0, x1, x2), sub(point, x0)) < 0.0
@@ -143,7 +143,7 @@ def measure_meshes(
     mesh, surface, pose, pose_s,  # state (read)
     scratch_inout,
 ):
-    """Measure a mesh against a surface, as `measure`; of solids one inside the other is apart."""
+    """Measure a mesh and a surface, as `measure`; a solid inside another counts as separate."""
     low, high = box_in_frame(geometry, surface, pose_s, pose, 0.0)
     best = math.inf
     on_mesh = on_surface = n = (0.0, 0.0, 0.0)

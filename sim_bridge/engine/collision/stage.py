@@ -1,8 +1,8 @@
 """
-The stages of a step that find contacts, compiled apart; see `compiler.stage`.
+The collision stages of a step, compiled separately; see `compiler.stage`.
 
-`DETECT` is what a robot on a plane needs. It calls the other two where a pair is theirs and their
-address is not 0.
+`DETECT` suffices for a robot on a plane. It calls the other two stages for the pairs of their
+classes, if their addresses are not 0.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sim_bridge.engine.dynamics.twists import find_twists
 
 
 def detect(table, phase):
-    """Find the contacts at the poses of the workspace; return their number, -1 without room."""
+    """Find the contacts at the workspace's poses; return their number, -1 without room."""
     model, geometry, options = open_model(table), open_geometry(table), open_options(table)
     state, ws, twist = open_state(table), open_workspace(table), open_response(table).twist
     scratch, contacts = open_collision(table), open_contacts(table)

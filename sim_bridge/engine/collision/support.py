@@ -1,11 +1,11 @@
 """
-Convex shapes as their support functions.
+Convex shapes represented by their support functions.
 
 A shape in a kernel is a tuple (kind, size, R, p, first, last, first face, last face): sizes as in
 `geometry`, the pose of its frame, and its rows in the pools of hull vertices and faces. A TRIANGLE
-keeps its corners relative to p as the rows of R. Spheres and capsules are cores (a point, a
-segment) with a margin, their radius, around them: what is true of two cores is true of the shapes
-once the margins are taken off.
+stores its corners relative to p as the rows of R. Spheres and capsules are cores (a point, a
+segment) with a margin, their radius. Results for two cores hold for the shapes after the margins
+are subtracted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _FEW = 24
 
 @kernel
 def shape_of(geometry, g, pose, origin):
-    """Return a geometry's shape tuple, positions counted from `origin`."""
+    """Return a geometry's shape tuple, with positions relative to `origin`."""
     return (geometry.shape[g], load3(geometry.size, g, 0), pose[0], sub(pose[1], origin),
             geometry.vertex_range[g, 0], geometry.vertex_range[g, 1],
             geometry.face_range[g, 0], geometry.face_range[g, 1])
@@ -39,7 +39,7 @@ def shape_of(geometry, g, pose, origin):
 
 @kernel
 def triangle_of(t0, t1, t2, origin):
-    """Return a triangle's shape tuple, positions counted from `origin`."""
+    """Return a triangle's shape tuple, with positions relative to `origin`."""
     p = scale(1.0 / 3.0, add(add(t0, t1), t2))
     corners = (sub(t0, p), sub(t1, p), sub(t2, p))
     return (TRIANGLE, (0.0, 0.0, 0.0), corners, sub(p, origin), 0, 3, 0, 0)
@@ -47,7 +47,7 @@ def triangle_of(t0, t1, t2, origin):
 
 @kernel
 def margin_of(shape):
-    """Return the radius around a shape's core."""
+    """Return the margin around a shape's core."""
     if shape[0] == SPHERE or shape[0] == CAPSULE:
         return shape[1][0]
     return 0.0
@@ -62,7 +62,7 @@ def is_curved(kind):
 @subroutine
 def support(geometry, shape, hint, d):
     """
-    Return the point of a core farthest along d and, for hulls, its row.
+    Return the support point of a core along d and, for hulls, its row.
 
     `hint` is the row where the search among a hull's vertices begins.
     """
@@ -104,7 +104,7 @@ def support(geometry, shape, hint, d):
 
 @kernel
 def _farthest_vertex(geometry, first, last, hint, c):
-    """Find the row of a hull's vertex farthest along c: among few at once, else by climbing."""
+    """Find the row of a hull's vertex farthest along c: by full scan if few, else by climbing."""
     best = hint
     if last - first <= _FEW:
         best = first
@@ -130,10 +130,10 @@ def _farthest_vertex(geometry, first, last, hint, c):
 @subroutine
 def separation(geometry, shape_a, shape_b, hint_a, hint_b, n):
     """
-    Measure how far the core of a lies beyond the core of b along the unit vector n.
+    Compute the separation of two cores along the unit vector n, the core of a beyond that of b.
 
-    Returns that, the points that bound it, and the hints. The signed distance of two convex shapes
-    is the greatest separation over all n.
+    Returns the separation, the support points, and the hints. The signed distance of two convex
+    shapes is the greatest separation over all n.
     """
     a, hint_a = support(geometry, shape_a, hint_a, (-n[0], -n[1], -n[2]))
     b, hint_b = support(geometry, shape_b, hint_b, n)

@@ -1,9 +1,9 @@
 """
-The axes of joints that close loops: where they are, and what acts along or about them.
+Axes of joints that close loops: their positions, directions and efforts.
 
-`measure_axis`, `axis_direction` and `axis_wrench` say how each kind of axis moves; the joints that
-users see read their coordinates by them too. There `loops` is anything with `axis_kind` and
-`axis_vector`.
+`measure_axis`, `axis_direction` and `axis_wrench` define how each kind of axis moves; the joints
+of the public interface read their coordinates with them too. There, `loops` is any object with
+`axis_kind` and `axis_vector`.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def start_axes(root, pose, h, state, loops, work):
     """
     Write the axes' laws in the middle of the step, and guess their modes.
 
-    work.twist: the bodies' velocities at its start.
+    work.twist: the bodies' velocities at the start of the step.
     """
     first = loops.size[ROWS]
     for axis in range(loops.axis_joint.shape[0]):
@@ -79,10 +79,10 @@ def start_axes(root, pose, h, state, loops, work):
 @kernel
 def find_excesses(pose, h, state, loops, work):
     """
-    Write into work.right the way that axes beyond their rigid stops have to go.
+    Write into work.right the corrections of axes beyond their rigid stops.
 
-    As the trees' joints do: all of it where the step passed the stop, the stop's share of an
-    excess that was there before. Velocities are left alone. 0 for the other axes.
+    As for the trees' joints: the whole excess if the step passed the stop, the stop's share of an
+    excess that existed before. Velocities are unchanged. 0 for the other axes.
     """
     for axis in range(loops.axis_joint.shape[0]):
         row = loops.size[ROWS] + axis
@@ -102,7 +102,7 @@ def find_excesses(pose, h, state, loops, work):
 
 @kernel
 def axis_direction(loops, axis, R_A, R_B):
-    """Return the unit vector along which, or about which, an axis moves the second body."""
+    """Return the unit vector along or about which an axis moves the second body."""
     kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
     if kind == SPIN or kind == SPIN_B:
         return mul_mv(R_B if kind == SPIN_B else R_A, load3(loops.axis_vector, axis, 0))
@@ -119,11 +119,11 @@ def axis_direction(loops, axis, R_A, R_B):
 @kernel
 def axis_wrench(loops, axis, R_A, R_B):
     """
-    Return the torque and the force on the second body of one unit of effort on an axis.
+    Return the torque and force on the second body for one unit of effort on an axis.
 
-    A joint's effort about one of its axes does no work about its other one, also where the two are
-    not orthogonal. So this is also what the axis' rate is of the relative velocities: the products
-    with the angular one and with that of the joint's points, summed.
+    A joint's effort about one axis does no work about its other axis, even if the two are not
+    orthogonal. The wrench therefore also maps relative velocities to the axis' rate: the sum of
+    its products with the angular velocity and with the velocity of the joint's points.
     """
     zero = (0.0, 0.0, 0.0)
     kind = loops.axis_kind[axis, 0]
@@ -143,9 +143,9 @@ def axis_wrench(loops, axis, R_A, R_B):
 @kernel
 def euler_wrench(number, first, last):
     """
-    Return the torque that does work on one of an angular motor's angles only.
+    Return the torque that does work on only one of an angular motor's angles.
 
-    first, last: the axes about which the first and the last angle turn.
+    first, last: the rotation axes of the first and the last angle.
     """
     middle = cross(last, first)
     square = max(dot(middle, middle), _LOCKED_GIMBAL)
@@ -158,7 +158,7 @@ def euler_wrench(number, first, last):
 
 @kernel
 def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
-    """Return an axis' position; of the angles that are the same, the one nearest to `expected`."""
+    """Return an axis' position; of equivalent angles, the one nearest to `expected`."""
     kind = loops.axis_kind[axis, 0]
     if kind == ALONG:
         return dot(axis_of(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
@@ -178,7 +178,7 @@ def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
 
 @kernel
 def euler_angle(number, R_A, R_B):
-    """Return sine and cosine, times a common factor, of an angle of an angular motor."""
+    """Return the sine and cosine, times a common factor, of an angle of an angular motor."""
     x, z = axis_of(R_B, X), axis_of(R_A, Z)
     if number == 0:
         return dot(axis_of(R_A, Y), x), dot(axis_of(R_A, X), x)
@@ -191,7 +191,7 @@ def euler_angle(number, R_A, R_B):
 
 @kernel
 def is_idle(loops, state, work, axis):
-    """Return whether nothing but a rigid stop can act on an axis."""
+    """Return whether only a rigid stop can act on an axis."""
     total = abs(state.axis_u[axis]) + abs(work.given[axis])
     for column in range(5):
         total += abs(loops.passive[axis, column])
@@ -201,10 +201,10 @@ def is_idle(loops, state, work, axis):
 @kernel
 def set_axis_row(loops, h, axis, square, work):
     """
-    Decide what an axis demands in its mode: a row of the basis, or an effort that is known.
+    Set an axis' demand in its mode: a row of the basis, or a known effort.
 
-    square: of its whitened row; 0 where all that it moves is locked, which feels its effort still.
-    Where its effort falls with the velocity it is a row that yields.
+    square: of its whitened row; 0 if everything it moves is locked, which still feels its effort.
+    If its effort falls with the velocity, it is a compliant row.
     """
     row, mode, law = loops.size[ROWS] + axis, work.mode[axis], work.law[axis]
     work.active[row], work.softness[row], work.impulse[row] = 0, 0.0, 0.0
@@ -228,7 +228,7 @@ def set_axis_row(loops, h, axis, square, work):
 
 @subroutine
 def switch_axes(h, loops, work):
-    """Change wrong modes of the axes, as `active_set.update_active_set`; return how many."""
+    """Change wrong modes of the axes, as `active_set.update_active_set`; return their number."""
     changed, slack, how = 0, work.slack[0], work.pivot[HOW]
     for axis in range(loops.axis_joint.shape[0]):
         law = work.law[axis]
@@ -249,7 +249,7 @@ def switch_axes(h, loops, work):
 
 @kernel
 def effort_of_elements(h, loops, work, axis):
-    """Return what friction, motor and stops of a locked axis gave: armature takes its share."""
+    """Return the effort of a locked axis' friction, motor and stops, without armature's share."""
     gained = (work.v_next[axis] - work.v[axis]) / h
     return (work.impulse[loops.size[ROWS] + axis] / h - work.given[axis]
             + loops.passive[axis, ARMATURE] * gained)
@@ -257,7 +257,7 @@ def effort_of_elements(h, loops, work, axis):
 
 @kernel
 def keep_axes(pose, h, loops, work, state):
-    """Write into the state where the axes are, and what acted on them in the step."""
+    """Store in the state the axes' positions, and the efforts that acted in the step."""
     for axis in range(loops.axis_joint.shape[0]):
         R_A, p_A = frame_of(pose, loops, loops.axis_joint[axis], 0)
         R_B, p_B = frame_of(pose, loops, loops.axis_joint[axis], 1)

@@ -1,16 +1,15 @@
 """
-The rows as an orthonormal basis of what they lock, and the impulses that follow from it.
+Orthonormal basis of the constraint rows, and the impulses that follow from it.
 
-In whitened coordinates (`dynamics.whitening`) the rows' Delassus matrix is W Wᵀ. With W = R Q, Q
-orthonormal, their impulses solve R Rᵀ λ = -u by two triangular systems, and whatever else acts on
-the trees is freed of what the rows would not let through by taking from it its part along Q. A row
-that yields has a coordinate of its own, in which it alone is not zero: W Wᵀ + Σ is then again of
-that form.
+In whitened coordinates (`dynamics.whitening`) the Delassus matrix of the rows is W Wᵀ. With W = R
+Q, Q orthonormal, the impulses solve R Rᵀ λ = -u by two triangular systems. Any other generalized
+velocity or force is made compatible with the rows by subtracting its projection on Q. A compliant
+row has a coordinate of its own, in which it alone is not zero: W Wᵀ + Σ then has the same form.
 
-A planar four-bar whose five-row hinge closes it has three rows too many. Rows that depend on those
-before them, nearly so because descriptions are rounded, have no part in Q. Many impulses then do
-the same; the least are taken, in units that make the rows comparable, so that two hinges of a door
-share its weight.
+A planar four-bar whose five-row hinge closes it has three redundant rows. Rows that depend on
+earlier rows, often only nearly because descriptions are rounded, are left out of Q. The impulses
+are then not unique. The least-norm impulses are taken, in units that make the rows comparable, so
+that two hinges of a door share its weight.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ _AGAIN = 0.1  # share of a row below which what is left of it is made orthogonal
 
 @subroutine
 def build_basis(model, ws, state, loops, work, count, h):
-    """Whiten the first so many rows, of the axes those that are needed; make them orthonormal."""
+    """Whiten the first `count` rows, of the axes those that are needed; make them orthonormal."""
     nv, hard = work.whitening.shape[0], loops.size[HARD]
     find_whitening(model, ws, work.whitening)
     work.counts[:] = 0
@@ -116,7 +115,7 @@ def build_basis(model, ws, state, loops, work, count, h):
 
 @kernel
 def product(a, b, first, end):
-    """Return the scalar product of two stretches, by sums that do not wait for each other."""
+    """Return the scalar product of two slices, by independent partial sums."""
     # of slices the compiler knows that no index is negative
     a, b = a[first:end], b[first:end]
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
@@ -133,7 +132,7 @@ def product(a, b, first, end):
 
 @kernel
 def add_part(amount, a, first, end, b_inout):
-    """Add so much of a stretch to another one."""
+    """Add a multiple of a slice to another one."""
     a, b = a[first:end], b_inout[first:end]
     for k in range(a.shape[0]):
         b[k] += amount * a[k]
@@ -148,10 +147,11 @@ def norm(vector, first, end):
 @subroutine
 def make_orthonormal(row, least, first, end, work):
     """
-    Take from work.vector, scaled, its parts along the basis; return what is left, which joins it.
+    Subtract from work.vector, scaled, its projection on the basis; add the rest to the basis.
 
-    Less than `least` is nothing; so is a row at first that nothing of the trees yields to, such as
-    one across the plane of a planar loop. first, end: outside of these coordinates it is 0.
+    Returns the norm of the rest. A rest below `least` counts as zero. So does a row that is nearly
+    zero at first because nothing in the trees can move along it, such as a row across the plane of
+    a planar loop. first, end: the vector is 0 outside these coordinates.
     """
     vector, basis, factor, rank = work.vector, work.basis, work.factor, work.counts[RANK]
     row_in = vector[first:end]
@@ -192,7 +192,7 @@ def make_orthonormal(row, least, first, end, work):
 
 @subroutine
 def factor_gram(count, work):
-    """Factor Rᵀ R, R of so many rows, into L Lᵀ."""
+    """Factor Rᵀ R, with R of `count` rows, into L Lᵀ."""
     factor, gram, rank = work.factor, work.gram, work.counts[RANK]
     for i in range(rank):
         for j in range(i + 1):
@@ -212,9 +212,10 @@ def factor_gram(count, work):
 @subroutine
 def find_impulses(count, is_fair, right, work, impulse_out):
     """
-    Find impulses of the first so many rows that change their velocities by `right`.
+    Find impulses of the first `count` rows that change their velocities by `right`.
 
-    is_fair: the least of them, where rows depend on others; else those of independent rows alone.
+    is_fair: return the least-norm impulses where rows are dependent; else impulses of independent
+    rows only.
     """
     factor, part, rank = work.factor, work.part, work.counts[RANK]
     for k in range(rank):
@@ -238,7 +239,7 @@ def find_impulses(count, is_fair, right, work, impulse_out):
 
 @kernel
 def solve_gram(count, gram, x_inout):
-    """Solve L Lᵀ x = b; 0 where L is, but for rounding."""
+    """Solve L Lᵀ x = b; the result is 0 where L is 0 to rounding."""
     for i in range(count):
         total = x_inout[i] - product(gram[i], x_inout, 0, i)
         x_inout[i] = total / gram[i, i] if gram[i, i] > 0.0 else 0.0

@@ -1,10 +1,10 @@
 """
-Loops that nothing can yield to, since what would have to move is locked.
+Loops that cannot move because the joints they need are locked.
 
-A row that depends on others once joints are locked has no part in the basis; where the motion of
-the rest violates it, something locked has to give way: friction, or a motor of bounded strength.
-Which is the first to do so follows from the forces that would act on locked joints alone, as for
-contacts (`contact.blocked`): those of the row, less those that the rows before it do instead.
+A row that depends on others once joints are locked is not in the basis. If the remaining motion
+violates it, some locked element must yield: friction, or a motor of bounded strength. The first to
+yield follows from the forces that would act on locked joints alone, as for contacts
+(`contact.blocked`): the force of the row, less the equivalent forces of the rows before it.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _SLOW = 1e-9  # and one that is none anyway [m/s, rad/s]
 @subroutine
 def release_blocked(model, ws, loops, state, h, work):
     """
-    Release the locked joint or axis that keeps a loop from closing and yields first.
+    Release the locked joint or axis that blocks a loop and yields first.
 
-    Returns 1, or 0 where none does or none can: motors without limits may contradict each other.
+    Returns 1, or 0 if none is blocked or none can yield: motors without limits may contradict each
+    other.
     """
     if work.counts[LOST] == 0 or not find_blocking_forces(model, ws, loops, h, work):
         return 0
@@ -50,10 +51,10 @@ def release_blocked(model, ws, loops, state, h, work):
 @kernel
 def find_blocking_forces(model, ws, loops, h, work):
     """
-    Write into work.change the forces of violated rows that move nothing; return whether any is.
+    Write into work.change the forces of violated dependent rows; return whether there is any.
 
-    The force of such a row alone, in units that make rows comparable, less a combination of those
-    of independent rows that moves the same.
+    Each is the force of such a row, in units that make rows comparable, less the combination of
+    independent rows' forces with the same effect. Together they cause no motion.
     """
     factor, part, change = work.factor, work.part, work.change
     find_twists(model, model.kind, ws, ws.v_next, work.twist)
@@ -102,7 +103,7 @@ def speed_in(loops, row, work):
 
 @kernel
 def push_down(model, ws, loops, work):
-    """Sum the efforts that the forces in work.change have at the joints and the axes."""
+    """Compute the efforts of the forces in work.change at the joints and the axes."""
     work.blocked[:] = 0.0
     for axis in range(work.blocked_axis.shape[0]):
         # what acts on an axis has to give such a force, instead of being pushed by it

@@ -1,4 +1,4 @@
-"""Loops that are open: positions brought back to where rigid rows hold, and velocities."""
+"""Correction of open loops: positions projected onto the rigid rows, and velocities too."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LONGEST = 0.2  # change of a coordinate in a round [rad, m]
 
 @subroutine
 def follow_shift(table):
-    """Take from response.v_drift, the velocities that part bodies, what the rows do not allow."""
+    """Remove from response.v_drift, the velocities that separate bodies, what the rows forbid."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     work, response = open_loop_work(table), open_response(table)
     rows = loops.size[ALL]
@@ -60,13 +60,13 @@ def follow_shift(table):
 @subroutine
 def close(table):
     """
-    Bring the positions at the end of the step back to where the rigid rows' errors vanish.
+    Correct the positions at the end of the step so that the rigid rows' errors vanish.
 
-    By Newton steps with the inertias and rows of the middle of the step: a projection that moves
-    positions and leaves velocities alone (Gear, Gupta and Leimkuhler 1985). Where rows are nearly
-    dependent those are not near enough, and are built anew; and a small error asks for a long way:
-    no step goes farther than _FARTHEST, and none is taken that makes the errors greater. Returns 1
-    if the loops stay open: those of rows that contradict others do.
+    Uses Newton steps with the inertias and rows of the middle of the step. This projection changes
+    positions and leaves velocities unchanged (Gear, Gupta and Leimkuhler 1985). Where rows are
+    nearly dependent, these matrices are not accurate enough and are rebuilt. A small error may
+    then need a large correction: no step goes farther than _FARTHEST, and no step is taken that
+    increases the errors. Returns 1 if the loops stay open, as loops of contradicting rows do.
     """
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
@@ -114,10 +114,10 @@ def close(table):
 @subroutine
 def look(model, ws, h, state, loops, work):
     """
-    Place the bodies at ws.q and write into work.right the way that each row has to go.
+    Compute the poses at ws.q, and write the required correction of each row into work.right.
 
-    For rigid rows to no error, for axes back to their rigid stops. Returns the greatest [m, 1] of
-    the independent rows, and the sum of their squares, scaled.
+    Rigid rows are corrected to zero error, axes to their rigid stops. Returns the greatest
+    correction [m, 1] of the independent rows, and the scaled sum of squares.
     """
     place(model, ws.q, ws)
     find_errors(model, ws.q, ws, loops, work.error)
@@ -135,7 +135,7 @@ def look(model, ws, h, state, loops, work):
 
 @subroutine
 def build_anew(table):
-    """Build the rigid rows, with the inertias, where the bodies were placed."""
+    """Rebuild the rigid rows with the inertias at the bodies' present poses."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     factorize(model, ws, 0.0)
     find_arms(model, ws, loops, open_loop_work(table).arm)
@@ -145,10 +145,10 @@ def build_anew(table):
 @subroutine
 def assemble(table):
     """
-    Move the configuration ws.q to one that closes all loops, as little as masses will have it.
+    Move ws.q to a configuration that closes all loops, with the least mass-weighted motion.
 
-    Joints that are locked in ws.mode stay. Returns the Newton steps it took, -1 if it did not
-    close. Rows that depend on others are not waited for.
+    Joints that are locked in ws.mode do not move. Returns the number of Newton steps, -1 if the
+    loops did not close. Errors of dependent rows are not required to vanish.
     """
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     work, rows = open_loop_work(table), open_loops(table).size[HARD]
@@ -176,9 +176,9 @@ def assemble(table):
 @subroutine
 def begin(table):
     """
-    Take from the state's velocities what the rigid rows do not allow, as an impact would.
+    Remove from the state's velocities what the rigid rows do not allow, as an impact would.
 
-    Steps drift with the velocities they begin with: these must fit joints that are new.
+    Steps drift with their initial velocities, so these must be compatible with new joints.
     """
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     state, work, rows = open_state(table), open_loop_work(table), open_loops(table).size[HARD]
@@ -198,9 +198,9 @@ def begin(table):
 @kernel
 def note_yielded(ws, loops, rate, work):
     """
-    Write down the mean wrenches of rows that yield and of axes, before bodies are placed anew.
+    Record the mean wrenches of compliant rows and of axes, before the bodies' poses change.
 
-    On the second body about B's origin, for each joint.
+    The wrenches act on the second body about B's origin, one for each joint.
     """
     work.yielded[:, :] = 0.0
     for row in range(loops.size[HARD], loops.size[ALL]):

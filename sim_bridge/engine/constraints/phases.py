@@ -1,4 +1,4 @@
-"""The phases of the stage of loops: of a step, of an observation, and two of their own."""
+"""Phases of the loop stage: those of a step, those of an observation, and two independent ones."""
 
 # OBEY begins an evaluation of the accelerations; OBEY_MORE adds what more it takes after contacts
 (

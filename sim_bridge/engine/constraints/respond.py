@@ -1,4 +1,4 @@
-"""What the rows of loops, built and with impulses, do to the trees."""
+"""Response of the trees to the impulses of the loops' rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_bridge.engine.math.spatial import WRENCH_SIZE
 
 @subroutine
 def build_loops(table, count):
-    """Build so many rows, whenever the trees were factorized; work.arm is that of the poses."""
+    """Build the first `count` rows after each factorization; work.arm belongs to the poses."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     build_basis(model, ws, open_state(table), loops, open_loop_work(table), count,
                 open_options(table).time_step)
@@ -29,7 +29,7 @@ def build_loops(table, count):
 
 @subroutine
 def act(model, ws, loops, count, rate, impulse, work):
-    """Compute what impulses of the first so many rows, times `rate`, do to the trees."""
+    """Compute the trees' response to impulses of the first `count` rows, times `rate`."""
     work.wrench[:, :] = 0.0
     work.rhs[:] = 0.0
     for row in range(count):
@@ -51,7 +51,7 @@ def act(model, ws, loops, count, rate, impulse, work):
 
 @kernel
 def respond_to_rows(model, ws, work):
-    """Compute accelerations, and efforts of locked joints, that work.force and work.rhs give."""
+    """Compute accelerations, and efforts of locked joints, due to work.force and work.rhs."""
     nv = work.rhs.shape[0]
     for joint in range(nv):
         work.effort[joint] = work.rhs[joint]

@@ -1,4 +1,4 @@
-"""What the rows say in one configuration: their errors, their wrenches, how they accelerate."""
+"""The constraint rows in one configuration: errors, wrenches and acceleration terms."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def frames_of(pose, loops, joint):
 
 @kernel
 def axis_of(R, number):
-    """Return a column of a rotation."""
+    """Return a column of a rotation matrix."""
     if number == 0:
         return R[0][0], R[1][0], R[2][0]
     if number == 1:
@@ -76,7 +76,7 @@ def way(p_A, p_B, R_A):
 
 @subroutine
 def find_errors(model, q, ws, loops, error_out):
-    """Compute the rows' errors [m, 1]; q: the configuration of the poses."""
+    """Compute the rows' errors [m, 1]; q: the configuration that the poses belong to."""
     # rows of a joint follow each other
     joint = -1
     zero = (0.0, 0.0, 0.0)
@@ -106,8 +106,8 @@ def find_arms(model, ws, loops, arm_out):
     """
     Compute each row's wrench on both bodies, which is also the gradient of its error.
 
-    Forces act along a line through B's origin on both bodies, so that they and their torques
-    cancel: momentum is kept to the last bit but those of the solution.
+    Forces on both bodies act along a line through B's origin, so that they and their torques
+    cancel. Momentum is conserved to the last bit, except for the last bits of the solution.
     """
     joint = -1
     zero = (0.0, 0.0, 0.0)
@@ -138,7 +138,7 @@ def store_arms(root, pose, loops, joint, p_B, torque, force, row, arm_out):
 
 @kernel
 def row_wrench(loops, row, R_A, p_A, R_B, p_B):
-    """Return the torque about B's origin and the force of a row on the second body."""
+    """Return a row's torque about B's origin and force on the second body."""
     zero = (0.0, 0.0, 0.0)
     kind, i, j = loops.kind[row], loops.axes[row, 0], loops.axes[row, 1]
     if kind == SLIDE:
@@ -151,7 +151,7 @@ def row_wrench(loops, row, R_A, p_A, R_B, p_B):
 
 @kernel
 def row_velocity(loops, joint, row, arm, twist):
-    """Return the rate of what a row of a joint keeps, or of accelerations what they add to it."""
+    """Return the rate of a row's kept quantity, or, of accelerations, their contribution to it."""
     total = 0.0
     for side in range(2):
         body = loops.body[joint, side]
@@ -163,7 +163,7 @@ def row_velocity(loops, joint, row, arm, twist):
 
 @kernel
 def rate_of(model, loops, row, work, v):
-    """Return rate of a row's error; work.twist holds the bodies' velocities that belong to v."""
+    """Return the rate of a row's error; work.twist holds the body velocities that belong to v."""
     if joint_of(loops, row) < 0:
         following, followed, ratio = mimic_row(model, loops.axes[row, 0])
         return v[following] - ratio * v[followed]
@@ -172,7 +172,7 @@ def rate_of(model, loops, row, work, v):
 
 @kernel
 def add_mimic_effort(model, loops, row, amount, effort_inout):
-    """Add what so much of a mimic joint's row is to the efforts of its two joints."""
+    """Add a mimic row's force, `amount`, to the efforts of its two joints."""
     following, followed, ratio = mimic_row(model, loops.axes[row, 0])
     effort_inout[following] += amount
     effort_inout[followed] -= amount * ratio
@@ -180,7 +180,7 @@ def add_mimic_effort(model, loops, row, amount, effort_inout):
 
 @kernel
 def joint_of(loops, row):
-    """Return the joint of a row, or of an axis' row; -1 for a mimic joint's."""
+    """Return the joint of a row or of an axis' row; -1 for a mimic row."""
     rows = loops.size[ROWS]
     return loops.joint[row] if row < rows else loops.axis_joint[row - rows]
 
@@ -188,10 +188,10 @@ def joint_of(loops, row):
 @subroutine
 def find_drifts(model, ws, loops, of_origin, drift_out):
     """
-    Compute the second derivatives of the errors at zero accelerations of the coordinates.
+    Compute the second derivatives of the errors at zero coordinate accelerations.
 
-    velocity, drift: as Workspace. of_origin: the coordinates of a free body accelerate its origin,
-    instead of the point of space that it is at.
+    velocity, drift: as Workspace. of_origin: a free body's coordinates accelerate its origin,
+    instead of the material point at the fixed reference point.
     """
     joint = -1
     zero = (0.0, 0.0, 0.0)
@@ -226,7 +226,7 @@ def find_drifts(model, ws, loops, of_origin, drift_out):
 @kernel
 def motion_at(model, ws, of_origin, body, point):
     """
-    Return angular and linear velocity of a body's point, and their rates, less gravity.
+    Return a body point's angular and linear velocity, and their rates less gravity.
 
     The rates are those at zero accelerations of the coordinates.
     """

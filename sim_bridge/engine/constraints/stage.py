@@ -1,4 +1,4 @@
-"""What joints that close loops do in a step and at an instant, compiled on its own."""
+"""The stage of joints that close loops, in steps and observations; compiled separately."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, sub
 
 
 def loops(table, phase):
-    """Go through one phase of a step's loops, or of an observation's."""
+    """Run one phase of a step's loops, or of an observation's."""
     if phase == PREPARE:
         return prepare_loops(table)
     if phase == BUILD:
@@ -73,7 +73,7 @@ def loops(table, phase):
 
 @subroutine
 def switch(table):
-    """Change modes that are wrong; return how many. One that blocks a loop only if no other is."""
+    """Change wrong modes; return how many. A blocking mode changes only if no other is wrong."""
     loops, work, h = open_loops(table), open_loop_work(table), open_options(table).time_step
     changed = switch_axes(h, loops, work)
     work.pivot[STUCK] = 0
@@ -85,7 +85,7 @@ def switch(table):
 
 @subroutine
 def prepare_loops(table):
-    """Find out where and how fast things are, once in a step."""
+    """Compute the positions and velocities of rows and axes, once per step."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
     find_arms(model, ws, loops, work.arm)
@@ -104,10 +104,10 @@ def prepare_loops(table):
 @subroutine
 def obey(table, is_first):
     """
-    Add to ws.ddq and ws.constraint what the rows demand of the velocities at the step's end.
+    Add to ws.ddq and ws.constraint the rows' response for the velocities at the step's end.
 
     is_first: no impulses were found yet in this evaluation. The rows are those of the middle of
-    the step; half a step's drift of theirs makes them those of its end.
+    the step; adding half a step of their drift makes them those of its end.
     """
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     work, state, h = open_loop_work(table), open_state(table), open_options(table).time_step
@@ -138,7 +138,7 @@ def obey(table, is_first):
 
 @kernel
 def push_axes(model, ws, h, loops, work):
-    """Begin an evaluation: no impulses but those of the axes' known efforts, which act."""
+    """Start an evaluation: reset the impulses, and apply the axes' known efforts."""
     any_push = False
     for row in range(loops.size[ALL]):
         if row < loops.size[ROWS] or work.active[row] != 0:
@@ -152,10 +152,10 @@ def push_axes(model, ws, h, loops, work):
 @subroutine
 def obey_present(table):
     """
-    Add to ws.ddq and ws.constraint what keeps the rigid rows' errors from accelerating.
+    Add to ws.ddq and ws.constraint what keeps the second derivatives of rigid errors at zero.
 
     ws.ddq: a free joint's as spatial accelerations. work.impulse: the rows' forces. work.wrench:
-    what they do to each body, about its tree's O.
+    their wrench on each body, about its tree's O.
     """
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     work = open_loop_work(table)
@@ -172,7 +172,7 @@ def obey_present(table):
 
 @subroutine
 def keep_loops(table):
-    """Keep in the state where the axes are, and what they and the yielding rows did."""
+    """Store in the state the axes' positions, and what axes and compliant rows did."""
     model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
     state, work = open_state(table), open_loop_work(table)
     if loops.size[ALL] == loops.size[HARD]:
@@ -192,7 +192,7 @@ def keep_loops(table):
 
 @kernel
 def keep_awake(root, loops, state):
-    """Let what a motor drives not fall asleep."""
+    """Keep bodies driven by a motor awake."""
     for axis in range(loops.axis_joint.shape[0]):
         if state.axis_control[axis] != 0 or state.axis_u[axis] != 0.0:
             for side in range(2):
@@ -203,7 +203,7 @@ def keep_awake(root, loops, state):
 
 @kernel
 def carry_yielded(pose, loops, work):
-    """Write what joints' mean wrenches do to each body where it is now, about its origin."""
+    """Write the mean wrenches of the joints on each body at its present pose, about its origin."""
     work.yielded_on[:, :] = 0.0
     for joint in range(loops.body.shape[0]):
         p_B = frame_of(pose, loops, joint, 1)[1]

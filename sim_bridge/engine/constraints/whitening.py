@@ -1,9 +1,9 @@
 """
-Whitened rows of a joint that closes a loop, from the factors of the trees it joins.
+Whitened rows of a joint that closes a loop, from the factors of the trees it connects.
 
-Wrenches travel from both of a joint's bodies to the roots, see `dynamics.whitening`. They cancel
-in part, or altogether, where their ways meet: three forces and three torques are whitened for all
-of its rows.
+Wrenches propagate from both of a joint's bodies to the roots, see `dynamics.whitening`. They
+cancel partly or completely where the two paths meet. Three forces and three torques are whitened
+for all rows of the joint.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _ROUNDING = 1e-12
 @subroutine
 def whiten_joint(model, ws, loops, work, joint, R_A, p_B):
     """
-    Whiten three forces at B's origin along A's axes and three torques, these if any row has some.
+    Whiten three forces at B's origin along A's axes, and three torques if any row needs them.
 
-    The wrenches travel from both bodies to where their ways to the root meet, and on from there
-    together. Returns the end of their entries, and the sizes up to which a force and a torque are
-    rounding.
+    The wrenches propagate from both bodies to the common ancestor, and from there together.
+    Returns the end of their entries, and the sizes up to which a force and a torque are rounding
+    errors.
     """
     load, end = work.load, 0
     width = work.whitened.shape[1] if loops.turns[joint] != 0 else TORQUES
@@ -105,7 +105,7 @@ def start_wrenches(model, ws, loops, joint, R_A, p_B, load_out):
 
 @kernel
 def greatest_wrenches(load):
-    """Return the greatest squares of torques and forces: of the forces' wrenches, the torques'."""
+    """Return the greatest squared torque and force of force wrenches, then of torque wrenches."""
     most = (0.0, 0.0, 0.0, 0.0)
     for side in range(2):
         for k in range(3):
@@ -125,7 +125,7 @@ def square_at(load, side, half, column):
 
 @kernel
 def above(least, size):
-    """Return a size, 0 where it is no more than the least."""
+    """Return a size, or 0 if it does not exceed `least`."""
     return size if size > least else 0.0
 
 
@@ -154,7 +154,7 @@ def greatest_norm(values, end, first):
 
 @kernel
 def reach_of(support, end, nv):
-    """Return the first coordinate of a joint's rows, and the one after the last."""
+    """Return the first coordinate of a joint's rows, and one past the last."""
     low, high = nv, 0
     for entry in range(end):
         low, high = min(low, support[entry]), max(high, support[entry] + 1)

@@ -1,10 +1,9 @@
 """
-Contacts that nothing can yield to, since all joints below them are locked.
+Contacts that cannot move because all joints below them are locked.
 
-Such a contact has no rows, and no impulse: it would be as if the locked joints were walls. But
-most joints are locked by friction or a motor of bounded strength, and give way to a greater push.
-What the contact would push them with tells which is the first to do so, see
-`active_set.release_weakest`.
+Such a contact has no rows and no impulse, as if the locked joints were walls. But most joints are
+locked by friction or a motor of bounded strength, and yield to a greater push. The efforts that
+the contact would exert on them determine which yields first, see `active_set.release_weakest`.
 """
 
 from __future__ import annotations

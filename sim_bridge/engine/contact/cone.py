@@ -3,8 +3,8 @@ Coulomb's law at one contact.
 
 Given the velocity u = q + A λ of a contact's rows as a function of its own impulse λ, find the λ
 with 0 <= λ_n ⟂ u_n >= 0 and |λ_t| <= mu λ_n, where u_t = 0 inside the disk and opposes λ_t on its
-edge. The disk scales to an ellipse, and an interval for each direction replaces it in the
-pyramid and constant-limit models.
+edge. An elliptic cone is scaled to a disk; the pyramid and constant-limit models use an interval
+for each direction instead.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ _BISECTIONS = 50
 
 @kernel
 def clamp(value, bound):
-    """Return the nearest value from -bound to bound."""
+    """Return a value clamped to the interval from -bound to bound."""
     return min(max(value, -bound), bound)
 
 
 @kernel
 def per_bound(model, normal):
-    """Return what a friction bound multiplies; constant limits hold wherever a contact presses."""
+    """Return the factor of a friction bound; constant limits hold wherever a contact presses."""
     if model == CONSTANT:
         return 1.0 if normal > 0.0 else 0.0
     return normal
@@ -36,7 +36,7 @@ def per_bound(model, normal):
 @kernel
 def solve_cone(block, velocity, mu, guess):
     """
-    Return the impulse (λ_n, λ_1, λ_2) of one contact with a true cone.
+    Return the impulse (λ_n, λ_1, λ_2) of one contact with an exact cone.
 
     block: the linear rows' Delassus matrix, columns NN … D22 of Rows.block. velocity: q, of the
     rows without the impulse. guess: friction whose direction is tried first. Separation, sticking
@@ -79,11 +79,12 @@ def solve_cone(block, velocity, mu, guess):
 @kernel
 def try_direction(block, velocity, mu, d1, d2):
     """
-    Slide with friction along the unit vector d.
+    Compute sliding with friction along the unit vector d.
 
-    Return the normal row's inverse inertia (not positive: only a greater force would make it
-    slide, Painlevé), the sliding velocity across d and along it, and the slope of the former with
-    the angle of d. Right is a direction with nothing across and a negative velocity along it.
+    Returns the normal row's inverse inertia (if it is not positive, only a greater force would
+    make the contact slide, Painlevé), the sliding velocity orthogonal to d and along d, and the
+    derivative of the former with respect to the angle of d. The solution has zero velocity
+    orthogonal to d and a negative velocity along it.
     """
     a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
     q_n, q_1, q_2 = velocity
@@ -102,10 +103,10 @@ def try_direction(block, velocity, mu, d1, d2):
 @subroutine
 def search_slide(block, velocity, mu):
     """
-    Find by bisection how a contact slides, where Newton's method has lost its way.
+    Find the sliding solution by bisection, where Newton's method has failed.
 
-    Where friction is strong and the rows are coupled there may be several ways (Painlevé): the
-    one with the least impulse is taken. Were there none, the contact would push without friction.
+    With strong friction and coupled rows there may be several solutions (Painlevé): the one with
+    the least impulse is taken. If there were none, the contact would push without friction.
     """
     a_nn, q_n = block[0], velocity[0]
     step = 2.0 * math.pi / _DIRECTIONS
@@ -135,13 +136,13 @@ def search_slide(block, velocity, mu):
 
 @kernel
 def across(block, velocity, mu, angle):
-    """Return the sliding velocity across friction at an angle."""
+    """Return the sliding velocity orthogonal to friction at an angle."""
     return try_direction(block, velocity, mu, math.cos(angle), math.sin(angle))[1]
 
 
 @kernel
 def solve_stick(block, velocity):
-    """Solve A λ = -q by LDLᵀ; a direction without inertia gets no impulse."""
+    """Solve A λ = -q by LDLᵀ; a direction without inverse inertia gets no impulse."""
     a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
     q_n, q_1, q_2 = velocity
     l1, l2 = a_n1 / a_nn, a_n2 / a_nn

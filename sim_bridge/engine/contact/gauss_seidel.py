@@ -1,9 +1,9 @@
 """
 Block Gauss-Seidel sweeps over the contacts of an island.
 
-Each contact's law is solved exactly while the others' impulses stay (non-smooth contact dynamics,
-Jean 1999; exact local solutions and disk projection as in Pinocchio's solver). Matrix-free: the
-impulses act on the whitened velocity z.
+Each contact's law is solved exactly while the impulses of the others are fixed (non-smooth contact
+dynamics, Jean 1999; exact local solutions and disk projection as in Pinocchio's solver).
+Matrix-free: the impulses act on the whitened velocity z.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sim_bridge.engine.data.surfaces import CONE
 
 @subroutine
 def sweep(laws, islands, rows, solution, island):
-    """Go once over an island's contacts; return the greatest change in terms of velocity [m/s]."""
+    """Sweep once over an island's contacts; return the greatest velocity change [m/s]."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -54,7 +54,7 @@ def sweep(laws, islands, rows, solution, island):
 
 @subroutine
 def sweep_friction(laws, islands, rows, solution, island):
-    """Go once over an island's friction, with its normal impulses as they are; as `sweep`."""
+    """Sweep once over an island's friction with fixed normal impulses; as `sweep`."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -82,7 +82,7 @@ def angular_velocities(laws, rows, solution, contact):
 
 @kernel
 def velocities(rows, values, contact, bias, softness, impulse, at, z):
-    """Return the velocities of three rows of a contact, the first of them number `at`."""
+    """Return the velocities of three rows of a contact, starting at number `at`."""
     u0 = bias[at] + softness[at] * impulse[at]
     u1 = bias[at + 1] + softness[at + 1] * impulse[at + 1]
     u2 = bias[at + 2] + softness[at + 2] * impulse[at + 2]
@@ -116,7 +116,7 @@ def push_rows(rows, values, contact, n, t, s, z_inout):
 
 @kernel
 def update_normal(laws, rows, solution, contact):
-    """Solve a contact without friction."""
+    """Solve a frictionless contact."""
     impulse, first, end = solution.impulse[contact], rows.first[contact], rows.first[contact + 1]
     a_nn, old = rows.block[contact, NN], impulse[NORMAL]
     u = solution.bias[contact, NORMAL] + laws.softness[contact, NORMAL] * old
@@ -134,7 +134,7 @@ def update_normal(laws, rows, solution, contact):
 
 @kernel
 def update_friction(laws, rows, solution, contact):
-    """Solve a contact's normal and friction together."""
+    """Solve a contact's normal and friction impulses together."""
     block, inverse, impulse = rows.block[contact], rows.inverse[contact], solution.impulse[contact]
     radius = laws.radius[contact]
     u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
@@ -172,7 +172,7 @@ def update_friction(laws, rows, solution, contact):
 
 @kernel
 def update_tangent(laws, rows, solution, contact):
-    """Solve a contact's friction for its present normal impulse, by a projected step."""
+    """Solve a contact's friction for its present normal impulse by a projected step."""
     block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
     _, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     t, s = impulse[FIRST], impulse[SECOND]

@@ -16,9 +16,9 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
     """
     Find the islands, ordered by their first contact, and list the contacts of each.
 
-    Union-find over the trees' first bodies; what cannot move connects nothing. A contact between
-    bodies that cannot move loses its rows. tied: pairs of bodies whose trees depend on each other,
-    whatever touches.
+    Union-find over the trees' first bodies; immobile bodies connect nothing. A contact between
+    immobile bodies loses its rows. tied: pairs of bodies whose trees depend on each other, with or
+    without contact.
     """
     leader = islands.leader
     for body in range(leader.shape[0]):
@@ -59,7 +59,7 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
 
 @kernel
 def affordable_sweeps(islands, island, most):
-    """Return how often to sweep an island at most: large ones less often, but for a few times."""
+    """Return the greatest number of sweeps for an island: fewer for large ones, but a few."""
     size = islands.first[island + 1] - islands.first[island]
     return min(most, max(_LEAST_SWEEPS, _UPDATES // size))
 
@@ -80,7 +80,7 @@ def trees_of(model, ws, geometry, contacts, contact):
 
 @kernel
 def find_leader(leader_inout, body):
-    """Return a tree's representative, halving the path to it."""
+    """Return a tree's representative, with path halving."""
     while leader_inout[body] != body:
         leader_inout[body] = leader_inout[leader_inout[body]]
         body = leader_inout[body]
@@ -89,7 +89,7 @@ def find_leader(leader_inout, body):
 
 @kernel
 def sort_contacts(count, number, islands):
-    """List the contacts by island, by counting; `first` holds how many each island has."""
+    """List the contacts by island with a counting sort; `first` holds each island's count."""
     total = 0
     for island in range(number):
         size = islands.first[island]

@@ -2,10 +2,10 @@
 Load sharing among redundant contacts.
 
 A box on four corners can stand on any of them, and its corners can push against each other with
-any friction: many impulses give the same motion. Of these the smallest are the ones to show:
-their projection on the rows' range, λ = W y with Wᵀ W y = Wᵀ λ, found by conjugate gradients (as
-many iterations as the bodies have freedom). Only contacts well within their cones take part, and
-they go as far towards it as their cones allow.
+any friction: many impulses cause the same motion. The least-norm impulses are reported. They are
+the projection on the rows' range, λ = W y with Wᵀ W y = Wᵀ λ, found by conjugate gradients (as
+many iterations as the bodies have degrees of freedom). Only contacts well within their cones take
+part. They move towards the projection as far as their cones allow.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STICKS = 1.0 - 1e-9  # share of the cone within which a contact does not slide
 
 @subroutine
 def share_load(laws, islands, rows, solution, direct, island):
-    """Replace an island's impulses by those of least norm that do the same, if there are any."""
+    """Replace an island's impulses by equivalent impulses of least norm, if there are any."""
     size, redundancy = list_coordinates(laws, islands, rows, solution, direct.coordinate, island)
     if redundancy <= 0:
         return
@@ -72,7 +72,7 @@ def share_load(laws, islands, rows, solution, direct, island):
 
 @kernel
 def list_coordinates(laws, islands, rows, solution, coordinate_out, island):
-    """List the coordinates of the rows that take part; return their number, and of rows beyond."""
+    """List the participating rows' coordinates; return their number, and the excess of rows."""
     size, count = 0, 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -91,7 +91,7 @@ def list_coordinates(laws, islands, rows, solution, coordinate_out, island):
 
 @kernel
 def takes_part(laws, rows, solution, contact):
-    """Return whether a contact presses without sliding, on rows that do not yield."""
+    """Return whether a contact presses without sliding, on rigid rows."""
     impulse, softness = solution.impulse[contact], laws.softness[contact]
     if rows.block[contact, NN] == 0.0 or laws.rows[contact] == 0 or impulse[NORMAL] <= 0.0:
         return False
@@ -119,7 +119,7 @@ def row_products(laws, rows, contact, x):
 
 @kernel
 def multiply(laws, islands, rows, solution, island, x, product_inout):
-    """Add Wᵀ W x over the contacts that take part."""
+    """Add Wᵀ W x, summed over the participating contacts."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
@@ -129,7 +129,7 @@ def multiply(laws, islands, rows, solution, island, x, product_inout):
 
 @kernel
 def move_towards(laws, islands, rows, solution, island, y):
-    """Move the impulses to W y, or so far towards it as every contact stays in its cone."""
+    """Move the impulses towards W y, as far as every contact stays in its cone."""
     share = 1.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -150,7 +150,7 @@ def move_towards(laws, islands, rows, solution, island, y):
 
 @kernel
 def reach(impulse, n, t, s, mu):
-    """Return how far, from 0 to 1, an impulse can go towards another in its cone, by halving."""
+    """Return the share, 0 to 1, of the way to another impulse within the cone, by halving."""
     share = 1.0
     for _ in range(6):
         x = impulse[NORMAL] + share * (n - impulse[NORMAL])

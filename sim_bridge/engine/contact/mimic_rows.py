@@ -1,8 +1,8 @@
 """
-Mimic joints under contact: their whitened rows, and the contacts' without what they would break.
+Mimic joints under contact: their whitened rows, projected out of the contacts' rows.
 
-A contact's impulse must not part a mimic joint from the one it follows. In whitened coordinates
-that is a projection: the contacts' rows lose their components along the mimic joints' rows.
+A contact's impulse must not violate a mimic joint's law. In whitened coordinates this is a
+projection: the contacts' rows lose their components along the mimic joints' rows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _ROUNDING = 1e-20  # what is left of a contact's rows' squares that is rounding
 
 @subroutine
 def build_mimic_rows(model, ws, rows):
-    """Build rows.mimic, whitened, orthonormal by modified Gram-Schmidt."""
+    """Build rows.mimic: whitened and orthonormal, by modified Gram-Schmidt."""
     rows.mimic[:, :] = 0.0
     for row in range(model.mimic.shape[0]):
         own = rows.mimic[row]
@@ -43,7 +43,7 @@ def square(vector):
 
 @kernel
 def remove_part(direction, vector_inout):
-    """Take from a vector its part along a unit vector."""
+    """Subtract from a vector its projection on a unit vector."""
     part = 0.0
     for k in range(direction.shape[0]):
         part += direction[k] * vector_inout[k]
@@ -54,9 +54,9 @@ def remove_part(direction, vector_inout):
 @subroutine
 def respect_bonds(bonds, rows, first, end):
     """
-    Take from a contact's rows what the bonds would not let through; return the end.
+    Project the bonds out of a contact's rows; return the end of the entries.
 
-    Where they let nothing through but rounding, nothing is left: an impulse there moves nothing.
+    A row that is then zero to rounding is cleared: an impulse there causes no motion.
     """
     before = squares(rows.linear, first, end), squares(rows.angular, first, end)
     for row in range(bonds.shape[0]):
@@ -106,7 +106,7 @@ def squares(values, first, end):
 
 @kernel
 def clear_rounding(before, first, end, values_inout):
-    """Clear each of three rows of which next to nothing is left of the squares before."""
+    """Clear each of three rows whose remaining square is negligible to that before."""
     after = squares(values_inout, first, end)
     for k in range(3):
         if after[k] <= _ROUNDING * before[k]:

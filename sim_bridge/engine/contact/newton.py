@@ -1,11 +1,11 @@
 """
 A semi-smooth Newton method for an island's contact problem.
 
-Alart and Curnier (1991): the natural maps of all laws are linearized at once; contacts that part
-drop out, sticking rows demand zero velocity, a sliding contact's impulse turns with its velocity
-on the edge of the disk. One banded linear system, with partial pivoting. It finds in a few steps
-what sweeps over stacks and extreme mass ratios would take thousands for; `proximal` makes it
-robust.
+Alart and Curnier (1991): the natural maps of all laws are linearized at once. Separating contacts
+drop out, sticking rows demand zero velocity, and a sliding contact's impulse turns with its
+velocity on the edge of the disk. This gives one banded linear system, solved with partial
+pivoting. It needs a few steps where sweeps over stacks and extreme mass ratios would need
+thousands; `proximal` makes it robust.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ from sim_bridge.engine.data.surfaces import CONE, CONSTANT
 @subroutine
 def find_direction(laws, islands, rows, solution, direct, island):
     """
-    Find a Newton step of an island's impulses; return how many of them it changes.
+    Find a Newton step of an island's impulses; return the number of changed impulses.
 
-    Contacts that part lose their impulse at once. The changes are left in direct.right, those of
-    the impulses in direct.unknown. Returns -1 where there is no room for the system or it is
+    Separating contacts lose their impulse at once. The changes are stored in direct.right, for the
+    impulses listed in direct.unknown. Returns -1 if there is no room for the system or it is
     singular.
     """
     size = list_unknowns(laws, islands, rows, solution, direct.unknown, island)
@@ -65,7 +65,7 @@ def find_direction(laws, islands, rows, solution, direct, island):
 
 @subroutine
 def move_along(rows, solution, direct, size, length):
-    """Move impulses by so many times what `find_direction` found."""
+    """Add a multiple of the step that `find_direction` found to the impulses."""
     for i in range(size):
         contact, row = direct.unknown[i, CONTACT], direct.unknown[i, ROW]
         change = length * direct.right[i]
@@ -88,7 +88,7 @@ def diagonal_of(row):
 
 @kernel
 def list_unknowns(laws, islands, rows, solution, unknown_out, island):
-    """List the rows of contacts that press, and drop the others' impulses; -1 without room."""
+    """List the rows of contacts that press, and clear the others' impulses; -1 without room."""
     size = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -131,7 +131,8 @@ def fill_matrix(laws, rows, direct, size):
     """
     Compute direct.matrix, the Delassus matrix of the unknowns; return its bandwidth.
 
-    Contacts are ordered by what touches, so that those far apart in the order share nothing.
+    Contacts are ordered by the touching geometries, so that those far apart in the order share no
+    coordinates.
     """
     unknown, dense, matrix = direct.unknown, direct.dense, direct.matrix
     band = 0
@@ -158,7 +159,7 @@ def fill_matrix(laws, rows, direct, size):
 
 @kernel
 def set_contact_equations(laws, rows, solution, direct, at, size):
-    """Turn one contact's rows of the Delassus matrix, from `at` on, into Newton equations."""
+    """Convert one contact's rows of the Delassus matrix, from `at` on, to Newton equations."""
     contact, unknown = direct.unknown[at, CONTACT], direct.unknown
     impulse, radius = solution.impulse[contact], laws.radius[contact]
     u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
@@ -204,7 +205,7 @@ def is_pair(unknown, at, size, contact, row, other):
 @subroutine
 def set_interval_equation(direct, i, normal, size, push, radius, fixed, impulse, velocity):
     """
-    Make equation i, of a row whose impulse is bounded on its own.
+    Write equation i, of a row whose impulse is bounded on its own.
 
     normal: the equation of the contact's normal row, whose impulse is `push`. fixed: the bound is
     `radius` itself, not a multiple of the push.
@@ -227,7 +228,11 @@ def set_interval_equation(direct, i, normal, size, push, radius, fixed, impulse,
 
 @subroutine
 def set_disk_equations(direct, i, normal, size, push, radius, impulse, velocity):
-    """Make equations i and i + 1, of two rows whose impulse a disk bounds; otherwise as above."""
+    """
+    Write equations i and i + 1, of two rows with a disk bound.
+
+    Arguments are those of `set_interval_equation`.
+    """
     matrix, right = direct.matrix, direct.right
     t, s = impulse
     u_1, u_2 = velocity
@@ -261,7 +266,7 @@ def solve_banded(band, size, matrix_inout, x_inout):
     """
     Solve by Gaussian elimination with partial pivoting; False for a singular matrix.
 
-    band: how far from the diagonal entries are not 0; exchanging rows doubles it to the right.
+    band: half bandwidth of the nonzero entries; row exchanges double it to the right.
     """
     for k in range(size):
         last, right = min(k + band + 1, size), min(k + 2 * band + 1, size)

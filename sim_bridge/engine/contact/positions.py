@@ -1,11 +1,12 @@
 """
-Keeping bodies apart where velocities alone do not.
+Position correction: separating bodies where velocities alone do not.
 
-A body that meets another within a step, or did so deeply in an earlier one, would end the step
-inside it although its velocity no longer approaches. The second half of the step's drift is then
-given just so much more velocity along the normals as takes it out: a problem like that of the
-velocities, without friction, whose solution moves positions and leaves velocities alone (split
-impulses; the position projection of Gear, Gupta and Leimkuhler 1985).
+A body that meets another within a step, or penetrated it deeply in an earlier one, would end the
+step inside it although its velocity no longer approaches. The second half of the step's drift
+therefore uses an additional velocity along the normals, just enough to remove the penetration.
+This is a problem like that of the velocities, without friction. Its solution changes positions and
+leaves velocities unchanged (split impulses; the position projection of Gear, Gupta and Leimkuhler
+1985).
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from sim_bridge.engine.math.vec3 import scale
 @subroutine
 def find_missing(options, surfaces, contacts, laws, rows, solution):
     """
-    Turn the bias along the normals into the velocities that are missing; return whether any is.
+    Convert the normal bias to missing velocities; return whether there are any.
 
-    Whatever came together in this step is to part wholly, what was together before by the share
-    ERP of its depth beyond the surface layer. Soft contacts are left to their springs.
+    Penetration that began in this step is removed wholly. Of penetration that existed before, the
+    share ERP of its depth beyond the surface layer is removed. Soft contacts are left to their
+    springs.
     """
     missing, h = False, options.time_step
     for contact in range(contacts.size[COUNT]):
@@ -53,10 +55,10 @@ def find_missing(options, surfaces, contacts, laws, rows, solution):
 @subroutine
 def solve_positions(laws, islands, rows, solution, enough, sweeps):
     """
-    Find the impulses that part the bodies, into solution.shift.
+    Find the impulses that separate the bodies, into solution.shift.
 
-    By so many sweeps at most, for large islands fewer, or till one changes velocities by no more
-    than `enough` [m/s].
+    Sweeps are repeated at most `sweeps` times, fewer for large islands, or until one changes
+    velocities by at most `enough` [m/s].
     """
     for at in range(solution.z.shape[0]):
         solution.z[at] = 0.0
@@ -72,7 +74,7 @@ def solve_positions(laws, islands, rows, solution, enough, sweeps):
 
 @kernel
 def update_shift(laws, rows, solution, contact):
-    """Solve one contact's position law; return the change in terms of velocity [m/s]."""
+    """Solve one contact's position law; return the velocity change [m/s]."""
     first, end = rows.first[contact], rows.first[contact + 1]
     a_nn = rows.block[contact, NN] - laws.softness[contact, NORMAL]
     if a_nn <= 0.0:
@@ -92,7 +94,7 @@ def update_shift(laws, rows, solution, contact):
 
 @subroutine
 def gather_shifts(ws, geometry, contacts, laws, solution, h, response):
-    """Sum the position impulses, as forces over the step, into response.wrench."""
+    """Sum the position impulses, as mean forces over the step, into response.wrench."""
     response.wrench[:, :] = 0.0
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0 and solution.shift[contact] > 0.0:

@@ -1,4 +1,4 @@
-"""What a step demands of its contacts, before the trees are factorized: frames and laws."""
+"""Contact frames and laws of a step, set before the trees are factorized."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def rows_of_law(law):
 
 @kernel
 def to_world(ws, geometry, number, vector):
-    """Turn a vector from a geometry's frame to world axes."""
+    """Transform a vector from a geometry's frame to world axes."""
     vector = mul_mv(load_m(geometry.frame, number, ROTATION), vector)
     body = geometry.body[number]
     return mul_mv(load_m(ws.pose, body, ROTATION), vector) if body >= 0 else vector
@@ -94,10 +94,10 @@ def to_world(ws, geometry, number, vector):
 @subroutine
 def surface_motion(ws, geometry, number, outward):
     """
-    Return a geometry's friction direction, and its surface's velocity relative to its body [m/s].
+    Return a geometry's friction direction, and its surface velocity relative to its body [m/s].
 
-    World axes; the direction is zero where it has none. That of a track is the one it runs in,
-    which at its ends, where the outward normal is along the axis, is none.
+    World axes; the direction is zero where there is none. The direction of a track is its running
+    direction. At the track's ends, where the outward normal is along the axis, there is none.
     """
     wanted = to_world(ws, geometry, number, load3(geometry.direction, number, 0))
     velocity = to_world(ws, geometry, number, load3(geometry.belt, number, 0))
@@ -113,7 +113,7 @@ def surface_motion(ws, geometry, number, outward):
 
 @kernel
 def any_tangent(n):
-    """Return a unit vector orthogonal to n, that changes as little as possible with it."""
+    """Return a unit vector orthogonal to n that changes as little as possible with n."""
     if abs(n[2]) > 0.7071:
         norm = math.sqrt(n[1] * n[1] + n[2] * n[2])
         return 0.0, -n[2] / norm, n[1] / norm
@@ -124,9 +124,9 @@ def any_tangent(n):
 @kernel
 def set_frame(law, n, wanted, belt, frame_out, target_out):
     """
-    Choose the friction directions, and what velocities they want.
+    Choose the friction directions, and their target velocities.
 
-    An ellipse becomes a circle by scaling its second direction: impulses by mu / mu2, velocities,
+    An ellipse is scaled to a circle in its second direction: impulses by mu / mu2, velocities,
     their duals, by mu2 / mu.
     """
     first = any_tangent(n)
@@ -148,7 +148,7 @@ def set_frame(law, n, wanted, belt, frame_out, target_out):
 
 @kernel
 def set_bounds(law, h, radius_out):
-    """Set the bounds of friction; those of constant limits are impulses."""
+    """Set the friction bounds; those of constant limits are impulses."""
     share = h if law[MODEL] == CONSTANT else 1.0
     radius_out[FIRST_BOUND] = share * law[MU]
     radius_out[SECOND_BOUND] = share * (law[MU] if law[MODEL] == CONE else law[MU2])
@@ -157,7 +157,7 @@ def set_bounds(law, h, radius_out):
 
 @kernel
 def set_softness(law, h, frame, softness_out):
-    """Set how much rows yield; h k and d of a spring and a damper act like ODE's CFM."""
+    """Set the compliance of rows; h k and d of a spring and a damper act like ODE's CFM."""
     softness_out[NORMAL] = law[CFM] / h
     if law[STIFFNESS] > 0.0:
         softness_out[NORMAL] = 1.0 / (h * (h * law[STIFFNESS] + law[DAMPING]))

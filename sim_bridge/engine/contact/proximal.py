@@ -1,12 +1,13 @@
 """
-Newton steps made robust: the proximal point method around them.
+The proximal point method around Newton steps, which makes them robust.
 
-A box on four corners has more contact rows than freedom: many impulses solve its problem, or the
-last bits of the gaps decide which of them press. The Newton matrix is then singular, and its steps
-wild. Each round here solves a nearby problem instead, in which every row also yields in proportion
-to how far its impulse moves from where it is (Rockafellar 1976): that has one solution, which
-Newton finds in a few steps, and whatever it settles on is a solution of the true problem. How
-much rows yield shrinks as long as the inner problems are solved, which makes the rounds few.
+A box on four corners has more contact rows than degrees of freedom. Many impulses solve its
+problem, or the last bits of the gaps decide which of them press. The Newton matrix is then
+singular, and its steps erratic. Each round here solves a nearby problem instead, in which every
+row also yields in proportion to the change of its impulse since the start of the round
+(Rockafellar 1976). That problem has a unique solution, which Newton's method finds in a few steps.
+Any fixed point of the rounds is a solution of the original problem. The compliance shrinks as long
+as the inner problems are solved, so few rounds are needed.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ _MOST_YIELD = 0.1
 @subroutine
 def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
     """
-    Solve an island to a natural-map residual of `tolerance`; return the Newton steps it took.
+    Solve an island to a natural-map residual of `tolerance`; return the number of Newton steps.
 
-    Once there, a last round makes it much better, so that a world at rest is at rest for long.
-    Jammed bodies whose laws nothing fulfils must not stop a simulation: no round begins after so
-    many Newton steps, or so much work on the island in this step of time, around every pivot of
-    joints at their stops.
+    After convergence, a last round reduces the residual much further, so that a world at rest
+    stays at rest for long. Jammed bodies whose laws have no solution must not stop a simulation.
+    So no round begins after too many Newton steps, or too much work on the island in this time
+    step, over all pivots of joints at their stops.
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, is_last = 0, _YIELD, False
@@ -88,7 +89,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance):
 @kernel
 def search_along(laws, islands, rows, solution, direct, island, size, natural):
     """
-    Take a Newton step, or a share that does not make the residual much worse; return the residual.
+    Take a Newton step, or a share that hardly raises the residual; return the residual.
 
     natural: the residual before.
     """
@@ -104,7 +105,7 @@ def search_along(laws, islands, rows, solution, direct, island, size, natural):
 
 @kernel
 def soften(laws, islands, rows, solution, island, share, kept_out):
-    """Let every row yield by a share of its inverse inertia, about its present impulse."""
+    """Make every row yield by a share of its inverse inertia, about its present impulse."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         block, softness = rows.block[contact], laws.softness[contact]
@@ -137,7 +138,7 @@ def harden(laws, islands, rows, solution, kept, island):
 
 @kernel
 def go_back(laws, islands, rows, solution, kept, island):
-    """Go back to the impulses before `soften`."""
+    """Restore the impulses from before `soften`."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         impulse, back = solution.impulse[contact], kept[contact]

@@ -1,7 +1,7 @@
 """
-How well a solution fulfils the laws of contact.
+Residuals of the contact laws.
 
-The natural map of each law, λ - P(λ - u / a) with the projection P on the impulses it allows,
+The natural map of each law, λ - P(λ - u / a) with the projection P on the admissible impulses,
 times the row's inverse inertia a: 0 for a solution, else a velocity that is not accounted for.
 """
 
@@ -58,7 +58,7 @@ def island_residual(laws, islands, rows, solution, island):
 
 @kernel
 def friction_residual(block, model, radius, impulse, u_1, u_2):
-    """Return a contact's residual of friction [m/s]."""
+    """Return a contact's friction residual [m/s]."""
     t, s = impulse[FIRST], impulse[SECOND]
     a_1, a_2 = block[D11], block[D22]
     if model == CONE:
@@ -87,7 +87,7 @@ def turning_residual(block, radius, impulse, u_n, u_1, u_2):
 
 @kernel
 def disk_residual(t, s, u_1, u_2, stiff, bound):
-    """Return the residual of two rows that a disk bounds."""
+    """Return the residual of two rows with a disk bound."""
     if stiff == 0.0:
         return 0.0
     x, y = project_disk(t - u_1 / stiff, s - u_2 / stiff, bound)

@@ -1,4 +1,4 @@
-"""What the contacts' impulses do to the trees."""
+"""Response of the trees to the contacts' impulses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub
 
 @subroutine
 def gather_wrenches(ws, geometry, contacts, laws, solution, h, response):
-    """Sum the contacts' mean forces over the step into response.wrench; note who is pushed."""
+    """Sum the contacts' mean forces over the step into response.wrench; mark the pushed bodies."""
     response.wrench[:, :] = 0.0
     response.pushed[:] = 0
     for contact in range(contacts.size[COUNT]):
@@ -25,7 +25,7 @@ def gather_wrenches(ws, geometry, contacts, laws, solution, h, response):
 
 @kernel
 def add_push(ws, geometry, contacts, contact, force, torque, response):
-    """Add a force and a torque at a contact to both bodies, about their frames' origins."""
+    """Add a contact's force and torque to both bodies, about their frames' origins."""
     for side in range(2):
         body = geometry.body[contacts.geometry[contact, side]]
         if body >= 0:
@@ -41,9 +41,9 @@ def add_push(ws, geometry, contacts, contact, force, torque, response):
 @subroutine
 def respond(model, ws, response):
     """
-    Compute the accelerations, and the efforts of locked joints, that response.wrench gives.
+    Compute the accelerations, and the efforts of locked joints, due to response.wrench.
 
-    By the same elimination as everything else, so that the joints' laws hold to rounding.
+    Uses the same elimination as all other forces, so that the joints' laws hold to rounding.
     """
     for body in range(model.parent.shape[0]):
         n, f = load_spatial(response.wrench, body)

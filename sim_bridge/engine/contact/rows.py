@@ -34,7 +34,7 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
     """
     Build the rows of all contacts that push, and each contact's own Delassus matrix.
 
-    bonds: orthonormal whitened rows of what else ties joints and bodies.
+    bonds: orthonormal whitened rows of other constraints on joints and bodies.
     """
     zero = (0.0, 0.0, 0.0)
     end = 0
@@ -69,10 +69,10 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
 @subroutine
 def add_side(model, ws, body, torques, forces, end, rows, values_inout, others_inout):
     """
-    Add what three wrenches on a body give to three rows; return the end of their entries.
+    Add the effect of three wrenches on a body to three rows; return the end of their entries.
 
-    The wrenches travel from the body to the root of its tree, see `whitening`. others_inout: the
-    contact's other three rows, which get a zero for every new entry.
+    The wrenches propagate from the body to the root of its tree, see `whitening`. others_inout:
+    the contact's other three rows, which get a zero for every new entry.
     """
     n0, n1, n2 = torques
     f0, f1, f2 = forces
@@ -101,7 +101,7 @@ def add_side(model, ws, body, torques, forces, end, rows, values_inout, others_i
 
 @kernel
 def add_entry(rows, values_inout, others_inout, at, end, values):
-    """Add three values at a coordinate, as a new entry where it has none; return the end."""
+    """Add three values at a coordinate, with a new entry if it has none; return the end."""
     entry = rows.place[at]
     if entry < 0:
         entry = end
@@ -142,7 +142,7 @@ def fill_block(first, end, linear, angular, turns, softness, block_out):
 
 @kernel
 def invert_block(block, inverse_out):
-    """Invert the linear rows' matrix by cofactors; zeros where it is nearly singular."""
+    """Invert the linear rows' matrix by cofactors; zeros if it is nearly singular."""
     a, b, c = block[NN], block[N1], block[N2]
     d, e, f = block[D11], block[D12], block[D22]
     c0, c1, c2 = d * f - e * e, c * e - b * f, b * e - c * d

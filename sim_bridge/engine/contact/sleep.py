@@ -1,10 +1,10 @@
 """
-Auto-disable: trees that have come to rest are neither moved nor solved for until something stirs.
+Auto-disable: trees at rest are neither moved nor solved until they are disturbed.
 
 With ODE's parameters. All trees of an island fall asleep together, once each has been slower than
-the thresholds for long enough; one wakes when it is pushed, written to, or touched by a tree that
-is awake or by a kinematic body that moves, and with it all that touch each other. Contacts of
-sleepers keep the impulses that they had.
+the thresholds for long enough. A tree wakes when it is pushed, written to, or touched by a tree
+that is awake or by a moving kinematic body. All trees in contact with each other wake with it.
+Contacts of sleepers keep the impulses that they had.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ASLEEP = -1
 
 @kernel
 def coordinates_of(kind):
-    """Return how many position and velocity coordinates a body's joint has."""
+    """Return the numbers of position and velocity coordinates of a kind of joint."""
     if kind >= FREE:
         return 7, 6
     if kind == BALL_STAGE or kind == BALL:
@@ -34,9 +34,9 @@ def coordinates_of(kind):
 @subroutine
 def wake_written(model, geometry, state):
     """
-    Wake the trees whose state, efforts or pushes are not those of a sleeper.
+    Wake the trees whose state, efforts or pushes have changed since they fell asleep.
 
-    With them those that they touched in the last step: what lay on them may fall now.
+    The trees they touched in the last step wake too: what lay on them may fall now.
     """
     any_woke, idle = False, state.idle
     for body in range(model.kind.shape[0]):
@@ -93,7 +93,7 @@ def wake_tied(model, tied, state):
 
 @subroutine
 def set_kinds(model, state, ws):
-    """Write ws.kind, in which sleepers count as ground, and ws.still: 1 for their velocities."""
+    """Write ws.kind, where sleepers are ground, and ws.still, 1 for coordinates of sleepers."""
     for body in range(model.kind.shape[0]):
         asleep, at = state.idle[model.root[body]] == ASLEEP, model.v_index[body]
         ws.kind[body] = GROUND if asleep else model.kind[body]
@@ -103,7 +103,7 @@ def set_kinds(model, state, ws):
 
 @subroutine
 def wake_touched(model, geometry, contacts, state):
-    """Wake the sleepers that something awake touches; return whether there are any."""
+    """Wake the sleepers that an awake tree touches; return whether there are any."""
     any_woke, goes_on, idle = False, True, state.idle
     while goes_on:
         goes_on = False
@@ -126,7 +126,7 @@ def wake_touched(model, geometry, contacts, state):
 
 @kernel
 def is_stirring(model, state, tree, is_static):
-    """Return whether what can move of a tree is awake, or its kinematic base moves."""
+    """Return whether a tree's mobile part is awake, or its kinematic base moves."""
     total = 0.0
     if model.kind[tree] == KINEMATIC:
         for at in range(model.v_index[tree], model.v_index[tree] + 6):
@@ -137,9 +137,9 @@ def is_stirring(model, state, tree, is_static):
 @subroutine
 def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, solution):
     """
-    Count how long trees have been slow, and let the islands sleep that have been long enough.
+    Count how long trees have been slow, and put islands to sleep that are slow long enough.
 
-    Keeps the positions of the sleepers in state.rest.
+    Stores the positions of the sleepers in state.rest.
     """
     root, kind, idle, steps = model.root, ws.kind, state.idle, options.sleep_steps
     for body in range(kind.shape[0]):
@@ -178,7 +178,7 @@ def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, so
 
 @kernel
 def is_moving(model, options, state, ws, body):
-    """Return whether a body is faster than the thresholds of sleep, driven or pushed."""
+    """Return whether a body exceeds the sleep thresholds, is driven or is pushed."""
     kind, moves = ws.kind[body], False
     velocities = coordinates_of(kind)[1]
     for k in range(velocities):
@@ -195,7 +195,7 @@ def is_moving(model, options, state, ws, body):
 
 @kernel
 def island_of(islands, tree):
-    """Return the island of a tree in this step, -1 where it touches nothing."""
+    """Return the island of a tree in this step, -1 if it touches nothing."""
     leader = islands.leader
     while leader[tree] != tree:
         tree = leader[tree]

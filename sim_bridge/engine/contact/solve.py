@@ -1,4 +1,4 @@
-"""The contact solvers: islands, one after the other, until their laws hold."""
+"""The contact solvers: islands are solved one after the other until their laws hold."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _FRICTION_SWEEPS = 5  # of the split solver between solutions of the normals
 @kernel
 def set_biases(table):
     """
-    Compute solution.bias: the rows' velocities without contact impulses, less the wanted ones.
+    Compute solution.bias: the rows' velocities without contact impulses, minus the targets.
 
     response.twist: the bodies' spatial velocities at the end of the step without contacts.
     """
@@ -104,12 +104,12 @@ def set_biases(table):
 @kernel
 def least_velocity(law, gap, approach, u_n, h, touching):
     """
-    Return the least velocity along the normal that a step may end with.
+    Return the least normal velocity allowed at the end of the step.
 
     gap: in the middle of the step. approach, u_n: the velocity along the normal at its start, and
-    at its end without contact. Bodies that are apart, by more than rounding leaves, may come as
-    close as to touch at the end of the step; those that touch must not approach; those that would
-    come to touch faster than the law's bounce velocity part at the restitution's share of the
+    at its end without contact. Bodies that are separated, by more than rounding, may approach
+    until they touch at the end of the step. Touching bodies must not approach. Bodies that would
+    come to touch faster than the law's bounce velocity separate at the restitution's share of the
     velocity they had at the start.
     """
     if law[CFM] > 0.0 or law[STIFFNESS] > 0.0:
@@ -124,10 +124,10 @@ def least_velocity(law, gap, approach, u_n, h, touching):
 @kernel
 def soft_velocity(law, gap, h):
     """
-    Return the velocity at which a soft contact wants to part; gap at the start of the step.
+    Return the velocity at which a soft contact separates; gap at the start of the step.
 
-    As ODE's: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
-    damper choose both (ODE manual, 3.8.2), and are not limited.
+    As in ODE: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
+    damper determine both (ODE manual, 3.8.2), and are not limited.
     """
     depth = -gap - law[LAYER]
     if depth < 0.0:
@@ -139,7 +139,7 @@ def soft_velocity(law, gap, h):
 
 @kernel
 def solve_contacts(table):
-    """Find the impulses for the rows and biases at hand; solution.impulse holds a guess."""
+    """Find the impulses for the present rows and biases; solution.impulse holds a guess."""
     contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
     solution = open_solution(table)
     for at in range(solution.z.shape[0]):
@@ -160,7 +160,7 @@ def solve_contacts(table):
 
 @kernel
 def solve_island(table, island, is_new):
-    """Solve one island by the world's solve type; is_new: some impulses are estimates."""
+    """Solve one island with the world's solve type; is_new: some impulses are estimates."""
     options, laws, islands = open_options(table), open_laws(table), open_islands(table)
     rows, solution = open_rows(table), open_solution(table)
     # a change of so much in a sweep leaves a residual below the tolerance
@@ -210,17 +210,17 @@ def normals_alone(island):
 
 @kernel
 def island_of_phase(phase):
-    """Return the island of a phase of the stage options.newton, and whether without friction."""
+    """Return the island of a phase of the stage options.newton, and whether it is frictionless."""
     return (phase, False) if phase >= 0 else (-1 - phase, True)
 
 
 @kernel
 def sweep_while_worthwhile(laws, islands, rows, solution, island, size, enough):
     """
-    Sweep until the changes are small; return the number of sweeps, and whether they are.
+    Sweep until the changes are small; return the number of sweeps, and whether they are small.
 
-    At every so many sweeps their rate tells how many more it will take: more than Newton steps for
-    so many rows would cost are not begun.
+    At regular intervals, the convergence rate predicts the number of sweeps left. Sweeping stops
+    if these would cost more than Newton steps for so many rows.
     """
     before, sweeps = 0.0, 0
     most = _SWEEPS_PER_ROW_2 * size * size

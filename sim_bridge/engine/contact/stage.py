@@ -1,4 +1,4 @@
-"""The contacts' part of a step, compiled on its own; see `compiler.stage`."""
+"""The contacts' part of a step, compiled separately; see `compiler.stage`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _LAST_SWEEPS = 50  # where Newton's method was given up
 
 
 def contact(table, phase):
-    """Go through one phase of a step's contacts; only PROJECT_POSITIONS returns anything."""
+    """Run one phase of a step's contacts; only PROJECT_POSITIONS returns a value."""
     if phase == PREPARE:
         return prepare(table)
     if phase == BUILD:
@@ -69,7 +69,7 @@ def contact(table, phase):
 
 @subroutine
 def prepare(table):
-    """Make the problem of the contacts that were found; response.twist: at the step's start."""
+    """Set up the problem of the contacts found; response.twist: at the step's start."""
     model, geometry, contacts = open_model(table), open_geometry(table), open_contacts(table)
     state, ws, laws = open_state(table), open_workspace(table), open_laws(table)
     solution = open_solution(table)
@@ -89,7 +89,7 @@ def prepare(table):
 
 @subroutine
 def build(table):
-    """Build the rows, whenever the trees were factorized."""
+    """Build the rows, after each factorization of the trees."""
     model, ws, rows = open_model(table), open_workspace(table), open_rows(table)
     contacts = open_contacts(table)
     find_whitening(model, ws, rows.whitening)
@@ -103,7 +103,7 @@ def build(table):
 
 @subroutine
 def resolve(table):
-    """Find what the contacts do where the velocities would become ws.v_next, into response."""
+    """Solve the contacts for velocities that would become ws.v_next; results go to response."""
     model, ws, options = open_model(table), open_workspace(table), open_options(table)
     contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
     solution, response = open_solution(table), open_response(table)
@@ -123,7 +123,7 @@ def project_positions(table):
     """
     Find the velocity that keeps bodies apart in the second half of the step.
 
-    Returns 1 where it is not ws.v_next but response.v_drift.
+    Returns 1 if it is response.v_drift instead of ws.v_next.
     """
     model, ws, options = open_model(table), open_workspace(table), open_options(table)
     contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
@@ -143,7 +143,7 @@ def project_positions(table):
 
 @subroutine
 def keep(table):
-    """Write the contacts and what they did into the state, and let what is at rest sleep."""
+    """Store the contacts and their impulses in the state, and put bodies at rest to sleep."""
     state, contacts, laws = open_state(table), open_contacts(table), open_laws(table)
     model, options, ws = open_model(table), open_options(table), open_workspace(table)
     solution, mean_wrench = open_solution(table), open_response(table).mean_wrench
@@ -176,7 +176,7 @@ def keep(table):
 
 @kernel
 def take_stock(contacts, h, laws, islands, rows, solution):
-    """Take account of how deep bodies were, and of how well the contacts were solved."""
+    """Record the penetration depth of the bodies, and the residuals of the contact solution."""
     residual = solution.residual
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
@@ -198,9 +198,9 @@ def copy_rows(source, rows_out):
 
 def newton(table, phase):
     """
-    Solve an island directly, from the impulses at hand; return the Newton steps it took.
+    Solve an island directly, from the present impulses; return the number of Newton steps.
 
-    phase: the island's number, or that as `normals_alone` has it.
+    phase: the island's number, or its encoding by `normals_alone`.
     """
     laws, islands, rows = open_laws(table), open_islands(table), open_rows(table)
     solution, direct = open_solution(table), open_direct(table)
@@ -227,7 +227,7 @@ def newton(table, phase):
 
 
 def share(table, island):
-    """Share the load of an island among redundant contacts."""
+    """Share an island's load among redundant contacts."""
     share_load(open_laws(table), open_islands(table), open_rows(table), open_solution(table),
                  open_direct(table), island)
     return 0

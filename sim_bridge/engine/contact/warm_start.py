@@ -1,10 +1,10 @@
 """
-Warm start of the contacts: the last step's impulses, and an estimate for pairs that are new.
+Warm start of the contacts: the last step's impulses, and an estimate for new pairs.
 
 Where a face lands, its corners can share the load in many ways. Gauss-Seidel would give all of it
-to the corner that comes first, and a block in a gripper would turn about that corner: also a
-solution, but none that anyone expects. So the points of a pair that push for the first time are
-solved side by side, and all go the same share of the way, that which loses most energy.
+to the first corner, and a block in a gripper would turn about that corner: a valid solution, but
+an unexpected one. So the points of a pair that push for the first time are solved in parallel
+(Jacobi). All of them take the same share of their change, the one that dissipates most energy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PASSES = 4
 @subroutine
 def reuse_impulses(state, contacts, laws, solution):
     """
-    Start from the last step's impulses of the same features; both lists are ordered alike.
+    Initialize impulses from the last step's, matched by feature; both lists are ordered alike.
 
     Writes them into solution.last, world axes, and as impulses of the rows into solution.impulse.
     """
@@ -69,7 +69,7 @@ def is_before(state, old, a, b, feature):
 
 @subroutine
 def estimate_new_pairs(contacts, laws, rows, solution):
-    """Estimate impulses of the pairs none of whose contacts pushes; return whether any changed."""
+    """Estimate impulses of pairs without any pushing contact; return whether any changed."""
     first, moved, geometry, count = 0, False, contacts.geometry, contacts.size[COUNT]
     while first < count:
         end, is_new = first, True
@@ -88,7 +88,7 @@ def estimate_new_pairs(contacts, laws, rows, solution):
 
 @kernel
 def move_together(first, end, laws, rows, solution):
-    """Move a pair's impulses towards what each alone would be; return whether they move."""
+    """Move a pair's impulses towards their individual solutions; return whether they change."""
     before, after = 0.0, 0.0
     for contact in range(first, end):
         before += propose(contact, laws, rows, solution)
@@ -109,7 +109,7 @@ def move_together(first, end, laws, rows, solution):
 
 @kernel
 def propose(contact, laws, rows, solution):
-    """Write into solution.proposal what a contact would change alone; return the power of that."""
+    """Write a contact's individual change into solution.proposal; return its power."""
     impulse, change = solution.impulse[contact], solution.proposal[contact]
     old = impulse[NORMAL], impulse[FIRST], impulse[SECOND]
     for k in range(3):

@@ -1,4 +1,4 @@
-"""Scratch memory of the collision kernels, made once so that stepping allocates nothing."""
+"""Scratch memory of the collision kernels, allocated once so that stepping allocates nothing."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ def make_collision_scratch(
     geometry: Geometry, contacts: int, pairs: int | None = None,
 ) -> CollisionScratch:
     """
-    Make the scratch arrays for `geometry`.
+    Allocate the scratch arrays for `geometry`.
 
     contacts: room for contact points, that of `Contacts`. pairs: room for pairs of geometries
-    whose boxes overlap; without it all pairs of a small scene, 16 per geometry of a large one.
+    whose boxes overlap; by default all pairs of a small scene, 16 per geometry of a large one.
     """
     ng = len(geometry.shape)
     if pairs is None:

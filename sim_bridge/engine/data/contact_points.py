@@ -1,4 +1,4 @@
-"""The contact points of one step, as the narrow phase leaves them for the solver."""
+"""The contact points of one step, the narrow phase's input to the solver."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ class Contacts(NamedTuple):
 
 
 def make_contacts(capacity: int) -> Contacts:
-    """Make room for `capacity` points."""
+    """Allocate room for `capacity` points."""
     return make(Contacts, {'nc': capacity})

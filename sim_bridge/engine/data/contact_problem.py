@@ -2,12 +2,12 @@
 The contact problem of one step: its parts, and the scratch memory of its solvers.
 
 Every contact has up to six rows: along its normal and its two friction directions, and about them
-(spinning, then rolling friction). A row J is kept *whitened*: as the vector w with w wᵀ = J M⁻¹ Jᵀ
-that the tree's own factors give, M = L D Lᵀ and w = D^-½ L⁻¹ Jᵀ. It has entries only for the
+(spinning, then rolling friction). A row J is stored *whitened*, as the vector w with w wᵀ = J M⁻¹
+Jᵀ. The tree's own factors give it: M = L D Lᵀ and w = D^-½ L⁻¹ Jᵀ. It has entries only for the
 joints between the touched body and the root (the branch-induced sparsity of Featherstone 2008,
-section 6.5), so that neither M⁻¹ nor the Delassus matrix W Wᵀ is ever formed. Impulses λ change
-the whitened velocity z by Wᵀ λ, and the rows' velocities by W z. Of the nz entries of z the first
-nv are the coordinates'; each row that yields, of a joint that closes a loop, has one of its own.
+section 6.5), so neither M⁻¹ nor the Delassus matrix W Wᵀ is ever formed. Impulses λ change the
+whitened velocity z by Wᵀ λ, and the rows' velocities by W z. The first nv of the nz entries of z
+belong to the coordinates; each compliant row of a joint that closes a loop has one of its own.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ NO_LAW = -1  # of a contact that only reports
 
 
 class Laws(NamedTuple):
-    """What is demanded of the contacts."""
+    """The contact laws: what they demand of each contact."""
 
     law: Annotated[IntVector, Dims('nc', points_at='laws')]
     """Row of Surfaces.law, or NO_LAW."""
@@ -78,7 +78,7 @@ class Laws(NamedTuple):
 
 
 class Islands(NamedTuple):
-    """Groups of contacts that depend on each other, through the trees that they connect."""
+    """Groups of contacts that depend on each other through the trees that they connect."""
 
     number: Annotated[IntVector, Dims('nc')]
     """The contact's island, -1 for none."""
@@ -97,7 +97,7 @@ class Islands(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Whitened rows of the contacts, all their entries behind each other."""
+    """Whitened rows of the contacts, with all entries stored consecutively."""
 
     first: Annotated[IntVector, Dims('nc + 1')]
     """First entry of each contact."""
@@ -122,7 +122,7 @@ class Rows(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """The impulses, and how well they fulfil the laws."""
+    """The impulses, and the residuals of the laws."""
 
     impulse: Annotated[FloatMatrix, Dims('nc', 6, unit='N s; N m s')]
     """Impulses of the rows; along the normal it includes the pull."""
@@ -143,7 +143,7 @@ class Solution(NamedTuple):
 
 
 class Response(NamedTuple):
-    """What impulses do to bodies and coordinates."""
+    """Response of bodies and coordinates to impulses."""
 
     twist: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
     """Spatial velocities that the rows' velocities are computed from."""
@@ -187,7 +187,7 @@ class Direct(NamedTuple):
 
 
 class ContactProblem(NamedTuple):
-    """All of it."""
+    """All parts of the contact problem."""
 
     laws: Laws
     islands: Islands
@@ -201,8 +201,8 @@ def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), yielding: 
     """
     Return the most coordinates that a contact's row can have on one side.
 
-    tied: pairs of bodies that joints outside the trees connect. yielding: how many coordinates of
-    their own those have.
+    tied: pairs of bodies that joints outside the trees connect. yielding: the number of
+    coordinates these joints have of their own.
     """
     sizes = np.zeros(body_count(model), np.int64)
     own = np.where(model.kind >= FREE, 6, np.where(model.kind > WELD, 1, 0))
@@ -229,7 +229,7 @@ def make_problem(
     yielding: int = 0,
 ) -> ContactProblem:
     """
-    Make room for `capacity` contacts, and for the direct solution of so many rows at once.
+    Allocate room for `capacity` contacts, and for the direct solution of `direct_rows` rows.
 
     tied, yielding: as for `longest_support`.
     """

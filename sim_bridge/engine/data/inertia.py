@@ -1,9 +1,9 @@
 """
-Spatial inertias in world axes about one reference point O, so that they simply add.
+Spatial inertias in world axes about one reference point O, so that they add directly.
 
-A rigid body's is ten numbers: mass m, first moment h = m c (3), and the inertia about O (6: xx xy
-xz yy yz zz). An articulated one is the lower triangle, by rows, of the symmetric 6 x 6 matrix that
-takes (angular acceleration, linear acceleration at O) to (torque about O, force).
+A rigid body's inertia is ten numbers: mass m, first moment h = m c (3), and the inertia about O
+(6: xx xy xz yy yz zz). An articulated inertia is the lower triangle, by rows, of the symmetric 6 x
+6 matrix that maps (angular acceleration, linear acceleration at O) to (torque about O, force).
 
 Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13 and 7.1.
 """
@@ -51,13 +51,13 @@ def mul_articulated(articulated, body, w, v):
 
 @kernel
 def _mul6(a0, a1, a2, a3, a4, a5, w, v):
-    """Return a row times (w, v), summed in pairs: a shorter chain of additions to wait for."""
+    """Return a row times (w, v), summed in pairs, which shortens the dependency chain."""
     return (a0 * w[0] + a1 * w[1]) + (a2 * w[2] + a3 * v[0]) + (a4 * v[1] + a5 * v[2])
 
 
 @kernel
 def start_articulated(rigid, body, articulated_out):
-    """Start an articulated inertia from the body's own rigid one."""
+    """Initialize an articulated inertia with the body's own rigid one."""
     i, a = rigid[body], articulated_out[body]
     m = i[MASS]
     hx, hy, hz = load_v(i, MOMENT)
@@ -71,7 +71,7 @@ def start_articulated(rigid, body, articulated_out):
 
 @kernel
 def add_articulated(joint_factor, parent, body, articulated_inout):
-    """Add to the parent's inertia the body's, less the part U Uᵀ / D that its joint lets slip."""
+    """Add the body's inertia to the parent's, less the part U Uᵀ / D that its joint releases."""
     p, a, u = articulated_inout[parent], articulated_inout[body], joint_factor[body]
     d_inv = u[INVERSE]
     k = 0
@@ -84,7 +84,7 @@ def add_articulated(joint_factor, parent, body, articulated_inout):
 
 @kernel
 def factor_free(body, articulated_inout):
-    """Replace a free body's inertia by its factors L and D, K = L D Lᵀ, packed in its place."""
+    """Replace a free body's inertia in place by its packed factors L and D, K = L D Lᵀ."""
     a = articulated_inout[body]
     for j in range(6):
         jj = j * (j + 1) // 2
@@ -102,7 +102,7 @@ def factor_free(body, articulated_inout):
 
 @kernel
 def solve_free(articulated, body, x_inout):
-    """Turn the (torque, force) in a free body's row of x into the acceleration it gives it."""
+    """Convert the (torque, force) in a free body's row of x to its acceleration."""
     a, x = articulated[body], x_inout[body]
     for i in range(6):
         ii = i * (i + 1) // 2

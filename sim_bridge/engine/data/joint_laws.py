@@ -63,13 +63,13 @@ _INFINITY = float('inf')
 
 @kernel
 def side_of(mode, element):
-    """Return the side that a loose joint is on of FRICTION_SIDE, MOTOR_SIDE or STOP_SIDE."""
+    """Return a loose joint's side of FRICTION_SIDE, MOTOR_SIDE or STOP_SIDE."""
     return (mode + 13) // element % 3 - 1
 
 
 @kernel
 def clear_law(law_out):
-    """Let a joint's row say that no element acts on it."""
+    """Clear a joint's row: no element acts on it."""
     for column in range(LAW_SIZE):
         law_out[column] = 0.0
     law_out[HIGH], law_out[LOW] = _INFINITY, -_INFINITY
@@ -77,7 +77,7 @@ def clear_law(law_out):
 
 @kernel
 def locked_velocity(law, mode):
-    """Return the velocity at the end of the step of a joint that is locked."""
+    """Return the end-of-step velocity of a locked joint."""
     if mode == AT_UPPER:
         return law[HIGH]
     if mode == AT_LOWER:
@@ -89,7 +89,7 @@ def locked_velocity(law, mode):
 
 @kernel
 def loose_effort(law, mode):
-    """Return effort of a loose joint's elements where the step does not change the velocity."""
+    """Return the effort of a loose joint's elements at an unchanged velocity."""
     effort = law[COULOMB] * -side_of(mode, FRICTION_SIDE)
     motor_side = side_of(mode, MOTOR_SIDE)
     if motor_side == 0:
@@ -121,7 +121,7 @@ def motor_range(law, v, v_next):
 
 @kernel
 def motor_strength(law, v, v_next):
-    """Return how great efforts of the motor are, for rounding; a servo may have no limits."""
+    """Return the magnitude of the motor's effort, for rounding; a servo may have no limits."""
     if law[MOTOR] == SERVO:
         return abs(motor_range(law, v, v_next)[0])
     return law[MOST] - law[LEAST]
@@ -129,7 +129,7 @@ def motor_strength(law, v, v_next):
 
 @kernel
 def servo_effort(law, v, v_next):
-    """Return a servo's effort before it is clamped, 0 without one."""
+    """Return a servo's unclamped effort, 0 without one."""
     return law[SERVO_EFFORT] - law[SERVO_SLOPE] * (v_next - v)
 
 
@@ -178,7 +178,7 @@ def piece_beside(law, v, v_next, direction):
 
 @kernel
 def side(difference, otherwise):
-    """Return the sign of a difference, `otherwise` where it is 0."""
+    """Return the sign of a difference, `otherwise` if it is 0."""
     if difference == 0.0:
         return otherwise
     return 1 if difference > 0.0 else -1
@@ -189,8 +189,8 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
     """
     Return the mode a joint should have.
 
-    A loose joint's is decided by its velocity v_next, a locked one's by the effort that keeps it
-    at v_next. v: before the step.
+    For a loose joint it depends on the velocity v_next, for a locked one on the effort that keeps
+    it at v_next. v: before the step.
     """
     if mode == HELD or mode == AT_TARGET and law[MOST] == _INFINITY:
         return mode
@@ -212,9 +212,10 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
 @kernel
 def next_piece(law, mode, v, v_next, slack):
     """
-    Return the mode of a loose joint that left its piece, across the end where it did.
+    Return the mode of a loose joint that left its piece, across the end that it passed.
 
-    Of all the elements' ends that the velocity has passed, the piece's own is farthest from it.
+    Of all the elements' ends that the velocity has passed, the end of its own piece is the
+    farthest.
     """
     friction_side = side_of(mode, FRICTION_SIDE)
     motor_side, stop_side = side_of(mode, MOTOR_SIDE), side_of(mode, STOP_SIDE)
@@ -252,10 +253,10 @@ def next_piece(law, mode, v, v_next, slack):
 @kernel
 def share_effort(law, mode, v, v_next, effort):
     """
-    Return what friction, the motor, and stop or hold each gave in a step.
+    Return the efforts of friction, motor, and stop or hold in a step.
 
-    effort: of them all on a locked joint. Where several could have given it, friction gives what
-    it can, then the stop; the motor gives what is left.
+    effort: the total on a locked joint. Where several elements could have exerted it, friction is
+    assigned as much as it can exert, then the stop; the motor gets the rest.
     """
     if mode == HELD:
         return 0.0, 0.0, effort

@@ -97,7 +97,7 @@ EULER_AXES = ((EULER, 0), (EULER, 1), (EULER, 2))
 
 class AxisValues(NamedTuple):
     """
-    Parameters and state of a joint's axes, a row for each of them.
+    Parameters and state of a joint's axes, one row per axis.
 
     passive, limits, motor, stop: as in Model. q, u, control, target, mode, effort: as State's
     fields of loop axes.
@@ -118,7 +118,7 @@ class AxisValues(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class LoopJoint:
     """
-    A joint as the engine is told of it.
+    Description of a joint for the engine.
 
     rows: kind and axes of each. body: numbers of both bodies, or WORLD. frame: (24,) A in the
     first body's frame, then B in the second's: rotation by rows and origin [m]. reference: of each
@@ -141,8 +141,8 @@ class Loops(NamedTuple):
     """
     Constant arrays of the joints that close loops, their rows and axes.
 
-    Rows that do not yield come first, among them those of the mimic joints, then those that do.
-    Those of the axes come after them.
+    Rigid rows come first, among them those of the mimic joints, then compliant rows. The rows of
+    the axes follow.
     """
 
     size: Annotated[IntVector, Dims(3)]
@@ -285,7 +285,7 @@ class LoopWork(NamedTuple):
 
 
 def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
-    """Order the rows of all joints; the model's mimic joints are among them where there is any."""
+    """Order the rows of all joints; includes the model's mimic joints if there is any joint."""
     listed = []
     for number, joint in enumerate(joints):
         for row, (kind, i, j) in enumerate(joint.rows):
@@ -323,13 +323,13 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
 
 
 def _turns(joint: LoopJoint) -> bool:
-    """Return whether rows or axes of a joint are about how its bodies turn."""
+    """Return whether any row or axis of a joint concerns the relative rotation of its bodies."""
     return (any(kind == DOT for kind, _, _ in joint.rows)
             or any(kind != ALONG for kind, _ in joint.axes))
 
 
 def make_loop_work(model: Model, loops: Loops) -> LoopWork:
-    """Make room for solving the rows."""
+    """Allocate the scratch memory for solving the rows."""
     na, nt = len(loops.axis_joint), len(loops.kind) + len(loops.axis_joint)
     sizes = model_sizes(model)
     tied = np.zeros(sizes['nb'], np.int64)

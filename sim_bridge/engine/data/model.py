@@ -1,21 +1,21 @@
 """
 The compiled, constant part of a simulation: bodies in trees, their joints and mass properties.
 
-A *body* is what moves as one: a link with everything fixed to it. Bodies are numbered so that
-parents come before their children, and every body has exactly one joint to its parent (or to the
-world, parent -1). A body's frame sits at its joint with the joint's axis along z, so that the
-kernels need no axis vectors.
+A *body* is one rigid unit: a link with everything fixed to it. Bodies are numbered so that parents
+come before their children, and every body has exactly one joint to its parent (or to the world,
+parent -1). A body's frame sits at its joint with the joint's axis along z, so that the kernels
+need no axis vectors.
 
 Coordinates: a one-axis joint has one number in q and one in v. A free joint has seven in q
 (position of the body frame in the world [m], unit quaternion x y z w) and six in v (linear
 velocity of the body frame's origin [m/s], angular velocity [rad/s], both in world axes). A welded
 joint has none.
 
-A ball joint is three consecutive bodies, two without mass and the child, whose axes are the x, y
+A ball joint is three consecutive bodies, two without mass and the child. Their axes are the x, y
 and z of the joint frame, all fixed in the body that carries the joint: the child's axis is z of
 its frame at position 0. Each has one number in v, consecutive ones: the angular velocity of the
 child relative to the carrying body [rad/s], in the joint frame. The child has four in q, the unit
-quaternion x y z w of its frame in the joint frame; the other two have none. That is exact:
+quaternion x y z w of its frame in the joint frame; the other two have none. This is exact:
 eliminating three fixed axes one after the other is block elimination.
 """
 
@@ -119,7 +119,7 @@ class Model(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Numbers that steer the stepper."""
+    """Parameters of the stepper."""
 
     time_step: float
     """[s]"""
@@ -166,9 +166,9 @@ def body_count(model: Model) -> int:
 
 def immobile_bodies(model: Model) -> np.ndarray:
     """
-    Return (nb,) which bodies no force moves: ground, kinematic ones, and what is welded to it.
+    Return (nb,) a mask of bodies that no force moves: ground, kinematic, and welded to them.
 
-    What is welded to a body of another robot may be moved by it.
+    A body welded to another robot's body may be moved by it.
     """
     immobile = np.isin(model.kind, (GROUND, KINEMATIC))
     for body in np.flatnonzero((model.kind == WELD) & (model.parent >= 0)):

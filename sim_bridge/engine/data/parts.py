@@ -59,13 +59,13 @@ P = TypeVar('P', bound=tuple[Any, ...])
 
 class Dims:
     """
-    The extents of a field's array, and what its numbers are.
+    The extents of a field's array, and the meaning of its numbers.
 
-    extents: of each axis a number, or a name of DIMENSIONS, perhaps with ' + 1' behind it. unit:
-    of its numbers; where columns differ, of each group of columns, ';' between; of coordinates
-    that slide and that turn, ',' between. points_at: the dimension that its integers are places
-    along; negative ones mean none. is_parameter: whether it can change while a world runs, so that
-    it is saved beside the state.
+    extents: of each axis a number, or a name of DIMENSIONS, perhaps followed by ' + 1'. unit: of
+    its numbers; where columns differ, of each group of columns, separated by ';'; of sliding and
+    turning coordinates, separated by ','. points_at: the dimension that its integers index;
+    negative ones mean none. is_parameter: whether it can change while a world runs, so that it is
+    saved beside the state.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Dims:
         self.is_parameter = is_parameter
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape in a world of these sizes; raises KeyError for one that lacks."""
+        """Return the shape in a world of these sizes; raises KeyError for a missing size."""
         return tuple(
             extent if isinstance(extent, int) else sizes[_split(extent)[0]] + _split(extent)[1]
             for extent in self.extents)
@@ -103,7 +103,7 @@ def _split(extent: str) -> tuple[str, int]:
 
 @cache
 def arrays_of(part: type[tuple[Any, ...]]) -> dict[str, Field]:
-    """Return the declarations of a part's arrays; raises TypeError for a field without one."""
+    """Return the declarations of a part's arrays; raises TypeError for an undeclared field."""
     fields = {}
     for name, hint in get_type_hints(part, include_extras=True).items():
         metadata = getattr(hint, '__metadata__', ())
@@ -117,7 +117,7 @@ def arrays_of(part: type[tuple[Any, ...]]) -> dict[str, Field]:
 
 @cache
 def rows_of(part: type[tuple[Any, ...]]) -> dict[str, str]:
-    """Return the names of the fields with a row for each of a dimension, and that dimension."""
+    """Return the names of the fields with one row per item of a dimension, and that dimension."""
     return {name: field.dims.extents[0] for name, field in arrays_of(part).items()
             if isinstance(field.dims.extents[0], str)}
 
@@ -129,7 +129,7 @@ def parameters(part: tuple[Any, ...]) -> dict[str, np.ndarray]:
 
 
 def make(part: type[P], sizes: Mapping[str, int], **given: np.ndarray) -> P:
-    """Return a part with the given arrays, and with zeros for all others."""
+    """Return a part with the given arrays; all others are zeros."""
     arrays = []
     for name, (dtype, dims) in arrays_of(part).items():
         try:

@@ -1,4 +1,4 @@
-"""The mutable part of a simulation: all that decides a world's future, and nothing else."""
+"""The mutable part of a simulation: exactly what determines a world's future."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ def make_state(model: Model, contacts: int = 0, loops: int = 0, axes: int = 0) -
     """
     Return the state of `model` at rest, all joints at 0, free bodies at the world's origin.
 
-    contacts: how many there is room for. loops: how many joints close loops. axes: how many axes
-    these have.
+    contacts: room for contacts. loops: number of joints that close loops. axes: number of their
+    axes.
     """
     state = make(State, {**model_sizes(model), 'nc': contacts, 'nk': loops, 'na': axes})
     for kinds, w in (((BALL,), 3), ((FREE, FREE_SINGLE, KINEMATIC), 6)):

@@ -37,7 +37,7 @@ SURFACE_LAW_SIZE = 19
 
 
 class Surfaces(NamedTuple):
-    """Which law rules between which materials."""
+    """The contact laws of all pairs of materials."""
 
     pair: Annotated[IntMatrix, Dims('materials', 'materials', points_at='laws')]
     """Row of `law` for two materials; symmetric."""

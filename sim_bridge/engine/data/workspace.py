@@ -1,4 +1,4 @@
-"""Scratch memory of the kernels, made once per model so that stepping allocates nothing."""
+"""Scratch memory of the kernels, allocated once per model so that stepping allocates nothing."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Workspace(NamedTuple):
 
 
 def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
-    """Make the scratch arrays for `model`; has_loops: joints close loops in it."""
+    """Allocate the scratch arrays for `model`; has_loops: it has joints that close loops."""
     sizes = model_sizes(model)
     return make(
         Workspace, {**sizes, 'mimic_rows': 0 if has_loops else sizes['nm']},

@@ -32,14 +32,14 @@ PARTS: tuple[type[tuple[Any, ...]], ...] = (
 
 
 class Handle:
-    """The addresses of a world's arrays, and the arrays themselves so that they live as long."""
+    """The addresses of a world's arrays; holds references to the arrays to keep them alive."""
 
     def __init__(self, *parts: tuple[Any, ...]) -> None:
         """
         Tabulate one of each of PARTS, in their order; the arrays are used in place.
 
-        Raises TypeError for another part, or an array of another kind than its field's annotation
-        says.
+        Raises TypeError for another part, or for an array whose kind differs from its field's
+        annotation.
         """
         kinds = tuple(type(part) for part in parts)
         if kinds != PARTS:
@@ -48,10 +48,10 @@ class Handle:
         self.table = tabulate(parts)
 
     def part(self, kind: type[P]) -> P:
-        """Return its part of a kind of PARTS."""
+        """Return the handle's part of a kind of PARTS."""
         return cast(P, self.parts[PARTS.index(kind)])
 
     def replaced(self, *parts: tuple[Any, ...]) -> Handle:
-        """Return a handle of the same parts but these, each in place of the one of its kind."""
+        """Return a handle in which the given parts replace those of the same kinds."""
         by_kind = dict(zip(PARTS, self.parts, strict=True))
         return Handle(*(by_kind | {type(part): part for part in parts}).values())

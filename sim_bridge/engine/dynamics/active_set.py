@@ -1,14 +1,15 @@
 """
-The active set of joints: stops, friction, motors and holds of single joints, solved exactly.
+The active set of joints: an exact solution of their stops, friction, motors and holds.
 
-At the end of a step each joint's velocity v⁺ and the effort λ of its elements are on the graph of
-its law (`joint_laws`), which falls from piece to piece: a mixed linear complementarity problem
-with the tree's inverse inertia as its matrix. A joint's *mode* says whether it is loose on a
-piece, or locked at one of the velocities where the law jumps; the modes of all joints are the
-active set. Given it, one linear-time elimination yields every v⁺ and λ, and wrong modes are
-changed: all at once (block pivoting, Júdice and Pires 1994), then, should that cycle, only the
-first wrong one (Murty 1974), which ends because the matrix is positive definite. The active set of
-one step is mostly that of the next, which then costs no more than a step without stops.
+At the end of a step each joint's velocity v⁺ and the effort λ of its elements lie on the graph of
+its law (`joint_laws`), which falls from piece to piece. This is a mixed linear complementarity
+problem with the tree's inverse inertia as its matrix. A joint's *mode* says whether it is loose on
+a piece, or locked at one of the velocities where the law jumps; the modes of all joints are the
+active set. For a given active set, one linear-time elimination yields every v⁺ and λ, and wrong
+modes are changed: all at once (block pivoting, Júdice and Pires 1994), then, should that cycle,
+only the first wrong one (Murty 1974), which terminates because the matrix is positive definite.
+The active set of one step is a warm start for the next, which then mostly costs no more than a
+step without stops.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def guess_mode(law, v, last):
 
 @kernel
 def set_right_hand_side(model, state, ws, h):
-    """Write into ws.rhs each joint's effort, or its prescribed acceleration where it is locked."""
+    """Write into ws.rhs each joint's effort, or its prescribed acceleration if it is locked."""
     for joint in range(model.q_of_v.shape[0]):
         ws.rhs[joint] = ws.given[joint]
         if ws.mode[joint] >= LOCKED:
@@ -108,7 +109,7 @@ def set_right_hand_side(model, state, ws, h):
 @kernel
 def settle_locked(ws):
     """
-    Set the velocities of locked joints to the last bit: v + h (v⁺ - v) / h has rounding errors.
+    Set the velocities of locked joints exactly: v + h (v⁺ - v) / h has rounding errors.
 
     Reduces ws.constraint from the whole effort on each joint to that of its elements or its hold.
     """
@@ -151,8 +152,8 @@ def release_weakest(state, ws, blocked):
     """
     Release the locked joint that yields first to blocked contacts; return how many: 1 or 0.
 
-    blocked: (nv,) efforts of unit normal forces at these contacts. None yields where all pushed
-    joints are held, or by as much as it takes.
+    blocked: (nv,) efforts of unit normal forces at these contacts. No joint yields if all pushed
+    joints are held, or are locked with unlimited effort.
     """
     weakest, _ = find_weakest(blocked, state.v, ws.law, ws.v_next, ws.constraint, ws.mode)
     if weakest < 0:
@@ -163,7 +164,7 @@ def release_weakest(state, ws, blocked):
 
 @kernel
 def find_weakest(blocked, v, law, v_next, constraint, mode):
-    """Return the locked joint that yields first, -1 for none, and the push at which it does."""
+    """Return the first locked joint to yield, -1 for none, and the push at which it yields."""
     weakest, least_push = -1, _INFINITY
     for joint in range(blocked.shape[0]):
         if blocked[joint] == 0.0 or mode[joint] < LOCKED or mode[joint] == HELD:
@@ -178,5 +179,5 @@ def find_weakest(blocked, v, law, v_next, constraint, mode):
 
 @kernel
 def release(joint, blocked, v, law, v_next, mode_inout):
-    """Put a locked joint on the piece of its law beside its velocity, the way it is pushed."""
+    """Put a locked joint on its law's piece beside its velocity, in the direction of the push."""
     mode_inout[joint] = piece_beside(law[joint], v[joint], v_next[joint], side(blocked[joint], 0))

@@ -2,10 +2,10 @@
 Linear-time solution of M ddq = rhs by eliminating the tree from its leaves to its roots.
 
 Articulated-body elimination (Featherstone 2008, section 7.3) in world axes about one point per
-tree, split into a factorization, which depends on the configuration and the set of locked joints,
-and a solve, which can be repeated for other right-hand sides. A locked joint has a prescribed
-acceleration instead of an effort (hybrid dynamics, section 9.2): the elimination lets its body's
-whole inertia through, and the solve yields the effort that keeps it.
+tree. It is split into a factorization, which depends on the configuration and the set of locked
+joints, and a solve, which can be repeated for other right-hand sides. A locked joint has a
+prescribed acceleration instead of an effort (hybrid dynamics, section 9.2): the elimination
+transmits its body's whole inertia, and the solve yields the effort that keeps the acceleration.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, sub
 
 @kernel
 def carrier(parent, kind, body):
-    """Return the body that carries another and can move, or -1."""
+    """Return the mobile body that carries another, or -1."""
     above = parent[body]
     return -1 if above >= 0 and is_immobile(kind[above]) else above
 
@@ -72,7 +72,7 @@ def is_immobile(joint):
 
 @kernel
 def has_axis(joint):
-    """Return whether a kind of joint has one velocity: about, or along, its axis."""
+    """Return whether a kind of joint has one velocity coordinate, about or along its axis."""
     return WELD < joint < FREE
 
 
@@ -85,7 +85,7 @@ def factorize(model, ws, h):
 
 @kernel
 def start_trees(ws):
-    """Start the articulated inertias from the bodies' own."""
+    """Initialize the articulated inertias with the bodies' own."""
     for body in range(ws.kind.shape[0]):
         if not is_immobile(ws.kind[body]):
             start_articulated(ws.rigid, body, ws.articulated)
@@ -127,13 +127,13 @@ def eliminate(model, ws, h):
 @kernel
 def implicit_inertia(passive, joint, mode, d, h, law_inout):
     """
-    Return a joint's inertia d with what makes springs and dampers implicit in a step of h seconds.
+    Return the inertia d plus the implicit terms of springs and dampers in a step of h seconds.
 
-    The velocity after the step solves the damped, sprung equation: a spring acts at the middle of
-    the position change (h² k / 4) and all dampers together with the weight of the (1, 2) Padé
+    The velocity after the step solves the damped, sprung equation. A spring acts at the middle of
+    the position change (h² k / 4). All dampers together have the weight of the (1, 2) Padé
     approximant of exp(-h d / D), which is third order and does not ring however large the damping.
-    A servo is such a spring and damper where it is not clamped; an elastic stop has a slope of its
-    own. With h = 0 there are none.
+    An unclamped servo is such a spring and damper; an elastic stop has a slope of its own. With h
+    = 0 there are none.
     """
     hd = h * passive[joint, DAMPING]
     total = d + 0.25 * h * h * passive[joint, STIFFNESS]
@@ -155,14 +155,14 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
 
 @kernel
 def damper_weight(d, hd):
-    """Return the weight of the velocity at the end of a step in the effort of a damper."""
+    """Return the weight of the end-of-step velocity in the effort of a damper."""
     return (3.0 * d + hd) / (6.0 * d + hd)
 
 
 @kernel
 def servo_stiffness(d, spring):
     """
-    Tell from 0 to 1 how far the step is too long for a servo's oscillation.
+    Return from 0 to 1 how far the step is too long for a servo's oscillation.
 
     spring: h² kp / 4. Fourth order in h for short steps; a half where h is 2 / ω.
     """
@@ -177,11 +177,12 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
     """
     Solve for the joint accelerations.
 
-    rhs: (nv,) effort of a loose joint, prescribed acceleration of a locked one. force_inout:
-    (nb, 6) force each body needs at zero joint accelerations; on return the accumulated one of
-    each joint. constraint_out: (nv,) effort that keeps a locked joint at its acceleration, 0 for a
-    loose one. ddq_out: (nv,) with a free body's spatial acceleration, which is that of its origin
-    less w x v. Writes the bodies' spatial accelerations into ws.acceleration.
+    rhs: (nv,) effort of a loose joint, prescribed acceleration of a locked one. force_inout: (nb,
+    6) force each body needs at zero joint accelerations; on return the accumulated one of each
+    joint. constraint_out: (nv,) effort that keeps a locked joint at its acceleration, 0 for a
+    loose one. ddq_out: (nv,); a free body's entries are its spatial acceleration, which is the
+    acceleration of its origin less w x v. Writes the bodies' spatial accelerations into
+    ws.acceleration.
     """
     for body in range(model.parent.shape[0] - 1, -1, -1):
         joint = ws.kind[body]
@@ -243,7 +244,7 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
 
 @kernel
 def add_joint_efforts(model, ws, body, torque, force, effort_inout):
-    """Add the efforts that a wrench on a body has at the one-axis joints down to the root."""
+    """Add a body wrench's efforts at the one-axis joints on the path to the root."""
     while body >= 0:
         if ws.kind[body] == REVOLUTE or ws.kind[body] == PRISMATIC:
             s, t = load_spatial(ws.axis, body)

@@ -1,4 +1,4 @@
-"""Energy and momentum of bodies whose poses and velocities a workspace holds."""
+"""Energy and momentum of bodies, from the poses and velocities in a workspace."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: 
     """
     Return the (kinetic, potential) energy [J] of some bodies and joints.
 
-    Those are the bodies first_body <= i < last_body and the joints of the velocity coordinates
-    first_v <= i < last_v. Kinetic with the rotors' (armature) share; potential of gravity, zero at
-    the world's origin, and of joint springs. What gravity does not act on has none.
+    Covers the bodies first_body <= i < last_body and the joints of the velocity coordinates
+    first_v <= i < last_v. The kinetic energy includes the rotors' (armature) share. The potential
+    energy is that of gravity, zero at the world's origin, and of joint springs. Masses that
+    gravity does not act on have no potential energy.
     """
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     kinetic, potential = 0.0, 0.0

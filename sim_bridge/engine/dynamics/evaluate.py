@@ -1,8 +1,8 @@
 """
-One evaluation of the dynamics, as steps, observations and Runge-Kutta stages share it.
+One evaluation of the dynamics, shared by steps, observations and Runge-Kutta stages.
 
-Place the bodies, factorize the trees, and find the accelerations: each fills the workspace for the
-next.
+Compute the poses, factorize the trees, and compute the accelerations. Each stage fills the
+workspace for the next.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sim_bridge.engine.dynamics.twists import find_twists
 
 @kernel
 def factorize_trees(model, ws, h):
-    """Eliminate the trees under ws.mode; their implicit terms are those of a step of h seconds."""
+    """Factorize the trees under ws.mode, with the implicit terms of a step of h seconds."""
     start_trees(ws)
     if model.medium.shape[0] > 0:
         add_medium(model, ws, h)
@@ -30,11 +30,11 @@ def factorize_trees(model, ws, h):
 @kernel
 def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
     """
-    Compute the joints' accelerations under ws.rhs and the wrenches, moving at v.
+    Compute the joints' accelerations under ws.rhs and the wrenches, at the velocities v.
 
     ddq_out: a free joint's as spatial accelerations, see `to_origin_acceleration`. v_start: the
     velocities at the start of a step of 1 / rate seconds, from which mimic joints must reach their
-    law, and from which the medium slows links down; those of now for a rate of 0.
+    law, and from which the medium slows links down; the present velocities for a rate of 0.
     """
     move_bodies(model, v, wrench, ws)
     if model.medium.shape[0] > 0:
@@ -46,14 +46,14 @@ def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
 
 @kernel
 def obey_mimic(model, v_start, rate, ws, ddq_inout):
-    """Make mimic joints follow, by the efforts that this takes, unless loops see to it."""
+    """Add the efforts that make mimic joints follow, unless the loop rows include them."""
     if ws.response.shape[0] > 0:
         apply_rows(model, ws, v_start, rate, ddq_inout)
 
 
 @kernel
 def to_origin_acceleration(kind, v_index, v, ddq_inout):
-    """Turn a free joint's spatial acceleration into that of its body's origin: add w x v."""
+    """Convert a free joint's spatial acceleration to that of its body's origin: add w x v."""
     for body in range(kind.shape[0]):
         if kind[body] >= FREE and kind[body] != KINEMATIC:
             at = v_index[body]
@@ -65,7 +65,7 @@ def to_origin_acceleration(kind, v_index, v, ddq_inout):
 
 @kernel
 def add_response(response, ws):
-    """Add what contacts or loops do to the accelerations and to the efforts of locked joints."""
+    """Add the response to contacts or loops to the accelerations and to locked joints' efforts."""
     for joint in range(ws.ddq.shape[0]):
         ws.ddq[joint] += response.ddq[joint]
         ws.constraint[joint] += response.constraint[joint]

@@ -1,12 +1,12 @@
 """
 The integrator of a single free rigid body.
 
-Forces kick half before and half after a free rotation. The rotation is the implicit midpoint rule
-of Euler's equations with the Cayley map, which conserves the kinetic energy and the spatial
-angular momentum of a torque-free body exactly (Simo and Wong, 1991; Austin, Krishnaprasad and
-Wang, 1993). Its step is stretched to (2 / |w|) tan(h |w| / 2), which keeps both properties and
-makes rotation about a fixed axis exact too. The centre of mass moves by p += h (v + v⁺) / 2, exact
-under a constant force.
+Half of the force impulse acts before a free rotation and half after it. The rotation is the
+implicit midpoint rule of Euler's equations with the Cayley map, which conserves the kinetic energy
+and the spatial angular momentum of a torque-free body exactly (Simo and Wong, 1991; Austin,
+Krishnaprasad and Wang, 1993). Its step is stretched to (2 / |w|) tan(h |w| / 2), which keeps both
+properties and makes rotation about a fixed axis exact too. The centre of mass moves by p += h (v +
+v⁺) / 2, exact under a constant force.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def solve3(m, b):
 @kernel
 def mean_velocity(inertia_B, w, h):
     """
-    Return the mean angular velocity x of a free rotation that starts with w, body frame.
+    Return the mean angular velocity x of a free rotation with initial w, body frame.
 
     It solves 2 I (x - w) + h' x × I x = 0 with h' = (2 / |x|) tan(h |x| / 2), by Newton's method
     with h' taken from the last iterate.

@@ -1,8 +1,8 @@
 """
-Positions from velocities, and the middle of a step.
+Integration of positions from velocities, and the middle of a step.
 
 A step drifts half its length with the old velocity, changes the velocity there, and drifts on with
-the new one. That is second order and reversible, exact under constant forces (no ballistic drift),
+the new one. This is second order and reversible, exact under constant forces (no ballistic drift),
 and needs one evaluation of the dynamics.
 """
 
@@ -16,7 +16,7 @@ from sim_bridge.engine.math.vec3 import load_v
 
 @kernel
 def drift(model, kind, q, v, h, q_out):
-    """Move every position at its velocity for h seconds; q_out may be q."""
+    """Advance every position at its velocity for h seconds; q_out may be q."""
     for body in range(kind.shape[0]):
         joint, at, at_v = kind[body], model.q_index[body], model.v_index[body]
         if joint <= WELD or joint == BALL_STAGE:
@@ -33,7 +33,7 @@ def drift(model, kind, q, v, h, q_out):
 
 @kernel
 def turn_quaternion(q, at, w, h, q_out):
-    """Turn the quaternion at a coordinate, at w in the frame that it is relative to."""
+    """Rotate the quaternion at a coordinate, at w in its reference frame."""
     quat = quat_advance((q[at], q[at + 1], q[at + 2], q[at + 3]), w, h)
     q_out[at], q_out[at + 1], q_out[at + 2], q_out[at + 3] = quat
 
@@ -41,10 +41,10 @@ def turn_quaternion(q, at, w, h, q_out):
 @kernel
 def keep_within_stops(model, q_start, q_inout):
     """
-    Put joints that drifted past a rigid stop onto it, to the last bit.
+    Move joints that drifted past a rigid stop exactly onto it.
 
-    One that began the step beyond its stop comes back by the stop's share of its excess, without
-    gaining velocity.
+    A joint that began the step beyond its stop comes back by the stop's share of its excess,
+    without gaining velocity.
     """
     for joint in range(model.q_of_v.shape[0]):
         at = model.q_of_v[joint]

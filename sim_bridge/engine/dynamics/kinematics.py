@@ -1,4 +1,4 @@
-"""Where the bodies are and how they move: one pass from the roots to the leaves."""
+"""Poses and velocities of the bodies, in one pass from the roots to the leaves."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from sim_bridge.engine.math.vec3 import (
 
 @kernel
 def place(model, q, ws):
-    """Write into ws.pose, ws.axis and ws.rigid where the configuration q puts the bodies."""
+    """Write the bodies' poses, axes and inertias at q into ws.pose, ws.axis and ws.rigid."""
     for body in range(model.parent.shape[0]):
         joint = model.kind[body]
         at = model.q_index[body]
@@ -91,7 +91,7 @@ def _turn_about_z(row, c, s):
 
 @kernel
 def _store_rigid(inertia, body, R, p_OB, rigid_out):
-    """Rotate a body's inertia to world axes and shift it to O (parallel axes)."""
+    """Rotate a body's inertia to world axes and shift it to O (parallel axis theorem)."""
     i = inertia[body]
     m = i[MASS]
     c = add(p_OB, mul_mv(R, load_v(i, CENTRE)))
@@ -118,12 +118,12 @@ def _store_rigid(inertia, body, R, p_OB, rigid_out):
 @kernel
 def move_bodies(model, v, wrench, ws):
     """
-    Compute ws.velocity, ws.drift, and ws.force, which keeps every joint acceleration at zero.
+    Compute ws.velocity, ws.drift, and ws.force, for zero joint accelerations.
 
-    The recursive Newton-Euler pass of Featherstone (2008), section 5.3, in world axes: gravity
+    The recursive Newton-Euler pass of Featherstone (2008), section 5.3, in world axes. Gravity
     enters as an upward acceleration of the world, the velocity product v x S dq gives the drift,
     and v x* I v the gyroscopic force. That v is the velocity that the axis S moves with: for all
-    axes of a ball joint that of the body that carries it.
+    axes of a ball joint, the velocity of the body that carries it.
     """
     gravity = model.gravity
     for body in range(model.parent.shape[0]):
@@ -169,7 +169,7 @@ def move_bodies(model, v, wrench, ws):
 
 @kernel
 def _base_velocity(model, ws, body):
-    """Return the velocity of the body that carries a ball joint; body: above one of its stages."""
+    """Return the velocity of a ball joint's carrying body; body: above one of its stages."""
     while body >= 0 and ws.kind[body] == BALL_STAGE:
         body = model.parent[body]
     if body < 0:

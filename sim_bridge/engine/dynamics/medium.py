@@ -1,17 +1,17 @@
 """
-What the medium around links does: it adds mass to them, slows them down, may bear their weight.
+The medium around links: added mass, velocity damping, and support of their weight.
 
-After AGX's effective mass and velocity damping. A link of mass m and inertia I about its centre of
-mass c is pushed at c by
+After AGX's effective mass and velocity damping. On a link of mass m and inertia I about its centre
+of mass c, the medium exerts at c the force and the torque
 
     -A a - D v        A = m C       D = m d        a, v: acceleration and velocity of c
     -B α - E w        B = √C I √C   E = √d I √d    α, w: angular ones
 
-with coefficients C and rates d of its own for each of its axes. In a step v and w are those of its
-end, in the directions of its middle: M (1 + C + h d) stands on the left-hand side, and no d is too
-large. The medium's own gyroscopic forces are left out, as AGX does.
+with separate coefficients C and rates d for each of its axes. In a step, v and w are the
+end-of-step velocities, in the directions of its middle: M (1 + C + h d) stands on the left-hand
+side, and no d is too large. The medium's own gyroscopic forces are left out, as in AGX.
 
-A link that gravity does not act on is pushed by its weight, upwards.
+A link that gravity does not act on gets its weight as an upward force.
 """
 
 from __future__ import annotations
@@ -60,10 +60,10 @@ def add_medium(model, ws, h):
 @subroutine
 def oppose(model, ws, h):
     """
-    Add what the medium takes to the forces that keep every joint acceleration at zero.
+    Add the medium's forces to the forces that keep every joint acceleration at zero.
 
-    twist: the bodies' velocities to begin from, at the start of a step of h seconds or, where h is
-    0, now.
+    twist: the bodies' initial velocities, at the start of a step of h seconds or, where h is 0,
+    now.
     """
     for row in range(model.medium_body.shape[0]):
         body = model.medium_body[row]
@@ -82,7 +82,7 @@ def oppose(model, ws, h):
 
 @subroutine
 def oppose_reactions(model, ws):
-    """Add what the medium takes to the forces through the joints, parent on child, about O."""
+    """Add the medium's forces to the forces through the joints, parent on child, about O."""
     for row in range(model.medium_body.shape[0]):
         body = model.medium_body[row]
         R = load_m(ws.pose, body, ROTATION)
@@ -97,7 +97,7 @@ def oppose_reactions(model, ws):
 @kernel
 def opposition(model, ws, medium, R, c, w, v, acceleration, body):
     """
-    Return torque about O and force that it takes to move a link against the medium.
+    Return the torque about O and force that move a link against the medium.
 
     w, v: the velocity that drags. acceleration: spatial ones, less gravity.
     """
@@ -114,7 +114,7 @@ def opposition(model, ws, medium, R, c, w, v, acceleration, body):
 
 @kernel
 def push_for(medium, at, R, c, w, v):
-    """Return (torque about O, force) of two inertias in the columns from `at` on, moving so."""
+    """Return the (torque about O, force) of two inertias, columns from `at` on, in this motion."""
     f = _mul_rotated(medium, at, R, add(v, cross(w, c)))
     return add(_mul_rotated(medium, at + 6, R, w), cross(c, f)), f
 
@@ -131,12 +131,12 @@ def _mul_rotated(medium, at, R, x):
 
 @kernel
 def point_from_origin(model, ws, body, medium):
-    """Return where a link's centre of mass is, from its tree's O [m], world axes."""
+    """Return a link's centre of mass, from its tree's O [m], world axes."""
     p_OB = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
     return add(p_OB, mul_mv(load_m(ws.pose, body, ROTATION), load_v(medium, POINT)))
 
 
 @kernel
 def unit(axis):
-    """Return the vector of length 1 along an axis from 0 to 2, else the zero vector."""
+    """Return the unit vector along an axis from 0 to 2, else the zero vector."""
     return 1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0

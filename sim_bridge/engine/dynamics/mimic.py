@@ -1,14 +1,15 @@
 """
 Mimic joints as exact constraints.
 
-A row demands v[following] = multiplier v[followed]: by an effort on the following joint, and
--multiplier times that on the followed one, which together do no work. The rows' forces follow from
-the responses of the tree to one unit of each, computed with the same factors as everything else;
-positions are then set from the followed joint's, so that the law holds to the last bit.
+A row demands v[following] = multiplier v[followed]. It acts by an effort on the following joint,
+and -multiplier times that on the followed one, which together do no work. The rows' forces follow
+from the responses of the tree to one unit of each, computed with the same factors as all other
+forces. Positions are then set from the followed joint's, so that the law holds to the last bit.
 
-Elsewhere mimic joints are rows of other problems: under contact without closed loops the contacts'
-rows are freed of what would break the law (`contact.mimic_rows`), and in worlds with closed loops
-they are rows of kind MIMIC among those of the loops (`constraints.rows`), instead of those here.
+In other cases mimic joints are rows of other problems. Under contact without closed loops, the
+contacts' rows are projected so that they keep the law (`contact.mimic_rows`). In worlds with
+closed loops, mimic joints are rows of kind MIMIC among those of the loops (`constraints.rows`),
+instead of those here.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _REDUNDANT = 1e-13  # relative pivot below which a row acts on joints that canno
 
 @kernel
 def mimic_row(model, row):
-    """Return the velocity indices of a row's following and followed joint, and its multiplier."""
+    """Return a row's velocity indices, following and followed joint, and its multiplier."""
     pair = model.mimic[row]
     return pair[FOLLOWING], pair[FOLLOWED], model.mimic_law[row, MULTIPLIER]
 

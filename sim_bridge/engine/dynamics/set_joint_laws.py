@@ -1,9 +1,9 @@
 """
-What acts on a one-axis joint in a step, written as its law: see `joint_laws`.
+The law of each one-axis joint in a step: see `joint_laws`.
 
-A motor is hard, where it keeps a velocity, its own (BY_VELOCITY) or that which brings the joint to
-a position (BY_POSITION), or a servo with the gains of a spring and a damper (BY_SERVO). The
-command u acts beside it; together they keep to the effort limit.
+A motor is hard or a servo. A hard motor keeps a velocity: its own target (BY_VELOCITY), or the one
+that brings the joint to a position (BY_POSITION). A servo has the gains of a spring and a damper
+(BY_SERVO). The command u acts beside the motor; their sum respects the effort limit.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def set_joint_laws(joints, q_of_v, q, v, u, control, target, h, ws):
 
 @kernel
 def position_of(q_of_v, q, joint):
-    """Return the position of a one-axis joint; 0 for coordinates that have none of their own."""
+    """Return the position of a one-axis joint; 0 for coordinates without one of their own."""
     at = q_of_v[joint]
     return q[at] if at >= 0 else 0.0
 
@@ -99,11 +99,11 @@ def explicit_effort(passive, joint, u, q, v):
 @kernel
 def set_stops(limits, stop, q, v, h, law_out):
     """
-    Write what the stops do.
+    Write the law of the stops.
 
-    Rigid: the velocity that just reaches a stop. What would bounce may first come all the way to
-    the stop with the velocity that it has. Elastic: the spring and damper of its ERP and CFM,
-    implicit in where the joint is at the end of the step.
+    Rigid: the velocity that just reaches a stop. A joint that would bounce may first reach the
+    stop with its present velocity. Elastic: the spring and damper of its ERP and CFM, implicit in
+    the joint's position at the end of the step.
     """
     above, below = q - limits[UPPER], limits[LOWER] - q
     if stop[CFM] > 0.0:
@@ -133,19 +133,19 @@ def elastic_effort(stop, above, below, v, h):
 
 @kernel
 def spring_and_damper(stop, excess, v, h):
-    """Return the effort that ODE's ERP and CFM stand for, also where it pulls."""
+    """Return the effort of ODE's ERP and CFM as spring and damper, also where it pulls."""
     return -(stop[ERP] / h * excess + (1.0 - stop[ERP]) * v) / stop[CFM]
 
 
 @kernel
 def set_motor(limits, motor, q, v, u, control, target, h, law_out):
     """
-    Write what the motor does that is on; with the command u it keeps to the effort limit.
+    Write the law of the active motor; with the command u it respects the effort limit.
 
-    A servo's spring acts in the middle of the position's change, which keeps a spring's energy: it
-    would ring for good where the step is too long for its oscillation. There, by the weight of
-    `articulated.servo_stiffness`, it acts where the joint would be had it moved a whole step from
-    q at the new velocity less the target's.
+    A servo's spring acts in the middle of the position's change, which conserves a spring's
+    energy: it would ring forever where the step is too long for its oscillation. There, by the
+    weight of `articulated.servo_stiffness`, it acts at the position that the joint would reach
+    from q in a whole step at the new velocity less the target's.
     """
     most = min(motor[MAX_EFFORT], limits[EFFORT] - u)
     least = max(-motor[MAX_EFFORT], -limits[EFFORT] - u)
@@ -173,8 +173,9 @@ def wanted_velocity(limits, q, control, target, h):
     """
     Return the velocity that a hard motor keeps; q after half a step's drift.
 
-    By position, that which the joint would reach its target with within a step: it arrives in two
-    steps and stays, since the other half of the first one's way is drifted in the second.
+    By position, it is the velocity at which the joint would reach its target within a step. The
+    joint arrives in two steps and stays, since the other half of the first step's motion is
+    drifted in the second.
     """
     if control != BY_POSITION:
         return target[TARGET_VELOCITY]

@@ -1,4 +1,4 @@
-"""Velocities of bodies, and of one body relative to another where they touch."""
+"""Velocities of bodies, and relative velocities of bodies where they touch."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def relative_turn(twist, a, b):
 @kernel
 def common_turn(model, twist, a, b, h):
     """
-    Return how the velocity of body a relative to b changes in half a step, as both turn [m/s].
+    Return the change of a's velocity relative to b in half a step, due to common turning [m/s].
 
     Friction must hold at the end of the step, while rows and points are those of its middle: a
-    block would creep outward on a turntable. What the bodies turn in common, that is with the
-    angular velocity of the slower, moves their origins apart; how they roll on each other is left
-    out, for the point of contact then wanders.
+    block would creep outward on a turntable. The common rotation of the bodies, with the angular
+    velocity of the slower one, moves their origins apart. Their rolling on each other is left out,
+    because it moves the point of contact.
     """
     if a < 0 or b < 0:
         return 0.0, 0.0, 0.0
@@ -71,10 +71,10 @@ def common_turn(model, twist, a, b, h):
 @kernel
 def relative_gain(model, state, ws, a, b, point):
     """
-    Return what velocity of body a relative to b gains in half a step by prescribed motion [m/s].
+    Return a's velocity gain relative to b in half a step from prescribed motion [m/s].
 
     A kinematic body's velocity is the mean over the step. Friction must hold at the step's end, so
-    that what a speeding tray carries does not lag behind by a little in every step.
+    that a load on an accelerating tray does not lag behind a little in every step.
     """
     return sub(half_gain(model, state, ws, a, point),
                half_gain(model, state, ws, b, point))
@@ -82,7 +82,7 @@ def relative_gain(model, state, ws, a, b, point):
 
 @kernel
 def half_gain(model, state, ws, body, point):
-    """Return half of what a kinematic body's velocity at a point gained since the last step."""
+    """Return half of a kinematic body's velocity gain at a point since the last step."""
     if body < 0 or model.kind[body] != KINEMATIC:
         return 0.0, 0.0, 0.0
     at = model.v_index[body]

@@ -1,10 +1,9 @@
 """
 Whitening: rows of contacts and constraints in coordinates with the identity as inertia.
 
-The elimination has factored the mass matrix, M = L D Lᵀ. A row J of a constraint is kept as
-w = D^-½ L⁻¹ Jᵀ, so that w wᵀ = J M⁻¹ Jᵀ. That takes one way from the body that the row acts on to
-the root of its tree: the wrench leaves at each joint what it does to the joint, and a part of it
-goes on.
+The elimination has factored the mass matrix, M = L D Lᵀ. A row J of a constraint is stored as w =
+D^-½ L⁻¹ Jᵀ, so that w wᵀ = J M⁻¹ Jᵀ. This takes one pass from the body that the row acts on to the
+root of its tree: at each joint the wrench leaves its effort, and the rest propagates on.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ def find_whitening(model, ws, whitening_out):
 
 @kernel
 def is_free(joint):
-    """Return whether a kind of joint is that of a body which forces move in all directions."""
+    """Return whether a kind of joint is that of a body which forces can move in all directions."""
     return joint == FREE or joint == FREE_SINGLE
 
 
 @kernel
 def pass_joint(ws, body, torque, force):
     """
-    Let a wrench on a body pass its joint, which has an axis and is not locked, towards the root.
+    Propagate a wrench on a body towards the root, across its unlocked one-axis joint.
 
-    Returns the effort that it leaves there, and the torque and the force that go on.
+    Returns the effort that it leaves there, and the torque and the force that propagate on.
     """
     s, t = load_spatial(ws.axis, body)
     u, x = load_spatial(ws.joint_factor, body)
@@ -71,7 +70,7 @@ def pass_root(articulated, width, columns_inout):
 @kernel
 def whiten_mimic_row(model, ws, row, whitening, column_inout, row_inout):
     """
-    Add a mimic joint's whitened row: an effort on it, -multiplier times that on the followed one.
+    Add a mimic joint's whitened row: an effort on it and -multiplier times it on the followed.
 
     column_inout: (6, 1 or more) scratch.
     """
@@ -87,7 +86,7 @@ def whiten_mimic_row(model, ws, row, whitening, column_inout, row_inout):
 
 @kernel
 def add_effort(model, ws, whitening, body, effort, row_inout, column_inout):
-    """Add to a row what an effort on a body's joint does there and on the way to the root."""
+    """Add to a row the effect of a joint effort on a body, there and on the path to the root."""
     at = model.v_index[body]
     row_inout[at] += effort * whitening[at]
     share = -effort * ws.joint_factor[body, INVERSE]

@@ -50,5 +50,5 @@ def quat_exp(v):
 
 @kernel
 def quat_advance(q, w, h):
-    """Return q after turning at the world-frame angular velocity w [rad/s] for h seconds."""
+    """Return q rotated at the world-frame angular velocity w [rad/s] for h seconds."""
     return quat_normalize(quat_mul(quat_exp((h * w[0], h * w[1], h * w[2])), q))

@@ -1,8 +1,8 @@
 """
 Vectors as 3-tuples, matrices as 3-tuples of rows.
 
-They need no allocation, and the compiler keeps them in registers. Operand kinds stand in the
-names: v a vector, m a matrix, s a scalar.
+They need no allocation, and the compiler keeps them in registers. The names contain the operand
+kinds: v a vector, m a matrix, s a scalar.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def mul_mm(a, b):
 
 @kernel
 def _least_axis(v):
-    """Return the axis that is farthest from the direction of v."""
+    """Return the coordinate axis farthest from the direction of v."""
     x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
     if x <= y and x <= z:
         return 1.0, 0.0, 0.0
@@ -107,6 +107,6 @@ def _least_axis(v):
 
 @kernel
 def perpendicular(v):
-    """Return a unit vector across v, which must not be zero."""
+    """Return a unit vector orthogonal to v, which must not be zero."""
     u = cross(v, _least_axis(v))
     return scale(1.0 / math.sqrt(dot(u, u)), u)

@@ -1,7 +1,7 @@
 """
-What runs the stages in order: a step, an observation, what is read between steps.
+The pipeline that runs the stages in order: steps, observations, and queries between steps.
 
-Imports what it calls of `engine.constraints`, `engine.contact`, `engine.dynamics`, `engine.data`
-and `engine.math`; stages, among them those of `engine.collision`, it calls by their addresses.
-Nothing in the engine imports it.
+Imports the functions it calls from `engine.constraints`, `engine.contact`, `engine.dynamics`,
+`engine.data` and `engine.math`. Stages, among them those of `engine.collision`, are called by
+their addresses. Nothing in the engine imports it.
 """

@@ -1,4 +1,4 @@
-"""Several models side by side as one."""
+"""Concatenation of several models into one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_bridge.engine.data.parts import arrays_of, DIMENSIONS, make, rows_of
 
 
 class Offsets(NamedTuple):
-    """Where one model's bodies and coordinates begin in the joined one."""
+    """The first body and coordinates of one model in the joined one."""
 
     body: int
     q: int

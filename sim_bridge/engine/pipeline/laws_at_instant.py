@@ -1,12 +1,12 @@
 """
 The laws of stops, friction and motors at one instant: for accelerations instead of velocities.
 
-A joint at rest at its upper stop has an acceleration a <= 0 or pushes against the stop, one at
-rest with friction starts to slide or stays, and one at the target velocity of a hard motor keeps
-it or is too heavy: the same complementarity problem as in `active_set`, solved by the same locking
-of joints. All else is known: the friction and the hard motor of a joint at another velocity,
-servos, elastic stops. Where an element has changed a joint's velocity in the last step, and nobody
-has written it since, its mean effort over that step stands for the impact.
+A joint at rest at its upper stop has an acceleration a <= 0 or pushes against the stop. A joint at
+rest with friction starts to slide or stays. A joint at the target velocity of a hard motor keeps
+it or is too heavy. This is the same complementarity problem as in `active_set`, solved by the same
+locking of joints. All other efforts are known: the friction and the hard motor of a joint at
+another velocity, servos, elastic stops. If an element changed a joint's velocity in the last step,
+and nobody has written it since, its mean effort over that step represents the impact.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _INFINITY = float('inf')
 @kernel
 def set_present_laws(model, state, ws, h):
     """
-    Write the laws of the joints' accelerations and guess the modes.
+    Set the laws of the joints' accelerations and guess the modes.
 
-    ws.given becomes the efforts that are known, of the command as a step would clamp it and so on.
+    ws.given becomes the known efforts, of the command as a step would clamp it and so on.
     """
     for joint in range(model.q_of_v.shape[0]):
         at, law = model.q_of_v[joint], ws.law[joint]
@@ -101,7 +101,7 @@ def set_present_laws(model, state, ws, h):
 
 @kernel
 def is_in_impact(state, joint, v, above, below):
-    """Return whether what locked a joint changed its velocity in the last step."""
+    """Return whether the element that locked a joint changed its velocity in the last step."""
     last, control = state.mode[joint], state.control[joint]
     holds = (last == STUCK or last == HELD and state.hold[joint] != 0
              or last == AT_UPPER and above >= 0.0 or last == AT_LOWER and below >= 0.0
@@ -112,7 +112,7 @@ def is_in_impact(state, joint, v, above, below):
 
 @kernel
 def known_motor_effort(state, joint, v, law_inout):
-    """Return a motor's effort, and take it from the law, unless it keeps its target velocity."""
+    """Return a motor's known effort and remove it from the law, unless it keeps its velocity."""
     kept = state.mode[joint] == AT_TARGET and v == state.v_left[joint]
     if law_inout[MOTOR] == HARD and (
             kept or v == law_inout[TARGET] or law_inout[MOST] == _INFINITY):
@@ -126,7 +126,7 @@ def known_motor_effort(state, joint, v, law_inout):
 
 @kernel
 def guess_present_mode(law, hold, v):
-    """Guess on which piece of its law a joint's acceleration is."""
+    """Guess the piece of its law that a joint's acceleration is on."""
     if law[MOTOR] == HARD and law[MOST] == _INFINITY:
         return AT_TARGET
     if v == 0.0 and hold != 0:
@@ -142,7 +142,7 @@ def guess_present_mode(law, hold, v):
 
 @kernel
 def set_present_efforts(ws):
-    """Write each joint's effort now; no acceleration where it is locked."""
+    """Set each joint's present effort, or zero acceleration if it is locked."""
     for joint in range(ws.mode.shape[0]):
         ws.rhs[joint] = 0.0
         if ws.mode[joint] < LOCKED:

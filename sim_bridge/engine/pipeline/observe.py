@@ -1,10 +1,10 @@
 """
-What the present state means: poses, motions and joint reactions at this very instant.
+Observation of the present state: poses, motions and joint reactions at this instant.
 
-`step` works in the middle of each step; what is read between steps is computed here, from scratch,
-for the state as it is: the forward dynamics at (q, v, u), so that every quantity with one stamp
-belongs to one instant. What stops, friction and holds do to joints is in `laws_at_instant`;
-contacts push with the mean force they had in the last step.
+`step` works in the middle of each step. Values read between steps are computed here, from scratch,
+for the present state: the forward dynamics at (q, v, u), so that all quantities with one stamp
+belong to one instant. The efforts of stops, friction and holds are in `laws_at_instant`; contacts
+push with their mean force of the last step.
 """
 
 from __future__ import annotations
@@ -79,11 +79,11 @@ def observe(
     """
     Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
 
-    Nothing of the state changes, and nothing is done where q, v, u and the pushes are as they were
-    at the last call; then False is returned. For other changes, and after steps, the workspace's
-    `wrench` is to be filled with nan first. Afterwards, of the workspace, `pose`, `velocity` and
-    `ddq` are the present ones, `acceleration` holds the spatial accelerations less gravity and
-    `force` the reaction of each body's joint, parent on child; about each tree's O.
+    The state does not change. Nothing is computed if q, v, u and the pushes are as at the last
+    call; then False is returned. For other changes, and after steps, the workspace's `wrench` is
+    to be filled with nan first. Afterwards `pose`, `velocity` and `ddq` of the workspace are the
+    present ones, `acceleration` holds the spatial accelerations less gravity, and `force` the
+    reaction of each body's joint, parent on child; about each tree's O.
 
     A site is a frame fixed to a body. site_body: (ns,) the body. site_frame: (ns, 12) rotation by
     rows, then origin [m], in the body's frame. site_out: (ns, 30) rotation by rows and origin in
@@ -128,7 +128,7 @@ def copy_changed(source, into_out):
 
 @kernel
 def find_accelerations(model, options, state, ws, table):
-    """Solve for the accelerations and for the joint modes that go with them."""
+    """Solve for the accelerations and the matching joint modes."""
     set_present_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):
         factorize_trees(model, ws, 0.0)
@@ -168,8 +168,8 @@ def accumulate_reactions(model, ws, spatial_wrench):
     """
     Compute the force through each body's joint, parent on child, about O.
 
-    Newton's and Euler's equations for all that the joint carries. spatial_wrench: (nb, 6) what
-    else acts on the bodies, about O.
+    Newton-Euler equations of the subtree that the joint carries. spatial_wrench: (nb, 6) the other
+    wrenches on the bodies, about O.
     """
     for body in range(model.parent.shape[0]):
         w, v = load_spatial(ws.velocity, body)
@@ -191,7 +191,7 @@ def accumulate_reactions(model, ws, spatial_wrench):
 
 @kernel
 def observe_sites(model, ws, site_body, site_frame, site_out):
-    """Carry the bodies' motion and their joints' reactions over to the sites."""
+    """Compute the sites' motion and reactions from those of the bodies and their joints."""
     for site in range(site_body.shape[0]):
         body = site_body[site]
         R_WB = load_m(ws.pose, body, ROTATION)

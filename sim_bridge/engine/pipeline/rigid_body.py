@@ -1,8 +1,8 @@
 """
-The textbook quantities of the trees alone.
+Textbook rigid-body quantities of the trees alone.
 
-Mass matrix, inverse and forward dynamics, Jacobians: of rigid bodies, gravity and rotor inertias
-(armature) only; no damping, friction, springs, stops, mimic rows or external forces. The
+Mass matrix, inverse and forward dynamics, Jacobians. They include rigid bodies, gravity and rotor
+inertias (armature) only; no damping, friction, springs, stops, mimic rows or external forces. The
 configuration and velocity are the state's. A free joint's coordinates are those of `model`: linear
 then angular, world axes, at the body frame's origin.
 """
@@ -31,7 +31,7 @@ from sim_bridge.engine.pipeline.observe import accelerate_bodies, accumulate_rea
 
 @entry
 def inverse_dynamics(table: Table, ddq: FloatVector, effort_out: FloatVector):
-    """Compute the efforts that give the accelerations `ddq`; recursive Newton-Euler."""
+    """Compute the efforts for the accelerations `ddq`; recursive Newton-Euler."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     place(model, state.q, ws)
     for joint in range(ddq.shape[0]):
@@ -56,7 +56,7 @@ def inverse_dynamics(table: Table, ddq: FloatVector, effort_out: FloatVector):
 
 @entry
 def forward_dynamics(table: Table, effort: FloatVector, ddq_out: FloatVector):
-    """Compute the accelerations that the efforts give; articulated bodies."""
+    """Compute the accelerations under the efforts; articulated-body algorithm."""
     model, state, ws = open_model(table), open_state(table), open_workspace(table)
     place(model, state.q, ws)
     ws.wrench[:, :] = 0.0
@@ -133,7 +133,7 @@ def _freedom(kind):
 
 @kernel
 def _motion(kind, axis, body, column):
-    """Return the motion (angular, linear at O) of one unit of a joint's velocity coordinate."""
+    """Return the motion (angular, linear at O) for a unit of a joint's velocity coordinate."""
     if kind[body] >= FREE:
         axle = column % 3
         unit = (1.0 if axle == 0 else 0.0, 1.0 if axle == 1 else 0.0, 1.0 if axle == 2 else 0.0)
@@ -144,7 +144,7 @@ def _motion(kind, axis, body, column):
 
 @kernel
 def _to_spatial_acceleration(kind, v_index, v, ddq_inout):
-    """Turn a free joint's acceleration of its body's origin into the spatial one: less w x v."""
+    """Convert a free joint's acceleration of its body's origin to the spatial one: less w x v."""
     for body in range(kind.shape[0]):
         if kind[body] >= FREE:
             at = v_index[body]

@@ -1,4 +1,4 @@
-"""Stages, called from Python."""
+"""Stages called from Python."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from sim_bridge.compiler.table import Table
 
 @entry
 def run_stage(table: Table, address: int, phase: int):
-    """Go through one phase of the stage at an address, with a handle's table."""
+    """Run one phase of the stage at an address, with a handle's table."""
     return call_stage(address, table, phase)

@@ -1,9 +1,9 @@
 """
-Steps of fifth order, for motion without events.
+Fifth-order steps for smooth motion.
 
 The explicit method of Dormand and Prince (1980), without its error estimate: six evaluations of
-the forward dynamics per step. It knows no stops, friction or holds; where one of them comes into
-play, or a motor, a loop, or drag that is too stiff for it, the step is not taken, and the caller
+the forward dynamics per step. It does not handle stops, friction or holds. If one of them becomes
+active, or a motor, a loop, or drag that is too stiff for it, the step is not taken, and the caller
 takes one of `step` instead.
 """
 
@@ -52,9 +52,9 @@ TABLEAU = (
 @entry
 def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     """
-    Advance the world behind a handle's table by up to n steps, until something is not smooth.
+    Advance the world behind a handle's table by up to n steps, while its motion is smooth.
 
-    Returns how many steps were taken; the state is that after them.
+    Returns the number of steps taken; the state is that after them.
     """
     model, options = open_model(table), open_options(table)
     state, ws = open_state(table), open_workspace(table)
@@ -107,7 +107,7 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
 
 @kernel
 def forget_contacts(state):
-    """Let the state know that nothing touched."""
+    """Clear the contacts of the state: nothing touched in this step."""
     state.contact_size[0] = 0
     state.contact_wrench[:, :] = 0.0
 
@@ -124,7 +124,7 @@ def combine(start, slopes, tableau, stage, h, value_out):
 
 @kernel
 def is_within_stops(q_of_v, limits, q):
-    """Return whether no joint is at or beyond a stop."""
+    """Return whether all joints are strictly within their stops."""
     for joint in range(q_of_v.shape[0]):
         at = q_of_v[joint]
         if at >= 0 and not limits[joint, LOWER] < q[at] < limits[joint, UPPER]:
@@ -134,7 +134,7 @@ def is_within_stops(q_of_v, limits, q):
 
 @kernel
 def normalize_quaternions(kind, q_index, q_inout):
-    """Bring the quaternions of ball and free joints to unit length."""
+    """Normalize the quaternions of ball and free joints."""
     for body in range(kind.shape[0]):
         if kind[body] >= BALL:
             at = q_index[body] if kind[body] == BALL else q_index[body] + 3
@@ -168,7 +168,7 @@ def find_slopes(model, state, ws, q_slope_out, v_slope_out):
 
 @kernel
 def _find_turn(q, v, at, at_v, q_slope_out):
-    """Give the rate of change of a quaternion: dq/dt = (w, 0) q / 2."""
+    """Compute the rate of change of a quaternion: dq/dt = (w, 0) q / 2."""
     rate = (0.5 * v[at_v], 0.5 * v[at_v + 1], 0.5 * v[at_v + 2], 0.0)
     slope = quat_mul(rate, (q[at], q[at + 1], q[at + 2], q[at + 3]))
     q_slope_out[at], q_slope_out[at + 1], q_slope_out[at + 2], q_slope_out[at + 3] = slope

@@ -72,7 +72,7 @@ def step(table: Table, n: int):
     Advance the world behind a handle's table by n steps of options.time_step.
 
     Returns (status, steps completed, most pivots in one step). With NOT_FINITE and NO_ROOM the
-    state is that before the failing step; with NOT_CONVERGED, in at least one step, some joint's
+    state is that before the failing step. With NOT_CONVERGED, in at least one step, some joint's
     stop, friction or motor was left on a wrong piece of its law, or a loop stayed open.
     """
     model, options = open_model(table), open_options(table)
@@ -134,11 +134,11 @@ def limit_efforts(limits, u_inout):
 @kernel
 def choose_velocities(model, options, state, ws, table, touching):
     """
-    Find the velocities and joint modes at the end of the step; return the pivots it took.
+    Find the end-of-step velocities and joint modes; return the number of pivots.
 
-    Should the pivots go on, more and more of a wrong sign is put up with; in their second half
-    only one joint at a time is changed. After the last, joints are only released: one that is
-    locked at a stop that it has not reached would be thrown there.
+    If the pivots go on, the tolerance for wrong signs grows; in the second half of the pivots only
+    one joint at a time is changed. After the last, joints are only released: a joint locked at a
+    stop that it has not reached would be thrown there.
     """
     pivots, slack, how = 0, VELOCITY_SLACK, ALL
     while True:
@@ -172,9 +172,9 @@ def advance_velocities(model, options, state, ws, table, touching):
     """
     Compute the velocities at the end of the step for the present joint modes.
 
-    The velocity-dependent forces belong to the middle of the step: the first pass extrapolates
-    there from the last step's acceleration, each further pass takes the mean of the old velocity
-    and the one just found.
+    The velocity-dependent forces belong to the middle of the step. The first pass extrapolates to
+    the middle from the last step's acceleration. Each further pass takes the mean of the old
+    velocity and the one just found.
     """
     h = options.time_step
     for joint in range(ws.v.shape[0]):
@@ -215,7 +215,7 @@ def advance_velocities(model, options, state, ws, table, touching):
 
 @kernel
 def is_loose(kind):
-    """Return whether all that moves are single free bodies, which `advance_free_body` advances."""
+    """Return whether all mobile bodies are single free bodies, see `advance_free_body`."""
     for body in range(kind.shape[0]):
         if kind[body] != FREE_SINGLE and kind[body] != GROUND:
             return False
@@ -233,7 +233,7 @@ def greatest_difference(a, b):
 
 @kernel
 def rest_sleepers(options, ws):
-    """Let what sleeps not accelerate."""
+    """Set the accelerations of sleepers to zero."""
     if options.sleep_steps > 0:
         for joint in range(ws.ddq.shape[0]):
             if ws.still[joint] != 0:
@@ -243,9 +243,9 @@ def rest_sleepers(options, ws):
 @kernel
 def advance_positions(model, options, state, ws, table, touching):
     """
-    Drift on from the middle of the step with the new velocities, into ws.q and ws.v_next.
+    Drift from the middle of the step with the new velocities, into ws.q and ws.v_next.
 
-    Tells whether a loop stays open.
+    Returns whether a loop stays open.
     """
     h, is_open = options.time_step, False
     if touching > 0 and call_stage(options.contact, table, PROJECT_POSITIONS) > 0:
@@ -271,7 +271,7 @@ def advance_positions(model, options, state, ws, table, touching):
 
 @kernel
 def is_finite(values):
-    """Return whether no value is infinite or not a number."""
+    """Return whether all values are finite."""
     total = 0.0
     for k in range(values.shape[0]):
         total += values[k]
@@ -280,7 +280,7 @@ def is_finite(values):
 
 @kernel
 def commit(model, options, state, ws):
-    """Make the new velocities, positions and joint modes the state."""
+    """Store the new velocities, positions and joint modes in the state."""
     for joint in range(state.v.shape[0]):
         if options.sleep_steps > 0 and ws.still[joint] != 0:
             continue
@@ -304,7 +304,7 @@ def commit(model, options, state, ws):
 
 @kernel
 def keep_positions(kind, q_index, present_kind, q, q_out):
-    """Leave sleepers where they are, to the last bit."""
+    """Keep the positions of sleepers unchanged, to the last bit."""
     for body in range(kind.shape[0]):
         if present_kind[body] != kind[body]:
             for at in range(q_index[body], q_index[body] + coordinates_of(kind[body])[0]):

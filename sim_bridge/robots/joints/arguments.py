@@ -1,4 +1,4 @@
-"""What `World.add_joint` and `add_angular_motor` are told, checked, as a `JointSpec`."""
+"""Arguments of `World.add_joint` and `add_angular_motor`, checked and converted to `JointSpec`."""
 
 from __future__ import annotations
 

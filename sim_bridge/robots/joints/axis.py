@@ -249,7 +249,7 @@ class Axis(DeclaredAttributes):
         return float(states('force')[number] - states('friction')[number])
 
     def drop_command(self) -> None:
-        """Let no effort act, and the motor keep the axis where it is."""
+        """Clear the effort, and set the motor's target to the axis' present position."""
         self.u = 0.0
         self._stay()
 
@@ -269,7 +269,7 @@ class Axis(DeclaredAttributes):
         self.seat.wake()
 
     def _stay(self) -> None:
-        """Let the motor, if there is one at work, go for where the axis is."""
+        """Set the target of an active motor to the axis' present position."""
         self.seat.states('target')[self.number] = (
             0.0 if self.control == 'effort' else self.q), 0.0
         self.seat.wake()

@@ -1,4 +1,4 @@
-"""The place of a joint that the trees do not have: rows that close a loop, or yield."""
+"""The seat of a joint outside the trees: rows that close a loop or are compliant."""
 
 from __future__ import annotations
 
@@ -177,14 +177,14 @@ class ConstraintSeat:
         return self._simulation.constraint_wrench(self)
 
     def wake(self) -> None:
-        """Let both robots be simulated, if they were asleep."""
+        """Wake both robots, if they were asleep."""
         for frame in (self.frames.first, self.frames.second):
             if frame.link is not None:
                 frame.link.slot.robot.wake()
         self._simulation.forget_observations()
 
     def invalidate(self) -> None:
-        """Forget what was computed from the parameters."""
+        """Discard results computed from the parameters."""
         self._simulation.invalidate()
 
     # --- how it yields ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What passes through a joint, as both of its links feel it."""
+"""Reaction forces and torques of a joint on both of its links."""
 
 from __future__ import annotations
 

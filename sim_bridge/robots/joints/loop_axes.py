@@ -36,9 +36,10 @@ _WORLD[0, _TURN] = np.eye(3).ravel()
 
 class LoopAxes:
     """
-    Reads what axes of joints that close loops are doing, of many in the time of one.
+    Reads the axes of many loop-closing joints in the time of one.
 
-    They are those of described joints, in one world; no robot and no joint may come or go there.
+    They are those of described joints, in one world; robots and joints must not be added or
+    removed there.
     """
 
     def __init__(self, simulation: Simulation, axes: Sequence[Axis]) -> None:

@@ -1,4 +1,4 @@
-"""The place of a joint that a robot's base hangs on: added between two links, part of a tree."""
+"""The seat of a joint that a robot's base is mounted on, added between two links of a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a joint sits: in a tree, or as rows beside the trees."""
+"""The seat of a joint: in a tree, or as rows beside the trees."""
 
 from __future__ import annotations
 
@@ -92,10 +92,10 @@ class Seat(Protocol):
         """Return force [N] and torque [N m] about anchor2 on the second link; world axes."""
 
     def wake(self) -> None:
-        """Let what it moves be simulated, if that was asleep."""
+        """Wake the bodies that it moves."""
 
     def invalidate(self) -> None:
-        """Forget what was computed from parameters."""
+        """Discard results computed from parameters."""
 
 
 class YieldingSeat(Seat, Protocol):

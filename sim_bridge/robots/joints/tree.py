@@ -165,7 +165,7 @@ class TreeSeat:
         return (force, torque) if self.by_second else (-force, -torque)
 
     def wake(self) -> None:
-        """Let the robot be simulated, if it was asleep."""
+        """Wake the robot, if it was asleep."""
         self.slot.wake()
         self.robot.simulation.forget_observations()
 

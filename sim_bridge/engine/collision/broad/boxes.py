@@ -1,4 +1,4 @@
-"""Boxes along the axes, stored as rows: least corner, greatest corner."""
+"""Axis-aligned boxes, stored as rows: least corner, greatest corner."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def load_box(box, i):
 
 @kernel
 def overlaps_row(one, box, j):
-    """Return whether box, as read, overlaps row j; without branches, which are hard to foresee."""
+    """Return whether a loaded box overlaps row j; without branches, which are hard to predict."""
     return ((one[0] <= box[j, 3]) & (box[j, 0] <= one[3])
             & (one[1] <= box[j, 4]) & (box[j, 1] <= one[4])
             & (one[2] <= box[j, 5]) & (box[j, 2] <= one[5]))
@@ -24,8 +24,8 @@ def record_pair(is_pair, a, b, total, found_out):
     """
     Count a pair if it is one; return the new total.
 
-    It is written in any case, to the last row where there is no room, because a branch that the
-    processor cannot foresee would cost more.
+    The pair is written in any case, to the last row where there is no room left: a mispredicted
+    branch would cost more than the write.
     """
     row = min(total, found_out.shape[0] - 1)
     found_out[row, 0], found_out[row, 1] = a, b
@@ -34,7 +34,7 @@ def record_pair(is_pair, a, b, total, found_out):
 
 @kernel
 def scan(sorted_box, order, i, first, end, total, found_out):
-    """Record which of the boxes from `first` to before `end` overlap row i; return the total."""
+    """Record which of the boxes `first` <= j < `end` overlap row i; return the total."""
     one, a = load_box(sorted_box, i), order[i]
     for j in range(first, end):
         b = order[j]

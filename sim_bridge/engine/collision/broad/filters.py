@@ -1,4 +1,4 @@
-"""Which pairs of geometries may collide, and which of them arithmetic alone can do."""
+"""Filters of the broad phase: pairs that may collide, and pairs that have a closed form."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sim_bridge.engine.data.geometry import BOX, ENABLED, HULL, PLANE, SPHERE, S
 
 @kernel
 def pair_key(body, other):
-    """Return the number that stands for a pair of bodies in Geometry.excluded; -1: the world."""
+    """Return the key of a pair of bodies in Geometry.excluded; -1 is the world."""
     return (min(body, other) + 1) << 32 | (max(body, other) + 1)
 
 
@@ -20,8 +20,9 @@ def may_collide(
     """
     Return whether two geometries may collide.
 
-    Not those of one body, of two static ones or of an excluded pair of bodies, not disabled ones,
-    not where one's mask lacks all groups of the other, and no two planes.
+    The result is False for geometries of one body, of two static bodies or of an excluded pair of
+    bodies, for disabled geometries, where the mask of one lacks all groups of the other, and for
+    two planes.
     """
     if body[a] == body[b] or (flags[a] & flags[b] & ENABLED) == 0:
         return False
@@ -34,7 +35,7 @@ def may_collide(
 
 @kernel
 def _contains(ascending, value):
-    """Search an ascending array."""
+    """Return whether an ascending array contains a value, by binary search."""
     low, high = 0, ascending.shape[0]
     while low < high:
         middle = (low + high) >> 1
@@ -48,7 +49,7 @@ def _contains(ascending, value):
 @kernel
 def is_closed(shape_a, shape_b):
     """
-    Return whether `narrow.collide_closed` knows a pair of shapes, in whatever order.
+    Return whether `narrow.collide_closed` handles a pair of shapes, in either order.
 
     Relies on the order of the shapes' numbers: see `geometry`.
     """

@@ -1,10 +1,10 @@
 """
-Overlaps of boxes of like size, by the cells of a grid.
+Overlaps of boxes of similar size, found with a uniform grid.
 
-The cells are as large as the largest box, so that boxes whose centres lie more than a cell apart
-cannot overlap. Boxes are sorted by their centre's cell; three neighbouring cells along x follow
-each other in that order, and five such runs hold all later neighbours of a box. The few boxes much
-larger than the others are compared with everything.
+The cells are as large as the largest box, so boxes whose centres lie more than one cell apart
+cannot overlap. Boxes are sorted by the cell of their centre. Three neighbouring cells along x are
+consecutive in that order, and five such runs hold all later neighbours of a box. The few boxes
+that are much larger than the others are compared with all boxes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def grid_overlaps(
     order, key, spare_key, start, sorted_box,  # scratch
     found_out,
 ):
-    """Find the boxes that overlap, as `overlaps.many_overlaps`; -1: no grid is suitable."""
+    """Find the overlapping boxes, as `overlaps.many_overlaps`; -1: no grid is suitable."""
     n = box.shape[0]
     least, cell = usual_extents(box)
     if cell <= 0.0:
@@ -85,10 +85,10 @@ def grid_overlaps(
 @kernel
 def usual_extents(box):
     """
-    Return the usual boxes from the large ones.
+    Separate the usual boxes from the large ones.
 
-    Returns the extent beyond which a box is large, and the greatest of others; (0, 0) where too
-    many would be large.
+    Returns the extent beyond which a box is large, and the greatest extent of the other boxes; (0,
+    0) where too many boxes would be large.
     """
     n = box.shape[0]
     limit = 1e300
@@ -110,10 +110,10 @@ def usual_extents(box):
 @kernel
 def lay_grid(box, limit, cell, room):
     """
-    Lay a grid with a margin of one cell over the centres of the usual boxes.
+    Lay out a grid over the centres of the usual boxes, with a margin of one cell.
 
-    Returns the numbers of cells, the origin, and the size of a cell, which is enlarged until there
-    is room for them.
+    Returns the numbers of cells, the origin and the cell size. The cell size is increased until
+    the cells fit into the room available.
     """
     x0 = y0 = z0 = math.inf
     x1 = y1 = z1 = -math.inf

@@ -1,10 +1,10 @@
 """
-The broad phase: which boxes overlap.
+The broad phase: pairs of overlapping boxes.
 
-A handful of boxes is compared pair by pair. More of like size, such as a pile, are sorted into the
-cells of a grid (`broad_grid`), which is several times faster than anything else; where sizes or
-distances differ too much for that, the boxes are sorted into a tree (`broad_tree`). Either way the
-result is the same set of pairs, and it is put in order, so that it depends on the boxes alone.
+A few boxes are compared pair by pair. Many boxes of similar size, such as a pile, are sorted into
+the cells of a grid (`broad_grid`), which is several times faster than the alternatives. Where
+sizes or distances differ too much for a grid, the boxes are sorted into a tree (`broad_tree`). All
+methods find the same set of pairs. The pairs are sorted, so the result depends on the boxes alone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def few_overlaps(
     box,  # state (read)
     found_out,
 ):
-    """Find the boxes that overlap by comparing all pairs, as `many_overlaps`."""
+    """Find the overlapping boxes by comparing all pairs, as `many_overlaps`."""
     total = 0
     for i in range(box.shape[0]):
         one = load_box(box, i)
@@ -35,11 +35,11 @@ def few_overlaps(
 @kernel
 def many_overlaps(box, scratch, found_out):
     """
-    Find the boxes that overlap; return their number.
+    Find the overlapping boxes; return the number of pairs.
 
     box: (n, 6) least and greatest corners; infinite ones are allowed. found_out: the pairs, the
-    lower number first, ascending; its last row is no room but may be written. A number greater
-    than the room tells how much of it is needed, and leaves the pairs undefined.
+    lower number first, ascending; its last row is not usable room but may be written. A returned
+    number greater than the room tells how much room is needed; the pairs are then undefined.
     """
     spare, start = scratch.spare_found, scratch.start
     total = grid_overlaps(box, scratch.order, scratch.key, scratch.spare_key, start,
@@ -60,7 +60,7 @@ def sort_column(
     start,  # scratch
     sorted_out,
 ):
-    """Sort pairs of n numbers by one of them, and keep the order of equal ones (counting sort)."""
+    """Sort pairs of numbers below n by one column with a stable counting sort."""
     for k in range(n + 1):
         start[k] = 0
     for row in range(count):

@@ -1,4 +1,4 @@
-"""The pairs of geometries that the narrow phase has to look at, in order and by class."""
+"""Candidate pairs of the narrow phase, sorted and classified."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sim_bridge.engine.math.vec3 import dot, load3, sub
 @kernel
 def find_overlaps(scratch_inout):
     """
-    Fill in the pairs of geometries whose boxes overlap.
+    Find the pairs of geometries whose boxes overlap.
 
     scratch_inout: CollisionScratch with the boxes of `place_geometries`.
     """
@@ -38,7 +38,7 @@ def find_overlaps(scratch_inout):
 
 @kernel
 def choose_pairs(geometry, scratch_inout, count):
-    """Keep of the first `count` pairs found those that may collide, and tell their class."""
+    """Keep those of the first `count` pairs that may collide, and classify them."""
     found, pair_out, count_out = scratch_inout.found, scratch_inout.pair, scratch_inout.counts
     pairs = convex_pairs = surface_pairs = 0
     for row in range(count):
@@ -67,7 +67,7 @@ def choose_pairs(geometry, scratch_inout, count):
 
 @kernel
 def is_above(scratch, plane, other):
-    """Return whether a box, which holds the other's reach, is out of a plane's reach."""
+    """Return whether a box, enlarged by the other's reach, is out of a plane's reach."""
     pose, box = scratch.pose, scratch.box
     n = pose[plane, 2], pose[plane, 5], pose[plane, 8]
     low, high = load3(box, other, 0), load3(box, other, 3)

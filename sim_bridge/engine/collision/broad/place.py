@@ -1,4 +1,4 @@
-"""Where the geometries are in the world, and the boxes that hold them during the step."""
+"""World poses of the geometries, and the boxes that bound them during the step."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_bridge.engine.math.vec3 import (
 @kernel
 def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
     """
-    Compute poses, reaches, motions and boxes of the geometries.
+    Compute the poses, reaches, motions and bounding boxes of the geometries.
 
     pose: (nb, 12) of the bodies. twist: (nb, 6) their spatial velocities, about the origin of each
     tree's first body.
@@ -63,7 +63,7 @@ def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
 
 @kernel
 def half_extents(shape, size, half, R):
-    """Return the half sides of the box along the world's axes around a turned shape."""
+    """Return the half extents of the world-aligned box around a rotated shape."""
     if shape == SPHERE:
         return half
     if shape == CAPSULE:
@@ -81,7 +81,7 @@ def half_extents(shape, size, half, R):
 
 @kernel
 def spread_along(axis, half):
-    """Return how far a box with the half sides `half` extends along an axis in its frame."""
+    """Return the half extent along an axis, in the box's frame, of a box with given half sides."""
     return abs(axis[0]) * half[0] + abs(axis[1]) * half[1] + abs(axis[2]) * half[2]
 
 
@@ -98,7 +98,7 @@ def _along_ellipsoid(axis, size):
 
 @kernel
 def fit_plane(g, n, p, reach, box_out):
-    """Bound a half-space: on one side where its normal is an axis, else not at all."""
+    """Compute the box of a half-space: bounded on one side if its normal is an axis, else not."""
     for axis in range(3):
         box_out[g, axis], box_out[g, 3 + axis] = -math.inf, math.inf
     for axis in range(3):

@@ -1,9 +1,9 @@
 """
-Overlaps of boxes of whatever sizes, by a tree over a curve through space.
+Overlaps of boxes of any sizes, found with a tree along a space-filling curve.
 
-The boxes are sorted along a Morton curve, which keeps neighbours together; four at a time are the
-leaves of a complete binary tree of boxes around them. Each leaf is compared with the leaves after
-it, by a walk through the tree that needs no stack.
+The boxes are sorted along a Morton curve, which keeps neighbours together. Groups of four boxes
+are the leaves of a complete binary bounding-volume tree. Each leaf is compared with the leaves
+after it by a tree traversal without a stack.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def tree_overlaps(
     order, key, spare_order, spare_key, start, sorted_box, node_box,  # scratch
     found_out,
 ):
-    """Find the boxes that overlap, as `overlaps.many_overlaps`."""
+    """Find the overlapping boxes, as `overlaps.many_overlaps`."""
     n = box.shape[0]
     usual = sort_along_curve(box, order, key, spare_order, spare_key, start)
     for at in range(n):
@@ -56,7 +56,7 @@ def tree_overlaps(
 
 @kernel
 def next_node(node):
-    """Return the node after the subtree of another in depth-first order, 0 after the last."""
+    """Return the node that follows a node's subtree in depth-first order, 0 after the last."""
     while node > 0 and node & 1 == 0:
         node = (node - 1) >> 1
     return node + 1 if node > 0 else 0
@@ -67,7 +67,7 @@ def sort_along_curve(
     box,  # state (read)
     order_out, key_out, spare_order_out, spare_key_out, start_out,
 ):
-    """Order the finite boxes along a Morton curve, the others behind them; count the former."""
+    """Sort the finite boxes along a Morton curve, infinite ones last; return the finite count."""
     n = box.shape[0]
     x0 = y0 = z0 = math.inf
     side = 0.0
@@ -100,7 +100,7 @@ def sort_along_curve(
 
 @kernel
 def spread_bits(x):
-    """Put two zeros between the bits of a number of ten bits."""
+    """Insert two zero bits between the bits of a ten-bit number."""
     x = (x | x << 16) & 0x030000FF
     x = (x | x << 8) & 0x0300F00F
     x = (x | x << 4) & 0x030C30C3
@@ -109,7 +109,7 @@ def spread_bits(x):
 
 @kernel
 def sort_digit(key, order, count, shift, key_out, order_out, start_out):
-    """Sort by the ten bits of the keys from `shift` on, and keep the order of equal ones."""
+    """Sort by the ten key bits from `shift` on, with a stable counting sort."""
     for digit in range(DIGITS + 1):
         start_out[digit] = 0
     for i in range(count):
@@ -125,7 +125,7 @@ def sort_digit(key, order, count, shift, key_out, order_out, start_out):
 
 @kernel
 def build_tree(sorted_box, count, node_box_out):
-    """Box the leaves and their parents; return the number of the first leaf."""
+    """Compute the boxes of leaves and inner nodes; return the number of the first leaf."""
     leaves = 1
     while leaves * LEAF < count:
         leaves *= 2

@@ -1,5 +1,5 @@
 """
-Contact points of two convex features: faces clipped against each other, thinned out and named.
+Contact points of two convex features: clipped, reduced in number and labelled.
 
 Imports `engine.data` and `engine.math`.
 """

@@ -1,9 +1,9 @@
 """
-Contact points of two convex shapes along a normal: clip what they turn towards each other.
+Contact points of two convex shapes along a normal, by clipping their facing features.
 
-Both faces are seen along n. The points are the extreme points of what they have in common, each
-with a gap of its own, the difference of both heights; what gapes wider than the limit is dropped.
-Shape a lies above, where n points to, b below.
+Both faces are projected along n. The contact points are the extreme points of their intersection.
+The gap of each point is the difference of the two heights; points with a gap above the limit are
+dropped. Shape a lies above, where n points to, b below.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, p
     """
     Store up to eight contact points of two shapes along the unit vector n; return their number.
 
-    nearest: the signed distance along n and the point on the surface of a where it is found, which
-    stand for a contact that the faces do not show; infinite where there is none. points_out: as
-    for `store_points`. Features are (i stride + j) 4 + kind.
+    nearest: the signed distance along n and the nearest point on the surface of a. They serve as a
+    contact that clipping the faces does not find; the distance is infinite where there is none.
+    points_out: as for `store_points`. Features are (i stride + j) 4 + kind.
     """
     polygon, t = scratch.polygon, perpendicular(n)
     axes = (t, cross(n, t), n)

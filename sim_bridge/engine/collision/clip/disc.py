@@ -1,4 +1,4 @@
-"""What a disc, the end of a cylinder or cone, has in common with a form; see `feature_clip`."""
+"""Intersections of a form with a disc, the end of a cylinder or cone; see `feature_clip`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, 
 
 @kernel
 def _off_centre(u, v, q, slope_q, polygon):
-    """Return the squared distance from a disc's centre of the point of its plane at (u, v)."""
+    """Return the squared distance to a disc's centre of the point of its plane at (u, v)."""
     du, dv = u - polygon[q, 0], v - polygon[q, 1]
     dh = slope_q[0] * du + slope_q[1] * dv
     return du * du + dv * dv + dh * dh
@@ -28,7 +28,7 @@ def _off_centre(u, v, q, slope_q, polygon):
 
 @kernel
 def _radius_2(q, polygon):
-    """Return a disc's squared radius: from the centre to an anchor."""
+    """Return a disc's squared radius, the squared distance from the centre to an anchor."""
     du, dv = polygon[q + 1, 0] - polygon[q, 0], polygon[q + 1, 1] - polygon[q, 1]
     dh = polygon[q + 1, 2] - polygon[q, 2]
     return du * du + dv * dv + dh * dh
@@ -37,9 +37,10 @@ def _radius_2(q, polygon):
 @kernel
 def _pierce(row, after, q, slope_q, r_2, polygon):
     """
-    Cut the line through two rows with a disc's rim.
+    Intersect the line through two rows with a disc's rim.
 
-    Returns whether they meet, and where between the rows (0 to 1) the line enters and leaves.
+    Returns whether they intersect, and the line parameters (0 to 1 between the rows) where the
+    line enters and leaves the disc.
     """
     u, v = polygon[row, 0] - polygon[q, 0], polygon[row, 1] - polygon[q, 1]
     du, dv = polygon[after, 0] - polygon[row, 0], polygon[after, 1] - polygon[row, 1]
@@ -56,7 +57,7 @@ def _pierce(row, after, q, slope_q, r_2, polygon):
 
 @subroutine
 def cut_by_disc(p, q, slope_q, meeting, polygon):
-    """Collect the ends of the segment p cut by the disc q."""
+    """Collect the end points of the segment p clipped by the disc q."""
     is_met, enter, leave = _pierce(
         p, p + 1, q, slope_q, _radius_2(q, polygon) * (1.0 + INSIDE), polygon)
     if not is_met or enter > 1.0 or leave < 0.0:
@@ -77,7 +78,7 @@ def cut_by_disc(p, q, slope_q, meeting, polygon):
 
 @subroutine
 def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
-    """Collect the points of the polygon p and the disc q: on the rim, corners, and crossings."""
+    """Collect the points of polygon p and disc q: rim points, corners and intersections."""
     found = 0
     sign = turning_of(p, count_p, polygon)
     if slope_p[2] > STEEP:
@@ -110,7 +111,7 @@ def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
 
 @subroutine
 def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
-    """Collect the points of two discs: of each rim what lies in the other, and the crossings."""
+    """Collect the points of two discs: the rim points inside the other disc, and intersections."""
     found = 0
     p_2, q_2 = _radius_2(p, polygon), _radius_2(q, polygon)
     for k in range(1, 6):

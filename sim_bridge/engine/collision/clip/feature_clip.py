@@ -1,10 +1,10 @@
 """
-Features of two faces that meet, seen along the normal: helpers of the clippers.
+Intersecting features of two faces, projected along the normal: helpers of the clippers.
 
 p and q are the first rows of two forms that `support_face` wrote. A *meeting* of forms is
-(is_turned, size, limit, stride): whether p is b's, not a's; the size of the faces; the widest gap;
-what numbers of features are multiplied by. Slopes are those of a face's height along u and v, and
-how square the face is to the normal.
+(is_turned, size, limit, stride): whether p belongs to b instead of a; the size of the faces; the
+greatest gap; the factor of feature numbers. Slopes are the slopes of a face's height along u and
+v, and the cosine between the face's normal and the contact normal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STEEP = 1e-3
 
 @kernel
 def note_met(found, u, v, h_p, h_q, name, meeting, polygon_out):
-    """Collect a point of the forms p and q; name: kind and numbers as if p were a's."""
+    """Collect a point of the forms p and q; name: kind and numbers as if p belonged to a."""
     kind, i, j = name
     is_turned, size, limit, stride = meeting
     above, below = h_p, h_q
@@ -39,7 +39,7 @@ def note_met(found, u, v, h_p, h_q, name, meeting, polygon_out):
 
 @kernel
 def note_on_segment(found, along, h_q, name, p, meeting, polygon_out):
-    """Collect the point of a segment at `along`, 0 to 1."""
+    """Collect the point of a segment at the parameter `along`, 0 to 1."""
     return note_met(found, polygon_out[p, 0] + along * (polygon_out[p + 1, 0] - polygon_out[p, 0]),
                     polygon_out[p, 1] + along * (polygon_out[p + 1, 1] - polygon_out[p, 1]),
                     polygon_out[p, 2] + along * (polygon_out[p + 1, 2] - polygon_out[p, 2]), h_q,
@@ -55,7 +55,7 @@ def height_at(u, v, first, slope, polygon):
 
 @kernel
 def turning_of(first, count, polygon):
-    """Return 1 for a polygon that runs counter-clockwise in u and v, else -1."""
+    """Return 1 for a polygon that is counter-clockwise in u and v, else -1."""
     area = 0.0
     u0, v0 = polygon[first, 0], polygon[first, 1]
     for row in range(first + 1, first + count - 1):
@@ -69,7 +69,7 @@ def edge_line(k, first, count, sign, polygon):
     """
     Return an edge's line as (a, b, c), its length and the row of the next corner.
 
-    a u + b v + c is the distance inward for the right sign of turning.
+    a u + b v + c is the inward distance if `sign` is the polygon's orientation.
     """
     row = first + k
     after = first if k + 1 == count else row + 1
@@ -82,7 +82,7 @@ def edge_line(k, first, count, sign, polygon):
 
 @kernel
 def is_inside(u, v, first, count, sign, slack, polygon):
-    """Return whether a point lies in a polygon, or outside by no more than `slack`."""
+    """Return whether a point lies in a polygon, or outside by at most `slack`."""
     for k in range(count):
         a, b, c, _ = edge_line(k, first, count, sign, polygon)
         if a * u + b * v + c < -slack:

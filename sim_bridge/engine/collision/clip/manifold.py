@@ -1,8 +1,8 @@
 """
-The contact points of a pair: collected, thinned out to eight, named and stored in order.
+The contact points of a pair: collected, reduced to eight, labelled and stored in order.
 
-Collected points are rows (U, V, ABOVE, BELOW: heights of a and b, FEATURE, CHOICE) from the row
-FOUND of the polygon scratch on.
+Collected points are rows (U, V, ABOVE, BELOW: heights of a and b, FEATURE, CHOICE) of the polygon
+scratch, from the row FOUND on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ROUNDING = 1e-9
 @kernel
 def note(found, u, v, above, below, limit, same, feature, polygon_out):
     """
-    Collect a point with two heights unless it gapes wider than the limit or is there already.
+    Collect a point with two heights, unless its gap is above the limit or it is a duplicate.
 
     Returns the new number of points.
     """
@@ -55,9 +55,9 @@ def store_points(found, axes, origin, polygon, points_out):
     """
     Store at most eight of the collected points by ascending feature; return their number.
 
-    Of too many the deepest stays, then each time the one farthest from all that stay. axes: t, s
-    and n. points_out: the first row, and arrays of features, points, normals and gaps; normals are
-    left to the caller.
+    If there are more, the deepest is kept, then repeatedly the point farthest from all kept
+    points. axes: t, s and n. points_out: the first row, and arrays of features, points, normals
+    and gaps; the caller writes the normals.
     """
     t, s, n = axes
     first_row, feature_out, point_out, _, gap_out = points_out
@@ -87,7 +87,7 @@ def store_points(found, axes, origin, polygon, points_out):
 
 @kernel
 def _choose(end, polygon_inout):
-    """Write into CHOICE 1 for the points that stay, 0 for the others."""
+    """Write 1 into CHOICE for the points to keep, 0 for the others."""
     # meanwhile minus one for a point that stays, else its squared distance from those that do
     deepest = FOUND
     widest = 0.0

@@ -1,4 +1,4 @@
-"""What segments and polygons have in common with a polygon or segment; see `feature_clip`."""
+"""Intersections of a polygon with polygons, segments and points; see `feature_clip`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def common_size(count_a, count_b, polygon):
 
 @kernel
 def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
-    """Collect the nearest point of a if the points found so far are not as near."""
+    """Collect the nearest point of a, unless a point found so far is as near."""
     if not distance <= limit:
         return found
     for k in range(FOUND, FOUND + found):
@@ -74,7 +74,7 @@ def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
 
 @kernel
 def meet_polygons(p, count_p, slope_p, q, count_q, slope_q, meeting, polygon):
-    """Collect the corners that two polygons have in common; return their number."""
+    """Collect the corners of the intersection of two polygons; return their number."""
     # the face that is more square to n cuts the other; the second if they are equally so
     if slope_p[2] > slope_q[2] + _PREFERENCE:
         p, count_p, q, count_q = q, count_q, p, count_p
@@ -89,10 +89,10 @@ def meet_polygons(p, count_p, slope_p, q, count_q, slope_q, meeting, polygon):
 @subroutine
 def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
     """
-    Collect the corners of polygon p cut by polygon q (Sutherland and Hodgman 1974).
+    Collect the corners of polygon p clipped by polygon q (Sutherland and Hodgman 1974).
 
-    Rows that are cut are (u, v, height of p, kind, i, j, edge): a corner's name, and the edge from
-    it to the next, below zero for those of q.
+    Rows being clipped are (u, v, height of p, kind, i, j, edge): a corner's name, and the edge
+    from it to the next, negative for edges of q.
     """
     slack = INSIDE * meeting[1]
     source, count = _CUT, count_p
@@ -143,7 +143,7 @@ def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
 
 @subroutine
 def cut_segment(p, q, count_q, slope_q, meeting, polygon):
-    """Collect the ends of the segment p cut by the polygon q."""
+    """Collect the end points of the segment p clipped by the polygon q."""
     if slope_q[2] < STEEP:
         return 0
     slack = INSIDE * meeting[1]
@@ -179,7 +179,7 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
 
 @subroutine
 def lay_along(p, q, meeting, polygon):
-    """Collect the ends of what two nearly parallel segments have in common."""
+    """Collect the end points of the overlap of two nearly parallel segments."""
     eu, ev = polygon[p + 1, 0] - polygon[p, 0], polygon[p + 1, 1] - polygon[p, 1]
     fu, fv = polygon[q + 1, 0] - polygon[q, 0], polygon[q + 1, 1] - polygon[q, 1]
     e_2, f_2 = eu * eu + ev * ev, fu * fu + fv * fv

@@ -27,9 +27,9 @@ def polytope(vertices: np.ndarray, triangles: np.ndarray | None) -> Polytope:
     """
     Merge coplanar triangles of a hull into faces.
 
-    vertices: (n, 3), corners and others. triangles: (m, 3) the hull's surface, in whatever order
-    and orientation; None for vertices in one plane, which make two faces back to back, and in one
-    line, which make none.
+    vertices: (n, 3), corners and others. triangles: (m, 3) the hull's surface, in any order and
+    orientation; None for coplanar vertices, which make two faces back to back, and for collinear
+    ones, which make none.
     """
     vertices = np.ascontiguousarray(vertices, float)
     size = float(np.ptp(vertices, axis=0).max())
@@ -43,7 +43,7 @@ def polytope(vertices: np.ndarray, triangles: np.ndarray | None) -> Polytope:
 def _merged_faces(
     vertices: np.ndarray, triangles: np.ndarray, size: float,
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Flood from the largest triangles over neighbours in the same plane."""
+    """Merge connected coplanar triangles by flood fill, starting from the largest."""
     inside = vertices[np.unique(triangles)].mean(axis=0)
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
@@ -81,7 +81,7 @@ def _merged_faces(
 
 
 def _triangles_across(triangles: np.ndarray) -> np.ndarray:
-    """Return (m, 3) the triangle on the other side of every edge k to k + 1, or -1."""
+    """Return (m, 3) the neighbouring triangle across every edge k to k + 1, or -1."""
     following = triangles[:, [1, 2, 0]]
     count = int(triangles.max()) + 1
     return _find_last((triangles * count + following).ravel(),
@@ -89,7 +89,7 @@ def _triangles_across(triangles: np.ndarray) -> np.ndarray:
 
 
 def _flood(seed: int, across: np.ndarray, may_join: np.ndarray) -> list[int]:
-    """Return the triangles that may join and hang together with the seed, ascending."""
+    """Return the triangles that may join and are connected to the seed, ascending."""
     patch, queue = {seed}, [seed]
     while queue:
         for other in across[queue.pop()].tolist():
@@ -100,7 +100,7 @@ def _flood(seed: int, across: np.ndarray, may_join: np.ndarray) -> list[int]:
 
 
 def _find_last(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the last place of every wanted key, or -1."""
+    """Return the last index of every wanted key, or -1."""
     order = np.argsort(keys, kind='stable')
     ordered = keys[order]
     place = np.searchsorted(ordered, wanted, side='right') - 1
@@ -109,7 +109,7 @@ def _find_last(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 
 def _outline(triangles: np.ndarray) -> np.ndarray:
-    """Chain the directed edges that only one triangle of a patch has, from the least corner."""
+    """Chain a patch's boundary edges, which belong to one triangle only, from the least corner."""
     edges = {(int(t[k]), int(t[(k + 1) % 3])) for t in triangles for k in range(3)}
     follower = {a: b for a, b in sorted(edges) if (b, a) not in edges and a != b}
     first = min(follower)
@@ -153,7 +153,7 @@ def _turn(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> float:
 def _assemble(
     vertices: np.ndarray, loops: list[np.ndarray], planes: list[np.ndarray],
 ) -> Polytope:
-    """Return the corners new numbers, and find what lies across each edge."""
+    """Renumber the corners, and find the face across each edge."""
     corners = np.unique(np.concatenate(loops)) if loops else _line_ends(vertices)
     number = np.full(len(vertices), -1)
     number[corners] = np.arange(len(corners))
@@ -181,7 +181,7 @@ def _assemble(
 
 
 def _line_ends(vertices: np.ndarray) -> np.ndarray:
-    """Find the two ends of points in one line, or the one point that all of them are."""
+    """Find the two ends of collinear points, or the single point if all coincide."""
     along = vertices - vertices[0]
     far = along[np.argmax(np.einsum('ij,ij->i', along, along))]
     return np.unique([np.argmin(along @ far), np.argmax(along @ far)])

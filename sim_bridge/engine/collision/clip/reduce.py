@@ -1,4 +1,4 @@
-"""The few contact points that stand for many: the corners of each patch, and the deepest."""
+"""Reduction of many contact points to the corners and the deepest point of each patch."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def reduce_candidates(
     count, group_inout, feature_inout, point_inout, normal_inout, gap_inout,
 ):
     """
-    Move the points that matter to the first rows; return their number, at most `most`.
+    Move the representative points to the first rows; return their number, at most `most`.
 
-    Points of like normals are a patch, and patches share the room. Of a patch stay the points
-    farthest in directions all around, and the deepest. `size` [m] is what `SAME` is a share of.
+    Points with similar normals form a contact patch, and the patches share the room. Of each
+    patch, the extreme points in directions all around and the deepest point are kept. `size` [m]
+    is the length that `SAME` is a share of.
     """
     patches = find_patches(most, count, group_inout, feature_inout, point_inout, normal_inout,
                            gap_inout)
@@ -44,7 +45,7 @@ def reduce_candidates(
 
 @kernel
 def find_patches(most, count, group_out, feature_inout, point_inout, normal_inout, gap_inout):
-    """Return points of like normals one number, from the deepest on, which goes to that row."""
+    """Assign a number to each patch of similar normals; its deepest point moves to that row."""
     for k in range(count):
         group_out[k] = DROPPED
     patches = 0
@@ -69,7 +70,7 @@ def find_patches(most, count, group_out, feature_inout, point_inout, normal_inou
 
 @kernel
 def choose_corners(patch, most, near, count, group_inout, point, normal, gap):
-    """Mark the points of a patch that stay: CHOSEN less the patch's number."""
+    """Mark the points of a patch to keep, with CHOSEN minus the patch's number."""
     n = load3(normal, patch, 0)
     across = (0.0, n[2], -n[1]) if abs(n[0]) < 0.6 else (-n[2], 0.0, n[0])
     along = cross(n, across)
@@ -104,7 +105,7 @@ def choose_corners(patch, most, near, count, group_inout, point, normal, gap):
 
 @kernel
 def is_alone(row, mark, near, count, group, point):
-    """Return whether no marked point is near one."""
+    """Return whether no marked point is near a point."""
     x = load3(point, row, 0)
     for other in range(count):
         if group[other] == mark:

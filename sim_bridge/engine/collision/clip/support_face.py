@@ -1,9 +1,9 @@
 """
-What a convex shape turns towards a contact: the face, edge or point to be clipped.
+The support feature of a convex shape: the face, edge or point to be clipped.
 
-Points are written as rows (u, v, h, label): u and v along two axes square to the contact normal n,
-h the height along n. The labels number the corners of a shape, so that a contact point keeps its
-name from step to step.
+Points are written as rows (u, v, h, label): u and v along two axes orthogonal to the contact
+normal n, h the height along n. The labels number a shape's corners, so that a contact point keeps
+its name from step to step.
 """
 
 from __future__ import annotations
@@ -37,10 +37,11 @@ _ON_FACE = 1e-7
 @subroutine
 def lay_face(geometry, shape, is_above, axes, first, polygon_out):
     """
-    Write what a shape turns towards a contact; axes: t, s and its normal n.
+    Write a shape's support feature at a contact; axes: t, s and its normal n.
 
-    The shape that lies above, where n points to, turns its lower side. Returns the form, the
-    number of rows, and for faces the slope of h along u and v and how square they are to n.
+    The shape that lies above, where n points to, is clipped on its lower side. Returns the form,
+    the number of rows, and for faces the slope of h along u and v and the cosine between the
+    face's normal and n.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     m = scale(-1.0 if is_above else 1.0, axes[2])
@@ -111,7 +112,7 @@ def lay_capsule(size, R, p, m, axes, first, polygon_out):
 
 @kernel
 def lay_box(size, R, p, m, axes, first, polygon_out):
-    """Write the four corners of the box face that is most square to m; return its slope."""
+    """Write the four corners of the box face most orthogonal to m; return its slope."""
     c = mul_tv(R, m)
     x, y, z = abs(c[0]), abs(c[1]), abs(c[2])
     a, b, f = (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2]), (R[0][0], R[1][0], R[2][0])
@@ -140,7 +141,7 @@ def lay_box(size, R, p, m, axes, first, polygon_out):
 
 @kernel
 def _lay_hull(geometry, shape, m, c, axes, first, polygon_out):
-    """Write the face most square to the direction c, among those that hold the farthest vertex."""
+    """Write the face most orthogonal to direction c, of those that hold the farthest vertex."""
     R, p = shape[2], shape[3]
     _, top = support(geometry, shape, shape[4], m)
     x = load3(geometry.vertex, top, 0)
@@ -165,7 +166,7 @@ def _lay_hull(geometry, shape, m, c, axes, first, polygon_out):
 
 @kernel
 def _lay_cap(size, R, p, c, axes, first, polygon_out):
-    """Write centre, anchors and nearest rim point of the flat end towards c."""
+    """Write the centre, anchors and nearest rim point of the flat end towards c."""
     z = math.copysign(size[1], c[2])
     label = 8 if z > 0.0 else 0
     r = size[0]
@@ -183,9 +184,9 @@ def _lay_cap(size, R, p, c, axes, first, polygon_out):
 @kernel
 def lean(c):
     """
-    Return the direction in a disc, the axis of which is z, that is farthest along c.
+    Return the direction, within a disc whose axis is z, that is farthest along c.
 
-    Where the disc is square to c no direction is farther than another: the vector shrinks to zero
+    Where the disc is orthogonal to c, all directions are equally far. The vector shrinks to zero
     there, so that it does not jump with the last bit of a pose.
     """
     radial = math.sqrt(c[0] * c[0] + c[1] * c[1])

@@ -1,8 +1,8 @@
 """
-Height fields: the triangles of their cells, and the normals that a contact may have on them.
+Height fields: the triangles of their cells, and the contact normals they allow.
 
 Each cell is cut along its diagonal from least to greatest coordinates. Triangle 2 k is the half of
-cell k on the side of greater x, 2 k + 1 the other; cells are counted along x, row by row.
+cell k with the greater x, 2 k + 1 the other; cells are counted along x, row by row.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from sim_bridge.engine.math.vec3 import cross, dot, sub
 
 @kernel
 def field_vertex(geometry, g, row, column):
-    """Return a grid point, own frame."""
+    """Return a grid point, in the geometry's frame."""
     grid = geometry.grid[g]
     first, rows, columns = grid[0], grid[1], grid[2]
     x = geometry.size[g, 0] * (2.0 * column / (columns - 1) - 1.0)
@@ -26,7 +26,7 @@ def field_vertex(geometry, g, row, column):
 
 @kernel
 def field_corners(geometry, g, t):
-    """Return the corners of a triangle, own frame, counter-clockwise seen from above."""
+    """Return a triangle's corners, in the geometry's frame, counter-clockwise seen from above."""
     cells = geometry.grid[g, 2] - 1
     row, column = t // 2 // cells, t // 2 % cells
     near = field_vertex(geometry, g, row, column)
@@ -63,7 +63,7 @@ def next_field_triangle(geometry, g, low, high, cursor):
 
 @kernel
 def _cells(low, high, half, count):
-    """Return first and last cell that an interval along one side reaches; first > last: none."""
+    """Return the first and last cell that overlap an interval on a side; first > last: none."""
     scale = 0.5 * count / half if half > 0.0 else 0.0
     first = math.floor(min(max((low + half) * scale, -1.0), count + 1.0))
     last = math.floor(min(max((high + half) * scale, -1.0), count + 1.0))
@@ -83,7 +83,7 @@ def _top(geometry, g, row, column):
 
 @kernel
 def near_field_triangle(geometry, g, point):
-    """Return the triangle above or below a point, or the nearest to that, own frame."""
+    """Return the triangle above or below a point, or the nearest to that; own frame."""
     rows, columns = geometry.grid[g, 1] - 1, geometry.grid[g, 2] - 1
     x = 0.5 * columns * (point[0] / geometry.size[g, 0] + 1.0)
     y = 0.5 * rows * (point[1] / geometry.size[g, 1] + 1.0)
@@ -95,7 +95,7 @@ def near_field_triangle(geometry, g, point):
 
 @kernel
 def field_has_normal(geometry, g, t, n):
-    """Return whether the surface has the normal n (own frame), as `mesh.mesh_has_normal`."""
+    """Return whether the surface allows the normal n (own frame), as `mesh.mesh_has_normal`."""
     x0, x1, x2 = field_corners(geometry, g, t)
     if dot(cross(sub(x1, x0), sub(x2, x0)), n) < 0.0:
         return False
@@ -132,7 +132,7 @@ def field_has_normal(geometry, g, t, n):
 
 @kernel
 def _field_rises(geometry, g, corner, row, column, n):
-    """Return whether a grid point, if there is one, is farther along n than a corner."""
+    """Return whether a grid point exists and is farther along n than a corner."""
     rows, columns = geometry.grid[g, 1], geometry.grid[g, 2]
     if row < 0 or column < 0 or row >= rows or column >= columns:
         return False

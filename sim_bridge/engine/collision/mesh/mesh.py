@@ -1,9 +1,9 @@
 """
-Triangle meshes: their triangles in a box, and the normals that a contact may have on them.
+Triangle meshes: their triangles in a box, and the contact normals they allow.
 
-The corners of two triangles in one plane are no corners of the surface. Taken alone, a triangle at
-the rim of a contact would push sideways; so a normal counts only if it lies in the cone of normals
-of the surface at the corner, edge or face where it touches: no neighbour reaches farther along it.
+A corner shared by coplanar triangles is no corner of the surface. A single triangle at the rim of
+a contact would push sideways. So a normal is valid only if it lies in the surface's normal cone at
+the touching corner, edge or face: no neighbouring vertex reaches farther along it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SLACK = 1e-3
 
 @kernel
 def mesh_corners(geometry, t):
-    """Return the corners of a triangle, own frame."""
+    """Return a triangle's corners, in the mesh's frame."""
     return (load3(geometry.vertex, geometry.triangle[t, 0], 0),
             load3(geometry.vertex, geometry.triangle[t, 1], 0),
             load3(geometry.vertex, geometry.triangle[t, 2], 0))
@@ -32,8 +32,8 @@ def next_mesh_triangle(geometry, g, low, high, cursor):
     """
     Find the next triangle whose leaf overlaps a box in the mesh's frame.
 
-    `cursor` is 0 at first and then what the last call gave. Returns the triangle, -1 after the
-    last, and the cursor.
+    `cursor` is 0 for the first call, then the value that the last call returned. Returns the
+    triangle, -1 after the last, and the cursor.
     """
     root, depth = geometry.tree[g, 0], geometry.tree[g, 1]
     first_leaf = (1 << depth) - 1
@@ -71,7 +71,7 @@ def _overlaps(box, row, low, high):
 
 @kernel
 def near_mesh_triangle(geometry, g, point):
-    """Return some triangle that is near a point in the mesh's frame, by a walk down the tree."""
+    """Return a triangle near a point in the mesh's frame, by descending the tree."""
     root, depth = geometry.tree[g, 0], geometry.tree[g, 1]
     node = 0
     for _ in range(depth):
@@ -93,7 +93,7 @@ def _gap(box, row, point):
 
 @kernel
 def mesh_has_normal(geometry, g, t, n):
-    """Return whether the surface has the normal n (own frame) where t is farthest along n."""
+    """Return whether the surface allows the normal n (own frame) where t is farthest along n."""
     x0, x1, x2 = mesh_corners(geometry, t)
     if geometry.flags[g] & SOLID and dot(cross(sub(x1, x0), sub(x2, x0)), n) < 0.0:
         return False
@@ -116,7 +116,7 @@ def mesh_has_normal(geometry, g, t, n):
 
 @kernel
 def _rises(geometry, corner, neighbour, n):
-    """Return whether a neighbour is farther along n than a corner; there is none for -1."""
+    """Return whether a neighbour is farther along n than a corner; False for neighbour -1."""
     if neighbour < 0:
         return False
     return rises(load3(geometry.vertex, corner, 0), load3(geometry.vertex, neighbour, 0), n)

@@ -1,4 +1,4 @@
-"""Meshes against planes: the vertices that the plane comes near."""
+"""Contacts of meshes with planes: the vertices near the plane."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def collide_plane_mesh(
     scratch_inout,
 ):
     """
-    Collect contact points of a mesh with a plane, normals away from the plane.
+    Collect the contact points of a mesh with a plane; normals point away from the plane.
 
-    Each vertex below the limit is one, its number the feature. Returns the number of points.
+    Each vertex below the limit is a contact point, its number the feature. Returns the number of
+    points.
     """
     R, p = plane_pose[0], plane_pose[1]
     n = R[0][2], R[1][2], R[2][2]

@@ -1,16 +1,17 @@
 """
-Meshes and height fields against everything else.
+Contacts of meshes and height fields with all other shapes.
 
-A surface is looked at triangle by triangle. What a triangle's contact may be is its direction of
-least translation to the other shape, if the surface has that normal there; its depth is then the
-least translation that parts the shape from this one triangle. A triangle that would push in any
-other direction is left to its neighbours, with two exceptions:
+A surface is processed triangle by triangle. The candidate normal of a triangle's contact is the
+direction of minimum translation to the other shape. It is accepted if the surface allows that
+normal there. The penetration depth is then the minimum translation that separates the shape from
+this one triangle. A triangle whose candidate is rejected is left to its neighbours, with two
+exceptions:
 
-where triangles are sunk in much deeper than those neighbours push, such as where a corner has gone
-through several cells, the shape is pushed out of the face it is least deep below;
+where triangles are penetrated much deeper than those neighbours push, such as where a corner has
+passed through several cells, the shape is pushed out of the face of least penetration;
 
-and a face that the shape's motion takes it through within the step is a contact ahead, though
-other faces are nearer, also where contacts deflect it first.
+and a face that the shape's motion crosses within the step is a contact ahead, even if other faces
+are nearer, also where contacts deflect the shape first.
 """
 
 from __future__ import annotations
@@ -175,9 +176,9 @@ def add_faces_ahead(
     count, scratch_inout,
 ):
     """
-    Append the faces that a fast shape would go into once its contacts have deflected it.
+    Append the faces that a fast shape would cross once its contacts have deflected it.
 
-    low, high: box in the surface's frame that the shape stays in. Returns the number of
+    low, high: a box in the surface's frame that the shape stays in. Returns the number of
     candidates.
     """
     pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
@@ -212,7 +213,7 @@ def add_faces_ahead(
 
 @kernel
 def deflected(motion, count, normal, gap):
-    """Return the motion that contacts leave of one (by projected Gauss-Seidel)."""
+    """Return a motion as the contacts deflect it (by projected Gauss-Seidel)."""
     for _ in range(SWEEPS):
         for k in range(count):
             n = load3(normal, k, 0)
@@ -222,7 +223,7 @@ def deflected(motion, count, normal, gap):
 
 @kernel
 def outward_normal(geometry, surface, x0, x1, x2, point):
-    """Return a triangle's unit normal, of a surface without an inside that towards the point."""
+    """Return a triangle's unit normal; towards the point for a surface without an inside."""
     n = unit_normal(x0, x1, x2)
     if dot(n, sub(point, x0)) < 0.0 and not is_solid(geometry, surface):
         return scale(-1.0, n)
@@ -231,7 +232,7 @@ def outward_normal(geometry, surface, x0, x1, x2, point):
 
 @kernel
 def relative_motion(geometry, g, other, point, pose_other, motion):
-    """Return the way of a point of g in the step, as seen from the other geometry [m]."""
+    """Return the displacement in the step of a point of g, relative to the other geometry [m]."""
     centre = add(pose_other[1], mul_mv(pose_other[0], load3(geometry.bounds, other, 0)))
     carried = add(load3(motion, other, 0), cross(load3(motion, other, 3), sub(point, centre)))
     return sub(load3(motion, g, 0), carried)
@@ -239,7 +240,7 @@ def relative_motion(geometry, g, other, point, pose_other, motion):
 
 @kernel
 def is_beside(x, direction, x0, x1, x2):
-    """Return whether a line through x meets a triangle, or its rim within rounding."""
+    """Return whether a line through x intersects a triangle, or its rim within rounding."""
     n = cross(sub(x1, x0), sub(x2, x0))
     a = dot(cross(sub(x1, x0), sub(x, x0)), direction)
     b = dot(cross(sub(x2, x1), sub(x, x1)), direction)
@@ -260,7 +261,7 @@ def passes(x, motion, n, height, x0, x1, x2):
 
 @kernel
 def add_face(foremost, n, height, number, count, scratch_inout):
-    """Append the contact of a shape's foremost point and a face's plane; return the count."""
+    """Append the contact of a shape's foremost point with a face's plane; return the count."""
     scratch_inout.candidate_feature[count] = 0
     store3(scratch_inout.candidate_point, count, 0, sub(foremost, scale(0.5 * height, n)))
     scratch_inout.candidate_gap[count] = height
@@ -269,7 +270,7 @@ def add_face(foremost, n, height, number, count, scratch_inout):
 
 @kernel
 def label_candidates(count, added, number, n, scratch_inout):
-    """Return new candidates their normal, and their triangle's number in the feature."""
+    """Set the normal of new candidates, and encode their triangle's number in the feature."""
     for k in range(count, count + added):
         scratch_inout.candidate_feature[k] += number
         store3(scratch_inout.candidate_normal, k, 0, n)
@@ -317,14 +318,14 @@ def collide_surfaces(
 
 @kernel
 def candidates_from(scratch, first_row):
-    """Return where a triangle's contact points are stored, as `narrow.collide_pair` takes it."""
+    """Return the destination of a triangle's contact points, for `narrow.collide_pair`."""
     return (first_row, scratch.candidate_feature, scratch.candidate_point,
             scratch.candidate_normal, scratch.candidate_gap)
 
 
 @kernel
 def make_room(geometry, a, b, count, scratch_inout):
-    """Reduce the candidates where there is no room for the points of another triangle."""
+    """Reduce the candidates if there is no room for the points of another triangle."""
     if count + MOST_POINTS <= CANDIDATES:
         return count
     return keep_candidates(geometry, a, b, count, KEPT_BETWEEN, scratch_inout)
@@ -332,7 +333,7 @@ def make_room(geometry, a, b, count, scratch_inout):
 
 @subroutine
 def keep_candidates(geometry, a, b, count, most, scratch_inout):
-    """Reduce the candidates to `most`; the measure is the size of the smaller geometry."""
+    """Reduce the candidates to `most`; lengths are relative to the smaller geometry's size."""
     half_a, half_b = load3(geometry.bounds, a, 3), load3(geometry.bounds, b, 3)
     size = math.sqrt(min(dot(half_a, half_a), dot(half_b, half_b)))
     return reduce_candidates(

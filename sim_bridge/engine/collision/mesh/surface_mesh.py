@@ -1,4 +1,4 @@
-"""A triangle mesh as the kernels take it: welded, with neighbours and a tree of boxes."""
+"""Triangle meshes prepared for the kernels: welded, with neighbours and a bounding-volume tree."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class SurfaceMesh(NamedTuple):
 
 def surface_mesh(vertices: np.ndarray, triangles: np.ndarray) -> SurfaceMesh:
     """
-    Weld equal vertices, find neighbours, build the tree.
+    Weld equal vertices, find neighbours and build the tree.
 
-    vertices: (n, 3) [m]. triangles: (m, 3). A closed mesh that is inside out is turned.
+    vertices: (n, 3) [m]. triangles: (m, 3). A closed mesh that is inside out is inverted.
     """
     vertex, inverse = np.unique(np.asarray(vertices, float) + 0.0, axis=0, return_inverse=True)
     triangle = _without_folded(np.ravel(inverse)[np.asarray(triangles, np.int64)])
@@ -47,9 +47,10 @@ def surface_mesh(vertices: np.ndarray, triangles: np.ndarray) -> SurfaceMesh:
 
 def _without_folded(triangle: np.ndarray) -> np.ndarray:
     """
-    Leave out triangles with two equal corners that add nothing to the surface.
+    Remove triangles with two equal corners that add nothing to the surface.
 
-    One that is not an edge of a proper triangle stays, as a segment or a point in space.
+    A degenerate triangle that is not an edge of a proper triangle is kept, as a segment or a point
+    in space.
     """
     ends = np.sort(triangle, axis=1)
     is_folded = (ends[:, 0] == ends[:, 1]) | (ends[:, 1] == ends[:, 2])
@@ -63,12 +64,12 @@ def _without_folded(triangle: np.ndarray) -> np.ndarray:
 
 
 def _edges(triangle: np.ndarray) -> np.ndarray:
-    """Return the (3 m, 2) directed edges, those of a triangle one after the other."""
+    """Return the (3 m, 2) directed edges, grouped by triangle."""
     return np.stack([triangle, np.roll(triangle, -1, axis=1)], axis=2).reshape(-1, 2)
 
 
 def _is_closed(triangle: np.ndarray) -> bool:
-    """Return whether every directed edge is there once, and once the other way."""
+    """Return whether every directed edge occurs once, and its reverse once."""
     edges = _edges(triangle)
     forward, counts = np.unique(edges, axis=0, return_counts=True)
     backward = np.unique(edges[:, ::-1], axis=0)
@@ -76,7 +77,7 @@ def _is_closed(triangle: np.ndarray) -> bool:
 
 
 def _opposites(triangle: np.ndarray) -> np.ndarray:
-    """Return the far vertex across each edge that exactly two triangles share, else -1."""
+    """Return the opposite vertex across each edge that exactly two triangles share, else -1."""
     edges = np.sort(_edges(triangle), axis=1)
     far = np.roll(triangle, 1, axis=1).ravel()
     _, edge, counts = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
@@ -98,7 +99,7 @@ def _rings(triangle: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
 
 def _tree_order(corners: np.ndarray) -> tuple[np.ndarray, int]:
     """
-    Order triangles as the leaves of a complete binary tree of medians; return its depth too.
+    Order triangles as the leaves of a complete binary median-split tree; also return its depth.
 
     At depth d the k-th node holds the triangles from k m / 2**d to (k + 1) m / 2**d, rounded down,
     sorted along the longest side of the box around their centres.
@@ -123,7 +124,7 @@ def _node_starts(count: int, level: int) -> np.ndarray:
 
 
 def _tree_boxes(corners: np.ndarray, depth: int) -> np.ndarray:
-    """Box the leaves, then their parents; node k has the children 2 k + 1 and 2 k + 2."""
+    """Compute the boxes of leaves, then parents; node k has the children 2 k + 1 and 2 k + 2."""
     starts = _node_starts(len(corners), depth)[:-1]
     box = np.zeros((2**(depth + 1) - 1, 6))
     box[2**depth - 1:, :3] = np.minimum.reduceat(corners.min(axis=1), starts)

@@ -1,4 +1,4 @@
-"""The triangles of meshes and height fields alike: which there are, where, and their normals."""
+"""Common access to the triangles of meshes and height fields: enumeration, corners, normals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def next_triangle(geometry, g, low, high, cursor):
 
 @subroutine
 def near_triangle(geometry, g, point):
-    """Return some triangle of a surface that is near a point in its frame."""
+    """Return a triangle of a surface near a point in its frame."""
     if geometry.shape[g] == MESH:
         return near_mesh_triangle(geometry, g, point)
     return near_field_triangle(geometry, g, point)
@@ -41,7 +41,7 @@ def near_triangle(geometry, g, point):
 
 @kernel
 def has_normal(geometry, g, t, n):
-    """Return whether a surface has normal n (own frame) where triangle t is farthest along n."""
+    """Return whether a surface allows the normal n (own frame) where t is farthest along n."""
     if geometry.shape[g] == MESH:
         return mesh_has_normal(geometry, g, t, n)
     return field_has_normal(geometry, g, t, n)
@@ -61,7 +61,7 @@ def triangle_number(geometry, g, t):
 
 @subroutine
 def corners_in_world(geometry, g, pose, t):
-    """Return the corners of a triangle of a surface."""
+    """Return the world positions of a triangle's corners."""
     if geometry.shape[g] == MESH:
         x0, x1, x2 = mesh_corners(geometry, t)
     else:
@@ -80,7 +80,7 @@ def unit_normal(x0, x1, x2):
 
 @kernel
 def box_in_frame(geometry, g, pose, frame, limit):
-    """Return the corners of a box in another frame around a geometry, larger by `limit`."""
+    """Return the corners of a geometry's bounding box in another frame, enlarged by `limit`."""
     R, p = pose
     axes = transposed(frame[0])
     centre = mul_mv(axes, sub(add(p, mul_mv(R, load3(geometry.bounds, g, 0))), frame[1]))
@@ -98,7 +98,7 @@ def transposed(m):
 
 @kernel
 def triangle_box(x0, x1, x2, frame, limit):
-    """Return the corners of a box in a frame around a triangle, larger by `limit`."""
+    """Return the corners of a triangle's bounding box in a frame, enlarged by `limit`."""
     R, p = frame
     a, b, c = mul_tv(R, sub(x0, p)), mul_tv(R, sub(x1, p)), mul_tv(R, sub(x2, p))
     return ((min(a[0], b[0], c[0]) - limit, min(a[1], b[1], c[1]) - limit,
@@ -109,7 +109,7 @@ def triangle_box(x0, x1, x2, frame, limit):
 
 @kernel
 def is_outer(geometry, a, b):
-    """Return whether of a pair a is taken as the surface, b as what touches it."""
+    """Return whether geometry a of a pair is treated as the surface, and b as the other shape."""
     if geometry.shape[a] != geometry.shape[b]:
         return geometry.shape[a] > geometry.shape[b]
     return (geometry.triangle_range[a, 1] - geometry.triangle_range[a, 0]

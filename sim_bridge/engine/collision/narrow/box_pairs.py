@@ -1,8 +1,8 @@
 """
-Boxes against boxes and capsules: the axes along which they can be parted, tried one by one.
+Separating axes of boxes against boxes and capsules, tested one by one.
 
-Two convex polytopes overlap least along a face normal of one of them or square to an edge of each
-(Gottschalk, Lin and Manocha 1996).
+The axis of minimum penetration of two convex polytopes is a face normal of one of them, or is
+orthogonal to an edge of each (Gottschalk, Lin and Manocha 1996).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _PARALLEL = 1e-13
 @subroutine
 def part_boxes(half_a, R_a, half_b, R_b, p_ba, limit):
     """
-    Find the axis along which two boxes lie farthest apart, or overlap least.
+    Find the axis of greatest separation, or of least penetration, of two boxes.
 
-    p_ba is the centre of a from that of b. Returns the separation and the unit vector n from b to
-    a. A separation above `limit` is reported as soon as it is seen. For boxes that are apart it is
-    a lower bound of their distance, equal to it where a face is nearest.
+    p_ba is the centre of a relative to that of b. Returns the separation and the unit vector n
+    from b to a. The search ends at the first separation above `limit`. For disjoint boxes the
+    separation is a lower bound of the distance, equal to it where a face is nearest.
     """
     axes_a = ((R_a[0][0], R_a[1][0], R_a[2][0]), (R_a[0][1], R_a[1][1], R_a[2][1]),
               (R_a[0][2], R_a[1][2], R_a[2][2]))
@@ -88,23 +88,23 @@ def part_boxes(half_a, R_a, half_b, R_b, p_ba, limit):
 
 @kernel
 def _reach(half, c):
-    """Return how far a box reaches along a direction in its own frame."""
+    """Return the support distance of a box along a direction in its own frame."""
     return half[0] * abs(c[0]) + half[1] * abs(c[1]) + half[2] * abs(c[2])
 
 
 @kernel
 def _towards(axis, d):
-    """Return the axis, turned to the side of d."""
+    """Return the axis, flipped if necessary to point towards d."""
     return axis if d >= 0.0 else scale(-1.0, axis)
 
 
 @subroutine
 def part_capsule_and_box(half, p, z, length):
     """
-    Measure a segment against a box in the box's frame.
+    Compute the signed distance of a segment and a box, in the box's frame.
 
     The segment goes from p - length z to p + length z. Returns the signed distance, the unit
-    vector from the box to the segment, and the segment's nearest point where they are apart.
+    vector from the box to the segment, and the segment's nearest point where they are disjoint.
     """
     start, way = sub(p, scale(length, z)), scale(2.0 * length, z)
     along = _nearest_along(half, start, way)
@@ -141,10 +141,10 @@ def part_capsule_and_box(half, p, z, length):
 @kernel
 def _nearest_along(half, start, way):
     """
-    Return where on start + s way, 0 <= s <= 1, the distance to a box is least.
+    Return the point start + s way, 0 <= s <= 1, that is nearest to a box.
 
-    Half the slope of the squared distance grows with s, in straight pieces between the places
-    where the line crosses the planes of the faces.
+    Half the derivative of the squared distance grows with s. It is piecewise linear, with
+    breakpoints where the line crosses the planes of the faces.
     """
     lower, upper = 0.0, 1.0
     if _slope_at(0.0, half, start, way) >= 0.0:
@@ -169,7 +169,7 @@ def _nearest_along(half, start, way):
 
 @kernel
 def _slope_at(s, half, start, way):
-    """Return half the slope of the squared distance to a box."""
+    """Return half the derivative of the squared distance to a box."""
     slope = 0.0
     for k in range(3):
         x = start[k] + s * way[k]

@@ -1,9 +1,9 @@
 """
-Contact points of the pairs of shapes that need arithmetic only.
+Contact points of the pairs of shapes that have a closed-form solution.
 
-The shapes of a pair come in the order of their kinds, low before high. All normals point from the
-high one to the low one; `sign` turns them where the geometries are numbered the other way.
-points_out: the first row, and arrays of features, points, normals and gaps.
+The shapes of a pair are ordered by kind, low before high. All normals point from the high one to
+the low one; `sign` flips them where the geometries are numbered the other way. points_out: the
+first row, and arrays of features, points, normals and gaps.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def store_point(k, feature, low, n, gap, origin, sign, points_out):
 
 @kernel
 def store_normal(count, n, points_out):
-    """Store the normal that all contact points of a pair have in common."""
+    """Store the common normal of all contact points of a pair."""
     first_row, _, _, normal_out, _ = points_out
     for row in range(first_row, first_row + count):
         store3(normal_out, row, 0, n)
@@ -82,7 +82,7 @@ def touch_balls(radius, p, other_radius, limit, origin, sign, points_out):
 
 @subroutine
 def point_distance(shape, x):
-    """Measure a point from CAPSULE … ELLIPSOID; return signed distance and normal to the point."""
+    """Return the signed distance and normal to a point from a shape, CAPSULE … ELLIPSOID."""
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     local = mul_tv(R, sub(x, p))
     if kind == BOX:
@@ -112,7 +112,7 @@ def touch_ball(radius, p, shape, limit, origin, sign, points_out):
 
 @kernel
 def _clamp(x, bound):
-    """Return x, brought between -bound and bound."""
+    """Return x, clamped to the interval from -bound to bound."""
     return min(max(x, -bound), bound)
 
 
@@ -121,7 +121,7 @@ def nearest_on_axes(p, z, length, w, other_length):
     """
     Find the nearest points of two segments, p + s z and t w with |s| <= length, |t| <= other.
 
-    Returns s and t; of parallel segments the middle of what they have in common.
+    Returns s and t. For parallel segments these are the middle of the overlap.
     """
     b, d, e = dot(z, w), dot(z, p), dot(w, p)
     square = 1.0 - b * b
@@ -141,7 +141,11 @@ def nearest_on_axes(p, z, length, w, other_length):
 
 @subroutine
 def axis_distance(p, z, length, w, other_length):
-    """Measure two segments as `nearest_on_axes`; return distance, normal to the first, s and t."""
+    """
+    Return the distance of two segments, the normal to the first, s and t.
+
+    Arguments are those of `nearest_on_axes`.
+    """
     s, t = nearest_on_axes(p, z, length, w, other_length)
     x = sub(add(p, scale(s, z)), scale(t, w))
     distance = math.sqrt(dot(x, x))
@@ -160,8 +164,8 @@ def touch_capsules(size, p, z, other_size, w, limit, origin, sign, points_out):
     """
     Store the contacts of a capsule at p along z with one at the origin along w.
 
-    Capsules that lie along each other touch at the ends of what they have in common, and between
-    them where that is nearer. Returns the number of points.
+    Parallel capsules touch at the ends of their overlap, and between these where that is nearer.
+    Returns the number of points.
     """
     margin = size[0] + other_size[0]
     distance, n, s, t = axis_distance(p, z, size[1], w, other_size[1])

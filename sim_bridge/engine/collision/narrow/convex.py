@@ -1,4 +1,4 @@
-"""The signed distance of two convex shapes: margins off, GJK, EPA, refined normal, margins on."""
+"""Signed distance of two convex shapes: GJK, EPA and normal refinement on cores, then margins."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _SHARP = 1e-2
 @subroutine
 def measure_shapes(geometry, scratch, shape_a, shape_b, reach):
     """
-    Return signed distance, nearest points of a and b, and normal from b to a, of two shapes.
+    Return the signed distance, the nearest points of a and b, and the normal from b to a.
 
-    Beyond `reach` the distance is a lower bound only, and the points are arbitrary.
+    Beyond `reach` the distance is only a lower bound, and the points are arbitrary.
     """
     margin_a, margin_b = margin_of(shape_a), margin_of(shape_b)
     margin = margin_a + margin_b
@@ -44,8 +44,8 @@ def _settle(geometry, shape_a, shape_b, hint_a, hint_b, n, distance, a):
     """
     Move the nearest points of two cores along n until they are `distance` apart.
 
-    `a` is known to fewer digits than n. Where a core touches in one point of a round surface, that
-    point follows from n; else `a` is brought to the height of its core's surface.
+    `a` is less accurate than n. Where a core touches in one point of a curved surface, that point
+    follows from n; elsewhere `a` is projected to the height of its core's surface.
     """
     _, top_a, top_b, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
     if _is_round(shape_a, scale(-1.0, n)):
@@ -59,7 +59,7 @@ def _settle(geometry, shape_a, shape_b, hint_a, hint_b, n, distance, a):
 
 @kernel
 def _is_round(shape, m):
-    """Return whether only one point of a core is farthest along m, and along all m nearby."""
+    """Return whether a core has a unique support point along m and all nearby directions."""
     kind, size, R = shape[0], shape[1], shape[2]
     if kind != CYLINDER and kind != CONE:
         return kind == SPHERE or kind == ELLIPSOID

@@ -1,8 +1,8 @@
 """
 Distance of two convex cores: the algorithm of Gilbert, Johnson and Keerthi (1988).
 
-It walks through the difference of both sets, w = a - b, towards the origin. A simplex of at most
-four of its points lives in rows of (w, a, weight).
+The simplex moves through the Minkowski difference of both sets, w = a - b, towards the origin. Its
+points, at most four, are stored as rows of (w, a, weight).
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _FLAT_TOLERANCE = 1e-15
 @subroutine
 def gjk(geometry, shape_a, shape_b, reach, point_out):
     """
-    Measure the distance of two cores, as far as it is at most `reach`.
+    Compute the distance of two cores, if it is at most `reach`.
 
     Returns (outcome, number of simplex points, distance, n from b to a, extent, hints). APART: all
-    is known. FAR: n parts them by more than `reach`. OVERLAP: they touch or overlap, the simplex
-    says where. The extent is the length of the longest w.
+    results are valid. FAR: n separates the cores by more than `reach`. OVERLAP: they touch or
+    overlap, and the simplex shows where. The extent is the length of the longest w.
     """
     tolerance = _FLAT_TOLERANCE
     if is_curved(shape_a[0]) or is_curved(shape_b[0]):
@@ -70,7 +70,7 @@ def gjk(geometry, shape_a, shape_b, reach, point_out):
 
 @kernel
 def _holds(point, count, w):
-    """Return whether a point is a corner of the simplex already."""
+    """Return whether a point is already a corner of the simplex."""
     for k in range(count):
         if point[k, 0] == w[0] and point[k, 1] == w[1] and point[k, 2] == w[2]:
             return True
@@ -79,7 +79,7 @@ def _holds(point, count, w):
 
 @kernel
 def weigh_points(count, point):
-    """Return the point of a that the simplex weights stand for."""
+    """Return the point of a given by the simplex weights."""
     x = (0.0, 0.0, 0.0)
     for k in range(count):
         x = add(x, scale(point[k, 6], load3(point, k, 3)))
@@ -89,9 +89,9 @@ def weigh_points(count, point):
 @subroutine
 def _reduce(count, point_inout):
     """
-    Keep the corners of a simplex whose hull holds the point nearest to the origin.
+    Reduce a simplex to the corners whose hull holds the point nearest to the origin.
 
-    Returns their number and that point, and writes their weights; four of them enclose the origin.
+    Returns their number and that point, and writes their weights; four corners enclose the origin.
     """
     p0 = load3(point_inout, 0, 0)
     p1 = load3(point_inout, 1, 0)
@@ -120,7 +120,7 @@ def _reduce(count, point_inout):
 
 @kernel
 def _nearest_on_segment(p, q):
-    """Return weights of both ends, and the point nearest to the origin."""
+    """Return the weights of both ends, and the segment's point nearest to the origin."""
     e = sub(q, p)
     length_2 = dot(e, e)
     t = -dot(p, e)
@@ -134,7 +134,7 @@ def _nearest_on_segment(p, q):
 
 @subroutine
 def nearest_on_triangle(p, q, r):
-    """Return weights of the three corners, and the point nearest to the origin."""
+    """Return the weights of the three corners, and the triangle's point nearest to the origin."""
     n = cross(sub(q, p), sub(r, p))
     n_2 = dot(n, n)
     # areas of the triangles that the origin's projection makes with the edges
@@ -161,7 +161,7 @@ def nearest_on_triangle(p, q, r):
 
 @kernel
 def _lies_beyond(p, q, r, opposite):
-    """Return whether the origin is not on the inner side of a tetrahedron's face."""
+    """Return whether the origin is outside a tetrahedron's face."""
     n = cross(sub(q, p), sub(r, p))
     inward = dot(n, sub(opposite, p))
     return -dot(n, p) * inward < 0.0 or inward == 0.0
@@ -169,7 +169,7 @@ def _lies_beyond(p, q, r, opposite):
 
 @subroutine
 def _nearest_on_tetrahedron(p0, p1, p2, p3):
-    """Return weights of the four corners, and the point nearest to the origin."""
+    """Return the weights of the four corners, and the point nearest to the origin."""
     least = math.inf
     weights, nearest = (0.25, 0.25, 0.25, 0.25), (0.0, 0.0, 0.0)
     if _lies_beyond(p0, p1, p2, p3):

@@ -1,8 +1,8 @@
 """
-What a pair of convex geometries does to each other: contact points, or distance.
+Contact points, or distance, of a pair of convex geometries.
 
-Pairs are split by what they cost to compile. The closed pairs (`is_closed`) need arithmetic only;
-all others go through one generic distance query (GJK, EPA) and one clipper of faces.
+Pairs are divided by the cost of compiling them. The closed pairs (`is_closed`) need arithmetic
+only; all others use one generic distance query (GJK, EPA) and one face clipper.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, scale, sub
 
 @kernel
 def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
-    """Find the contact points of a pair with `is_closed`; as `collide_pair`."""
+    """Find the contact points of a pair that `is_closed` accepts; as `collide_pair`."""
     low, high, pose_low, pose_high, sign = a, b, pose_a, pose_b, 1.0
     if geometry.shape[a] > geometry.shape[b]:
         low, high, pose_low, pose_high, sign = b, a, pose_b, pose_a, -1.0
@@ -64,8 +64,8 @@ def collide_pair(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
     """
     Find up to eight contact points of two convex geometries, no planes; return their number.
 
-    Poses are (R, p), of the geometries in the world. Points are those whose gap is at most
-    `limit`. points_out: the first row, and arrays of features, points, normals and gaps.
+    Poses are (R, p), of the geometries in the world. All points have a gap of at most `limit`.
+    points_out: the first row, and arrays of features, points, normals and gaps.
     """
     origin = pose_b[1]
     shape_a, shape_b = shape_of(geometry, a, pose_a, origin), shape_of(geometry, b, pose_b, origin)
@@ -81,10 +81,10 @@ def collide_pair(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
 @subroutine
 def distance(geometry, scratch, a, b, pose_a, pose_b):
     """
-    Measure two convex geometries; return distance, nearest point of a and of b, normal.
+    Return the distance of two convex geometries, the nearest points of a and b, and the normal.
 
-    The distance is negative inside: the shortest translation that parts them. The normal points
-    from b towards a. One of the two may be a plane.
+    The distance is negative in penetration: the length of the minimum translation that separates
+    them. The normal points from b towards a. One of the two may be a plane.
     """
     origin = pose_b[1]
     if geometry.shape[a] == PLANE or geometry.shape[b] == PLANE:
@@ -97,7 +97,7 @@ def distance(geometry, scratch, a, b, pose_a, pose_b):
 
 @kernel
 def _plane_distance(geometry, a, b, pose_a, pose_b):
-    """Measure a plane and another geometry, in whatever order, as `distance`."""
+    """Measure a plane and another geometry, in either order, as `distance`."""
     plane, g, pose_plane, pose = a, b, pose_a, pose_b
     if geometry.shape[a] != PLANE:
         plane, g, pose_plane, pose = b, a, pose_b, pose_a
@@ -116,7 +116,7 @@ def _plane_distance(geometry, a, b, pose_a, pose_b):
 
 @subroutine
 def triangle_distance(geometry, scratch, a, pose_a, triangle):
-    """Measure a convex geometry and a triangle in the world, as `distance`; b is the latter."""
+    """Measure a convex geometry a and a triangle b in the world, as `distance`."""
     t0, t1, t2 = triangle
     gap, x, y, n = measure_shapes(
         geometry, scratch, shape_of(geometry, a, pose_a, t0), triangle_of(t0, t1, t2, t0),
@@ -129,8 +129,9 @@ def column_distance(geometry, scratch, a, pose_a, half, pose_b, low, high):
     """
     Measure a convex geometry and the column over a rectangle in the plane z = 0 of a pose.
 
-    half: the rectangle's half sides. low, high: corners of a box around a in the frame of the
-    column, which is cut off so far above and below it that no way out is over its ends.
+    half: the rectangle's half sides. low, high: corners of a box around a in the column's frame.
+    The column is truncated far enough above and below this box that no separating translation
+    leads over its ends.
     """
     origin = add(pose_b[1], mul_mv(pose_b[0], (0.0, 0.0, 0.5 * (low[2] + high[2]))))
     length = half[0] + half[1] + (high[0] - low[0]) + (high[1] - low[1]) + (high[2] - low[2])
@@ -145,9 +146,9 @@ def triangle_contacts(geometry, scratch, a, pose_a, triangle, n, limit, points_o
     """
     Find up to eight contact points of a convex geometry and a triangle along a given normal.
 
-    The unit vector n points from the triangle towards the geometry; gaps are measured along it,
-    whether it is the direction of the least distance or not. Returns their number; normals are
-    left to the caller.
+    The unit vector n points from the triangle towards the geometry. Gaps are measured along it,
+    even if it is not the direction of least distance. Returns the number of points; the caller
+    writes the normals.
     """
     t0, t1, t2 = triangle
     return clip_faces(

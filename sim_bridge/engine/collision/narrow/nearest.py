@@ -1,8 +1,8 @@
 """
 Signed distance of a point from a shape, in the shape's own frame, in closed form.
 
-Each function gives the distance, negative inside, and the outward unit normal there. Where several
-surface points are equally near, a fixed one is chosen.
+Each function returns the distance, negative inside, and the outward unit normal there. Where
+several surface points are equally near, a fixed one is chosen.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MAX_STEPS = 60
 
 @kernel
 def from_box(half, x):
-    """Measure from a box."""
+    """Return the signed distance from a box, and the normal."""
     q = (abs(x[0]) - half[0], abs(x[1]) - half[1], abs(x[2]) - half[2])
     e = (max(q[0], 0.0), max(q[1], 0.0), max(q[2], 0.0))
     distance = math.sqrt(e[0] * e[0] + e[1] * e[1] + e[2] * e[2])
@@ -33,7 +33,7 @@ def from_box(half, x):
 
 @kernel
 def _turn(radial, x, n_radial, n_z):
-    """Turn a direction in the half-plane of an axis and x back into space."""
+    """Convert a direction in the half-plane of the axis and x to a vector in space."""
     if radial > 0.0:
         return n_radial * x[0] / radial, n_radial * x[1] / radial, n_z
     return n_radial, 0.0, n_z
@@ -41,7 +41,7 @@ def _turn(radial, x, n_radial, n_z):
 
 @kernel
 def from_cylinder(size, x):
-    """Measure from a cylinder."""
+    """Return the signed distance from a cylinder, and the normal."""
     radial = math.sqrt(x[0] * x[0] + x[1] * x[1])
     out, up = radial - size[0], abs(x[2]) - size[1]
     side = math.copysign(1.0, x[2])
@@ -55,7 +55,7 @@ def from_cylinder(size, x):
 
 @kernel
 def from_cone(size, x):
-    """Measure from a cone."""
+    """Return the signed distance from a cone, and the normal."""
     radial = math.sqrt(x[0] * x[0] + x[1] * x[1])
     r, l = size[0], size[1]  # noqa: E741
     slant = math.sqrt(r * r + 4.0 * l * l)
@@ -82,10 +82,10 @@ def from_cone(size, x):
 @subroutine
 def from_ellipsoid(size, x):
     """
-    Measure from an ellipsoid (Eberly 2013).
+    Return the signed distance from an ellipsoid, and the normal (Eberly 2013).
 
-    The nearest surface point is y_i = e_i² x_i / (t + e_i²) with the largest root t of
-    sum (e_i x_i / (t + e_i²))² = 1, to which Newton's method climbs from below.
+    The nearest surface point is y_i = e_i² x_i / (t + e_i²) with the largest root t of sum (e_i
+    x_i / (t + e_i²))² = 1, which Newton's method approaches from below.
     """
     e_2 = (size[0] * size[0], size[1] * size[1], size[2] * size[2])
     z = (size[0] * abs(x[0]), size[1] * abs(x[1]), size[2] * abs(x[2]))
@@ -136,7 +136,7 @@ def _part(y, e_2):
 
 @kernel
 def _rise(size, e_2, least, y):
-    """Complete a point of an ellipsoid along its shortest axis."""
+    """Compute the coordinate of an ellipsoid's point along its shortest axis."""
     rest = 1.0
     for k in range(3):
         if e_2[k] > least:
@@ -151,7 +151,7 @@ def _rise(size, e_2, least, y):
 
 @kernel
 def from_segment(half, x):
-    """Measure from the segment between -half and half on the z axis; inside nothing is."""
+    """Measure from the segment between -half and half on the z axis, which has no inside."""
     z = x[2] - min(max(x[2], -half), half)
     distance = math.sqrt(x[0] * x[0] + x[1] * x[1] + z * z)
     if distance > 0.0:

@@ -1,9 +1,10 @@
 """
-How deep two convex cores overlap: the expanding polytope algorithm of van den Bergen (2001).
+Penetration depth of two convex cores: the expanding polytope algorithm.
 
-A polytope inside the difference w = a - b grows where it is nearest to the origin, until it
-touches the surface there. Its corners are rows of (w, a), its faces planes (outward unit normal,
-offset) with three corners and, across the edge from each corner to the next, three neighbours.
+By van den Bergen (2001). A polytope inside the Minkowski difference w = a - b is expanded where it
+is nearest to the origin, until it touches the surface there. Its corners are rows of (w, a). Its
+faces are planes (outward unit normal, offset) with three corners and, across the edge from each
+corner to the next, three neighbours.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _FLAT_TOLERANCE = 1e-14
 @subroutine
 def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b):
     """
-    Measure the depth of two cores from the simplex that `gjk` left.
+    Compute the penetration depth of two cores, starting from the simplex that `gjk` left.
 
     Returns (signed distance, n from b to a, nearest point of a). The distance is negative unless
     the cores only touch.
@@ -79,7 +80,7 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
 
 @kernel
 def _point_on_face(f, face, point):
-    """Return the point of a that belongs to the face's point nearest to the origin."""
+    """Return the point of a that corresponds to the face's point nearest to the origin."""
     i, j, k = face[f, 0], face[f, 1], face[f, 2]
     (r, s, t), _ = nearest_on_triangle(load3(point, i, 0), load3(point, j, 0), load3(point, k, 0))
     return add(scale(r, load3(point, i, 3)),
@@ -89,10 +90,10 @@ def _point_on_face(f, face, point):
 @subroutine
 def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b, point_inout):
     """
-    Complete a simplex to a tetrahedron that is not flat, as far as the difference has such.
+    Extend a simplex to a tetrahedron with volume, if the difference set has volume.
 
-    Returns the number of corners, the extent, and where that is below 4 the normal of plane that
-    holds all of the difference.
+    Returns the number of corners, the extent, and, for fewer than 4 corners, the normal of the
+    plane that contains the whole difference set.
     """
     # a tetrahedron without volume is a triangle, a triangle without area a segment
     if count == 4:
@@ -153,7 +154,7 @@ def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b,
 
 @kernel
 def _write_face(f, i, j, k, point, plane_out, face_out):
-    """Write the corners and the plane of a face; one without area is never looked at."""
+    """Write a face's corners and plane; a degenerate face is excluded from the search."""
     p = load3(point, i, 0)
     n = cross(sub(load3(point, j, 0), p), sub(load3(point, k, 0), p))
     length = math.sqrt(dot(n, n))
@@ -169,7 +170,7 @@ def _write_face(f, i, j, k, point, plane_out, face_out):
 
 @kernel
 def _open_tetrahedron(point_inout, plane_out, face_out):
-    """Write the four faces of the corners 0 to 3."""
+    """Write the four faces of the tetrahedron of the corners 0 to 3."""
     p = load3(point_inout, 0, 0)
     n = cross(sub(load3(point_inout, 1, 0), p), sub(load3(point_inout, 2, 0), p))
     if dot(n, sub(load3(point_inout, 3, 0), p)) > 0.0:
@@ -187,9 +188,9 @@ def _open_tetrahedron(point_inout, plane_out, face_out):
 @subroutine
 def _grow(new, seen, faces, coplanar, point, plane_inout, face_inout):
     """
-    Put a corner on the polytope: replace what it sees, from the face `seen` on, by a cone to it.
+    Add a corner: replace the faces visible from it, starting at `seen`, by a cone to it.
 
-    Returns the new number of faces, 0 where there is no room or no clean horizon.
+    Returns the new number of faces, 0 without room or without a clean horizon.
     """
     w = load3(point, new, 0)
     # flood over all neighbours that the corner sees or lies in the plane of

@@ -27,10 +27,10 @@ _STANDING = 0.5
 @subroutine
 def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, points_out):
     """
-    Store the points of a shape that are no higher than `limit` above the plane n . x = offset.
+    Store the points of a shape at most `limit` above the plane n . x = offset.
 
-    Returns their number; points_out: as for `store_points`. Corners are features by their number;
-    a rim has four anchors, which turn with the shape, and its lowest point.
+    Returns their number; points_out: as for `store_points`. The feature of a corner is its number;
+    a rim has four anchors, fixed to the shape, and its lowest point.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     # the shape's frame: height of its origin, and the downward direction
@@ -101,7 +101,7 @@ def _put(count, feature, x, gap, shape, n, limit, origin, points_out):
 
 @subroutine
 def _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out):
-    """Store the vertices of a hull that are low enough, well spread where they are many."""
+    """Store a hull's vertices within the limit, well spread where there are many."""
     R, p = shape[2], shape[3]
     t = perpendicular(n)
     s = cross(n, t)

@@ -1,11 +1,12 @@
 """
-The last digits of the direction in which two convex cores are nearest.
+Refinement of the direction of least distance of two convex cores, to the last digits.
 
-The signed distance is the greatest separation F(n) over all unit vectors n; n is known to some
-digits. F has kinks where a face or an edge is square to n. Flat faces are tried exactly. Edges,
-and the straight lines on the sides of cylinders and cones, keep n on a circle n . e = c, two of
-them in one point; where F is smooth, alone or along that circle, Newton's method follows. Every
-F(n) is a lower bound of the distance, so that the greatest one found is always right to keep.
+The signed distance is the maximum of the separation F(n) over all unit vectors n; n is known to
+some digits. F has kinks where n is a face's normal or orthogonal to an edge. Flat faces are tested
+exactly. Edges, and the straight lines on the sides of cylinders and cones, constrain n to a circle
+n . e = c, two of them to one point. Where F is smooth, freely or along that circle, Newton's
+method follows. Every F(n) is a lower bound of the distance, so the greatest one found is always
+valid.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _NEWTON_STEPS = 6
 
 @subroutine
 def refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n):
-    """Refine n, the direction in which two cores are nearest; return it and their distance."""
+    """Refine n, the direction of least distance of two cores; return it and their distance."""
     slack = _ROUNDING * extent
     distance, _, _, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
     for side in range(2):
@@ -127,10 +128,10 @@ def _near_face(geometry, shape, m):
 @kernel
 def _near_edge(geometry, shape, hint, m):
     """
-    Find a straight edge that is nearly square to m.
+    Find a straight edge nearly orthogonal to m.
 
-    Returns whether there is one, its direction e, and the c = m . e for which all of it is
-    farthest along m: 0 but for the lines on a cone, where e is the cone's axis.
+    Returns whether there is one, its direction e, and the c = m . e at which the whole edge is
+    farthest along m: 0 except for the lines on a cone, where e is the cone's axis.
     """
     kind, size, R = shape[0], shape[1], shape[2]
     z = (R[0][2], R[1][2], R[2][2])
@@ -177,7 +178,7 @@ def _near_edge(geometry, shape, hint, m):
 
 @kernel
 def _meet(e, c, f, d, n):
-    """Return unit vector with n . e = c and n . f = d that is nearer to n; e, f unit vectors."""
+    """Return the unit vector nearest to n with n . e = c and n . f = d; e, f unit vectors."""
     g = cross(e, f)
     g_2 = dot(g, g)
     if g_2 == 0.0:
@@ -193,7 +194,7 @@ def _meet(e, c, f, d, n):
 @subroutine
 def _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n):
     """
-    Maximize the separation by Newton's method from n on, bound to n . e = c or free.
+    Maximize the separation by Newton's method from n, free or constrained to n . e = c.
 
     Returns the best n and its separation.
     """
@@ -239,7 +240,7 @@ def _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n):
 
 @kernel
 def _meet_circle(e, c, n):
-    """Return the unit vector with n . e = c that is nearest to n."""
+    """Return the unit vector nearest to n with n . e = c."""
     u = sub(n, scale(dot(n, e), e))
     length = math.sqrt(dot(u, u))
     if length == 0.0:
