@@ -10,6 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 
 from sim_bridge.compiler.build import listening
 from sim_bridge.compiler.progress import Progress
+from sim_bridge.foundation.names import counted
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -42,7 +43,8 @@ class _Reports:
             self._publisher = self._node.create_publisher(DiagnosticArray, '/diagnostics', 10)
         publisher = self._publisher
         if progress.done == 0:
-            log.info(f'compiling {progress.total} units of kernels, once for this machine')
+            units = counted(progress.total, 'unit')
+            log.info(f'compiling {units} of kernels, once for this machine')
         elif progress.is_over:
             log.info(f'compiled in {progress.elapsed:.1f} s')
         values = {
