@@ -16,7 +16,7 @@ from sim_bridge.foundation.rotation import (
     rotation_vector,
 )
 from sim_bridge.foundation.validation import finite_vector, unit_quaternion
-from sim_bridge.simulation.assembly import carry_bodies, move_over, Part
+from sim_bridge.simulation.part import carry_bodies, move_over, Part
 from sim_bridge.simulation.simulation import Dirty, Simulation
 from sim_bridge.simulation.slots import RobotSlot
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.description.model import CrawlerDescription
+from sim_bridge.engine.data.geometry import TRACK_SPEED
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.interfaces import LinkInterface
-from sim_bridge.simulation.geometry_settings import SPEED
 
 
 class Crawler(DeclaredAttributes):
@@ -58,7 +58,7 @@ class Crawler(DeclaredAttributes):
         """
         if not self._geometries:
             return 0.0
-        return float(self._tracks[self._geometries[0].index, SPEED])
+        return float(self._tracks[self._geometries[0].index, TRACK_SPEED])
 
     @speed.setter
     def speed(self, value: float) -> None:
@@ -70,7 +70,7 @@ class Crawler(DeclaredAttributes):
                 f'speed of {self.place}: link {self.link.name!r} touches nothing, since it has no '
                 "geometry. Give it a collision element, or load it with collisions='hull'")
         for geometry in self._geometries:
-            self._tracks[geometry.index, SPEED] = speed
+            self._tracks[geometry.index, TRACK_SPEED] = speed
         # what rests on it must not sleep on
         self.link.robot.simulation.invalidate()
 

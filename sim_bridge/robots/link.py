@@ -22,9 +22,8 @@ from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.interfaces import RobotInterface
 from sim_bridge.robots.joints.joint import Joint
-from sim_bridge.simulation.link_medium import LinkMedium
 from sim_bridge.simulation.simulation import Dirty
-from sim_bridge.simulation.slots import LinkSlot
+from sim_bridge.simulation.slots import LinkMedium, LinkSlot
 
 _P, _V, _W, _DV, _DW = (
     slice(column, column + 3) for column in (SITE_POSITION, SITE_V, SITE_W, SITE_DV, SITE_DW))

@@ -1,96 +1,32 @@
 """
 Assembly of the arrays of one world from robots that are compiled separately.
 
-A robot starts with arrays of its own (`own_part`), so that the cost of adding robots is linear in
-their number. `assemble` concatenates the parts of all robots into common arrays when they are
-needed. Every robot's part is then a slice of those.
+`assemble` concatenates the parts of all robots into common arrays. Every robot's part is then a
+slice of those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.compilation.compile import Blueprint, Placement
+from sim_bridge.compilation.compile import Placement
 from sim_bridge.description.model import SensorKind
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import Loops
-from sim_bridge.engine.data.model import body_count, FREE, FREE_SINGLE, GROUND, Model, model_sizes
-from sim_bridge.engine.data.parts import arrays_of, copy, make, parameters, rows_of
+from sim_bridge.engine.data.model import FREE, FREE_SINGLE, GROUND, Model
+from sim_bridge.engine.data.parts import copy, make, parameters, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, make_state, State
-from sim_bridge.engine.pipeline.join import join_models, Offsets
+from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.sampling import Mounted, Sampling
+from sim_bridge.simulation.part import carry_over, Part, with_own_parameters
+from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 
-_OF_ROBOT = ('nb', 'nq', 'nv')
-"""Dimensions along which a robot's numbers are a stretch of the world's."""
-_STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
-_PARAMETERS = {
-    field: along for field, along in rows_of(Model).items()
-    if arrays_of(Model)[field].dims.is_parameter}
 _OF_CONTACTS = [field for field, along in rows_of(State).items() if along == 'nc']
-
-
-class Part(NamedTuple):
-    """The location of a robot's numbers: in `model` and `state`, from the offsets `at` on."""
-
-    model: Model
-    state: State
-    at: Offsets
-
-
-class Link(Protocol):
-    """The data of a link that is assembled; `slots.LinkSlot` is one."""
-
-    name: str
-    placement: Placement
-
-    @property
-    def robot(self) -> Robot:
-        """The robot that it is part of."""
-
-    @property
-    def body(self) -> int:
-        """Number of its body in the joined model."""
-
-    @property
-    def site(self) -> int:
-        """Its row among the observed sites."""
-
-
-class Geometry(Protocol):
-    """The data of a geometry that is assembled; `slots.GeometrySlot` is one."""
-
-    @property
-    def link(self) -> Link:
-        """The link that it is on."""
-
-
-class Robot(Protocol):
-    """The data of a robot that is assembled; `slots.RobotSlot` is one."""
-
-    name: str
-    blueprint: Blueprint
-    part: Part
-    initial: Part
-    first_site: int
-    first_geometry: int
-    devices: list[Device]
-
-    @property
-    def carrier(self) -> Link | None:
-        """The link that its base is mounted on."""
-
-    @property
-    def links(self) -> Sequence[Link]:
-        """Its links, in order."""
-
-    @property
-    def geometries(self) -> Sequence[Geometry]:
-        """Its geometries, in order."""
 
 
 class Sites(NamedTuple):
@@ -106,52 +42,8 @@ class Sites(NamedTuple):
     sampling: Sampling
 
 
-def own_part(compiled: Model) -> Part:
-    """Return arrays for a robot alone, at rest, with parameters of its own."""
-    return Part(_with_own_parameters(compiled), make_state(compiled), Offsets(0, 0, 0))
-
-
-def _with_own_parameters(model: Model) -> Model:
-    """Return a model with copies of a robot's changeable parameters."""
-    return model._replace(**{field: getattr(model, field).copy() for field in _PARAMETERS})
-
-
-def copy_part(part: Part, own: Model) -> Part:
-    """Copy the state and the changeable parameters of a robot, whose own model gives the sizes."""
-    copied = own_part(own)
-    carry_over(own, part, copied)
-    return copied
-
-
-def carry_over(own: Model, source: Part, target: Part) -> None:
-    """Copy one robot's state and parameters to another place; `own` gives the sizes."""
-    counts = model_sizes(own)
-    stretches = {
-        along: (source.at.along(along), target.at.along(along), counts[along])
-        for along in _OF_ROBOT}
-    _carry(_STATE, source.state, target.state, stretches)
-    _carry(_PARAMETERS, source.model, target.model, stretches)
-
-
-def carry_bodies(own: Model, source: Part, target: Part) -> None:
-    """Copy what acts on one robot's bodies to another place; `own` gives their number."""
-    stretch = source.at.body, target.at.body, body_count(own)
-    _carry(_STATE, source.state, target.state, {'nb': stretch})
-
-
-def _carry(
-    fields: Mapping[str, str], source: NamedTuple, target: NamedTuple,
-    stretches: Mapping[str, tuple[int, int, int]],
-) -> None:
-    """Copy slices of arrays; stretches: by dimension first target row, source row and count."""
-    for field, along in fields.items():
-        if along in stretches:
-            start, to, count = stretches[along]
-            getattr(target, field)[to : to + count] = getattr(source, field)[start : start + count]
-
-
 def assemble(
-    robots: Sequence[Robot], gravity: np.ndarray, contacts: int, loops: int, axes: int
+    robots: Sequence[RobotSlot], gravity: np.ndarray, contacts: int, loops: int, axes: int
 ) -> tuple[Model, State, list[Part]]:
     """
     Join the robots' arrays in order; give the joined ones, and each robot's part of them.
@@ -175,9 +67,9 @@ def assemble(
     return model, state, parts
 
 
-def carriers_first(robots: Sequence[Robot]) -> list[Robot]:
+def carriers_first(robots: Sequence[RobotSlot]) -> list[RobotSlot]:
     """Sort robots so that each follows the one it is mounted on; else keep the order."""
-    placed: dict[str, Robot] = {}
+    placed: dict[str, RobotSlot] = {}
     for robot in robots:
         waiting = [robot]
         while waiting[-1].carrier is not None and waiting[-1].carrier.robot.name not in placed:
@@ -197,21 +89,6 @@ def _hang(model: Model, first: int, count: int, carrier: int) -> None:
         return
     own = slice(first, first + count)
     model.root[own] = np.where(model.root[own] == first, model.root[carrier], model.root[own])
-
-
-def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
-    """
-    Return arrays for a robot whose base is mounted, or moves, in another way than before.
-
-    The coordinates of its joints and their parameters are unchanged, those of the base zero.
-    """
-    part, counts = own_part(new.model), model_sizes(new.model)
-    stretches = {
-        'nq': (source.at.q + old.first_q, new.first_q, counts['nq'] - new.first_q),
-        'nv': (source.at.v + old.first_v, new.first_v, counts['nv'] - new.first_v)}
-    _carry(_STATE, source.state, part.state, stretches)
-    _carry(_PARAMETERS, source.model, part.model, stretches)
-    return part
 
 
 def contact_room(state: State) -> int:
@@ -237,7 +114,7 @@ def copy_contacts(source: State, target: State) -> None:
 
 
 def forget_contacts(
-    state: State, robot: Robot, geometries: Sequence[Geometry], site_row: np.ndarray,
+    state: State, robot: RobotSlot, geometries: Sequence[GeometrySlot], site_row: np.ndarray,
     time_step: float,
 ) -> None:
     """
@@ -269,7 +146,7 @@ def forget_contacts(
 
 
 def _take_back(
-    state: State, contact: int, link: Link, site: np.ndarray, factor: float
+    state: State, contact: int, link: LinkSlot, site: np.ndarray, factor: float
 ) -> None:
     """Subtract a contact's impulse, times a factor, from what contacts did to a link's body."""
     place, p = link.placement, site[SITE_POSITION : SITE_POSITION + 3]
@@ -308,7 +185,7 @@ def start_control(model: Model, control: np.ndarray, state: State) -> None:
     state.target[driven, 0] = state.q[model.q_of_v[driven]]
 
 
-def gather_sites(robots: Iterable[Robot]) -> Sites:
+def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
     """List the sites of all robots, in order; each robot is told where its own begin."""
     bodies: list[int] = []
     frames: list[np.ndarray] = []
@@ -343,10 +220,10 @@ def _device_frame(device: Device, place: Placement) -> np.ndarray:
 
 
 def initial_state(
-    robots: Iterable[Robot], model: Model, loops: int, axes: int
+    robots: Iterable[RobotSlot], model: Model, loops: int, axes: int
 ) -> tuple[State, np.ndarray]:
     """Return state all robots were added in, without contacts, and their joint frames there."""
-    initial, state = _with_own_parameters(model), make_state(model, loops=loops, axes=axes)
+    initial, state = with_own_parameters(model), make_state(model, loops=loops, axes=axes)
     for robot in robots:
         carry_over(robot.blueprint.model, robot.initial, Part(initial, state, robot.part.at))
     return state, initial.frame

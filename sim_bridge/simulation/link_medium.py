@@ -1,68 +1,19 @@
-"""The medium around a link, and gravity on it: as users set them and as the engine needs them."""
+"""The media around links, and gravity on them, as the engine's model has them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import numpy as np
 
-from sim_bridge.compilation.compile import Placement
 from sim_bridge.engine.data import model as columns
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, Model
-from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.simulation.slots import LinkSlot
 
-_NONE = (0.0, 0.0, 0.0)
 _UPPER = np.triu_indices(3)
 
 
-@dataclass(frozen=True)
-class LinkMedium:
-    """
-    Gravity and the medium's effect on a link, in the link's axes.
-
-    Rates of damping [1/s]; coefficients of effective mass [1].
-    """
-
-    gravity: bool = True
-    linear_velocity_damping: tuple[float, ...] = _NONE
-    angular_velocity_damping: tuple[float, ...] = _NONE
-    mass_coefficients: tuple[float, ...] = _NONE
-    inertia_coefficients: tuple[float, ...] = _NONE
-
-    @property
-    def resists(self) -> bool:
-        """Whether the medium adds mass or drags."""
-        return any((*self.linear_velocity_damping, *self.angular_velocity_damping,
-                    *self.mass_coefficients, *self.inertia_coefficients))
-
-    def with_rates(self, what: str, value: object, unit: str, place: str) -> LinkMedium:
-        """Return it with other rates or coefficients `what`; raises InvalidValueError."""
-        expected = f'3 numbers of at least 0, one for each axis of the link [{unit}]'
-        numbers = finite_vector(what, value, 3, place, expected)
-        if (numbers < 0.0).any():
-            raise InvalidValueError(what, value, expected, place)
-        changed: dict[str, Any] = {what: tuple(numbers.tolist())}
-        return replace(self, **changed)
-
-
-class LinkInMedium(Protocol):
-    """A link whose medium is to be written into a model."""
-
-    placement: Placement
-    medium: LinkMedium
-    mass: float
-    center: np.ndarray
-    inertia: np.ndarray
-
-    @property
-    def body(self) -> int:
-        """Number of its body in the world's model."""
-
-
-def with_media(model: Model, links: Sequence[LinkInMedium]) -> Model:
+def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     """
     Return a model that has the media around all links of a world.
 
@@ -94,7 +45,7 @@ def with_media(model: Model, links: Sequence[LinkInMedium]) -> Model:
     return model._replace(medium_body=bodies, medium=rows)
 
 
-def _describe(link: LinkInMedium, row: np.ndarray) -> None:
+def _describe(link: LinkSlot, row: np.ndarray) -> None:
     """Write the effect of the medium on a link, in its body's frame."""
     place, own = link.placement, link.medium
     row[columns.POINT : columns.POINT + 3] = place.position + place.rotation @ link.center

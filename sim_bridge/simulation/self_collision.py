@@ -15,8 +15,8 @@ from sim_bridge.engine.collision.probe import locate, measure_convex_pair
 from sim_bridge.shapes.polyhedra import HeightField, TriangleMesh
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.shapes.shapes import Plane, Shape
-from sim_bridge.simulation.assembly import Part
 from sim_bridge.simulation.handles import make_probe
+from sim_bridge.simulation.part import Part
 
 # what is nearer than this overlaps [m]: parts that are drawn to fit touch each other
 _TOUCHING = 1e-4

@@ -42,7 +42,6 @@ from sim_bridge.simulation.assembly import (
     start_control,
     with_contact_room,
 )
-from sim_bridge.simulation.geometry_settings import settings_in, SPEED
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import (
     ContactHandles,
@@ -54,8 +53,15 @@ from sim_bridge.simulation.handles import (
     stepping_units,
 )
 from sim_bridge.simulation.link_medium import with_media
-from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
-from sim_bridge.simulation.reports import report_of, take_worst
+from sim_bridge.simulation.records import (
+    Energy,
+    Momentum,
+    report_of,
+    Sleep,
+    StepReport,
+    take_worst,
+    Worst,
+)
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 from sim_bridge.simulation.stepper import Stepper
 
@@ -584,9 +590,7 @@ class Simulation:
             [geometry.record(self.materials) for geometry in self.geometries], excluded)
         self._write_groups()
         for slot in self.slots.values():
-            first = slot.first_geometry
-            slot.geometry_settings = settings_in(
-                self._geometry, slice(first, first + len(slot.geometries)))
+            slot.bind_geometries(self._geometry)
 
     def _write_groups(self) -> None:
         geometries = self.geometries
@@ -658,6 +662,6 @@ class Simulation:
         """Stop the surfaces of crawlers."""
         rows = [geometry.index for geometry in self.geometries
                 if geometry.link.track_axis is not None]
-        if rows and self.geometry.track[rows, SPEED].any():
-            self._geometry.track[rows, SPEED] = 0.0
+        if rows and self.geometry.track[rows, collision.TRACK_SPEED].any():
+            self._geometry.track[rows, collision.TRACK_SPEED] = 0.0
             self.invalidate()

@@ -6,7 +6,8 @@ Robots, links and geometries of the public interface are views of these.
 
 from __future__ import annotations
 
-from typing import NoReturn
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -17,18 +18,48 @@ from sim_bridge.description.model import LinkDescription, RobotDescription
 from sim_bridge.engine.collision.build import GeometryRecord
 from sim_bridge.engine.contact.sleep import ASLEEP
 from sim_bridge.engine.data import model as engine
-from sim_bridge.engine.data.geometry import ENABLED, SENSOR, STATIC
-from sim_bridge.foundation.errors import StateError
+from sim_bridge.engine.data.geometry import ENABLED, Geometry, SENSOR, STATIC, TRACK_SPEED
+from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.sensors.devices import Device
 from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.shapes.shape_records import shape_record
-from sim_bridge.simulation.assembly import copy_part, move_over, own_part, Part
-from sim_bridge.simulation.geometry_settings import GeometrySettings, SPEED
-from sim_bridge.simulation.link_medium import LinkMedium
+from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
 from sim_bridge.simulation.self_collision import excluded_bodies
 
 # what a robot that was removed does not have any more
 _OF_SIMULATION = ('part', 'one_axis', 'q', 'dq', 'u', 'target', 'control', 'motor')
+_NONE = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class LinkMedium:
+    """
+    Gravity and the medium's effect on a link, in the link's axes.
+
+    Rates of damping [1/s]; coefficients of effective mass [1].
+    """
+
+    gravity: bool = True
+    linear_velocity_damping: tuple[float, ...] = _NONE
+    angular_velocity_damping: tuple[float, ...] = _NONE
+    mass_coefficients: tuple[float, ...] = _NONE
+    inertia_coefficients: tuple[float, ...] = _NONE
+
+    @property
+    def resists(self) -> bool:
+        """Whether the medium adds mass or drags."""
+        return any((*self.linear_velocity_damping, *self.angular_velocity_damping,
+                    *self.mass_coefficients, *self.inertia_coefficients))
+
+    def with_rates(self, what: str, value: object, unit: str, place: str) -> LinkMedium:
+        """Return it with other rates or coefficients `what`; raises InvalidValueError."""
+        expected = f'3 numbers of at least 0, one for each axis of the link [{unit}]'
+        numbers = finite_vector(what, value, 3, place, expected)
+        if (numbers < 0.0).any():
+            raise InvalidValueError(what, value, expected, place)
+        changed: dict[str, Any] = {what: tuple(numbers.tolist())}
+        return replace(self, **changed)
 
 
 class LinkSlot:
@@ -65,6 +96,15 @@ class LinkSlot:
         return self.robot.first_site + self.number
 
 
+class GeometrySettings(NamedTuple):
+    """Views of a robot's rows of the engine's Geometry: what can be changed in a running world."""
+
+    flags: np.ndarray
+    material: np.ndarray
+    belt: np.ndarray
+    track: np.ndarray
+
+
 class GeometrySlot:
     """A geometry of a robot. number: among the robot's. groups: that it belongs to."""
 
@@ -93,7 +133,7 @@ class GeometrySlot:
         if known is not None:
             row = self.number
             flags, material = known.flags[row] & (ENABLED | SENSOR), known.material[row]
-            belt, speed = known.belt[row].copy(), known.track[row, SPEED]
+            belt, speed = known.belt[row].copy(), known.track[row, TRACK_SPEED]
         return shape_record(
             placed.shape, rotation=shape.rotation, position=shape.position,
             body=robot.part.at.body + shape.body, material=int(material),
@@ -207,6 +247,12 @@ class RobotSlot:
         self.q = state.q[start_q : start_q + count]
         self.dq, self.u, self.target = state.v[rows], state.u[rows], state.target[rows]
         self.control, self.motor = state.control[rows], state.motor[rows]
+
+    def bind_geometries(self, geometry: Geometry) -> None:
+        """Set the arrays that its geometries have rows of, from `first_geometry` on."""
+        rows = slice(self.first_geometry, self.first_geometry + len(self.geometries))
+        self.geometry_settings = GeometrySettings(
+            *(getattr(geometry, field)[rows] for field in GeometrySettings._fields))
 
     def rebuild(
         self, blueprint: Blueprint, carrier: LinkSlot | None, part: Part | None = None

@@ -20,8 +20,8 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.simulation.assembly import copy_part
 from sim_bridge.simulation.handles import make_probe
+from sim_bridge.simulation.part import copy_part
 
 
 def mass_matrix(robot: Robot) -> np.ndarray:

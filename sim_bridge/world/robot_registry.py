@@ -23,7 +23,7 @@ from sim_bridge.foundation.validation import truth_or_none
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import put_at_start
 from sim_bridge.shapes.materials import DEFAULT, Material
-from sim_bridge.simulation.assembly import carry_over
+from sim_bridge.simulation.part import carry_over
 from sim_bridge.simulation.simulation import Dirty, Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.world.spanning_tree import SpanningTree

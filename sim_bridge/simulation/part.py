@@ -1,0 +1,91 @@
+"""
+The arrays of one robot: its stretch of the simulation's, or arrays of its own.
+
+A robot starts with arrays of its own (`own_part`), so that the cost of adding robots is linear in
+their number. `assembly` concatenates them when they are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from sim_bridge.compilation.compile import Blueprint
+from sim_bridge.engine.data.model import body_count, Model, model_sizes
+from sim_bridge.engine.data.parts import arrays_of, rows_of
+from sim_bridge.engine.data.state import make_state, State
+from sim_bridge.engine.pipeline.join import Offsets
+
+_OF_ROBOT = ('nb', 'nq', 'nv')
+"""Dimensions along which a robot's numbers are a stretch of the world's."""
+_STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
+_PARAMETERS = {
+    field: along for field, along in rows_of(Model).items()
+    if arrays_of(Model)[field].dims.is_parameter}
+
+
+class Part(NamedTuple):
+    """The location of a robot's numbers: in `model` and `state`, from the offsets `at` on."""
+
+    model: Model
+    state: State
+    at: Offsets
+
+
+def own_part(compiled: Model) -> Part:
+    """Return arrays for a robot alone, at rest, with parameters of its own."""
+    return Part(with_own_parameters(compiled), make_state(compiled), Offsets(0, 0, 0))
+
+
+def with_own_parameters(model: Model) -> Model:
+    """Return a model with copies of a robot's changeable parameters."""
+    return model._replace(**{field: getattr(model, field).copy() for field in _PARAMETERS})
+
+
+def copy_part(part: Part, own: Model) -> Part:
+    """Copy the state and the changeable parameters of a robot, whose own model gives the sizes."""
+    copied = own_part(own)
+    carry_over(own, part, copied)
+    return copied
+
+
+def carry_over(own: Model, source: Part, target: Part) -> None:
+    """Copy one robot's state and parameters to another place; `own` gives the sizes."""
+    counts = model_sizes(own)
+    stretches = {
+        along: (source.at.along(along), target.at.along(along), counts[along])
+        for along in _OF_ROBOT}
+    _carry(_STATE, source.state, target.state, stretches)
+    _carry(_PARAMETERS, source.model, target.model, stretches)
+
+
+def carry_bodies(own: Model, source: Part, target: Part) -> None:
+    """Copy what acts on one robot's bodies to another place; `own` gives their number."""
+    stretch = source.at.body, target.at.body, body_count(own)
+    _carry(_STATE, source.state, target.state, {'nb': stretch})
+
+
+def _carry(
+    fields: Mapping[str, str], source: NamedTuple, target: NamedTuple,
+    stretches: Mapping[str, tuple[int, int, int]],
+) -> None:
+    """Copy slices of arrays; stretches: by dimension first target row, source row and count."""
+    for field, along in fields.items():
+        if along in stretches:
+            start, to, count = stretches[along]
+            getattr(target, field)[to : to + count] = getattr(source, field)[start : start + count]
+
+
+def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
+    """
+    Return arrays for a robot whose base is mounted, or moves, in another way than before.
+
+    The coordinates of its joints and their parameters are unchanged, those of the base zero.
+    """
+    part, counts = own_part(new.model), model_sizes(new.model)
+    stretches = {
+        'nq': (source.at.q + old.first_q, new.first_q, counts['nq'] - new.first_q),
+        'nv': (source.at.v + old.first_v, new.first_v, counts['nv'] - new.first_v)}
+    _carry(_STATE, source.state, part.state, stretches)
+    _carry(_PARAMETERS, source.model, part.model, stretches)
+    return part
