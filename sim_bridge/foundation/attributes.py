@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Generic, NoReturn, overload, TYPE_CHECKING, TypeVar
 
 from sim_bridge.foundation.errors import close_match
+
+_Value = TypeVar('_Value')
 
 # how much two names have to resemble each other, from 0 to 1
 _RESEMBLANCE = 0.75
@@ -50,6 +53,31 @@ def unknown_attribute(thing: object, name: str) -> AttributeError:
     meant = () if advice else _meant(name, known)
     hint = f'; did you mean {" and ".join(map(repr, meant))}?' if meant else ''
     return AttributeError(f'{type(thing).__name__} has no attribute {name!r}{advice or hint}')
+
+
+class ReadOnly(property, Generic[_Value]):
+    """A property without a setter, in one line: an attribute of a part, or a function's result."""
+
+    def __init__(self, read: str | Callable[[Any], _Value], doc: str):
+        """
+        Declare the property.
+
+        read: the attribute, by its names from the object on, with dots between them; or a function
+        of the object. doc: the docstring.
+        """
+        super().__init__(attrgetter(read) if isinstance(read, str) else read)
+        self.__doc__ = doc
+
+    if TYPE_CHECKING:
+        # what `property` does anyway, with the type of the value
+        @overload  # type: ignore[override]
+        def __get__(self, owner: None, kind: type | None = None) -> property: ...
+        @overload
+        def __get__(self, owner: object, kind: type | None = None) -> _Value: ...
+        def __get__(
+            self, owner: object, kind: type | None = None
+        ) -> _Value | property: ...
+        def __set__(self, owner: object, value: NoReturn) -> None: ...
 
 
 class DeclaredAttributes:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
 
-from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
+_NAMES_SHOWN = 40
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _Thing = TypeVar('_Thing')
 
@@ -29,9 +31,32 @@ def counted(number: int, thing: str, things: str = '') -> str:
     return f'{number} {thing if number == 1 else things or f"{thing}s"}'
 
 
-def free_name(wanted: str, is_taken: Callable[[str], bool]) -> str:
-    """Return the wanted name if it is free, else the first free of `wanted_2`, `wanted_3` etc."""
-    name, number = wanted, 2
-    while is_taken(name):
-        name, number = f'{wanted}_{number}', number + 1
+def free_name(
+    wanted: str, is_taken: Callable[[str], bool], numbers: Iterator[int] | None = None
+) -> str:
+    """
+    Return the wanted name if it is free, else the first free of `wanted_2`, `wanted_3` etc.
+
+    numbers: the numbers that were not tried yet, from a call to the next, where names are many.
+    """
+    names = (wanted if k == 1 else f'{wanted}_{k}' for k in numbers or count(1))
+    return next(name for name in names if not is_taken(name))
+
+
+def new_name(
+    name: str | None, default: str, taken: Mapping[str, object], place: str = '',
+    numbers: Iterator[int] | None = None,
+) -> str:
+    """
+    Return a name that a user gave, or if None the default, numbered as by `free_name`.
+
+    Raises InvalidValueError for an empty name, and for one that is taken.
+    """
+    if name is None:
+        return free_name(default, taken.__contains__, numbers)
+    if not isinstance(name, str) or not name:
+        raise InvalidValueError('name', name, 'a text that is not empty', place)
+    if name in taken:
+        names = ', '.join(list(taken)[:_NAMES_SHOWN])
+        raise InvalidValueError('name', name, f'one that is not taken yet (taken: {names})', place)
     return name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import auto, IntFlag
-from typing import Any, NamedTuple, Protocol
+from operator import attrgetter
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
+from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
@@ -64,6 +66,8 @@ from sim_bridge.simulation.records import (
 )
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 from sim_bridge.simulation.stepper import Stepper
+
+_Value = TypeVar('_Value')
 
 # room for contacts that a world of geometries starts with, and more for each of them
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
@@ -158,6 +162,21 @@ class Settings(NamedTuple):
     sleep: Sleep | None
 
 
+class UpToDate(ReadOnly[_Value]):
+    """A property of a simulation that is brought up to date when it is read."""
+
+    def __init__(self, wanted: int, name: str, doc: str):
+        """Declare it. wanted: flags of `Dirty` to clear first. name: of the attribute to read."""
+        value_of = attrgetter(name)
+
+        def read(simulation: Simulation) -> Any:
+            if simulation._dirty & wanted:
+                simulation.refresh(wanted)
+            return value_of(simulation)
+
+        super().__init__(read, doc)
+
+
 class DivergenceError(SimulationError):
     """A step gave something that is not finite; the state before it is kept."""
 
@@ -245,76 +264,25 @@ class Simulation:
 
     # --- arrays ----------------------------------------------------------------------------------
 
-    @property
-    def model(self) -> Model:
-        """The constant arrays of all robots."""
-        self.settle()
-        return self._model
+    model = UpToDate[Model](_ROBOT_ARRAYS, '_model', 'The constant arrays of all robots.')
+    state = UpToDate[State](
+        _ROBOT_ARRAYS, '_state', 'The arrays that steps change; replaced after an addition.')
+    loops = UpToDate[Loops](_ROBOT_ARRAYS, '_loops', 'The arrays of all constraints.')
+    sites = UpToDate[Sites](_ROBOT_ARRAYS, '_sites', 'The frames that are observed.')
+    geometry = UpToDate[collision.Geometry](
+        _ALL_ARRAYS, '_geometry',
+        'The arrays of all geometries; replaced after an addition or exclusion.')
+    surfaces = UpToDate[Surfaces](
+        _ALL_ARRAYS, '_surfaces', 'The contact laws of pairs of materials.')
+    handles = UpToDate[ContactHandles](
+        _ALL_ARRAYS, '_handles', "The handle for contact queries, and the solver's reports.")
+    stepper = UpToDate[Stepper](
+        _ALL_ARRAYS | _STEPPER, '_stepper', 'The step call; making it compiles missing units.')
+    devices = ReadOnly[list[Device]]('sites.sampling.devices', 'The devices of all robots.')
 
-    @property
-    def state(self) -> State:
-        """The arrays that steps change; new ones whenever something was added."""
-        self.settle()
-        return self._state
-
-    @property
-    def loops(self) -> Loops:
-        """The arrays of all constraints."""
-        self.settle()
-        return self._loops
-
-    @property
-    def sites(self) -> Sites:
-        """The frames that are observed."""
-        self.settle()
-        return self._sites
-
-    @property
-    def geometry(self) -> collision.Geometry:
-        """The arrays of all geometries; new ones whenever something was added or excluded."""
-        self.settle_contact()
-        return self._geometry
-
-    @property
-    def surfaces(self) -> Surfaces:
-        """What happens between materials."""
-        self.settle_contact()
-        return self._surfaces
-
-    @property
-    def devices(self) -> list[Device]:
-        """The devices of all robots, in order."""
-        return self.sites.sampling.devices
-
-    @property
-    def has_new_joints(self) -> bool:
-        """Whether velocities have yet to fit new constraints; snapshots set it."""
-        return bool(self._dirty & _JOINT_VELOCITIES)
-
-    @has_new_joints.setter
-    def has_new_joints(self, value: bool) -> None:
-        self._dirty = self._dirty & ~_JOINT_VELOCITIES | (_JOINT_VELOCITIES if value else 0)
-
-    @property
-    def has_pushes(self) -> bool:
-        """Whether there are external wrenches, until the next step; snapshots set it."""
-        return bool(self._dirty & _PUSHES)
-
-    @has_pushes.setter
-    def has_pushes(self, value: bool) -> None:
-        self._dirty = self._dirty & ~_PUSHES | (_PUSHES if value else 0)
-
-    @property
-    def handles(self) -> ContactHandles:
-        """What asks about contacts, and what the solver reports into."""
-        self.settle_contact()
-        return self._handles
-
-    @property
-    def stepper(self) -> Stepper:
-        """What steps; making it compiles what is missing."""
-        self.refresh(_ALL_ARRAYS | _STEPPER)
-        return self._stepper
+    def is_dirty(self, what: Dirty) -> bool:
+        """Return whether a part is out of date."""
+        return bool(self._dirty & what.value)
 
     @property
     def links(self) -> list[LinkSlot]:
@@ -338,8 +306,11 @@ class Simulation:
         """How many points touched in the last step."""
         return int(self._state.contact_size[0])
 
-    def mark(self, what: Dirty) -> None:
-        """Mark a part and everything that depends on it as out of date."""
+    def mark(self, what: Dirty, is_dirty: bool = True) -> None:
+        """Mark a part and everything that depends on it as out of date, or only itself as not."""
+        if not is_dirty:
+            self._dirty &= ~what.value
+            return
         if what & Dirty.PARTS:
             what |= Dirty.GEOMETRY | Dirty.INITIAL
         self._dirty |= what.value

@@ -61,7 +61,7 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
     restore_state(snapshot.state, simulation.state)
     for array, saved in zip(_parameters(simulation), snapshot.parameters, strict=True):
         array[:] = saved
-    simulation.has_pushes = bool(simulation.state.wrench.any())
+    simulation.mark(Dirty.PUSHES, bool(simulation.state.wrench.any()))
     simulation.forget_observations()
     for device, values in zip(simulation.devices, snapshot.devices, strict=True):
         device.restore(values)
@@ -129,7 +129,7 @@ def _settings(simulation: Simulation) -> tuple[Any, ...]:
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[tuple[float, float]]]:
     """Return whether velocities have yet to fit new constraints, and all compliances."""
     joints = simulation.constraints.values()
-    return simulation.has_new_joints, [joint.compliance for joint in joints]
+    return simulation.is_dirty(Dirty.JOINT_VELOCITIES), [joint.compliance for joint in joints]
 
 
 def _restore_settings(simulation: Simulation, saved: tuple[Any, ...]) -> None:
@@ -150,7 +150,7 @@ def _restore_settings(simulation: Simulation, saved: tuple[Any, ...]) -> None:
     for joint, compliance in zip(simulation.constraints.values(), compliances, strict=True):
         if joint.compliance != compliance:
             joint.compliance = compliance
-    simulation.has_new_joints = has_new_joints
+    simulation.mark(Dirty.JOINT_VELOCITIES, has_new_joints)
 
 
 def _digest_into(value: Any, digest: Any) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -11,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, read_shapes
-from sim_bridge.compilation.compile import Blueprint, compile_robot
+from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
 from sim_bridge.description.srdf import read_srdf
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
-from sim_bridge.foundation.names import ByName
+from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import truth_or_none
 from sim_bridge.robots.robot import Robot
@@ -28,7 +30,6 @@ from sim_bridge.simulation.simulation import Dirty, Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.world.spanning_tree import SpanningTree
 
-_NAMES_SHOWN = 40
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 Pose = tuple[Sequence[float], Sequence[float]]
@@ -55,7 +56,8 @@ class RobotRegistry:
         self._world, self._simulation, self._tree = world, simulation, tree
         self._robots: ByName[Robot] = ByName('robot', 'the world')
         self.robots: Mapping[str, Robot] = MappingProxyType(self._robots)
-        self._next_number: dict[str, int] = {}
+        # by default name: the numbers that were not tried yet, as bodies may be thousands
+        self._numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
 
     # --- adding ----------------------------------------------------------------------------------
 
@@ -127,30 +129,12 @@ class RobotRegistry:
 
     def free_name(self, name: str | None, default: str) -> str:
         """Return an unused name; raises InvalidValueError if the given one is in use."""
-        if name is not None:
-            if not isinstance(name, str) or not name:
-                raise InvalidValueError('name', name, 'a text that is not empty')
-            if name in self.robots:
-                taken = ', '.join(list(self.robots)[:_NAMES_SHOWN])
-                raise InvalidValueError(
-                    'name', name, f'one that is not taken yet (taken: {taken})')
-            return name
-        number = self._next_number.get(default, 1)
-        name = default if number == 1 else f'{default}_{number}'
-        while name in self.robots:
-            number += 1
-            name = f'{default}_{number}'
-        self._next_number[default] = number + 1
-        return name
+        return new_name(name, default, self.robots, numbers=self._numbers[default])
 
-    def admit(
-        self, name: str, description: RobotDescription, blueprint: Blueprint,
-        collisions: Collisions,
-    ) -> Robot:
-        """Add a compiled robot, at rest; its name is unused."""
-        robot = self._robot(name, description, blueprint, collisions)
-        self._admit(robot)
-        return robot
+    def admit(self, robot: Robot) -> None:
+        """Add a robot that is in no world yet; its name is unused."""
+        self._robots[robot.name] = robot
+        self._simulation.admit(robot.slot)
 
     # --- removing --------------------------------------------------------------------------------
 
@@ -181,17 +165,6 @@ class RobotRegistry:
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _robot(
-        self, name: str, description: RobotDescription, blueprint: Blueprint,
-        collisions: Collisions,
-    ) -> Robot:
-        slot = RobotSlot(name, description, blueprint, collisions)
-        return Robot(self._world, self._simulation, slot)
-
-    def _admit(self, robot: Robot) -> None:
-        self._robots[robot.name] = robot
-        self._simulation.admit(robot.slot)
-
     def _add(
         self,
         description: RobotDescription,
@@ -208,11 +181,12 @@ class RobotRegistry:
         """Add a robot; nothing changes if anything is wrong."""
         collisions = self._with_materials(collisions, material)
         blueprint = compile_robot(description, fixed_base, collisions.shapes, is_kinematic)
-        robot = self._robot(name, description, blueprint, collisions)
+        slot = RobotSlot(name, description, blueprint, collisions)
+        robot = Robot(self._world, self._simulation, slot)
         robot.set_base_pose(*pose)
         if velocity is not None and (not robot.fixed_base or any(map(np.any, velocity))):
             robot.set_base_velocity(*velocity)
-        self._admit(robot)
+        self.admit(robot)
         try:
             put_at_start(robot, joint_positions)
             self._tree.close_loops_of(robot, joint_positions)

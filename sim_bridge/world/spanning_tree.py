@@ -11,7 +11,7 @@ import numpy as np
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.description.model import JointType
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-from sim_bridge.foundation.names import ByName, free_name
+from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
 from sim_bridge.robots.interfaces import LinkInterface
@@ -48,15 +48,8 @@ class SpanningTree:
             for key, seat in seats.items()}))
 
     def free_name(self, name: str | None, kind: str) -> str:
-        """Return an unused joint name; raises InvalidValueError."""
-        taken = self.joints
-        if name is not None:
-            if not isinstance(name, str) or not name or name in taken:
-                raise InvalidValueError(
-                    'name', name, f'a text that is not taken yet (taken: {", ".join(taken)})',
-                    'add_joint')
-            return name
-        return free_name(kind, taken.__contains__)
+        """Return an unused joint name; raises InvalidValueError if the given one is in use."""
+        return new_name(name, kind, self.joints, 'add_joint')
 
     def own_links(
         self, first: object, second: object, place: str

@@ -19,7 +19,7 @@ from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.state import State
-from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import finite_vector, truth, truth_or_none, whole_number
@@ -322,10 +322,9 @@ class World(DeclaredAttributes):
 
     # --- joints ----------------------------------------------------------------------------------
 
-    @property
-    def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
-        """The joints that `add_joint` added, and the robots' joints that close loops, by name."""
-        return self.tree.joints
+    joints = ReadOnly[Mapping[str, Joint | ConstraintJoint]](
+        'tree.joints',
+        "The joints that `add_joint` added, and the robots' joints that close loops, by name.")
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
         """Return a joint of `joints`; raises UnknownNameError."""
@@ -493,15 +492,8 @@ class World(DeclaredAttributes):
 
     # --- time ------------------------------------------------------------------------------------
 
-    @property
-    def time_step(self) -> float:
-        """Length of a step [s]."""
-        return self.simulation.time_step
-
-    @property
-    def time_step_ns(self) -> int:
-        """Length of a step [ns]."""
-        return self.simulation.time_step_ns
+    time_step = ReadOnly[float]('simulation.time_step', 'Length of a step [s].')
+    time_step_ns = ReadOnly[int]('simulation.time_step_ns', 'Length of a step [ns].')
 
     @property
     def time(self) -> float:
@@ -561,20 +553,10 @@ class World(DeclaredAttributes):
         self.simulation.gravity[:] = finite_vector('gravity', value, 3, '', _GRAVITY)
         self.simulation.invalidate()
 
-    @property
-    def integrator(self) -> str:
-        """The integration method of steps: 'midpoint' or 'rk5'."""
-        return self.simulation.integrator
-
-    @property
-    def seed(self) -> int:
-        """The seed of the sensors' noise."""
-        return self.simulation.seed
-
-    @property
-    def report(self) -> StepReport:
-        """The report of the last `step` call."""
-        return self.simulation.report
+    integrator = ReadOnly[str](
+        'simulation.integrator', "The integration method of steps: 'midpoint' or 'rk5'.")
+    seed = ReadOnly[int]('simulation.seed', "The seed of the sensors' noise.")
+    report = ReadOnly[StepReport]('simulation.report', 'The report of the last `step` call.')
 
     def take_worst(self) -> Worst:
         """Return the summary of the reports of all `step` calls since the last call of this."""
@@ -582,20 +564,12 @@ class World(DeclaredAttributes):
 
     # --- state -----------------------------------------------------------------------------------
 
-    @property
-    def state(self) -> State:
-        """The arrays that steps change; replaced whenever something is added."""
-        return self.simulation.state
-
-    @property
-    def layout(self) -> int:
-        """A number that changes whenever the arrays of `state` are replaced."""
-        return self.simulation.layout
-
-    @property
-    def units(self) -> list[Unit]:
-        """The units that have to be compiled to step and observe the present world."""
-        return self.simulation.units
+    state = ReadOnly[State](
+        'simulation.state', 'The arrays that steps change; replaced whenever something is added.')
+    layout = ReadOnly[int](
+        'simulation.layout', 'A number that changes whenever the arrays of `state` are replaced.')
+    units = ReadOnly[list[Unit]](
+        'simulation.units', 'The units to compile to step and observe the present world.')
 
     def census(self) -> tuple[tuple[str, int], ...]:
         """Return the contents of the world; an object added later under an old name differs."""

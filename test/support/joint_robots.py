@@ -17,7 +17,9 @@ from sim_bridge.description.model import (
     RobotDescription,
 )
 from sim_bridge.description.report import Report
+from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import put_at_start
+from sim_bridge.simulation.slots import RobotSlot
 
 X, Y, Z = np.eye(3)
 
@@ -57,7 +59,8 @@ def mount_body(world, body, mount_joint, child=None, name='mounted'):
     description = describe([body], [], name)
     mount = Mount(mount_joint, Pose() if child is None else child)
     blueprint = compile_robot(description, mount=mount)
-    robot = world.registry.admit(name, description, blueprint, Collisions())
+    robot = Robot(world, world.simulation, RobotSlot(name, description, blueprint, Collisions()))
+    world.registry.admit(robot)
     put_at_start(robot, {})
     robot.remember()
     robot.slot.added = robot.slot.initial
