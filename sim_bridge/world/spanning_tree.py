@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.compilation.compile import compile_robot
-from sim_bridge.description.model import JointType
+from sim_bridge.description.model import ConstraintDescription, JointType
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
@@ -85,16 +85,17 @@ class SpanningTree:
                 raise StateError(
                     f'joint {spec.name!r} cannot be part of a tree: it closes a loop, yields, or '
                     'neither link is the base of what is free. Leave out tree=True')
-            return self.constrain(spec.name, spec).joint
+            return self.constrain(spec.name, spec)
         self._match_velocities(spec)
         return self._mount(spec, seat).joint
 
-    def constrain(self, key: str, spec: JointSpec) -> ConstraintSeat:
+    def constrain(self, key: str, spec: JointSpec) -> ConstraintJoint:
         """Add a constraint under a name of the world."""
         seat = ConstraintSeat(self._simulation, key, spec)
+        joint = ConstraintJoint(seat)
         self._simulation.constraints[key] = seat
         self._simulation.reconnect_joints()
-        return seat
+        return joint
 
     def remove(self, joint: Joint | ConstraintJoint) -> None:
         """Remove a joint; as `World.remove_joint`."""
@@ -130,10 +131,10 @@ class SpanningTree:
         """
         links = {link.name: link for link in robot.links}
         for description in robot.description.constraints:
-            seat = self.constrain(
+            joint = self.constrain(
                 f'{robot.name}/{description.name}', spec_of(description, links))
-            seat.describe(description.limits, description.dynamics)
-            robot.loop_joints[description.name] = joint = seat.joint
+            _describe(joint, description)
+            robot.loop_joints[description.name] = joint
             first, second = joint.link1, joint.link2
             if first is not None and second is not None:
                 self._simulation.separate(first.slot, second.slot)
@@ -145,9 +146,9 @@ class SpanningTree:
     def _match_velocities(self, spec: JointSpec) -> None:
         """Remove the velocities that a new tree joint does not allow from its links."""
         if any(part.any() for part in _relative_motion(spec)):
-            joint = self.constrain(spec.name, spec)
+            self.constrain(spec.name, spec)
             self._simulation.begin_joints()
-            del self._simulation.constraints[joint.key]
+            del self._simulation.constraints[spec.name]
             self._simulation.reconnect_joints()
 
     def _seat(self, spec: JointSpec) -> bool | None:
@@ -231,6 +232,18 @@ class SpanningTree:
                 rates = np.linalg.lstsq(directions, velocity, rcond=None)[0]
                 for axis, rate in zip(axes, rates, strict=True):
                     axis.dq = float(rate)
+
+
+def _describe(joint: ConstraintJoint, description: ConstraintDescription) -> None:
+    """Set the parameters of a described joint's axis, if its type has limits and dynamics."""
+    if not joint.axes or joint.type in ('universal', 'hinge2', 'planar'):
+        return
+    axis, limits, dynamics = joint.axes[0], description.limits, description.dynamics
+    axis.lower, axis.upper = limits.lower, limits.upper
+    axis.effort_limit, axis.velocity_limit = limits.effort, limits.velocity
+    axis.damping, axis.friction = dynamics.damping, dynamics.friction
+    axis.stiffness, axis.reference = dynamics.stiffness, dynamics.reference
+
 
 def _rebuild(slot: RobotSlot, joint: MountedSeat | None) -> None:
     """Recompile a robot, with its base on a joint or free."""

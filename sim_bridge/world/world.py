@@ -406,7 +406,7 @@ class World(DeclaredAttributes):
         """
         links = self.tree.own_links(first, second, 'add_angular_motor')
         key = self.tree.free_name(name, 'angular_motor')
-        return self.tree.constrain(key, motor_spec(key, links, axes, fixed_on, euler)).joint
+        return self.tree.constrain(key, motor_spec(key, links, axes, fixed_on, euler))
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """

@@ -1,8 +1,8 @@
-"""An axis of a joint: what it turns about or slides along, with all that acts there."""
+"""An axis of a joint: its coordinate, its motor, its stops, and what else acts along it."""
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol, TYPE_CHECKING
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -12,9 +12,7 @@ from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, Stat
 from sim_bridge.foundation.validation import finite_number
 from sim_bridge.robots.joints.motor import CONTROL_NAMES, CONTROLS, FITTING, POSITION, VELOCITY
 from sim_bridge.robots.joints.parameters import GREATEST, LowerStop, Parameter, UpperStop
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.seat import Seat
 
 
 class JointOfAxis(Protocol):
@@ -26,26 +24,26 @@ class JointOfAxis(Protocol):
 
 class Axis(DeclaredAttributes):
     """
-    A coordinate of a joint, and what drives and stops it beside the effort u, which always acts.
+    One coordinate of a joint, with its motor, stops, friction, damper and spring.
 
-    q, dq, ddq, u are numbers [rad or m, and N m or N], which raise InvalidValueError where they
-    are set to what is no finite number. Angles count their turns. velocity_limit holds what
-    position control does, and nothing else.
+    q, dq, ddq and u are numbers [rad or m; per s; per s²; N m or N]; setting one to anything but a
+    finite number raises InvalidValueError. Angles count full turns. The effort u acts under any
+    control.
 
     control: what the motor does.
         'effort': nothing.
-        'velocity': keeps `target_velocity`.
-        'position': goes to `target_position`, where it is after two steps, at `target_velocity`;
-        no faster than `velocity_limit`.
-        'servo': gives kp (target_position - q) + kd (target_velocity - dq), implicitly and so
-        stable for any gains.
-    max_effort: what the motor gives at most; with u it keeps to `effort_limit`. Where neither is
-    finite, 'velocity' and 'position' give whatever it takes, and end at stops.
+        'velocity': holds `target_velocity`.
+        'position': reaches `target_position` within two steps, at `target_velocity`, but no
+        faster than `velocity_limit`, which limits nothing else.
+        'servo': gives the effort kp (target_position - q) + kd (target_velocity - dq), computed
+        implicitly and so stable for any gains.
+    max_effort: limit of the motor's effort; the sum of it and u is limited by `effort_limit`.
+    Without a finite limit 'velocity' and 'position' give any effort needed, up to a stop.
 
-    bounce: share of a velocity above 1e-3 rad/s or m/s that a rigid stop gives back. stop_cfm: 0
-    for a rigid stop; else stop_erp and it are ODE's: a spring kp and a damper kd with
-    ERP = h kp / (h kp + kd) and CFM = 1 / (h kp + kd) for a time step of h. stop_erp of a rigid
-    stop: share of an excess that a step takes back.
+    bounce: coefficient of restitution of a rigid stop, for velocities above 1e-3 rad/s or m/s.
+    stop_cfm: 0 for a rigid stop, else with stop_erp ODE's parameters of a spring kp and a damper
+    kd: ERP = h kp / (h kp + kd), CFM = 1 / (h kp + kd), with h the time step. stop_erp of a rigid
+    stop: share of the overshoot that a step corrects.
     """
 
     __slots__ = ('joint', 'number', 'place', 'rows', 'seat')
@@ -94,10 +92,10 @@ class Axis(DeclaredAttributes):
         self, joint: JointOfAxis, seat: Seat, number: int, place: str, rows: slice | None = None
     ):
         """
-        Belong to a joint, as its coordinate `number` from 0; joints make their axes.
+        Show coordinate `number`, from 0, of a joint; joints make their axes.
 
-        seat: the joint's. place: where it is, for messages. rows: those of the seat that
-        parameters are written to; if None, its own alone.
+        seat: the joint's. place: where it is, for messages. rows: the seat's rows that parameters
+        are written to; only its own if None.
         """
         self.joint = joint
         self.seat = seat
@@ -106,84 +104,81 @@ class Axis(DeclaredAttributes):
         self.rows = slice(number, number + 1) if rows is None else rows
 
     def __repr__(self) -> str:
-        """Show the joint, and how it moves."""
+        """Show the joint, position and velocity."""
         try:
             moving = f': q = {self.q:.6g}, dq = {self.dq:.6g}'
         except SimBridgeError:
-            # the robot, or the joint, was taken out of the world
+            # the robot or the joint was removed
             moving = ''
         return f'<Axis of {self.place}{moving}>'
 
     @property
     def followed(self) -> str | None:
-        """The joint whose mimic the axis is, if any."""
-        law = self.seat.mimic
-        return None if law is None else law.joint
+        """The name of the joint that it follows by a mimic law, if any."""
+        return None if self.seat.mimic is None else self.seat.mimic.joint
 
     @property
     def is_linear(self) -> bool:
-        """Whether it slides; else it turns."""
+        """Whether it is a sliding axis; else it is a turning one."""
         return self.seat.is_linear(self.number)
 
     @property
     def direction(self) -> np.ndarray:
-        """(3,) unit vector along which, or about which, it moves; world."""
+        """(3,) unit vector along or about which it moves; world axes."""
         return self.seat.direction(self.number)
 
     @property
     def q(self) -> float:
         """
-        Position.
+        Position [rad or m].
 
-        Raises StateError where it is set for an axis of a joint that closes a loop, or yields: it
-        is for the links to move.
+        Setting it raises StateError for a constraint joint, whose position follows from its links.
         """
         return float(self.seat.positions()[self.number])
 
     @q.setter
     def q(self, value: float) -> None:
         self.seat.check_movable('q', self.place)
-        self.seat.set_positions(self.rows, finite_number('q', value, self.place))
+        self.seat.positions()[self.rows] = finite_number('q', value, self.place)
 
     @property
     def dq(self) -> float:
-        """Velocity; raises StateError where it is set, as above."""
+        """Velocity [rad/s or m/s]; set like `q`."""
         return float(self.seat.velocities()[self.number])
 
     @dq.setter
     def dq(self, value: float) -> None:
         self.seat.check_movable('dq', self.place)
-        self.seat.set_velocities(self.rows, finite_number('dq', value, self.place))
+        self.seat.velocities()[self.rows] = finite_number('dq', value, self.place)
 
     @property
     def ddq(self) -> float:
         """
-        Acceleration, at the present state under the present efforts.
+        Acceleration [rad/s² or m/s²] for the present state and efforts.
 
-        Where the joint closes a loop, or yields, under what acted along its axes, on average, in
-        the last step.
+        For a constraint joint the efforts along its axes are their means over the last step.
         """
         return float(self.seat.accelerations()[self.number])
 
     @property
     def u(self) -> float:
-        """Applied effort, whatever the control; a step clamps it to the limit."""
+        """Applied effort [N m or N] under any control; a step clamps it to the effort limit."""
         return float(self.seat.efforts()[self.number])
 
     @u.setter
     def u(self, value: float) -> None:
         self.seat.set_efforts(self.rows, finite_number('u', value, self.place))
 
-    # --- its motor -------------------------------------------------------------------------------
+    # --- motor -----------------------------------------------------------------------------------
 
     @property
     def control(self) -> str:
         """
-        How the motor drives the joint: 'effort', 'velocity', 'position' or 'servo'; to be set.
+        The control mode of the motor: 'effort', 'velocity', 'position' or 'servo'; can be set.
 
-        What is selected begins without a jerk: the target is the present position, at rest. Raises
-        InvalidValueError for another word, and for a motor on a joint that follows another one;
-        StateError for a joint that is not a one-axis one.
+        Setting it sets the target to the present position, at rest, so that nothing jumps. Raises
+        InvalidValueError for another word, and for any mode but 'effort' on a joint that follows
+        another by a mimic law.
         """
         return CONTROL_NAMES[int(self.seat.states('control')[self.number])]
 
@@ -204,9 +199,10 @@ class Axis(DeclaredAttributes):
     @property
     def target_position(self) -> float:
         """
-        Where 'position' and 'servo' control go [rad or m]; to be set, beyond stops too.
+        Target of 'position' and 'servo' control [rad or m]; can be set, beyond stops too.
 
-        Raises StateError under other control, and InvalidValueError for what is not finite.
+        Setting it raises StateError under other control, and InvalidValueError for a value that is
+        not a finite number.
         """
         return float(self.seat.states('target')[self.number, POSITION])
 
@@ -218,7 +214,7 @@ class Axis(DeclaredAttributes):
 
     @property
     def target_velocity(self) -> float:
-        """Velocity that all but 'effort' control go for [rad/s or m/s]; to be set, as above."""
+        """Target velocity of all control but 'effort' [rad/s or m/s]; set like target_position."""
         return float(self.seat.states('target')[self.number, VELOCITY])
 
     @target_velocity.setter
@@ -229,34 +225,34 @@ class Axis(DeclaredAttributes):
 
     @property
     def motor_effort(self) -> float:
-        """What the motor gave in the last step, beside u [N m or N]."""
+        """Effort of the motor in the last step, without u [N m or N]."""
         return float(self.seat.states('motor')[self.number])
 
     @property
     def friction_effort(self) -> float:
-        """What Coulomb friction gave in the last step [N m or N]."""
+        """Effort of Coulomb friction in the last step [N m or N]."""
         return float(self.seat.states('friction')[self.number])
 
     @property
     def stop_effort(self) -> float:
         """
-        What the stops, or `robot.hold`, gave in the last step [N m or N].
+        Effort of a stop, or of `robot.hold`, in the last step [N m or N].
 
-        Where several could have held the joint, friction did what it can, then a stop, and the
-        motor the rest.
+        A holding effort is assigned to friction up to its limit, then to the stop, then to the
+        motor.
         """
         states, number = self.seat.states, self.number
         return float(states('force')[number] - states('friction')[number])
 
     def drop_command(self) -> None:
-        """Clear the effort, and set the motor's target to the axis' present position."""
+        """Clear the effort u, and set the motor's target to the present position, at rest."""
         self.u = 0.0
         self._stay()
 
     # --- for those who command several axes ------------------------------------------------------
 
     def check_control(self, column: int, what: str) -> None:
-        """Raise StateError where the motor does not go for a target, POSITION or VELOCITY."""
+        """Raise StateError if the control does not use the target POSITION or VELOCITY."""
         if not FITTING[column, self.seat.states('control')[self.number]]:
             fitting = [name for name, number in CONTROLS.items() if FITTING[column, number]]
             raise StateError(
@@ -264,12 +260,12 @@ class Axis(DeclaredAttributes):
                 f'it. Set its control to {" or ".join(map(repr, fitting))} first')
 
     def write_target(self, column: int, value: float) -> None:
-        """Set the target POSITION or VELOCITY, which has been checked."""
+        """Set the target POSITION or VELOCITY to a checked value."""
         self.seat.states('target')[self.number, column] = value
         self.seat.wake()
 
     def _stay(self) -> None:
-        """Set the target of an active motor to the axis' present position."""
+        """Set the target of an active motor to the present position, at rest."""
         self.seat.states('target')[self.number] = (
             0.0 if self.control == 'effort' else self.q), 0.0
         self.seat.wake()

@@ -2,50 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from sim_bridge.engine.data.loops import (
-    AXES_OF_TYPE,
-    AxisValues,
-    DISTANCE,
-    DOT,
-    HARD,
-    LoopJoint,
-    Loops,
-    ROWS_OF_TYPE,
-    SLIDE,
-    WORLD,
-    Z,
-)
-from sim_bridge.engine.data.state import BY_EFFORT, FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE
+from sim_bridge.engine.data import loops as engine
+from sim_bridge.engine.data.loops import AxisValues, LoopJoint, Loops
+from sim_bridge.engine.data.state import BY_EFFORT, FRICTION_SHARE, MOTOR_SHARE, State, STOP_SHARE
+from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import StateError
-from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
 from sim_bridge.robots.joints.free_axes import FreeAxes
-from sim_bridge.robots.joints.joint import ConstraintJoint
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import JointDynamics, JointLimits
-    from sim_bridge.engine.data.state import State
-    from sim_bridge.robots.joints.spec import JointSpec
-    from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.robots.joints.spec import JointSpec
+from sim_bridge.simulation.simulation import Simulation
 
 _ERP, _STOP_ERP = 0.2, 0.2
 
 
 class ConstraintSeat:
     """
-    The seat of a joint that is solved for as rows beside the trees; see `seat.Seat`.
+    The seat of a joint that is solved for as rows beside the trees.
 
-    joint: the joint that sits here, for users.
+    name: of the joint; key: among the world's joints. place: where it is, for messages. frames: on
+    both links. coordinates: nq and nv, the number of its axes. joint: the joint, for users.
     """
 
     mimic = None
+    """The law by which it follows another joint: none."""
+    joint: Any
 
     def __init__(self, simulation: Simulation, key: str, spec: JointSpec):
         """
-        Sit among the constraints of a simulation.
+        Make the seat of a joint, which is not yet among the simulation's constraints.
 
         key: its name among the world's joints: a robot's begins with that of the robot.
         """
@@ -55,13 +42,13 @@ class ConstraintSeat:
         self.name = spec.name
         self.type = spec.type
         self.frames = spec.constraint_frames
-        self._rows = ROWS_OF_TYPE[spec.type]
+        self._rows = engine.ROWS_OF_TYPE[spec.type]
         self.references = [_reference_of(row, spec) for row in self._rows]
-        """What the error of each row is counted from [m, 1]."""
+        """The value of each row where its error is 0 [m, 1]."""
         self._compliance = (
             _ERP if spec.erp is None else spec.erp, 0.0 if spec.cfm is None else spec.cfm)
         self._suspension = spec.suspension
-        axes = AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
+        axes = engine.AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
         count = len(axes)
         self.free = FreeAxes(
             self.frames, axes, np.zeros((count, 3)) if spec.vectors is None else spec.vectors)
@@ -72,65 +59,64 @@ class ConstraintSeat:
         self._values = _values(count)
         self._values.q[:] = self.free.positions(self._values.q)
         self._start = self._values.q.copy()
-        self.joint = ConstraintJoint(self)
+
+    has_user_axes = ReadOnly[bool](
+        'free.are_users', 'Whether its axes are independent; else they share work.')
 
     @property
-    def has_user_axes(self) -> bool:
-        """Whether each of its axes acts for itself, as those of an angular motor may do."""
-        return self.free.are_users
+    def owner(self) -> str:
+        """The links that it connects, for its repr."""
+        names = [frame.link.name if frame.link else 'the world' for frame in self.frames[:2]]
+        return ' and '.join(names)
 
     # --- its numbers -----------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Do nothing: what is read is a copy."""
+        """Do nothing: positions and velocities are copies."""
 
     def positions(self) -> np.ndarray:
-        """Return where the links are against each other."""
+        """Return (n,) the positions of the second link relative to the first [m, rad]; a copy."""
         self._check_coordinates()
         return self.free.positions(self._values.q)
 
     def velocities(self) -> np.ndarray:
-        """Return how the links move against each other."""
+        """Return (n,) their rates [m/s, rad/s]; a copy."""
         self._check_coordinates()
         return self.free.velocities()
 
     def accelerations(self) -> np.ndarray:
-        """Return the accelerations, under what acted on average in the last step."""
+        """Return (n,) the accelerations under the last step's mean efforts [m/s², rad/s²]."""
         self._check_coordinates()
         return self.free.accelerations()
 
     def efforts(self) -> np.ndarray:
-        """Return the view of the applied efforts."""
+        """Return (n,) the applied efforts u [N, N m]; a view."""
         self._check_coordinates()
         self._simulation.settle()
         return self._values.u
 
     def check_movable(self, what: str, place: str) -> None:
-        """Raise StateError, as it is for the links to move."""
+        """Raise StateError: positions and velocities follow from the links."""
         raise StateError(
             f'{what} of {place} follows from its links: move those, or let its motor do so')
 
-    def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
+    def set_positions(self, values: np.ndarray | float) -> None:
         """Raise StateError."""
         self.check_movable('q', self.place)
 
-    def set_velocities(self, rows: slice, values: np.ndarray | float) -> None:
-        """Raise StateError."""
-        self.check_movable('dq', self.place)
-
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
-        """Write efforts."""
+        """Set finite efforts."""
         self._simulation.settle()
         self._values.u[rows] = values
         self.wake()
 
     def parameters(self, array: str) -> np.ndarray:
-        """Return the rows of a parameter array."""
+        """Return (n, k) rows of the array 'passive', 'limits', 'motor' or 'stop'; a view."""
         self._simulation.settle()
         return getattr(self._values, array)
 
     def states(self, array: str) -> np.ndarray:
-        """Return the rows of an array named as one of State's by velocity."""
+        """Return (n, …) what `TreeSeat.states` returns of a tree joint."""
         self._simulation.settle()
         efforts = self._values.effort
         if array == 'friction':
@@ -150,34 +136,35 @@ class ConstraintSeat:
     # --- where it is, and what passes ------------------------------------------------------------
 
     def is_linear(self, number: int) -> bool:
-        """Return whether an axis slides; else it turns."""
+        """Return whether axis `number` slides; else it turns."""
         return bool(self.free.linear[number])
 
     def direction(self, number: int) -> np.ndarray:
-        """Return the unit vector along which, or about which, an axis moves; world."""
+        """Return (3,) the unit vector along or about which axis `number` moves; world axes."""
         return self.free.directions()[number]
 
     def error(self) -> tuple[float, float]:
-        """Return by how much it is not closed: way [m], and sine of an angle."""
+        """Return the greatest position error [m] and sine of an angular error of its rows."""
         (R_A, p_A), (R_B, p_B) = self.frames.first.pose, self.frames.second.pose
         worst = [0.0, 0.0]
         for (kind, i, j), reference in zip(self._rows, self.references, strict=True):
-            if kind == SLIDE:
+            if kind == engine.SLIDE:
                 value = R_A[:, i] @ (p_B - p_A)
-            elif kind == DOT:
+            elif kind == engine.DOT:
                 value = R_A[:, i] @ R_B[:, j]
             else:
                 value = np.linalg.norm(p_B - p_A)
-            worst[kind == DOT] = max(worst[kind == DOT], abs(float(value - reference)))
+            which = kind == engine.DOT
+            worst[which] = max(worst[which], abs(float(value - reference)))
         return worst[0], worst[1]
 
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about anchor2 on the second link; see `AnyJoint.reaction`."""
+        """Return force [N] and torque [N m] on the second link; as `AnyJoint.reaction`."""
         self._simulation.observed_sites()
         return self._simulation.constraint_wrench(self)
 
     def wake(self) -> None:
-        """Wake both robots, if they were asleep."""
+        """Wake both robots if they sleep."""
         for frame in (self.frames.first, self.frames.second):
             if frame.link is not None:
                 frame.link.slot.robot.wake()
@@ -187,29 +174,11 @@ class ConstraintSeat:
         """Discard results computed from the parameters."""
         self._simulation.invalidate()
 
-    # --- how it yields ---------------------------------------------------------------------------
-
-    @property
-    def erp(self) -> float:
-        """Share of the error that a step takes back where it yields; from 0 to 1, to be set."""
-        return self._compliance[0]
-
-    @erp.setter
-    def erp(self, value: float) -> None:
-        self.compliance = checked_share('erp', value, self.place), self.cfm
-
-    @property
-    def cfm(self) -> float:
-        """How much it yields [m/(N s), rad/(N m s)]; 0 where it is rigid, to be set."""
-        return self._compliance[1]
-
-    @cfm.setter
-    def cfm(self, value: float) -> None:
-        self.compliance = self.erp, checked_cfm(value, self.place)
+    # --- compliance ------------------------------------------------------------------------------
 
     @property
     def compliance(self) -> tuple[float, float]:
-        """Its erp and cfm, for snapshots."""
+        """ERP [1] and CFM [m/(N s), rad/(N m s)]."""
         return self._compliance
 
     @compliance.setter
@@ -219,40 +188,30 @@ class ConstraintSeat:
 
     # --- for the simulation ----------------------------------------------------------------------
 
-    def describe(self, limits: JointLimits, dynamics: JointDynamics) -> None:
-        """Take over what a description says of its first axis, if it has one of that kind."""
-        if not self.axis_count or self.type in ('universal', 'hinge2', 'planar'):
-            return
-        axis = self.joint.axes[0]
-        axis.lower, axis.upper = limits.lower, limits.upper
-        axis.effort_limit, axis.velocity_limit = limits.effort, limits.velocity
-        axis.damping, axis.friction = dynamics.damping, dynamics.friction
-        axis.stiffness, axis.reference = dynamics.stiffness, dynamics.reference
-
     def restart(self) -> None:
-        """Count angles as at the beginning, and let its motors go for where it is."""
+        """Reset the positions to the initial ones, and the motors' targets to them."""
         self._values.q[:] = self._start
         driven = self._values.control != BY_EFFORT
         self._values.target[:] = 0.0
         self._values.target[driven, 0] = self._start[driven]
 
     def record(self) -> LoopJoint:
-        """Return what the engine needs to know, of the robots' present places in its arrays."""
+        """Return the engine's record of it, with the present numbers of its bodies."""
         bodies, numbers = [], []
         for link, rotation, position in (self.frames.first, self.frames.second):
-            body = WORLD
+            body = engine.WORLD
             if link is not None:
                 body, place = link.slot.body, link.slot.placement
                 position = place.position + place.rotation @ position
                 rotation = place.rotation @ rotation
             bodies.append(body)
             numbers += [*rotation.ravel(), *position]
-        erp, cfm = [self.erp] * len(self._rows), [self.cfm] * len(self._rows)
+        erp, cfm = ([value] * len(self._rows) for value in self._compliance)
         if self._suspension is not None:
             # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
             h = self._simulation.time_step
             stiffness, damping = self._suspension.stiffness, self._suspension.damping
-            row = self._rows.index((SLIDE, Z, Z))
+            row = self._rows.index((engine.SLIDE, engine.Z, engine.Z))
             cfm[row] = 1.0 / (h * stiffness + damping)
             erp[row] = h * stiffness * cfm[row]
         return LoopJoint(
@@ -260,7 +219,7 @@ class ConstraintSeat:
             self.free.pairs, self.free.kinds.axis_vector, self._values)
 
     def bind(self, loops: Loops, state: State, first: int) -> None:
-        """Take new places for the numbers of its axes, from row `first` on, and fill them in."""
+        """Move the values of its axes to joined arrays, from row `first` on."""
         self.first_axis = first
         rows = slice(first, first + self.axis_count)
         places = AxisValues(
@@ -280,7 +239,7 @@ class ConstraintSeat:
         number: of the joint in `loops`. arm, force: the rows' wrenches, and their forces now, as
         of LoopWork. origin: O of the second body's tree; None for the world.
         """
-        rows = np.flatnonzero(loops.joint[: loops.size[HARD]] == number)
+        rows = np.flatnonzero(loops.joint[: loops.size[engine.HARD]] == number)
         wrench = force[rows] @ arm[rows, 6:]
         torque, push = wrench[:3], wrench[3:]
         if origin is not None:
@@ -290,13 +249,13 @@ class ConstraintSeat:
 
 
 def _reference_of(row: tuple[int, int, int], spec: JointSpec) -> float:
-    """Return what a row's error is counted from."""
+    """Return the value of a row where its error is 0."""
     kind, i, j = row
-    if kind == DISTANCE:
+    if kind == engine.DISTANCE:
         return spec.distance
     # the cosine of the angle between the axes of a universal joint and of a hinge-2
-    if kind == DOT and i == j and spec.axis2 is not None:
-        return float(spec.axis2[Z])
+    if kind == engine.DOT and i == j and spec.axis2 is not None:
+        return float(spec.axis2[engine.Z])
     return 0.0
 
 

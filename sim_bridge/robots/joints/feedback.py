@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.seat import Seat
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sim_bridge.robots.joints.axis import Axis
-    from sim_bridge.robots.joints.seat import Seat
-
-# the property of axes that holds each part of what passes, but for what passes through the joint
+# the property of axes that holds each part of the effort along them
 _OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
 PARTS = ('all', *_OF_AXES)
 FRAMES = ('world', 'joint')
@@ -23,10 +20,9 @@ POINTS = ('center_of_mass', 'joint')
 
 class Feedback(NamedTuple):
     """
-    Force [N] and torque [N m] of a joint on its links, after ODE's dJointFeedback; (3,) each.
+    Forces f [N] and torques t [N m] of a joint on its links, (3,) each; as ODE's dJointFeedback.
 
-    f1, t1 act on the first link (a tree joint's parent), f2, t2 on the second (its child). On the
-    world where there is no link.
+    f1, t1 act on the first link, f2, t2 on the second, or on the world where there is no link.
     """
 
     f1: np.ndarray
@@ -39,11 +35,10 @@ def feedback_of(
     seat: Seat, axes: Sequence[Axis], frame: str, about: str, part: str
 ) -> Feedback:
     """
-    Return what a joint, of a seat and of axes, does to both its links.
+    Return the forces and torques of a joint on both its links; as `AnyJoint.feedback`.
 
-    frame: of the result, FRAMES, the joint's being that of the first link. about: what torques are
-    about, POINTS: each link's centre of mass, or the second anchor. part: of PARTS. Raises
-    InvalidValueError for other words.
+    frame: one of FRAMES. about: one of POINTS. part: one of PARTS. Raises InvalidValueError for
+    other words.
     """
     choices = ('frame', frame, FRAMES), ('about', about, POINTS), ('part', part, PARTS)
     for what, value, known in choices:
@@ -66,11 +61,10 @@ def share_of_axes(
     seat: Seat, axes: Sequence[Axis], part: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return force and torque on second link of a PART of what acts along and about a joint's axes.
+    Return force [N] and torque [N m] on the second link of one of PARTS of the axes' efforts.
 
-    About its second anchor, world axes. The wrench that does each axis' work along it, and no
-    other; axes that lie on each other do not matter. User axes of angular motors add up as they
-    are.
+    About the second anchor, world axes. It is the smallest wrench that does the work of each
+    axis' effort along that axis. The independent axes of an angular motor are summed instead.
     """
     force, torque = np.zeros(3), np.zeros(3)
     for linear, total in ((True, force), (False, torque)):

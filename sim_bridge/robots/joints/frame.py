@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from sim_bridge.engine.math.vec3 import cross
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.interfaces import LinkInterface
+from sim_bridge.robots.interfaces import LinkInterface
 
 
 class JointFrame(NamedTuple):
     """
-    A joint's frame on a link, or in the world where link is None.
+    A joint's frame on a link; in the world if `link` is None.
 
-    rotation: (3, 3) its axes, the joint's axis last, in the link's axes. position: (3,) its origin
-    there [m].
+    rotation: (3, 3) takes vectors in its axes to the link's; the joint's axis is its z. position:
+    (3,) its origin in the link's frame [m].
     """
 
     link: LinkInterface | None
@@ -26,21 +24,21 @@ class JointFrame(NamedTuple):
 
     @property
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rotation and origin in the world."""
+        """Rotation (3, 3) and origin (3,) [m] in the world."""
         if self.link is None:
             return self.rotation, self.position
         R = self.link.R
         return R @ self.rotation, self.link.p + R @ self.position
 
     def velocity(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return linear velocity at a world point and angular velocity of what carries it."""
+        """Return the link's velocity at a world point [m/s] and angular velocity [rad/s]."""
         if self.link is None:
             return np.zeros(3), np.zeros(3)
         w = self.link.w
         return self.link.v + cross(w, point - self.link.p), w
 
     def acceleration(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return, likewise, the accelerations at the present state and efforts."""
+        """Return the link's acceleration there [m/s²] and angular acceleration [rad/s²]."""
         if self.link is None:
             return np.zeros(3), np.zeros(3)
         arm, w, dw = point - self.link.p, self.link.w, self.link.dw
@@ -49,10 +47,9 @@ class JointFrame(NamedTuple):
 
 class JointFrames(NamedTuple):
     """
-    Where a joint is: its frames on the first and the second link.
+    The frames of a joint on its first and its second link.
 
-    axis: (3,) its axis in the first frame. axis2: (3,) its second axis, or only one, in the second
-    frame.
+    axis: (3,) the first axis, in the first frame. axis2: (3,) the last axis, in the second frame.
     """
 
     first: JointFrame

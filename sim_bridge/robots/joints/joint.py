@@ -1,37 +1,33 @@
-"""A joint, as its users see it: where it is, how it moves, and its axes."""
+"""A joint for users: its coordinates, frames and axes, and the forces it transmits."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any, ClassVar, NoReturn, TYPE_CHECKING
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from sim_bridge.description.model import JointType
-from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.description.model import JointDescription, JointType, Mimic
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, finite_vector
+from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
+from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
 from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.feedback import Feedback, feedback_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from sim_bridge.description.model import JointDescription, Mimic
-    from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
-    from sim_bridge.robots.joints.seat import Seat, YieldingSeat
-    from sim_bridge.robots.joints.tree import TreeSeat
-
-_ALL = slice(None)
+from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.tree import TreeSeat
 
 
 class _NoAxis:
-    """Stands for the only axis of a joint that does not have just one."""
+    """A stand-in for the axis of a joint that has none or several: any use raises StateError."""
 
     __slots__ = ('_message',)
 
     def __init__(self, message: str):
-        """Raise StateError with a message for whatever is asked."""
+        """Keep the message of the StateError."""
         object.__setattr__(self, '_message', message)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -43,9 +39,9 @@ class _NoAxis:
 
 def _of_axis(name: str, slot: str = '_only') -> Any:
     """
-    Return the property of a joint that its only axis has under the same name.
+    Return a joint's property that delegates to the property of that name of its only axis.
 
-    slot: where the joint keeps that axis.
+    slot: the joint's attribute that holds the axis.
     """
     declared, own = getattr(Axis, name), attrgetter(slot)
 
@@ -59,9 +55,9 @@ def _of_axis(name: str, slot: str = '_only') -> Any:
 
 class AnyJoint(DeclaredAttributes):
     """
-    What all joints have in common, whether they are part of a tree or close a loop.
+    The common base of joints in trees and of constraint joints.
 
-    With a single axis a joint has its axis' properties; of others see `axes`.
+    A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
     """
 
     __slots__ = ('_of_balls', '_only', '_seat', 'axes', 'name')
@@ -69,13 +65,13 @@ class AnyJoint(DeclaredAttributes):
     internal_names = DeclaredAttributes.internal_names | {'place'}
 
     is_tree: ClassVar[bool]
-    """Whether it is part of a tree, and so exact; else it is solved for as rows."""
+    """Whether it is part of a tree, and so exact; else it is a constraint."""
     _seat: Seat
     name: str
     axes: tuple[Axis, ...]
-    """One for each coordinate that turns about, or slides along, an axis."""
+    """One for each coordinate that turns about an axis or slides along one."""
 
-    # of ball joints in trees too, the same in all directions
+    # ball joints in trees have these too, the same in all directions
     damping: float = _of_axis('damping', '_of_balls')
     armature: float = _of_axis('armature', '_of_balls')
 
@@ -102,7 +98,7 @@ class AnyJoint(DeclaredAttributes):
     direction: np.ndarray = _of_axis('direction')
 
     def __init__(self, seat: Seat):
-        """Be the joint that sits somewhere; robots and worlds make joints."""
+        """Show what a seat provides; robots and worlds make joints."""
         self._seat = seat
         self.name = seat.name
         count, place = seat.axis_count, seat.place
@@ -117,155 +113,142 @@ class AnyJoint(DeclaredAttributes):
         self._of_balls = self._only
 
     def __repr__(self) -> str:
-        """Show type, name, links or robot, and how it moves."""
+        """Show type, name, robot or links, position and velocity."""
         what = f'{type(self).__name__} {self.name!r} ({self._type_name})'
-        return f'<{what} {self._whose}{self._moving}>'
+        return f'<{what} of {self._seat.owner}{self._moving}>'
 
-    @property
-    def type(self) -> JointType | str:
-        """The kind of joint: of a description's, or of `World.add_joint`'s words for rows."""
-        return self._seat.type
-
-    @property
-    def key(self) -> str | None:
-        """Its name among the world's joints; None for one that is a robot's alone."""
-        return self._seat.key
-
-    @property
-    def place(self) -> str:
-        """Where the joint is, for messages."""
-        return self._seat.place
-
-    @property
-    def coordinates(self) -> tuple[int, int]:
-        """The numbers of position and of velocity coordinates."""
-        return self._seat.coordinates
-
-    @property
-    def mimic(self) -> Mimic | None:
-        """The law that makes this joint follow another."""
-        return self._seat.mimic
+    type = ReadOnly[JointType | str](
+        '_seat.type', 'The joint type; of a constraint its kind in `World.add_joint`.')
+    key = ReadOnly[str | None](
+        '_seat.key', "Its name among the world's joints; None for a joint of a robot's tree.")
+    place = ReadOnly[str]('_seat.place', 'Where the joint is, for messages.')
+    coordinates = ReadOnly[tuple[int, int]](
+        '_seat.coordinates', 'The numbers of position and of velocity coordinates.')
+    mimic = ReadOnly[Mimic | None](
+        '_seat.mimic', 'The law by which it follows another joint; None if it follows none.')
 
     @property
     def followed(self) -> str | None:
-        """The joint that this one mimics, if any."""
-        law = self._seat.mimic
-        return None if law is None else law.joint
+        """The name of the joint that it follows by a mimic law, if any."""
+        return None if self.mimic is None else self.mimic.joint
 
-    # --- how it moves ----------------------------------------------------------------------------
+    # --- coordinates -----------------------------------------------------------------------------
 
     @property
     def q(self) -> float | np.ndarray:
         """
-        Position: a number of a one-axis joint, else an array over the coordinates.
+        Position [rad or m]: a number for a one-axis joint, else an array over the coordinates.
 
-        Raises StateError where it is set for a joint that closes a loop, or yields: it is for the
-        links to move.
+        Setting it raises InvalidValueError for values that are not finite, and StateError for a
+        constraint joint, whose position follows from its links.
         """
         return self._read(self._seat.positions)
 
     @q.setter
     def q(self, value: float | Sequence[float] | np.ndarray) -> None:
         self._seat.check_movable('q', self.place)
-        self._seat.set_positions(_ALL, self._checked('q', value, self.coordinates[0]))
+        self._seat.set_positions(self._checked('q', value, self.coordinates[0]))
 
     @property
     def dq(self) -> float | np.ndarray:
-        """Velocity, likewise."""
+        """Velocity [rad/s or m/s]; a number or an array, and set, like `q`."""
         return self._read(self._seat.velocities)
 
     @dq.setter
     def dq(self, value: float | Sequence[float] | np.ndarray) -> None:
         self._seat.check_movable('dq', self.place)
-        self._seat.set_velocities(_ALL, self._checked('dq', value, self.coordinates[1]))
+        self._seat.velocities()[:] = self._checked('dq', value, self.coordinates[1])
 
     @property
     def ddq(self) -> float | np.ndarray:
         """
-        Acceleration, at the present state under the present efforts; a copy.
+        Acceleration [rad/s² or m/s²] for the present state and efforts; a copy.
 
-        Where the joint closes a loop, or yields, under what acted along its axes, on average, in
-        the last step.
+        For a constraint joint the efforts along its axes are their means over the last step.
         """
         values = self._seat.accelerations()
         return float(values[0]) if len(values) == 1 else values.copy()
 
     @property
     def u(self) -> float | np.ndarray:
-        """Applied effort, whatever the control; a step clamps it to the limit."""
+        """Applied effort [N m or N] under any control; a step clamps it to the effort limit."""
         return self._read(self._seat.efforts)
 
     @u.setter
     def u(self, value: float | Sequence[float] | np.ndarray) -> None:
-        self._seat.set_efforts(_ALL, self._checked('u', value, self.coordinates[1]))
+        self._seat.set_efforts(slice(None), self._checked('u', value, self.coordinates[1]))
 
-    # --- where it is -----------------------------------------------------------------------------
+    # --- frames ----------------------------------------------------------------------------------
 
-    @property
-    def link1(self) -> LinkInterface | None:
-        """The first link, a tree joint's parent; None for the world."""
-        return self._seat.frames.first.link
-
-    @property
-    def link2(self) -> LinkInterface | None:
-        """The second link, a tree joint's child; None for the world."""
-        return self._seat.frames.second.link
+    link1 = ReadOnly[LinkInterface | None](
+        '_seat.frames.first.link', 'The first link, the parent in a URDF; None for the world.')
+    link2 = ReadOnly[LinkInterface | None](
+        '_seat.frames.second.link', 'The second link, the child in a URDF; None for the world.')
 
     @property
     def anchor(self) -> np.ndarray:
-        """(3,) where it is on the first link [m], world; after ODE."""
+        """(3,) position of the joint frame on the first link [m], world; after ODE."""
         return self._seat.frames.first.pose[1].copy()
 
     @property
     def anchor2(self) -> np.ndarray:
-        """(3,) where it is on the second link [m], world."""
+        """(3,) position of the joint frame on the second link [m], world."""
         return self._seat.frames.second.pose[1].copy()
 
     @property
     def axis(self) -> np.ndarray:
-        """(3,) its axis on the first link, world."""
+        """(3,) unit vector of the first axis, fixed on the first link; world axes."""
         frames = self._seat.frames
         return frames.first.pose[0] @ frames.axis
 
     @property
     def axis2(self) -> np.ndarray:
-        """(3,) its second axis, or only one, on the second link; world."""
+        """(3,) unit vector of the last axis, fixed on the second link; world axes."""
         frames = self._seat.frames
         return frames.second.pose[0] @ frames.axis2
 
     @property
     def rotation(self) -> np.ndarray:
-        """(3, 3) its frame on the first link, world."""
+        """(3, 3) rotation of the joint frame on the first link: takes vectors to world axes."""
         return self._seat.frames.first.pose[0].copy()
 
     @property
     def error(self) -> tuple[float, float]:
-        """By how much it is not closed: way [m], and sine of an angle or of its complement."""
+        """Position error [m], and sine of the angular error; 0 for a joint in a tree."""
         return self._seat.error()
 
-    # --- what passes -----------------------------------------------------------------------------
+    # --- forces ----------------------------------------------------------------------------------
 
     @property
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
         """
-        Force [N] and torque [N m] of the first link on the second; about `anchor2`, world axes.
+        Force [N] and torque [N m] of the first link on the second, (3,) each, world axes.
 
-        Everything that passes at the present state: the applied effort, friction, stops, and what
-        the structure carries. Of a joint that closes a loop, or yields: rows that yield, and what
-        acts along the axes, with their means over the last step. Raises StateError for a robot's
-        fixed joint without a force-torque sensor, which is part of its body.
+        The torque is about `anchor2`. Both are for the present state and comprise applied efforts,
+        motors, friction, stops and constraint forces. For a constraint joint, compliant rows and
+        the efforts along the axes are means over the last step. Raises StateError for a robot's
+        fixed joint without a force-torque sensor, which is merged into one body.
         """
         return self._seat.reaction()
 
     def feedback(
         self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
     ) -> Feedback:
-        """Return what the joint does to both its links; see `feedback.feedback_of`."""
+        """
+        Return the forces and torques of the joint on both its links.
+
+        frame: the axes of the result, 'world', or 'joint' for those of the joint frame on the
+            first link.
+        about: the point of the torques: 'center_of_mass' of each link, or 'joint' for `anchor2`.
+        part: 'all', or only what acts along the axes: of the 'motor', a 'stop' or 'friction'.
+
+        Raises InvalidValueError for other words.
+        """
         return feedback_of(self._seat, self.axes, frame, about, part)
 
     @property
     def potential_energy(self) -> float:
-        """Energy of the springs of its axes [J]."""
+        """Potential energy of the springs of its axes [J]."""
         return sum(
             0.5 * axis.stiffness * (axis.q - axis.reference) ** 2
             for axis in self.axes if axis.stiffness > 0.0)
@@ -273,7 +256,7 @@ class AnyJoint(DeclaredAttributes):
     # --- inside ----------------------------------------------------------------------------------
 
     def _read(self, values_of: Callable[[], np.ndarray]) -> float | np.ndarray:
-        """Return a number for a single coordinate; else an array, which is to stay valid."""
+        """Return a number for a single coordinate, else the array, brought up to date."""
         if self._seat.coordinates[1] > 1:
             self._seat.settle()
         values = values_of()
@@ -292,12 +275,8 @@ class AnyJoint(DeclaredAttributes):
         return kind.value if isinstance(kind, JointType) else kind
 
     @property
-    def _whose(self) -> str:
-        raise NotImplementedError
-
-    @property
     def _moving(self) -> str:
-        """Position and velocity, as text; none where the joint was taken out of the world."""
+        """Position and velocity as text; empty for a joint that was removed."""
         if not self.coordinates[0]:
             return ''
         try:
@@ -312,26 +291,25 @@ class AnyJoint(DeclaredAttributes):
 
 class Joint(AnyJoint):
     """
-    A joint of a robot's tree; one with a single axis has its properties, of others see `axes`.
+    A joint of a tree: of a robot's description, or of `World.add_joint` where it closes no loop.
 
-    q, dq, ddq, u are numbers for one-axis joints [rad or m, and N m or N], for others arrays:
+    A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
+    q, dq, ddq and u are numbers for one-axis joints [rad or m; per s; per s²; N m or N], and
+    arrays for others:
 
     - planar (3,): along the plane's x and y, about its normal;
-    - piston (2,): along and about the axis;
+    - piston (2,): along the axis, about the axis;
     - universal (2,): about axis 1, fixed on the parent, about axis 2, fixed on the child;
-    - hinge2 (2,) likewise, or (3,) and along axis 1 where it has a suspension;
-    - ball: q (4,) the quaternion x y z w of the child's frame in the joint frame on the parent,
-      the others (3,): angular velocity of the child relative to the parent in that frame's axes,
-      the rate at which it changes there, and torque;
-    - floating: q (7,) position and quaternion x y z w of the child's frame in the world, the
-      others (6,) linear then angular, world axes.
+    - hinge2 (2,): as universal; with a suspension (3,), the third along axis 1;
+    - ball: q (4,) is the quaternion x y z w of the child's frame in the joint frame on the parent;
+      dq, ddq and u (3,) are angular velocity and acceleration of the child relative to the parent,
+      and torque, in the axes of that joint frame;
+    - floating: q (7,) is position and quaternion x y z w of the child's frame in the world; dq,
+      ddq and u (6,) are linear, then angular, in world axes.
 
-    Set to anything but that many finite numbers they raise InvalidValueError; a quaternion is
-    normalised.
-
-    One of `World.add_joint` that closes no loop is such a joint too: exact, and as cheap as a
-    robot's own joints. Its coordinates are those of the second link relative to the first,
-    whichever of the two hangs on the other.
+    Setting them to anything but that many finite numbers raises InvalidValueError. Quaternions are
+    normalised. The coordinates are those of the second link, the child, relative to the first, the
+    parent, whichever of the two is nearer to the root of the tree.
     """
 
     __slots__ = ()
@@ -340,79 +318,62 @@ class Joint(AnyJoint):
     _seat: TreeSeat
 
     def __init__(self, seat: TreeSeat):
-        """Be the joint that sits in a tree."""
+        """Show what a seat in a tree provides."""
         super().__init__(seat)
         if seat.is_ball:
             self._of_balls = Axis(self, seat, 0, seat.place, rows=slice(0, 3))
 
-    @property
-    def robot(self) -> RobotInterface:
-        """The robot that it is part of, or whose base hangs on it."""
-        return self._seat.robot
-
-    @property
-    def description(self) -> JointDescription:
-        """What a description says of it."""
-        return self._seat.description
-
-    @property
-    def parent_link(self) -> LinkInterface | None:
-        """The link that carries it, nearer to the root; None for the world."""
-        return self._seat.parent_link
-
-    @property
-    def child_link(self) -> LinkInterface:
-        """The link that hangs on it."""
-        return self._seat.child_link
-
-    @property
-    def by_second(self) -> bool:
-        """Whether it is the second link that hangs on the first one."""
-        return self._seat.by_second
-
-    @property
-    def _whose(self) -> str:
-        return f'of {self.robot.name!r}'
+    robot = ReadOnly[RobotInterface](
+        '_seat.robot', 'The robot that it is part of, or whose base is mounted on it.')
+    description = ReadOnly[JointDescription](
+        '_seat.description', 'The description that it was made from.')
+    parent_link = ReadOnly[LinkInterface | None](
+        '_seat.parent_link', 'The link nearer to the root of the tree; None for the world.')
+    child_link = ReadOnly[LinkInterface](
+        '_seat.child_link', 'The link farther from the root of the tree.')
+    by_second = ReadOnly[bool](
+        '_seat.by_second', 'Whether the second link is the child; else the first one is.')
 
 
 class ConstraintJoint(AnyJoint):
     """
-    A joint that is solved for as rows beside the trees: bilateral constraints with multipliers.
+    A joint outside the trees: bilateral constraints with Lagrange multipliers, after ODE's joints.
 
-    It holds to rounding, or where cfm is not 0 yields like ODE's joints: its velocity error is
-    ERP / h times its position error, less CFM times its force. After ODE's joints, their feedback
-    and parameters.
+    It closes a loop, or is compliant. With cfm = 0 it is rigid and holds to rounding; else its
+    velocity error is ERP / h times its position error, less CFM times its force, with h the time
+    step.
 
-    One that leaves a single coordinate free has its axis' properties, of others see `axes`. q, dq,
-    ddq, u are numbers or arrays over these, in the order of a tree's joint of that type; a
-    hinge-2's suspension is no axis. They raise StateError for ball joints, whose angles an angular
-    motor measures, and q and dq where they are set: they follow from the links.
+    A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
+    q, dq, ddq and u are numbers or arrays over the axes, in the order of a tree's joint of that
+    type; the suspension of a hinge-2 is not an axis. For ball joints they raise StateError: an
+    angular motor measures the angles. Setting q or dq raises StateError: they follow from the
+    links.
     """
 
     __slots__ = ()
 
     is_tree = False
-    _seat: YieldingSeat
+    _seat: ConstraintSeat
+
+    def __init__(self, seat: ConstraintSeat):
+        """Show what a seat among the constraints provides."""
+        super().__init__(seat)
+        seat.joint = self
 
     @property
     def erp(self) -> float:
-        """Share of the error that a step takes back where it yields; from 0 to 1, to be set."""
-        return self._seat.erp
+        """Error reduction parameter: share of the error that a step corrects [1]; can be set."""
+        return self._seat.compliance[0]
 
     @erp.setter
     def erp(self, value: float) -> None:
-        self._seat.erp = value
+        self._seat.compliance = checked_share('erp', value, self.place), self.cfm
 
     @property
     def cfm(self) -> float:
-        """How much it yields [m/(N s), rad/(N m s)]; 0 where it is rigid, to be set."""
-        return self._seat.cfm
+        """Constraint force mixing [m/(N s), rad/(N m s)]; 0: the joint is rigid; can be set."""
+        return self._seat.compliance[1]
 
     @cfm.setter
     def cfm(self, value: float) -> None:
-        self._seat.cfm = value
-
-    @property
-    def _whose(self) -> str:
-        names = [link.name if link else 'the world' for link in (self.link1, self.link2)]
-        return f'of {names[0]} and {names[1]}'
+        self._seat.compliance = self.erp, checked_cfm(value, self.place)

@@ -4,59 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.engine.data.state import MOTOR_SHARE
 from sim_bridge.engine.math.vec3 import add, cross, sub
-from sim_bridge.engine.pipeline.observe import (
-    SITE_POSITION,
-    SITE_ROTATION,
-    SITE_SIZE,
-    SITE_V,
-    SITE_W,
-)
+from sim_bridge.engine.pipeline import observe
+from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.frame import JointFrame
 from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.joints.axis import Axis
-    from sim_bridge.robots.joints.frame import JointFrame
-    from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.simulation import Simulation
 
 # columns of sites
-_TURN, _PLACE = slice(SITE_ROTATION, SITE_ROTATION + 9), slice(SITE_POSITION, SITE_POSITION + 3)
-_W, _V = slice(SITE_W, SITE_W + 3), slice(SITE_V, SITE_V + 3)
+_TURN = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
+_PLACE, _W, _V = (
+    slice(start, start + 3) for start in (observe.SITE_POSITION, observe.SITE_W, observe.SITE_V))
 
-# the site of what never moves
-_WORLD = np.zeros((1, SITE_SIZE))
+# the site of the world, which is at rest
+_WORLD = np.zeros((1, observe.SITE_SIZE))
 _WORLD[0, _TURN] = np.eye(3).ravel()
 
 
 class LoopAxes:
     """
-    Reads the axes of many loop-closing joints in the time of one.
+    A reader of the axes of many constraint joints of one world at once.
 
-    They are those of described joints, in one world; robots and joints must not be added or
-    removed there.
+    It is valid until robots or joints are added to the world or removed from it.
     """
 
     def __init__(self, simulation: Simulation, axes: Sequence[Axis]) -> None:
-        """Look up where the axes and the links they connect are."""
+        """Look up the rows of the axes and of the links that they connect."""
         self._simulation = simulation
         simulation.settle()
         own = [axis.seat for axis in axes if isinstance(axis.seat, ConstraintSeat)]
         self._rows = np.array(
             [seat.first_axis + axis.number for seat, axis in zip(own, axes, strict=True)], int)
-        # those of a kind follow each other, to be computed together
+        # sorted by kind, so that axes of one kind are computed together
         kinds = [tuple(seat.free.kinds.axis_kind[axis.number].tolist())
                  for seat, axis in zip(own, axes, strict=True)]
         order = sorted(range(len(axes)), key=lambda row: kinds[row])
         self._order = np.argsort(order)
         frames = [(own[row].frames.first, own[row].frames.second) for row in order]
         self._sites = [np.array([_site(pair[side]) for pair in frames], int) for side in (0, 1)]
-        # numbers of the axes last, as `axis_rate` takes them
+        # the axes are along the last dimension, as `axis_rate` takes them
         self._rotations = [
             np.array([pair[side].rotation for pair in frames]).transpose(1, 2, 0)
             for side in (0, 1)]
@@ -74,7 +65,7 @@ class LoopAxes:
 
     @property
     def efforts(self) -> np.ndarray:
-        """What drives each: the applied effort, and the motor's in the last step [N m or N]."""
+        """Sum of the applied effort and of the motor's in the last step [N m or N]."""
         state = self._simulation.state
         return state.axis_u[self._rows] + state.axis_effort[self._rows, MOTOR_SHARE]
 
@@ -87,7 +78,7 @@ class LoopAxes:
         turns = [each[_TURN].reshape(3, 3, -1) for each in (first, second)]
         R_A, R_B = (np.einsum('ijn,jkn->ikn', turn, rotation)
                     for turn, rotation in zip(turns, self._rotations, strict=True))
-        # of both links, where the second one's anchor is
+        # velocities of both links at the anchor on the second one
         arm = np.einsum('ijn,jn->in', turns[1], self._anchor)
         apart = second[_PLACE] - first[_PLACE] + arm
         moving = np.array(sub(_velocity(second, arm), _velocity(first, apart)))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
 from sim_bridge.robots.joints.joint import Joint
+from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.robots.joints.tree import TreeSeat
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.joints.spec import JointSpec
 
 _PARAMETERS = ('passive', 'limits', 'motor', 'stop')
 _COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'mode')

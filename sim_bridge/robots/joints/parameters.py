@@ -1,29 +1,27 @@
-"""Parameters of joints' axes that can be changed while a world runs."""
+"""Parameters of a joint's axes that can be changed while a world runs."""
 
 from __future__ import annotations
 
 import math
 import sys
-from typing import overload, Protocol, TYPE_CHECKING
+from typing import overload, Protocol
+
+import numpy as np
 
 from sim_bridge.engine.data.model import LOWER, UPPER
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import real_array
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.seat import Seat
 
 GREATEST = sys.float_info.max
-"""The maximum of what is finite."""
+"""The greatest finite number."""
 
 
 class WithParameters(Protocol):
     """
-    An axis, of a seat's coordinate `number`.
+    An axis: coordinate `number` of a seat.
 
-    rows: those that a parameter is written to, more than one for a ball joint.
+    rows: the seat's rows that a parameter is written to; all three of a ball joint.
     """
 
     seat: Seat
@@ -33,7 +31,7 @@ class WithParameters(Protocol):
 
 
 class Parameter:
-    """A parameter of an axis, kept in the model and checked when it is set."""
+    """A parameter of an axis: a column of the model's arrays, checked when it is set."""
 
     def __init__(
         self,
@@ -44,16 +42,16 @@ class Parameter:
         maximum: float = math.inf,
     ):
         """
-        Be a column of the model's array.
+        Declare a parameter in a column of an array of the model.
 
-        expected: what is accepted, from `minimum` to `maximum`, for messages.
+        expected: the accepted values, from `minimum` to `maximum`, in words for messages.
         """
         self._array, self._column, self._expected = array, column, expected
         self._minimum, self._maximum = minimum, maximum
-        self.__doc__ = f'To be set to {expected}.'
+        self.__doc__ = f'Can be set to {expected}.'
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Learn the parameter's name."""
+        """Take the name of the attribute."""
         self._name = name
 
     @overload
@@ -64,13 +62,13 @@ class Parameter:
     def __get__(
         self, axis: WithParameters | None, owner: type | None = None
     ) -> float | Parameter:
-        """Read it."""
+        """Return the present value."""
         if axis is None:
             return self
         return float(axis.seat.parameters(self._array)[axis.number, self._column])
 
     def __set__(self, axis: WithParameters, value: float) -> None:
-        """Change it; raises InvalidValueError for another value."""
+        """Set the value; raises InvalidValueError for one that is not accepted."""
         number = value if type(value) is float else self._number(value, axis.place)
         if not self._minimum <= number <= self._maximum:
             raise InvalidValueError(self._name, value, self._expected, axis.place)
@@ -86,14 +84,14 @@ class Parameter:
         return float(array)
 
     def _check(self, number: float, row: np.ndarray, place: str) -> None:
-        """Refuse what does not fit the axis' other parameters, which its row has."""
+        """Raise InvalidValueError if it contradicts the axis' other parameters, in its row."""
 
 
 class LowerStop(Parameter):
     """The lower position limit."""
 
     def _check(self, number: float, row: np.ndarray, place: str) -> None:
-        """Refuse a limit above the upper one."""
+        """Raise InvalidValueError if it is above the upper limit."""
         if number > row[UPPER]:
             raise InvalidValueError(
                 'lower', number, f'at most upper, which is {row[UPPER]}', place)
@@ -103,7 +101,7 @@ class UpperStop(Parameter):
     """The upper position limit."""
 
     def _check(self, number: float, row: np.ndarray, place: str) -> None:
-        """Refuse a limit below the lower one."""
+        """Raise InvalidValueError if it is below the lower limit."""
         if number < row[LOWER]:
             raise InvalidValueError(
                 'upper', number, f'at least lower, which is {row[LOWER]}', place)

@@ -2,38 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from sim_bridge.description.model import JointType
+from sim_bridge.description.model import JointDescription, JointType, Mimic
 from sim_bridge.description.stages import coordinate_counts
 from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
+from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.validation import unit_quaternion
+from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import JointDescription, Mimic
-    from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 
 _QUATERNIONS = JointType.BALL, JointType.FLOATING
 
 
 class TreeSeat:
-    """The seat of a joint in a robot's tree; see `seat.Seat`."""
+    """
+    The seat of a joint in a robot's tree.
+
+    name: of the joint. place: where it is, for messages. frames: on both links. coordinates: nq
+    and nv. parent_link: None for the world.
+    """
 
     key: str | None = None
+    """Its name among the world's joints, if it is one of those."""
     has_user_axes = False
+    """Whether its axes are independent, as those of an angular motor; else they share work."""
     by_second = True
-    """Whether it is the second link that hangs on the first one."""
+    """Whether the second link hangs on the first one; else the first on the second."""
 
     def __init__(
         self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
         child: LinkInterface
     ):
-        """Sit between two links of a robot, as a description says."""
+        """Place a described joint between two links of a robot."""
         self.hang(robot, description, parent, child)
         self.name = description.name
         self.place = f'robot {robot.name!r}, joint {self.name!r}'
@@ -47,15 +50,19 @@ class TreeSeat:
         self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
         child: LinkInterface
     ) -> None:
-        """Belong to a robot, between these links; parent: None for the world."""
+        """Set the robot, the joint's description and its links; parent: None for the world."""
         self.robot, self.slot, self.description = robot, robot.slot, description
         self.parent_link, self.child_link = parent, child
         self.coordinates = coordinate_counts(description)
 
+    type = ReadOnly[JointType]('description.type', 'The joint type.')
+    mimic = ReadOnly[Mimic | None](
+        'description.mimic', 'The law by which it follows another joint; None if it follows none.')
+
     @property
-    def type(self) -> JointType:
-        """The kind of joint."""
-        return self.description.type
+    def owner(self) -> str:
+        """The robot that it is part of, for its repr."""
+        return repr(self.robot.name)
 
     @property
     def is_ball(self) -> bool:
@@ -64,64 +71,55 @@ class TreeSeat:
 
     @property
     def axis_count(self) -> int:
-        """How many of its coordinates turn about, or slide along, an axis."""
+        """The number of coordinates that turn about an axis or slide along one."""
         return 0 if self.type in _QUATERNIONS else self.coordinates[1]
-
-    @property
-    def mimic(self) -> Mimic | None:
-        """The law that makes it follow another."""
-        return self.description.mimic
 
     # --- its numbers -----------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """Join the robots' arrays; views of those before would not stay valid."""
+        """Join the robots' arrays, so that the views returned next stay valid."""
         self.robot.simulation.settle()
 
     def positions(self) -> np.ndarray:
-        """Return the view of the positions."""
+        """Return (nq,) the positions [m, rad]; a view."""
         slot = self.slot
         part = slot.part
         start = part.at.q + slot.blueprint.joint_q.get(self.name, 0)
         return part.state.q[start : start + self.coordinates[0]]
 
     def velocities(self) -> np.ndarray:
-        """Return the view of the velocities."""
+        """Return (nv,) the velocities [m/s, rad/s]; a view."""
         return self.slot.part.state.v[self._rows()]
 
     def accelerations(self) -> np.ndarray:
-        """Return the accelerations at the present state under the present efforts."""
-        # which joins the arrays, so that rows may be others
+        """Return (nv,) the accelerations for the present state and efforts [m/s², rad/s²]."""
+        # before the rows are looked up: it may join the arrays, which changes them
         accelerations = self.robot.simulation.observed_accelerations()
         return accelerations[self._rows()]
 
     def efforts(self) -> np.ndarray:
-        """Return the view of the applied efforts."""
+        """Return (nv,) the applied efforts u [N, N m]; a view."""
         return self.slot.part.state.u[self._rows()]
 
     def check_movable(self, what: str, place: str) -> None:
-        """Let it be moved."""
+        """Do nothing: positions and velocities of a tree joint can be set."""
 
-    def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
-        """Write positions; a quaternion is normalised, and InvalidValueError raised for none."""
+    def set_positions(self, values: np.ndarray | float) -> None:
+        """Set finite positions; normalise a quaternion, or raise InvalidValueError if it is 0."""
         if isinstance(values, np.ndarray) and self.type in _QUATERNIONS:
             values[-4:] = unit_quaternion(values[-4:], self.place, 'quaternion of q')
-        self.positions()[rows] = values
-
-    def set_velocities(self, rows: slice, values: np.ndarray | float) -> None:
-        """Write velocities."""
-        self.velocities()[rows] = values
+        self.positions()[:] = values
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
-        """Write efforts."""
+        """Set finite efforts."""
         self.efforts()[rows] = values
 
     def parameters(self, array: str) -> np.ndarray:
-        """Return the rows of one of the model's arrays of parameters."""
+        """Return (nv, k) rows of the model's array 'passive', 'limits', 'motor' or 'stop'."""
         return getattr(self.slot.part.model, array)[self._rows()]
 
     def states(self, array: str) -> np.ndarray:
-        """Return the view of the rows of one of State's arrays by velocity."""
+        """Return (nv, …) rows of an array of `State` that has a row for each velocity; a view."""
         return getattr(self.slot.part.state, array)[self._rows()]
 
     def _rows(self) -> slice:
@@ -133,29 +131,29 @@ class TreeSeat:
     # --- where it is, and what passes ------------------------------------------------------------
 
     def is_linear(self, number: int) -> bool:
-        """Return whether an axis slides; else it turns."""
+        """Return whether axis `number` slides; else it turns."""
         return bool(self.slot.blueprint.model.kind[self._body(number)] == engine.PRISMATIC)
 
     def direction(self, number: int) -> np.ndarray:
-        """Return the unit vector along which, or about which, an axis moves the second link."""
+        """Return (3,) the unit vector along or about which the second link moves; world axes."""
         simulation = self.robot.simulation
         simulation.settle()
         pose = simulation.observed_pose(self.slot.part.at.body + self._body(number))
-        # of a joint whose first link hangs on its second, what hangs moves the other way
+        # where the first link hangs on the second, the pose is that of the first
         return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
 
     def error(self) -> tuple[float, float]:
-        """Return by how much it is not closed: nothing, as it is part of a tree."""
+        """Return position error [m] and sine of the angular error: a tree joint has none."""
         return 0.0, 0.0
 
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about anchor2 on the second link; see `AnyJoint.reaction`."""
+        """Return force [N] and torque [N m] on the second link; as `AnyJoint.reaction`."""
         if self.name not in self.slot.blueprint.joint_body:
             raise StateError(
                 f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not '
                 'computed: its links are one body. Declare a force-torque sensor on it'
             )
-        # the child link's frame is the joint's, and its site's reaction that of its body's joint
+        # the child link's frame is the joint's, and its site has the reaction of the body's joint
         site = self.robot.simulation.observed_sites()[self.child_link.slot.site]
         rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
         force = -rotation @ site[SITE_FORCE : SITE_FORCE + 3]
@@ -165,16 +163,16 @@ class TreeSeat:
         return (force, torque) if self.by_second else (-force, -torque)
 
     def wake(self) -> None:
-        """Wake the robot, if it was asleep."""
+        """Wake the robot if it sleeps."""
         self.slot.wake()
         self.robot.simulation.forget_observations()
 
     def invalidate(self) -> None:
-        """Forget what was computed from the model's parameters."""
+        """Discard results computed from the model's parameters."""
         self.robot.simulation.invalidate()
 
     def _body(self, number: int) -> int:
-        """Return the robot's body that moves along or about an axis."""
+        """Return the number of the robot's body that moves along or about an axis."""
         own = self.slot.blueprint
         moves = (own.model.kind > engine.WELD) & (own.model.kind < engine.FREE)
         at = own.joint_v[self.name] + number
