@@ -59,7 +59,11 @@ def __getattr__(name: str) -> Any:
     if name == 'dynamics':
         return importlib.import_module('sim_bridge.world.dynamics')
     if name not in _MODULE_OF:
-        raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
+        from sim_bridge.foundation.errors import close_match
+
+        close = '' if name.startswith('__') else close_match(name, __all__)
+        hint = f'; did you mean {close!r}?' if close else ''
+        raise AttributeError(f'module {__name__!r} has no attribute {name!r}{hint}')
     value = getattr(importlib.import_module(f'sim_bridge.{_MODULE_OF[name]}'), name)
     globals()[name] = value
     return value

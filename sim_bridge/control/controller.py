@@ -25,7 +25,6 @@ from sim_bridge.ros.params.parameter_table import declare, parameter
 from sim_bridge.ros.params.parameters import FIXED_BASE
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.throttle import once_in
-from sim_bridge.ros.publish.axes import actuated_joints
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
@@ -196,7 +195,7 @@ class JointController(Generic[Parameters]):
         world = sb.World(gravity=self._parameters.gravity)
         fixed_base = FIXED_BASE[self._parameters.base]
         robot = world.load_urdf(description, fixed_base=fixed_base, collisions='none')
-        joints = self._parameters.joints or actuated_joints(robot)
+        joints = self._parameters.joints or robot.actuated_joints
         world.warm_up()
         controlled = ControlledRobot(world, robot, list(joints))
         self._check_lists(controlled)

@@ -17,10 +17,10 @@ class Crawler(DeclaredAttributes):
     """
     A continuous track, or a belt that goes round: Choreonoid's pseudo continuous track.
 
-    The link itself keeps its shape and place. At a contact with the outward normal n its surface
-    runs along axis × n at `speed`, which no load slows down; where n is along the axis, at the
-    track's sides, it does not run. Where the material's friction differs by direction, the
-    first is the one the track runs in, unless the geometry names its own.
+    The link itself does not move. At a contact with the outward normal n its surface moves along
+    axis × n at `speed`, whatever the load; not where n is along the axis, at the track's sides. If
+    the material's friction differs by direction, its first direction is that of the motion, unless
+    the geometry has its own.
     """
 
     __slots__ = ('_geometries', 'description', 'link', 'name')
@@ -28,7 +28,7 @@ class Crawler(DeclaredAttributes):
     def __init__(
         self, link: LinkInterface, geometries: list[Geometry], description: CrawlerDescription
     ):
-        """Let a link's surface run; robots make crawlers. geometries: those of the link."""
+        """Show a described crawler of a link; robots make them. geometries: of the link."""
         self.link = link
         self.description = description
         self.name = description.name
@@ -51,10 +51,10 @@ class Crawler(DeclaredAttributes):
     @property
     def speed(self) -> float:
         """
-        How fast the surface runs [m/s], 0 at first and after `World.reset`; to be set.
+        Speed of the surface [m/s]; 0 at first and after `World.reset`; can be set.
 
-        Raises InvalidValueError for what is no finite number, and StateError where the link has no
-        geometry, which no speed could move.
+        Setting it raises InvalidValueError for a value that is not a finite number, and StateError
+        for a link without collision geometry.
         """
         if not self._geometries:
             return 0.0
@@ -71,12 +71,12 @@ class Crawler(DeclaredAttributes):
                 "geometry. Give it a collision element, or load it with collisions='hull'")
         for geometry in self._geometries:
             self._tracks[geometry.index, TRACK_SPEED] = speed
-        # what rests on it must not sleep on
+        # wake what rests on it
         self.link.robot.simulation.invalidate()
 
     @property
     def center(self) -> np.ndarray:
-        """(3,) mean of the places of its link's geometries [m], world; else the link's origin."""
+        """(3,) mean position of its link's geometries [m], world; else the link's origin."""
         if not self._geometries:
             return self.link.p
         return np.mean([geometry.p for geometry in self._geometries], axis=0)

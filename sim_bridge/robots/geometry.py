@@ -3,18 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from sim_bridge.engine.data.geometry import ENABLED, SENSOR
 from sim_bridge.engine.data.geometry import Geometry as GeometryArrays
-from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.validation import finite_vector, name_set, truth
 from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometrySlot
+
+
+def _flag(name: str, bit: int, doc: str) -> Any:
+    """Return the property of a bit of a geometry's flags."""
+    def read(geometry: Geometry) -> bool:
+        return bool(geometry._arrays.flags[geometry.slot.index] & bit)
+
+    def write(geometry: Geometry, value: object) -> None:
+        is_set = truth(name, value, geometry.place)
+        flags, index = geometry._arrays.flags, geometry.slot.index
+        flags[index] = flags[index] | bit if is_set else flags[index] & ~bit
+        # wake what rests on it
+        geometry._simulation.invalidate()
+
+    return property(read, write, doc=doc)
 
 
 class Geometry(DeclaredAttributes):
@@ -29,7 +45,7 @@ class Geometry(DeclaredAttributes):
     internal_names = DeclaredAttributes.internal_names | {'index', 'slot'}
 
     def __init__(self, link: LinkInterface, slot: GeometrySlot):
-        """Belong to a link; World makes geometries."""
+        """Show a slot of a link; World makes geometries."""
         self.link = link
         self.name = slot.name
         self.slot = slot
@@ -45,10 +61,7 @@ class Geometry(DeclaredAttributes):
         robot = self.link.robot.name
         return f'robot {robot!r}, link {self.link.name!r}, geometry {self.name!r}'
 
-    @property
-    def shape(self) -> Shape:
-        """What it fills."""
-        return self.slot.shape.placed.shape
+    shape = ReadOnly[Shape]('slot.shape.placed.shape', 'The shape.')
 
     @property
     def p(self) -> np.ndarray:
@@ -60,27 +73,13 @@ class Geometry(DeclaredAttributes):
         """(3, 3) rotation of the shape's frame: takes vectors in its axes to world axes."""
         return self.link.R @ self.slot.shape.placed.rotation
 
-    @property
-    def enabled(self) -> bool:
-        """Whether it touches anything; to be set."""
-        return self._flag(ENABLED)
-
-    @enabled.setter
-    def enabled(self, value: bool) -> None:
-        self._set_flag(ENABLED, truth('enabled', value, self.place))
-
-    @property
-    def sensor(self) -> bool:
-        """Whether its contacts are reported, but push nothing; to be set."""
-        return self._flag(SENSOR)
-
-    @sensor.setter
-    def sensor(self, value: bool) -> None:
-        self._set_flag(SENSOR, truth('sensor', value, self.place))
+    enabled: bool = _flag('enabled', ENABLED, 'Whether it collides at all; can be set.')
+    sensor: bool = _flag(
+        'sensor', SENSOR, 'Whether its contacts are reported without forces; can be set.')
 
     @property
     def material(self) -> Material:
-        """What it is made of; to be set by a material or its name."""
+        """Its material; can be set to a material or the name of one."""
         materials = self._simulation.materials
         return materials[list(materials)[self._arrays.material[self.index]]]
 
@@ -91,7 +90,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def groups(self) -> frozenset[str]:
-        """Names of the collision groups it belongs to; to be set."""
+        """Names of its collision groups; can be set."""
         return self.slot.groups
 
     @groups.setter
@@ -101,7 +100,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def surface_velocity(self) -> np.ndarray:
-        """(3,) of its surface relative to the link [m/s], the shape's axes; to be set."""
+        """(3,) velocity of the surface on the link [m/s], in the shape's axes; can be set."""
         return self._arrays.belt[self.index].copy()
 
     @surface_velocity.setter
@@ -123,12 +122,3 @@ class Geometry(DeclaredAttributes):
     @property
     def _arrays(self) -> GeometryArrays:
         return self.link.robot.simulation.geometry
-
-    def _flag(self, bit: int) -> bool:
-        return bool(self._arrays.flags[self.slot.index] & bit)
-
-    def _set_flag(self, bit: int, value: bool) -> None:
-        flags, index = self._arrays.flags, self.slot.index
-        flags[index] = flags[index] | bit if value else flags[index] & ~bit
-        # what rests on it must not sleep on
-        self._simulation.invalidate()

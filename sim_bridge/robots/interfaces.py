@@ -18,7 +18,7 @@ from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
 
 class WorldInterface(Protocol):
-    """The world of a robot."""
+    """The world of a robot, as robots know it; `World` is one."""
 
     @property
     def state(self) -> State:
@@ -26,7 +26,7 @@ class WorldInterface(Protocol):
 
     @property
     def layout(self) -> int:
-        """A number that changes whenever the arrays of `state` are others."""
+        """A number that changes whenever the arrays of `state` are replaced."""
 
     @property
     def time_step(self) -> float:
@@ -34,7 +34,18 @@ class WorldInterface(Protocol):
 
     @property
     def step_count(self) -> int:
-        """How many steps were taken."""
+        """The number of steps taken."""
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+
+    @property
+    def time_step_ns(self) -> int:
+        """Length of a step [ns]."""
+
+    def step(self, n: int = 1) -> None:
+        """Advance by n steps."""
 
 
 class RobotInterface(Protocol):

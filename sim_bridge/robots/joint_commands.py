@@ -4,25 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import math
-from typing import Protocol
 
 import numpy as np
 
 from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import real_array
-from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.joint import AnyJoint
 from sim_bridge.robots.joints.motor import FITTING, POSITION, VELOCITY
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
-
-
-class ControlledJoint(Protocol):
-    """A joint that has axes."""
-
-    @property
-    def axes(self) -> Sequence[Axis]:
-        """One for each coordinate that turns about, or slides along, an axis."""
 
 
 class JointCommands:
@@ -33,7 +24,7 @@ class JointCommands:
     """
 
     def __init__(
-        self, simulation: Simulation, slot: RobotSlot, joint: Callable[[str], ControlledJoint]
+        self, simulation: Simulation, slot: RobotSlot, joint: Callable[[str], AnyJoint]
     ):
         """Command the joints of a robot. joint: returns one by its name."""
         self._simulation, self._slot, self._joint = simulation, slot, joint

@@ -1,4 +1,4 @@
-"""A link of a robot in a world: where it is, how it moves, what it weighs."""
+"""A link of a robot in a world: its pose, motion and mass, and what pushes and damps it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from sim_bridge.description.model import LinkDescription
-from sim_bridge.engine.pipeline.observe import (
-    SITE_DV,
-    SITE_DW,
-    SITE_POSITION,
-    SITE_ROTATION,
-    SITE_V,
-    SITE_W,
-)
-from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.engine.pipeline import observe
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.validation import finite_vector, truth
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
@@ -25,17 +18,21 @@ from sim_bridge.robots.joints.joint import Joint
 from sim_bridge.simulation.simulation import Dirty
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
 
-_P, _V, _W, _DV, _DW = (
-    slice(column, column + 3) for column in (SITE_POSITION, SITE_V, SITE_W, SITE_DV, SITE_DW))
-_R = slice(SITE_ROTATION, SITE_ROTATION + 9)
+_R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
+
+
+def _observed(start: int, doc: str) -> ReadOnly[np.ndarray]:
+    """Return the property of a vector in the link's row of the observed sites, from a column."""
+    columns = slice(start, start + 3)
+    return ReadOnly(lambda link: link._site()[columns].copy(), doc)
 
 
 class Link(DeclaredAttributes):
     """
     A link, after Choreonoid's.
 
-    Poses and motions are those of the link's frame in the world, at the present state of the
-    robot: of its origin, in world axes. They are computed when they are asked for.
+    p, R, v, w, dv and dw are pose and motion of the link's frame in the world: of its origin, in
+    world axes. They are computed for the present state when they are read.
     """
 
     __slots__ = ('children', 'crawler', 'description', 'geometries', 'joint', 'name', 'parent',
@@ -47,26 +44,26 @@ class Link(DeclaredAttributes):
         ('v', 'w'), "links are moved by their joints' dq, and by set_base_velocity of the robot")
 
     def __init__(self, robot: RobotInterface, description: LinkDescription, slot: LinkSlot):
-        """Belong to a robot; World makes links."""
+        """Show a slot of a robot; World makes links."""
         self.robot = robot
         self.description = description
         self.slot = slot
         self.name = description.name
         self.children: list[Link] = []
         self.geometries: list[Geometry] = []
-        """What of it collides."""
+        """Its collision geometries."""
 
     def connect(
         self, parent: Link | None, joint: Joint | None, crawler: Crawler | None
     ) -> None:
-        """Take the place in the robot's tree, once: the link and the joint that it hangs on."""
+        """Set its parent, the joint to that, and its crawler, if there are such; once."""
         self.parent: Link | None = parent
         self.joint: Joint | None = joint
         self.crawler: Crawler | None = crawler
-        """What lets its surface run, where it is a continuous track."""
+        """The crawler whose surface it is, if it is a continuous track."""
 
     def __repr__(self) -> str:
-        """Show the names, and where it is, unless arrays would have to be joined for that."""
+        """Show the names, and the position, unless that would join arrays."""
         place = ''
         if self.slot.robot.is_removed:
             place = ', removed'
@@ -75,40 +72,18 @@ class Link(DeclaredAttributes):
             place = f' at ({x:.4g}, {y:.4g}, {z:.4g})'
         return f'<Link {self.name!r} of {self.robot.name!r}{place}>'
 
-    @property
-    def p(self) -> np.ndarray:
-        """(3,) position of the frame's origin [m], world."""
-        return self._site()[_P].copy()
+    p = _observed(observe.SITE_POSITION, "(3,) position of the frame's origin [m], world.")
+    v = _observed(observe.SITE_V, "(3,) velocity of the frame's origin [m/s], world axes.")
+    w = _observed(observe.SITE_W, '(3,) angular velocity [rad/s], world axes.')
+    dv = _observed(observe.SITE_DV, "(3,) acceleration of the frame's origin [m/s²], world axes.")
+    dw = _observed(observe.SITE_DW, '(3,) angular acceleration [rad/s²], world axes.')
 
     @property
     def R(self) -> np.ndarray:
         """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
         return self._site()[_R].reshape(3, 3).copy()
 
-    @property
-    def v(self) -> np.ndarray:
-        """(3,) velocity of the frame's origin [m/s], world axes."""
-        return self._site()[_V].copy()
-
-    @property
-    def w(self) -> np.ndarray:
-        """(3,) angular velocity [rad/s], world axes."""
-        return self._site()[_W].copy()
-
-    @property
-    def dv(self) -> np.ndarray:
-        """(3,) acceleration of the frame's origin [m/s²], world axes."""
-        return self._site()[_DV].copy()
-
-    @property
-    def dw(self) -> np.ndarray:
-        """(3,) angular acceleration [rad/s²], world axes."""
-        return self._site()[_DW].copy()
-
-    @property
-    def m(self) -> float:
-        """Mass [kg]."""
-        return self.slot.mass
+    m = ReadOnly[float]('slot.mass', 'Mass [kg].')
 
     @property
     def c(self) -> np.ndarray:
@@ -128,9 +103,10 @@ class Link(DeclaredAttributes):
     @property
     def gravity(self) -> bool:
         """
-        Whether gravity acts on it, after ODE's gravity mode; to be set.
+        Whether gravity acts on it; can be set; after ODE's gravity mode.
 
-        If not, a force bears its weight at the centre of mass, and its potential energy is 0.
+        If not, a force at the centre of mass compensates its weight, and its potential energy is
+        0.
         """
         return self.slot.medium.gravity
 
@@ -142,9 +118,9 @@ class Link(DeclaredAttributes):
     @property
     def linear_velocity_damping(self) -> np.ndarray:
         """
-        (3,) rates d at which its velocity decays [1/s], along its axes; to be set.
+        (3,) rates d at which the velocity decays along its axes [1/s]; can be set; after AGX.
 
-        After AGX: a force -m d v at the centre of mass, v that at the end of the step; of any d.
+        A force -m d v at the centre of mass, with v at the end of the step: stable for any d.
         """
         return np.array(self.slot.medium.linear_velocity_damping)
 
@@ -154,7 +130,7 @@ class Link(DeclaredAttributes):
 
     @property
     def angular_velocity_damping(self) -> np.ndarray:
-        """(3,) rates d at which its rotation decays [1/s]; to be set; torque -√d I √d w."""
+        """(3,) rates d at which the rotation decays [1/s]; can be set; a torque -√d I √d w."""
         return np.array(self.slot.medium.angular_velocity_damping)
 
     @angular_velocity_damping.setter
@@ -164,10 +140,10 @@ class Link(DeclaredAttributes):
     @property
     def mass_coefficients(self) -> np.ndarray:
         """
-        (3,) mass that the medium adds, as a multiple of m [1], along its axes; to be set.
+        (3,) coefficients C of the added mass of the medium along its axes [1]; can be set.
 
-        AGX's effective mass: to forces it is as heavy as m (1 + C). Weight, energy, momentum and
-        gyroscopic torques remain those of its own mass, and so does all that `dynamics` gives.
+        AGX's effective mass: forces accelerate a mass of m (1 + C). Weight, energy, momentum,
+        gyroscopic torques and the results of `dynamics` are those of m alone.
         """
         return np.array(self.slot.medium.mass_coefficients)
 
@@ -177,7 +153,7 @@ class Link(DeclaredAttributes):
 
     @property
     def inertia_coefficients(self) -> np.ndarray:
-        """(3,) inertia that the medium adds [1], about its axes; to be set; I + √C I √C."""
+        """(3,) coefficients C of the added inertia [1]; can be set; in all I + √C I √C."""
         return np.array(self.slot.medium.inertia_coefficients)
 
     @inertia_coefficients.setter
@@ -186,26 +162,26 @@ class Link(DeclaredAttributes):
 
     def add_force(self, f: np.ndarray, point: np.ndarray | None = None) -> None:
         """
-        Push the link during the next `world.step` call; pushes add up.
+        Apply a force during the next `world.step` call; forces of several calls add up.
 
-        f: (3,) force [N], world axes. point: (3,) where it acts [m], world; the link's centre of
-        mass if None. Raises InvalidValueError where either is not three finite numbers.
+        f: (3,) force [N], world axes. point: (3,) of application [m], world; the link's centre of
+        mass if None. Raises InvalidValueError if either is not three finite numbers.
         """
         f = self._vector('force', f)
         self._push(f, np.zeros(3), self.wc if point is None else self._vector('point', point))
 
     def add_torque(self, tau: np.ndarray) -> None:
         """
-        Twist the link during the next `world.step` call.
+        Apply a torque during the next `world.step` call; torques of several calls add up.
 
-        tau: (3,) torque [N m], world axes. Raises InvalidValueError where it is not three finite
+        tau: (3,) torque [N m], world axes. Raises InvalidValueError if it is not three finite
         numbers.
         """
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
 
     def _site(self) -> np.ndarray:
-        """Return its row of the observed sites."""
+        """Return (30,) its row of the observed sites, as `engine.pipeline.observe` writes it."""
         slot = self.slot
         return self.robot.simulation.observed_sites()[slot.robot.first_site + slot.number]
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, NoReturn, overload, TypeVar
 
 import numpy as np
@@ -10,9 +11,9 @@ import numpy as np
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.join import Offsets
-from sim_bridge.foundation.attributes import DeclaredAttributes
-from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import (
     finite_vector,
@@ -24,31 +25,50 @@ from sim_bridge.foundation.validation import (
 from sim_bridge.robots.body_type import body_type, set_body_type, velocity_towards
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
-from sim_bridge.robots.make_device import make_device
-from sim_bridge.sensors.devices import Device, ImuSensor
+from sim_bridge.sensors.devices import Device, DEVICES, ImuSensor
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import removed, RobotSlot
 
 _Kind = TypeVar('_Kind', bound=Device)
-_Part = TypeVar('_Part')
+
+
+def _array(name: str, doc: str) -> Any:
+    """Return the property of an array over `joint_names`: a view of the slot's, or set to it."""
+    view = attrgetter(f'slot.{name}')
+
+    def read(robot: Robot) -> np.ndarray:
+        robot.simulation.settle()
+        return view(robot)
+
+    def write(robot: Robot, value: object) -> None:
+        robot._assign(name, view(robot), value)
+
+    return property(read, write, doc=doc)
+
+
+def _limit(column: int, doc: str) -> ReadOnly[np.ndarray]:
+    """Return the property of a limit of `joint_names`; column: of the model's `limits`."""
+    return ReadOnly(
+        lambda robot: robot.slot.part.model.limits[robot.slot.one_axis, column].copy(), doc)
 
 
 class Robot(DeclaredAttributes):
     """
-    A body of links, after Choreonoid's Body.
+    A robot or a single body: links and joints; after Choreonoid's Body.
 
-    q, dq, u and ddq are arrays over `joint_names`, the one-axis joints in the order of the
-    description [rad or m; N m or N]. q, dq and u are views of the simulation's own state: writing
-    them changes it. They stay valid until another robot is added to the world.
+    q, dq, ddq, u and the limits are arrays over `joint_names`, the one-axis joints in the order of
+    the description. q, dq and u are views of the world's state: writing to them changes it. They
+    stay valid until a robot or joint is added or removed.
     """
 
     __slots__ = (
-        '_commands', '_crawlers', '_devices', '_joints', '_links', 'description', 'geometries',
-        'joint_names', 'loop_joints', 'name', 'simulation', 'slot', 'world')
+        '_commands', '_crawlers', '_devices', '_joints', '_links', '_world', 'description',
+        'geometries', 'joint_names', 'loop_joints', 'name', 'simulation', 'slot')
     internal_names = DeclaredAttributes.internal_names | {
         'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot'}
     advice = {
@@ -58,20 +78,20 @@ class Robot(DeclaredAttributes):
             ('lower', 'lower'), ('upper', 'upper'), ('effort_limits', 'effort_limit'),
             ('velocity_limits', 'velocity_limit'))}}
 
-    def __init__(self, world: Any, simulation: Simulation, slot: RobotSlot):
-        """Show what a slot holds; World makes robots."""
-        self.world = world
+    def __init__(self, world: WorldInterface, simulation: Simulation, slot: RobotSlot):
+        """Show a slot of a simulation; World makes robots."""
+        self._world = world
         self.simulation = simulation
         self.slot = slot
         self.name = slot.name
         self.description = slot.description
         self.joint_names = list(slot.blueprint.joint_names)
         self.loop_joints: dict[str, ConstraintJoint] = {}
-        """The joints that close its loops, by name; also `joint` gives them."""
-        description = slot.description
-        self._links = {
-            key: Link(self, link, slot.link(key)) for key, link in description.links.items()}
-        self._joints: dict[str, Joint] = {}
+        """The joints that close its loops, by name; `joint` returns them too."""
+        description, place = slot.description, f'robot {self.name!r}'
+        self._links = ByName('link', place, {
+            key: Link(self, link, slot.link(key)) for key, link in description.links.items()})
+        self._joints: ByName[Joint] = ByName('joint', place)
         above: dict[str, tuple[Link, Joint]] = {}
         for joint_description in description.joints.values():
             parent = self._links[joint_description.parent]
@@ -81,11 +101,11 @@ class Robot(DeclaredAttributes):
             above[child.name] = parent, joint
             parent.children.append(child)
         self.geometries: list[Geometry] = []
-        for place in slot.geometries:
-            link = self._links[place.link.name]
-            link.geometries.append(Geometry(link, place))
+        for own in slot.geometries:
+            link = self._links[own.link.name]
+            link.geometries.append(Geometry(link, own))
             self.geometries.append(link.geometries[-1])
-        self._crawlers: dict[str, Crawler] = {}
+        self._crawlers: ByName[Crawler] = ByName('crawler', place)
         for each in description.crawlers:
             link = self._links[each.link]
             self._crawlers[each.name] = Crawler(link, link.geometries, each)
@@ -93,9 +113,11 @@ class Robot(DeclaredAttributes):
         for key, link in self._links.items():
             parent_link, own_joint = above.get(key, (None, None))
             link.connect(parent_link, own_joint, tracks.get(key))
-        self._devices = {
-            sensor.name: make_device(self._links[sensor.link], sensor)
-            for sensor in description.sensors}
+        self._devices: ByName[Device] = ByName('sensor', place)
+        for sensor in description.sensors:
+            self._devices[sensor.name] = DEVICES[sensor.kind](
+                sensor, self._links[sensor.link], self.name, simulation.seed,
+                simulation.time_step)
         slot.devices[:] = self._devices.values()
         self._commands = JointCommands(simulation, slot, self.joint)
 
@@ -111,67 +133,35 @@ class Robot(DeclaredAttributes):
         return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, {base}>'
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Tell that it was removed, to who asks for what `leave` took away."""
-        if name in ('simulation', 'world'):
+        """Raise StateError for what `leave` took away; Python calls this for missing names."""
+        if name in ('simulation', 'world', '_world'):
             raise StateError(removed(self.name))
         super().__getattr__(name)
 
+    world = ReadOnly[WorldInterface]('_world', 'The world that it is in.')
+
+    @property
+    def actuated_joints(self) -> list[str]:
+        """Names of the one-axis joints that do not follow another joint by a mimic law."""
+        return [name for name in self.joint_names if self._joints[name].mimic is None]
+
     # --- coordinates -----------------------------------------------------------------------------
 
-    @property
-    def q(self) -> np.ndarray:
-        """Positions; a view to read and write."""
-        self.simulation.settle()
-        return self.slot.q
-
-    @q.setter
-    def q(self, value: np.ndarray) -> None:
-        self._assign('q', self.slot.q, value)
-
-    @property
-    def dq(self) -> np.ndarray:
-        """Velocities; a view to read and write."""
-        self.simulation.settle()
-        return self.slot.dq
-
-    @dq.setter
-    def dq(self, value: np.ndarray) -> None:
-        self._assign('dq', self.slot.dq, value)
-
-    @property
-    def u(self) -> np.ndarray:
-        """Applied efforts, kept until changed and clamped by steps; a view to read and write."""
-        self.simulation.settle()
-        return self.slot.u
-
-    @u.setter
-    def u(self, value: np.ndarray) -> None:
-        self._assign('u', self.slot.u, value)
+    q: np.ndarray = _array('q', 'Positions [rad or m]; a view to read and write.')
+    dq: np.ndarray = _array('dq', 'Velocities [rad/s or m/s]; a view to read and write.')
+    u: np.ndarray = _array(
+        'u', 'Applied efforts [N m or N], which steps clamp to the limits; a view to write, too.')
 
     @property
     def ddq(self) -> np.ndarray:
-        """Accelerations at the present state under the present efforts; a copy."""
+        """Accelerations [rad/s² or m/s²] for the present state and efforts; a copy."""
         return self.simulation.observed_accelerations()[self.slot.one_axis].copy()
 
-    @property
-    def lower(self) -> np.ndarray:
-        """Lower position limits, -inf where there is none; a copy."""
-        return self._limits(engine.LOWER)
-
-    @property
-    def upper(self) -> np.ndarray:
-        """Upper position limits, inf where there is none; a copy."""
-        return self._limits(engine.UPPER)
-
-    @property
-    def effort_limits(self) -> np.ndarray:
-        """Effort limits, inf where there is none; a copy."""
-        return self._limits(engine.EFFORT)
-
-    @property
-    def velocity_limits(self) -> np.ndarray:
-        """Velocity limits, inf where there is none, which position control keeps to; a copy."""
-        return self._limits(engine.VELOCITY)
+    lower = _limit(engine.LOWER, 'Lower position limits [rad or m], -inf for none; a copy.')
+    upper = _limit(engine.UPPER, 'Upper position limits [rad or m], inf for none; a copy.')
+    effort_limits = _limit(engine.EFFORT, 'Effort limits [N m or N], inf for none; a copy.')
+    velocity_limits = _limit(
+        engine.VELOCITY, 'Velocity limits of position control [rad/s or m/s], inf: none; a copy.')
 
     # --- commands --------------------------------------------------------------------------------
 
@@ -179,10 +169,10 @@ class Robot(DeclaredAttributes):
         """
         Set the efforts u, which act under any control.
 
-        values: N m or N, one for each of `joints`, or of all `joint_names`. Where anything is
-        wrong nothing is set. This and the other commands raise UnknownNameError for a joint that
-        is not there, and InvalidValueError for a wrong number of values or one that is not finite;
-        those for motors StateError for a joint whose control does not go for such a target.
+        values: N m or N, one for each of `joints`; of `joint_names` if None. This and the other
+        commands set all values, or none if one is wrong: they raise UnknownNameError for an
+        unknown joint, InvalidValueError for a wrong number of values or one that is not finite,
+        and StateError for a joint whose control does not use such a target.
         """
         self._commands.set_efforts(values, joints)
 
@@ -192,7 +182,7 @@ class Robot(DeclaredAttributes):
         """
         Set the target velocities of joints whose control is not 'effort'.
 
-        values: rad/s or m/s, one for each of `joints`, or of all `joint_names`.
+        values: rad/s or m/s, one for each of `joints`; of `joint_names` if None.
         """
         self._commands.set_velocities(values, joints)
 
@@ -205,8 +195,8 @@ class Robot(DeclaredAttributes):
         """
         Set the target positions of joints whose control is 'position' or 'servo'.
 
-        values: rad or m, one for each of `joints`, or of all `joint_names`. velocities: the target
-        velocities there [rad/s or m/s]; None: zero.
+        values: rad or m, one for each of `joints`; of `joint_names` if None. velocities: the
+        target velocities there [rad/s or m/s]; zero if None.
         """
         self._commands.set_positions(values, joints, velocities)
 
@@ -217,25 +207,25 @@ class Robot(DeclaredAttributes):
         effort: np.ndarray | None = None,
     ) -> None:
         """
-        Set targets and efforts without any check, for those who have checked them.
+        Set targets and efforts that were checked before; nothing is checked here.
 
-        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of all `joint_names`;
-        nan, or None for all, leaves what there is.
+        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of `joint_names`. A
+        nan, or None for the whole array, keeps the present value.
         """
         self._commands.set_unchecked(position, velocity, effort)
 
     def drop_commands(self) -> None:
-        """Clear all efforts, and set the motors' targets to the joints' present positions."""
+        """Clear all efforts u, and set the motors' targets to the present positions, at rest."""
         self._commands.drop()
 
     @property
     def motor_efforts(self) -> np.ndarray:
-        """What the motors of `joint_names` gave in the last step, beside u [N m or N]; a copy."""
+        """Efforts of the motors in the last step, without u [N m or N]; a copy."""
         return self.slot.motor.copy()
 
     @property
     def hold(self) -> bool:
-        """Whether joints, but floating ones, are locked in place, whatever it takes; to be set."""
+        """Whether all joints but floating ones are locked, by any effort needed; can be set."""
         return bool(self.slot.part.state.hold[self._holdable()].any())
 
     @hold.setter
@@ -245,24 +235,22 @@ class Robot(DeclaredAttributes):
 
     # --- base ------------------------------------------------------------------------------------
 
-    @property
-    def fixed_base(self) -> bool:
-        """Whether the root link is welded to the world."""
-        return self.slot.blueprint.fixed_base
+    fixed_base = ReadOnly[bool](
+        'slot.blueprint.fixed_base', 'Whether the root link is welded to the world.')
 
     @property
     def motion(self) -> str:
         """
-        What moves the base: 'dynamic', forces; 'static', nothing; 'kinematic', `move_to`.
+        The motion control of the base: 'dynamic', 'static' or 'kinematic'; can be set; after AGX.
 
-        After AGX's motion control, to be set at any time. The base stays where it is and, unless
-        it becomes static, goes on as it moves; a kinematic one does so until it is told otherwise.
-        As when a robot is added, views of the world's arrays are to be taken anew, and older
-        snapshots no longer fit. Other links of a robot are moved by the motors of their joints,
-        which unless limited are as strong as it takes.
+        A dynamic base moves under forces, a static one never, a kinematic one as `move_to` and
+        `set_base_velocity` say. Setting it keeps the pose and, unless it becomes 'static', the
+        velocity. As after an addition, views of the world's arrays must be taken anew, and older
+        snapshots no longer fit. The other links are moved by the motors of their joints, which
+        without limits give any effort needed.
 
-        Raises InvalidValueError for another value, or for a body without end that would move, and
-        StateError for a base that hangs on a joint, or that has no mass and would be dynamic.
+        Raises InvalidValueError for another word, and for an unbounded body that would move;
+        StateError for a base mounted on a joint, and for one without mass that would be dynamic.
         """
         return body_type(self.slot)
 
@@ -277,11 +265,12 @@ class Robot(DeclaredAttributes):
         dt: float | None = None,
     ) -> None:
         """
-        Let a kinematic body move so that it is at a pose after `dt` seconds.
+        Set the velocity of a kinematic base so that it reaches a pose after `dt` seconds.
 
-        It moves there at a steady velocity and turns about a fixed axis, the shorter way, and goes
-        on like that until it is told otherwise. dt: the time step if None. Raises
-        InvalidValueError for another body than a kinematic one, or values that are no pose.
+        The linear velocity is constant, and so is the angular velocity, by the shorter way. Both
+        persist until they are set again. position: m, world. orientation: quaternion x y z w. dt:
+        s; the time step if None. Raises InvalidValueError for an invalid pose, and for a base that
+        is not kinematic.
         """
         place = f'robot {self.name!r}'
         if self.motion != 'kinematic':
@@ -293,7 +282,7 @@ class Robot(DeclaredAttributes):
 
     @property
     def gravity_mode(self) -> bool:
-        """Whether gravity acts on all of its links; to be set for all, or for one by `link`."""
+        """Whether gravity acts on all links; can be set, for a single one by `link.gravity`."""
         return all(link.gravity for link in self.links)
 
     @gravity_mode.setter
@@ -307,10 +296,10 @@ class Robot(DeclaredAttributes):
         orientation: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0, 1.0),
     ) -> None:
         """
-        Put the root link's frame somewhere in the world.
+        Set the pose of the root link's frame in the world.
 
         position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for
-        anything else.
+        an invalid pose, and for a robot whose base is mounted on a joint.
         """
         p = self._finite('position', position, 3)
         quat = unit_quaternion(orientation, f'robot {self.name!r}')
@@ -328,7 +317,7 @@ class Robot(DeclaredAttributes):
             model.frame[at.body] = [*rotation.ravel(), *p]
         else:
             state.q[at.q : at.q + 7] = [*p, *quat]
-        # wakes what lay on it, too
+        # also wakes what lay on it
         self.simulation.invalidate()
 
     def set_base_velocity(
@@ -338,8 +327,8 @@ class Robot(DeclaredAttributes):
         """
         Set the velocity of the root link.
 
-        linear: of its origin [m/s]. angular: [rad/s]. Both in world axes. Raises InvalidValueError
-        for a fixed base or values that are not finite.
+        linear: of its origin [m/s]. angular: rad/s. Both in world axes. Raises InvalidValueError
+        for values that are not finite, and for a base that is fixed or mounted on a joint.
         """
         v = self._finite('linear velocity', linear, 3)
         w = self._finite('angular velocity', angular, 3)
@@ -350,10 +339,9 @@ class Robot(DeclaredAttributes):
         _, state, at = self.slot.part
         state.v[at.v : at.v + 6] = [*v, *w]
 
-    @property
-    def is_asleep(self) -> bool:
-        """Whether it rests and is not simulated (`World(sleep=True)`); writing to it wakes it."""
-        return self.slot.is_asleep
+    is_asleep = ReadOnly[bool](
+        'slot.is_asleep',
+        'Whether it rests and is not simulated (`World(sleep=True)`); writing to it wakes it.')
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -364,36 +352,36 @@ class Robot(DeclaredAttributes):
 
     @property
     def joints(self) -> list[Joint]:
-        """All joints, fixed ones too, in the order of the description."""
+        """All joints of its tree, fixed ones too, in the order of the description."""
         return list(self._joints.values())
 
     @property
     def root_link(self) -> Link:
-        """The link that is no joint's child; UnknownNameError for a robot without links."""
+        """The root of its tree of links; raises UnknownNameError for a robot without links."""
         return self.link(self.description.root)
 
     def link(self, name: str) -> Link:
         """Return a link by name; raises UnknownNameError."""
-        return self._named('link', self._links, name)
+        return self._links[name]
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
-        """Return a joint of any type by name, of a loop too; raises UnknownNameError."""
+        """Return a joint by name, also one that closes a loop; raises UnknownNameError."""
         if name in self.loop_joints:
             return self.loop_joints[name]
-        return self._named('joint', self._joints, name)
+        return self._joints[name]
 
     @property
     def crawlers(self) -> tuple[Crawler, ...]:
-        """All continuous tracks, in the order of the description."""
+        """All crawlers, in the order of the description."""
         return tuple(self._crawlers.values())
 
     def crawler(self, name: str) -> Crawler:
-        """Return a continuous track by name; raises UnknownNameError."""
-        return self._named('crawler', self._crawlers, name)
+        """Return a crawler by name; raises UnknownNameError."""
+        return self._crawlers[name]
 
     def device(self, name: str) -> Device:
         """Return a device by name; raises UnknownNameError."""
-        return self._named('sensor', self._devices, name)
+        return self._devices[name]
 
     @overload
     def devices(self) -> list[Device]: ...
@@ -403,9 +391,9 @@ class Robot(DeclaredAttributes):
 
     def devices(self, kind: type[Device] = Device) -> Sequence[Device]:
         """
-        Return the devices of a class, in the order of the description.
+        Return the devices of a class, or all, in the order of the description.
 
-        Where a class is given, an IMU's gyro and accelerometer count as devices too.
+        If a class is given, the gyro and the accelerometer of an IMU count as devices too.
         """
         if kind is Device:
             return list(self._devices.values())
@@ -429,47 +417,36 @@ class Robot(DeclaredAttributes):
         moments = [link.m * link.wc for link in self._links.values()]
         return np.asarray(sum(moments)) / self.mass
 
-    # --- for the library, not among the names that `dir` gives -----------------------------------
+    # --- internal, not listed by `dir` -----------------------------------------------------------
 
-    @property
-    def blueprint(self) -> Blueprint:
-        """What its description was compiled to."""
-        return self.slot.blueprint
+    blueprint = ReadOnly[Blueprint]('slot.blueprint', 'The compiled description.')
 
     @property
     def offsets(self) -> Offsets:
-        """Where its bodies and coordinates begin in the world's model."""
+        """The numbers of its first body and coordinates in the world's model."""
         self.simulation.settle()
         return self.slot.part.at
 
     def site(self, link: Link) -> np.ndarray:
-        """Return a link's row of `engine.pipeline.observe` at the present state."""
+        """Return (30,) a link's row of the observed sites, as `engine.pipeline.observe` has it."""
         return self.simulation.observed_sites()[link.slot.site]
 
     def remember(self) -> None:
-        """Make the present state the one that `World.reset` goes back to."""
+        """Make the present state the one that `World.reset` restores."""
         self.slot.remember()
 
     def leave(self) -> None:
         """Detach from the world: everything except the description then raises StateError."""
-        for name in ('world', 'simulation'):
+        for name in ('_world', 'simulation'):
             object.__delattr__(self, name)
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _limits(self, column: int) -> np.ndarray:
-        return self.slot.part.model.limits[self.slot.one_axis, column].copy()
-
     def _holdable(self) -> np.ndarray:
-        """Return the velocity coordinates that a hold locks: mimic joints follow those."""
+        """Return the velocity coordinates to lock; mimic joints follow the joints locked."""
         own = self.slot.blueprint.model
         with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
         return self.slot.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
-
-    def _named(self, kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
-        if name not in parts:
-            raise UnknownNameError(kind, name, parts, f'robot {self.name!r}')
-        return parts[name]
 
     def _assign(self, what: str, view: np.ndarray, value: object) -> None:
         array = real_array(

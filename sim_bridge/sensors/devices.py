@@ -9,18 +9,16 @@ instant into its memory.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol, TYPE_CHECKING
+from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
+from sim_bridge.description.model import SensorDescription, SensorKind
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import SensorDescription
 
 # the sample step, then each quantity's measured and true values and its noise
 _ATTRIBUTES = {
@@ -405,3 +403,12 @@ class ImuSensor(Device):
         self['orientation'][:] = values['orientation']
         self.gyro.restore(values['gyro'])
         self.accelerometer.restore(values['accelerometer'])
+
+
+DEVICES: dict[SensorKind, type[Device]] = {
+    SensorKind.FORCE_TORQUE: ForceSensor,
+    SensorKind.GYRO: RateGyroSensor,
+    SensorKind.ACCELEROMETER: AccelerationSensor,
+    SensorKind.IMU: ImuSensor,
+}
+"""The class of device for each kind of sensor."""

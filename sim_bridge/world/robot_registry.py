@@ -22,6 +22,7 @@ from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import truth_or_none
+from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import put_at_start
 from sim_bridge.shapes.materials import DEFAULT, Material
@@ -51,7 +52,7 @@ class CollisionOptions(NamedTuple):
 class RobotRegistry:
     """The robots and bodies of a world. robots: by name, in the order in which they were added."""
 
-    def __init__(self, world: object, simulation: Simulation, tree: SpanningTree):
+    def __init__(self, world: WorldInterface, simulation: Simulation, tree: SpanningTree):
         """Start empty. world: the world that the robots refer to."""
         self._world, self._simulation, self._tree = world, simulation, tree
         self._robots: ByName[Robot] = ByName('robot', 'the world')

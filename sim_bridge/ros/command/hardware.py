@@ -19,7 +19,6 @@ import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.command.table import QUANTITIES
-from sim_bridge.ros.publish.axes import actuated_joints
 
 if TYPE_CHECKING:
     from sim_bridge.robots.robot import Robot
@@ -122,7 +121,7 @@ def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
         joint.get('name', ''): tuple(
             each.get('name', '') for each in joint.findall('command_interface'))
         for system in systems for joint in system.findall('joint')}
-    commandable = frozenset(actuated_joints(robot))
+    commandable = frozenset(robot.actuated_joints)
     for joint, own in interfaces.items():
         control = next((each for each in ('position', 'velocity') if each in own), 'effort')
         if joint in commandable:

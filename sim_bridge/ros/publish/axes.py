@@ -40,11 +40,6 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
     return axes
 
 
-def actuated_joints(robot: sb.Robot) -> list[str]:
-    """Return the names of the one-axis joints that do not mimic another joint."""
-    return [name for name in robot.joint_names if robot.joint(name).mimic is None]
-
-
 def running_crawlers(robot: sb.Robot) -> list[sb.Crawler]:
     """Return the crawlers that can run; those without collision geometry cannot."""
     return [crawler for crawler in robot.crawlers if crawler.link.geometries]

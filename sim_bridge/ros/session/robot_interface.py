@@ -13,7 +13,6 @@ from sim_bridge.ros.command.controllers import controllers_of
 from sim_bridge.ros.command.hardware import hardware_of
 from sim_bridge.ros.command.tracked_drive import TrackedDrive
 from sim_bridge.ros.command.trajectories import Trajectories
-from sim_bridge.ros.publish.axes import actuated_joints
 from sim_bridge.ros.publish.joint_states import JointStates
 from sim_bridge.ros.publish.odometry import odometry_stream
 from sim_bridge.ros.publish.outbox import outboxes, Timed
@@ -75,7 +74,7 @@ class RobotInterface:
         hardware = hardware_of(robot, prefix)
         self.commands = RobotCommands(
             robot,
-            loaded.joints or actuated_joints(robot),
+            loaded.joints or robot.actuated_joints,
             timeout_ns=round(parameters.command_timeout * 1e9),
             timeout_policy=parameters.command_timeout_policy,
             hold_until_first=parameters.hold_until_first_command,
