@@ -6,8 +6,9 @@ Primitives stay primitives; meshes become convex hulls, or triangle meshes by ch
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from types import MappingProxyType
 from typing import NamedTuple
 
 from sim_bridge.description.model import ContactDescription, GeometryDescription, RobotDescription
@@ -15,6 +16,7 @@ from sim_bridge.description.report import ERROR, Findings, Place, WARNING
 from sim_bridge.description.resources import explain_unresolved
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.foundation.validation import one_of
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
 from sim_bridge.shapes.placed import Placed
@@ -22,6 +24,9 @@ from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 HULL, MESH = 'hull', 'mesh'
 _PATHS_SHOWN = 8
+_PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType({
+    'box': lambda x, y, z: Box((x, y, z)), 'sphere': Sphere, 'cylinder': Cylinder,
+    'capsule': Capsule})
 
 
 class LinkShape(NamedTuple):
@@ -65,10 +70,8 @@ def read_shapes(
     a 'warning' among the findings; it collides with nothing. Raises InvalidValueError for other
     words.
     """
-    if meshes not in (HULL, MESH):
-        raise InvalidValueError('collisions', meshes, "'hull', 'mesh' or 'none'")
-    if missing_meshes not in (ERROR, WARNING):
-        raise InvalidValueError('missing_meshes', missing_meshes, f'{ERROR!r} or {WARNING!r}')
+    one_of('collisions', meshes, (HULL, MESH, 'none'))
+    one_of('missing_meshes', missing_meshes, (ERROR, WARNING))
     read = hull_of_file if meshes == HULL else mesh_of_file
     materials: dict[ContactDescription, Material] = {}
     shapes = []
@@ -94,16 +97,8 @@ def _shape(
     severity: str,
 ) -> Shape | None:
     """Return the shape of a collision element; None, with a finding, for an unread mesh."""
-    size = geometry.size
-    if geometry.kind == 'box':
-        x, y, z = size
-        return Box((x, y, z))
-    if geometry.kind == 'sphere':
-        return Sphere(*size)
-    if geometry.kind == 'cylinder':
-        return Cylinder(*size)
-    if geometry.kind == 'capsule':
-        return Capsule(*size)
+    if geometry.kind in _PRIMITIVES:
+        return _PRIMITIVES[geometry.kind](*geometry.size)
     place = place.child('geometry/mesh', geometry.line)
     if not geometry.path:
         paths = list(geometry.searched)
@@ -116,7 +111,7 @@ def _shape(
             findings.error('mesh-not-found', place, message, 'filename', geometry.filename)
         return None
     try:
-        return read(geometry.path, size)
+        return read(geometry.path, geometry.size)
     except InvalidValueError as err:
         findings.add(severity, 'mesh-unreadable', place, str(err), 'filename', geometry.filename)
         return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 import math
 
 import numpy as np
@@ -91,6 +91,36 @@ def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -
     if norm < 1e-6:
         raise InvalidValueError(what, tuple(quaternion.tolist()), expected, place)
     return quaternion / norm
+
+
+GivenPose = tuple[Sequence[float], Sequence[float]]
+"""A pose as users give it: position [m] and quaternion x y z w."""
+
+
+def checked_pose(
+    position: object, orientation: object, place: str = ''
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a position (3,) [m] and a normalised quaternion; else raise InvalidValueError."""
+    p = finite_vector('position', position, 3, place, '3 finite numbers [m]')
+    return p, unit_quaternion(orientation, place)
+
+
+def one_of(what: str, value: object, known: Iterable[str], place: str = '') -> str:
+    """Return one of some words; raise InvalidValueError for anything else."""
+    words = tuple(known)
+    if not isinstance(value, str) or value not in words:
+        raise InvalidValueError(what, value, ' or '.join(map(repr, words)), place)
+    return value
+
+
+def number_from(
+    what: str, value: object, minimum: float, maximum: float, place: str, expected: str
+) -> float:
+    """Return a finite number from a minimum to a maximum; else raise InvalidValueError."""
+    number = finite_number(what, value, place, expected)
+    if not minimum <= number <= maximum:
+        raise InvalidValueError(what, value, expected, place)
+    return number
 
 
 def name_set(what: str, value: object, place: str) -> frozenset[str]:

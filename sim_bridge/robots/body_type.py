@@ -15,7 +15,7 @@ from sim_bridge.foundation.rotation import (
     quaternion_from_matrix,
     rotation_vector,
 )
-from sim_bridge.foundation.validation import finite_vector, unit_quaternion
+from sim_bridge.foundation.validation import checked_pose
 from sim_bridge.simulation.part import carry_bodies, move_over, Part
 from sim_bridge.simulation.simulation import Dirty, Simulation
 from sim_bridge.simulation.slots import RobotSlot
@@ -61,8 +61,7 @@ def velocity_towards(
     Raises InvalidValueError for what is no pose.
     """
     place = f'robot {slot.name!r}'
-    p = finite_vector('position', position, 3, place)
-    quat = unit_quaternion(orientation, place)
+    p, quat = checked_pose(position, orientation, place)
     _, state, at = slot.part
     now = state.q[at.q : at.q + 7]
     turn = matrix_from_quaternion(quat) @ matrix_from_quaternion(now[3:]).T

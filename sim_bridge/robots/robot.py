@@ -16,11 +16,11 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import (
+    checked_pose,
     finite_vector,
     positive_number,
     real_array,
     truth,
-    unit_quaternion,
 )
 from sim_bridge.robots.body_type import body_type, set_body_type, velocity_towards
 from sim_bridge.robots.crawler import Crawler
@@ -301,8 +301,7 @@ class Robot(DeclaredAttributes):
         position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for
         an invalid pose, and for a robot whose base is mounted on a joint.
         """
-        p = self._finite('position', position, 3)
-        quat = unit_quaternion(orientation, f'robot {self.name!r}')
+        p, quat = checked_pose(position, orientation, f'robot {self.name!r}')
         mount = self.slot.blueprint.mount
         if mount is not None:
             raise InvalidValueError(
@@ -330,12 +329,12 @@ class Robot(DeclaredAttributes):
         linear: of its origin [m/s]. angular: rad/s. Both in world axes. Raises InvalidValueError
         for values that are not finite, and for a base that is fixed or mounted on a joint.
         """
-        v = self._finite('linear velocity', linear, 3)
-        w = self._finite('angular velocity', angular, 3)
+        place = f'robot {self.name!r}'
+        v = finite_vector('linear velocity', linear, 3, place)
+        w = finite_vector('angular velocity', angular, 3, place)
         if self.fixed_base or self.slot.blueprint.mount is not None:
             raise InvalidValueError(
-                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
-                f'robot {self.name!r}')
+                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base', place)
         _, state, at = self.slot.part
         state.v[at.v : at.v + 6] = [*v, *w]
 
@@ -456,6 +455,3 @@ class Robot(DeclaredAttributes):
                 f'shape of {what}', array.shape,
                 f'{view.shape}, one for each joint', f'robot {self.name!r}')
         view[:] = array
-
-    def _finite(self, what: str, value: object, size: int) -> np.ndarray:
-        return finite_vector(what, value, size, f'robot {self.name!r}')

@@ -30,16 +30,7 @@ import numpy as np
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.sensors.draws import (
-    BIAS,
-    DECAY,
-    ELAPSED,
-    MEAN,
-    NUMBERS_SIZE,
-    PRECISION,
-    SHOCK,
-    USED,
-)
+from sim_bridge.sensors import draws
 
 AXES = ('x', 'y', 'z')
 
@@ -118,12 +109,12 @@ class Noise:
         self.is_silent = all(model is _NO_NOISE for model in models)
         """Whether measured values are the true ones."""
         self._block = np.zeros((_BLOCK, 6 if self._drifts else 3))
-        self._numbers = np.zeros(NUMBERS_SIZE)
-        self._numbers[MEAN : MEAN + 3] = [model.mean for model in models]
-        self._numbers[DECAY : DECAY + 3] = 1.0
-        self._numbers[PRECISION : PRECISION + 3] = [
+        self._numbers = np.zeros(draws.NUMBERS_SIZE)
+        self._numbers[draws.MEAN : draws.MEAN + 3] = [model.mean for model in models]
+        self._numbers[draws.DECAY : draws.DECAY + 3] = 1.0
+        self._numbers[draws.PRECISION : draws.PRECISION + 3] = [
             model.precision if model.kind == 'gaussian_quantized' else 0.0 for model in models]
-        self._bias = self._numbers[BIAS : BIAS + 3]
+        self._bias = self._numbers[draws.BIAS : draws.BIAS + 3]
         self._decay_over(0.0)
         self.record = np.array(
             [address_of(self._block), address_of(self._numbers), *self._block.shape[:1], -1,
@@ -149,20 +140,20 @@ class Noise:
         bias = bias_mean + bias_stddev * self._generator.standard_normal(3)
         flipped = self._generator.random(3) < 0.5
         self._bias[:] = np.where(flipped, -bias, bias)
-        self.record[USED] = -1
+        self.record[draws.USED] = -1
         self._block_start = self._generator.bit_generator.state
 
     def prepare(self, dt: float) -> None:
         """Have numbers ready for a sample; dt: seconds since the last one, 0 for the first."""
-        if self.record[USED] < 0 or self.record[USED] == len(self._block):
+        if self.record[draws.USED] < 0 or self.record[draws.USED] == len(self._block):
             self._draw_block()
-        if dt != self._numbers[ELAPSED]:
+        if dt != self._numbers[draws.ELAPSED]:
             self._decay_over(dt)
 
     def state(self) -> NoiseState:
         """Return the point in the stream."""
         return NoiseState(
-            dict(self._block_start), int(self.record[USED]), tuple(self._bias.tolist()))
+            dict(self._block_start), int(self.record[draws.USED]), tuple(self._bias.tolist()))
 
     def restore(self, state: NoiseState) -> None:
         """Go back to a point in the stream, of a noise with the same names and models."""
@@ -170,21 +161,21 @@ class Noise:
         self._bias[:] = state.bias
         if state.used >= 0:
             self._draw_block()
-        self._block_start, self.record[USED] = state.generator, state.used
+        self._block_start, self.record[draws.USED] = state.generator, state.used
 
     def _draw_block(self) -> None:
         # a row of draws per sample, so that the order is that of samples drawn one by one
         self._block_start = self._generator.bit_generator.state
         self._generator.standard_normal(out=self._block)
         self._block[:, :3] *= self._stddev
-        self.record[USED] = 0
+        self.record[draws.USED] = 0
 
     def _decay_over(self, dt: float) -> None:
         """Let biases drift for this time between two samples [s]."""
-        self._numbers[ELAPSED] = dt
+        self._numbers[draws.ELAPSED] = dt
         for axis, stddev, tau in self._drifts:
-            self._numbers[DECAY + axis] = math.exp(-dt / tau)
-            self._numbers[SHOCK + axis] = math.sqrt(
+            self._numbers[draws.DECAY + axis] = math.exp(-dt / tau)
+            self._numbers[draws.SHOCK + axis] = math.sqrt(
                 -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau))
 
 

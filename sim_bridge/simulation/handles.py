@@ -28,13 +28,8 @@ from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.energy import energy, momentum
+from sim_bridge.engine.pipeline import rigid_body
 from sim_bridge.engine.pipeline.observe import observe
-from sim_bridge.engine.pipeline.rigid_body import (
-    forward_dynamics,
-    inverse_dynamics,
-    jacobian,
-    mass_matrix,
-)
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
@@ -111,9 +106,9 @@ def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
     entries = [
-        step, step_smoothly, measure_pair, observe, measure_convex_pair, forward_dynamics,
-        inverse_dynamics, mass_matrix, jacobian, locate, advance, energy, momentum,
-        run_stage]
+        step, step_smoothly, measure_pair, observe, measure_convex_pair,
+        rigid_body.forward_dynamics, rigid_body.inverse_dynamics, rigid_body.mass_matrix,
+        rigid_body.jacobian, locate, advance, energy, momentum, run_stage]
     return [*(stage.unit for stage in stages), *(entry.unit for entry in entries)]
 
 

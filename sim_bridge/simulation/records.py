@@ -131,8 +131,5 @@ def report_of(
 def take_worst(worst_inout: np.ndarray) -> Worst:
     """Return what `sensors.step_and_sample` has summed up, (9,), and begin anew."""
     *counts, residual, complementarity, penetration = worst_inout.tolist()
-    unconverged, pivots, contacts, islands, sweeps, newton_steps = map(int, counts)
     worst_inout[:] = 0.0
-    return Worst(
-        unconverged, pivots, contacts, islands, sweeps, newton_steps, residual, complementarity,
-        penetration)
+    return Worst._make([*map(int, counts), residual, complementarity, penetration])

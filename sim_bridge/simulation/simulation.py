@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from enum import auto, IntFlag
 from operator import attrgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -32,38 +31,12 @@ from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
 from sim_bridge.shapes.materials import MaterialTable
-from sim_bridge.simulation.assembly import (
-    assemble,
-    contact_room,
-    copy_contacts,
-    forget_contacts,
-    gather_sites,
-    initial_state,
-    restore_state,
-    Sites,
-    start_control,
-    with_contact_room,
-)
+from sim_bridge.simulation import assembly, handles, records
+from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.groups import CollisionGroups
-from sim_bridge.simulation.handles import (
-    ContactHandles,
-    make_contact_handles,
-    make_observer,
-    make_options,
-    make_stepping_handle,
-    Observer,
-    stepping_units,
-)
+from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
-from sim_bridge.simulation.records import (
-    Energy,
-    Momentum,
-    report_of,
-    Sleep,
-    StepReport,
-    take_worst,
-    Worst,
-)
+from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 from sim_bridge.simulation.stepper import Stepper
 
@@ -117,23 +90,16 @@ _TO_STEP = _ALL_ARRAYS | _STEPPER | _JOINT_VELOCITIES
 class Constraint(Protocol):
     """A joint that is solved for as rows beside the trees, as a simulation knows it."""
 
-    @property
-    def key(self) -> str:
-        """Its name among all joints of the simulation."""
-
-    @property
-    def references(self) -> Sequence[float]:
-        """What the error of each row is counted from."""
-
-    @property
-    def axis_count(self) -> int:
-        """How many coordinates it leaves free."""
-
-    @property
-    def joint(self) -> Any:
-        """What users see of it."""
-
+    key: str
+    """Its name among all joints of the simulation."""
+    references: list[float]
+    """The value of each row where its error is 0."""
+    axis_count: int
+    """The number of coordinates that it leaves free."""
+    joint: Any
+    """The joint, for users."""
     compliance: tuple[float, float]
+    """ERP and CFM."""
 
     def record(self) -> LoopJoint:
         """Describe it to the engine as it is now."""
@@ -195,7 +161,7 @@ class Simulation:
         self.time_step_ns = settings.time_step_ns
         self.time_step = settings.time_step_ns * 1e-9
         self.seed, self.integrator = settings.seed, settings.integrator
-        self.options = make_options(
+        self.options = handles.make_options(
             self.time_step, settings.solver, settings.contact_margin, settings.sleep)
         self.gravity = gravity
         self.step_count = 0
@@ -239,7 +205,7 @@ class Simulation:
 
     def expel(self, slot: RobotSlot) -> None:
         """Remove a robot that no joint holds, with its contacts; the others keep their order."""
-        forget_contacts(
+        assembly.forget_contacts(
             self.state, slot, self.geometries, self.observed_sites(), self.time_step)
         del self.slots[slot.name]
         slot.leave()
@@ -359,8 +325,8 @@ class Simulation:
     def make_room(self, contacts: int) -> None:
         """Ensure room for `contacts` contacts in the state; its other arrays are unchanged."""
         self.settle_contact()
-        if contacts > contact_room(self._state):
-            self._state = with_contact_room(self._state, contacts)
+        if contacts > assembly.contact_room(self._state):
+            self._state = assembly.with_contact_room(self._state, contacts)
             for slot in self.slots.values():
                 slot.bind(slot.part._replace(state=self._state))
             self._connect()
@@ -455,33 +421,33 @@ class Simulation:
     def units(self) -> list[Unit]:
         """What has to be compiled to step and observe the simulation as it is."""
         smooth = [step_smoothly.unit] if self.integrator == 'rk5' else []
-        return [*stepping_units(self.handles.probe), observe.unit, *smooth,
+        return [*handles.stepping_units(self.handles.probe), observe.unit, *smooth,
                 energy.unit, momentum.unit]
 
     @property
     def report(self) -> StepReport:
         """How the last `step` call went."""
         solution = self.handles.problem.solution
-        return report_of(
+        return records.report_of(
             self._progress(), solution, int(self._state.contact_size[0]),
             self.options.contact_tolerance)
 
     def take_worst(self) -> Worst:
         """Sum up the reports of all calls of `step` since this was called last."""
-        return take_worst(self._worst)
+        return records.take_worst(self._worst)
 
     def reset(self) -> None:
         """Put every robot back to where it was added, at rest and without efforts."""
         self.settle()
         if self._dirty & _INITIAL:
-            self._initial = initial_state(
+            self._initial = assembly.initial_state(
                 self.slots.values(), self._model, len(self._state.loop_wrench),
                 len(self._state.axis_q))
             self._dirty &= ~_INITIAL
         state, frame = self._initial
         control, axis_control = self._state.control.copy(), self._state.axis_control.copy()
-        restore_state(state, self._state)
-        start_control(self._model, control, self._state)
+        assembly.restore_state(state, self._state)
+        assembly.start_control(self._model, control, self._state)
         self._state.axis_control[:] = axis_control
         for joint in self.constraints.values():
             joint.restart()
@@ -500,10 +466,10 @@ class Simulation:
         geometries, before = len(self.geometries), self._state
         # geometries keep their numbers, and what touched goes on touching
         room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
-        room = max(room, contact_room(before))
+        room = max(room, assembly.contact_room(before))
         axes = sum(joint.axis_count for joint in joints)
-        model, self._state, parts = assemble(slots, self.gravity, room, len(joints), axes)
-        copy_contacts(before, self._state)
+        model, self._state, parts = assembly.assemble(slots, self.gravity, room, len(joints), axes)
+        assembly.copy_contacts(before, self._state)
         if self._dirty & _LOOP_FORCES:
             # what joints that are no longer, or others now, did in the last step
             self._state.yield_wrench[:] = 0.0
@@ -515,7 +481,7 @@ class Simulation:
             slot.first_geometry = first
             first += len(slot.geometries)
         self._model = with_media(model, self.links)
-        self._sites = gather_sites(slots)
+        self._sites = assembly.gather_sites(slots)
         self._loops = make_loops([joint.record() for joint in joints], self._model)
         first = 0
         for joint in joints:
@@ -536,7 +502,7 @@ class Simulation:
 
     def _connect(self) -> None:
         """Pass the robots' new arrays to the engine."""
-        self._observer = make_observer(self._model, self.options, self._state, self._loops)
+        self._observer = handles.make_observer(self._model, self.options, self._state, self._loops)
         self._readings = np.zeros((len(self._sites.body), SITE_SIZE))
         self.layout += 1
         self._dirty |= _OBSERVER | _OBSERVATION | _CONTACTS | _STEPPER
@@ -571,7 +537,7 @@ class Simulation:
 
     def _connect_contacts(self) -> None:
         """Pass all arrays to the engine."""
-        self._handles = make_contact_handles(
+        self._handles = handles.make_contact_handles(
             self._model, self.options, self._state, self._geometry, self._surfaces, self._loops)
         self._dirty = self._dirty & ~_CONTACTS | _STEPPER
 
@@ -581,22 +547,25 @@ class Simulation:
         if self._dirty & _OBSERVATION:
             # unlike any wrench, so that everything is computed anew
             self._observer.workspace.wrench.fill(np.nan)
+        self._prepare_observer()
+        self._dirty &= ~_OBSERVATION
+
+    def _prepare_observer(self) -> None:
+        """Prepare the call that observes."""
         if self._dirty & _OBSERVER:
             self._observe = observe.prepare(
                 self._observer.handle, self._sites.body, self._sites.frame, self._readings)
-        self._dirty &= ~(_OBSERVATION | _OBSERVER)
+        self._dirty &= ~_OBSERVER
 
     def _prepare_stepper(self) -> None:
         """Prepare the call that steps; at the first step, so that looking compiles little."""
         build(self.units)
-        if self._dirty & _OBSERVER:
-            self._observe = observe.prepare(
-                self._observer.handle, self._sites.body, self._sites.frame, self._readings)
+        self._prepare_observer()
+        handle = handles.make_stepping_handle(self._handles.probe)
         self._stepper = Stepper(
-            make_stepping_handle(self._handles.probe), self._observer.handle, self._observe,
-            self._readings, self._sites.sampling, self.gravity, self._worst,
-            is_smooth=self.integrator == 'rk5')
-        self._dirty &= ~(_STEPPER | _OBSERVER)
+            handle, self._observer.handle, self._observe, self._readings, self._sites.sampling,
+            self.gravity, self._worst, is_smooth=self.integrator == 'rk5')
+        self._dirty &= ~_STEPPER
 
     def _progress(self) -> np.ndarray:
         """Return (3,) what the last call of `step` did; see `sensors.step_and_sample`."""
@@ -612,7 +581,7 @@ class Simulation:
                 raise DivergenceError(f'step {self.step_count + 1} is not finite')
             if status == NO_ROOM:
                 progress = self._progress()
-                self.make_room(2 * contact_room(self._state))
+                self.make_room(2 * assembly.contact_room(self._state))
                 self.stepper.progress[:] = progress
             elif status == NO_DRAWS:
                 self._sites.sampling.prepare(self.step_count)

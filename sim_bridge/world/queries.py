@@ -15,16 +15,12 @@ from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
-from sim_bridge.foundation.validation import finite_vector, unit_quaternion
+from sim_bridge.foundation.validation import checked_pose, GivenPose
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.shapes.shape_records import pose_row, shape_record
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.handles import make_probe, Probe
-
-Placement = tuple[Sequence[float], Sequence[float]]
-"""Position [m] and quaternion x y z w."""
-
 
 _ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
 
@@ -45,7 +41,7 @@ class Distance(NamedTuple):
     normal: np.ndarray
 
 
-def distance(shape_a: Shape, pose_a: Placement, shape_b: Shape, pose_b: Placement) -> Distance:
+def distance(shape_a: Shape, pose_a: GivenPose, shape_b: Shape, pose_b: GivenPose) -> Distance:
     """
     Measure two shapes that need not be in any world.
 
@@ -143,7 +139,7 @@ def _checked_shape(what: str, shape: object) -> Shape:
     return shape
 
 
-def _pose_of(what: str, pose: Placement) -> np.ndarray:
+def _pose_of(what: str, pose: GivenPose) -> np.ndarray:
     try:
         position, orientation = pose
     except (TypeError, ValueError) as err:
@@ -153,5 +149,5 @@ def _pose_of(what: str, pose: Placement) -> np.ndarray:
 
 
 def _checked_pose(position: Sequence[float], orientation: Sequence[float]) -> np.ndarray:
-    rotation = matrix_from_quaternion(unit_quaternion(orientation))
-    return pose_row(rotation, finite_vector('position', position, 3, '', '3 finite numbers [m]'))
+    p, quaternion = checked_pose(position, orientation)
+    return pose_row(matrix_from_quaternion(quaternion), p)

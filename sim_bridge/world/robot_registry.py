@@ -21,7 +21,7 @@ from sim_bridge.description.srdf import read_srdf
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
-from sim_bridge.foundation.validation import truth_or_none
+from sim_bridge.foundation.validation import GivenPose, truth_or_none
 from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import put_at_start
@@ -33,10 +33,7 @@ from sim_bridge.world.spanning_tree import SpanningTree
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
-Pose = tuple[Sequence[float], Sequence[float]]
-"""Position [m] and quaternion x y z w."""
-
-ORIGIN: Pose = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+ORIGIN: GivenPose = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
 class CollisionOptions(NamedTuple):
@@ -64,7 +61,7 @@ class RobotRegistry:
 
     def add_robot(
         self, description: RobotDescription, name: str | None, fixed_base: bool | None,
-        pose: Pose, joint_positions: Mapping[str, float], options: CollisionOptions,
+        pose: GivenPose, joint_positions: Mapping[str, float], options: CollisionOptions,
     ) -> Robot:
         """Add a robot of a checked description; as `World.add_robot`."""
         fixed_base = truth_or_none('fixed_base', fixed_base)
@@ -118,7 +115,7 @@ class RobotRegistry:
         return copy
 
     def add_body(
-        self, spec: BodySpec, name: str | None, pose: Pose,
+        self, spec: BodySpec, name: str | None, pose: GivenPose,
         velocity: tuple[Sequence[float], Sequence[float]],
     ) -> Robot:
         """Add a robot of one link; as `World.add_body`."""
@@ -171,7 +168,7 @@ class RobotRegistry:
         description: RobotDescription,
         name: str,
         fixed_base: bool | None,
-        pose: Pose,
+        pose: GivenPose,
         collisions: Collisions,
         material: Material | str | None,
         *,

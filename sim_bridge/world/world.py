@@ -22,7 +22,13 @@ from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, SimulationError
 from sim_bridge.foundation.names import counted
-from sim_bridge.foundation.validation import finite_vector, truth, truth_or_none, whole_number
+from sim_bridge.foundation.validation import (
+    finite_vector,
+    one_of,
+    truth,
+    truth_or_none,
+    whole_number,
+)
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.arguments import described_spec, motor_spec
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
@@ -99,10 +105,8 @@ class World(DeclaredAttributes):
         if isinstance(time_step, bool) or not (is_number and 1e-9 <= time_step <= 1.0):
             raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
         own_gravity = finite_vector('gravity', gravity, 3, '', _GRAVITY)
-        if not isinstance(solver, str) or solver not in _SOLVERS:
-            raise InvalidValueError('solver', solver, ' or '.join(map(repr, _SOLVERS)))
-        if integrator not in _INTEGRATORS:
-            raise InvalidValueError('integrator', integrator, ' or '.join(map(repr, _INTEGRATORS)))
+        one_of('solver', solver, _SOLVERS)
+        one_of('integrator', integrator, _INTEGRATORS)
         seed = whole_number('seed', seed)
         if not isinstance(contact_margin, (int, float)) or not 0.0 <= contact_margin < 1.0:
             raise InvalidValueError('contact_margin', contact_margin, 'from 0 to below 1 [m]')

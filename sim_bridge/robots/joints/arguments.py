@@ -1,24 +1,31 @@
-"""Arguments of `World.add_joint` and `add_angular_motor`, checked and converted to `JointSpec`."""
+"""Checks of the arguments of `World.add_joint` and `add_angular_motor`, and their `JointSpec`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+import math
 
 import numpy as np
 
 from sim_bridge.description.model import JointDynamics
 from sim_bridge.engine.data.loops import EULER_AXES, SPIN, SPIN_B
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector, positive_number, truth
+from sim_bridge.foundation.validation import (
+    finite_vector,
+    number_from,
+    one_of,
+    positive_number,
+    truth,
+)
 from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.spec import JointSpec, spec_at, TYPES, WITH_AXIS, WITH_AXIS2
 
 Links = tuple[LinkInterface | None, LinkInterface | None]
 
-_PARALLEL = 1e-6  # sine of the angle between axes that count as parallel
-_RIGHT_ANGLE = 1e-6  # cosine of the angle between axes that count as orthogonal
-_SHORTEST = 1e-9  # distance that counts as none [m]
+_PARALLEL = 1e-6  # greatest sine of the angle between parallel axes
+_RIGHT_ANGLE = 1e-6  # greatest cosine of the angle between orthogonal axes
+_SHORTEST = 1e-9  # least distance of a distance joint [m]
 
 
 def described_spec(
@@ -33,10 +40,9 @@ def described_spec(
     cfm: object,
     suspension: object,
 ) -> JointSpec:
-    """Return a joint as `World.add_joint` describes it, without a name."""
+    """Return the joint that arguments of `World.add_joint` describe, without a name."""
     place = 'add_joint'
-    if not isinstance(kind, str) or kind not in TYPES:
-        raise InvalidValueError('kind', kind, ' or '.join(map(repr, TYPES)), place)
+    kind = one_of('kind', kind, TYPES, place)
     expected = '3 finite numbers [m]'
     if anchor is None:
         anchor = _second_origin(links)
@@ -57,7 +63,7 @@ def described_spec(
         raise InvalidValueError(
             'anchor2', anchor2, 'a point away from the anchor [m], whose distance is kept', place)
     spec = spec_at('', kind, links, (point, point2), first, second)
-    # a gap is for rows to close
+    # a joint with a gap between the anchors is a constraint, which closes it
     spec = replace(spec, distance=distance, gapes=kind != 'distance' and distance > 0.0)
     return _with_compliance(spec, erp, cfm, suspension, place)
 
@@ -69,7 +75,7 @@ def motor_spec(
     fixed_on: Sequence[str] | None,
     euler: bool,
 ) -> JointSpec:
-    """Return an angular motor as `World.add_angular_motor` describes it."""
+    """Return the angular motor that arguments of `World.add_angular_motor` describe."""
     place = 'add_angular_motor'
     euler = truth('euler', euler, place)
     is_list = isinstance(axes, (Sequence, np.ndarray)) and not isinstance(axes, str)
@@ -94,25 +100,19 @@ def motor_spec(
 
 def checked_share(what: str, value: object, place: str) -> float:
     """Return a number from 0 to 1; else raise InvalidValueError."""
-    share = finite_vector(what, value, 1, place, 'a share from 0 to 1')[0]
-    if not 0.0 <= share <= 1.0:
-        raise InvalidValueError(what, value, 'a share from 0 to 1', place)
-    return float(share)
+    return number_from(what, value, 0.0, 1.0, place, 'a share from 0 to 1')
 
 
 def checked_cfm(value: object, place: str) -> float:
     """Return a constraint force mixing of at least 0; else raise InvalidValueError."""
     expected = 'a finite number of at least 0 [m/(N s), rad/(N m s)]'
-    cfm = finite_vector('cfm', value, 1, place, expected)[0]
-    if cfm < 0.0:
-        raise InvalidValueError('cfm', value, expected, place)
-    return float(cfm)
+    return number_from('cfm', value, 0.0, math.inf, place, expected)
 
 
 def _with_compliance(
     spec: JointSpec, erp: object, cfm: object, suspension: object, place: str
 ) -> JointSpec:
-    """Add how a joint yields."""
+    """Return a joint with ERP, CFM and suspension as far as they are given."""
     if erp is not None:
         spec = replace(spec, erp=checked_share('erp', erp, place))
     if cfm is not None:
@@ -124,8 +124,7 @@ def _with_compliance(
     stiffness, damping = finite_vector(
         'suspension', suspension, 2, place, 'stiffness and damping [N/m, N s/m]').tolist()
     positive_number('stiffness', stiffness, 'a positive number [N/m]', place)
-    if damping < 0.0:
-        raise InvalidValueError('damping', damping, 'a number of at least 0 [N s/m]', place)
+    number_from('damping', damping, 0.0, math.inf, place, 'a number of at least 0 [N s/m]')
     dynamics = JointDynamics(stiffness=stiffness, damping=damping)
     return replace(spec, suspension=dynamics)
 
@@ -145,7 +144,7 @@ def _direction(what: str, value: object, place: str) -> np.ndarray:
     greatest = np.abs(vector).max()
     if greatest == 0.0:
         raise InvalidValueError(what, value, expected, place)
-    # whose squares neither overflow nor vanish
+    # scaled first, so that squares neither overflow nor underflow
     vector /= greatest
     return vector / np.linalg.norm(vector)
 

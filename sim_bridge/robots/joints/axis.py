@@ -9,7 +9,7 @@ import numpy as np
 from sim_bridge.engine.data import model as engine
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
-from sim_bridge.foundation.validation import finite_number
+from sim_bridge.foundation.validation import finite_number, one_of
 from sim_bridge.robots.joints.motor import CONTROL_NAMES, CONTROLS, FITTING, POSITION, VELOCITY
 from sim_bridge.robots.joints.parameters import GREATEST, LowerStop, Parameter, UpperStop
 from sim_bridge.robots.joints.seat import Seat
@@ -184,9 +184,7 @@ class Axis(DeclaredAttributes):
 
     @control.setter
     def control(self, value: str) -> None:
-        if not isinstance(value, str) or value not in CONTROLS:
-            raise InvalidValueError(
-                'control', value, ' or '.join(map(repr, CONTROLS)), self.place)
+        one_of('control', value, CONTROLS, self.place)
         followed = self.followed
         if followed is not None and value != 'effort':
             raise InvalidValueError(

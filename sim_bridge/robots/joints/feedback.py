@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import one_of
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.seat import Seat
 
@@ -40,10 +40,9 @@ def feedback_of(
     frame: one of FRAMES. about: one of POINTS. part: one of PARTS. Raises InvalidValueError for
     other words.
     """
-    choices = ('frame', frame, FRAMES), ('about', about, POINTS), ('part', part, PARTS)
-    for what, value, known in choices:
-        if value not in known:
-            raise InvalidValueError(what, value, ' or '.join(map(repr, known)), seat.place)
+    one_of('frame', frame, FRAMES, seat.place)
+    one_of('about', about, POINTS, seat.place)
+    one_of('part', part, PARTS, seat.place)
     force, torque = seat.reaction() if part == 'all' else share_of_axes(seat, axes, part)
     first, second, *_ = seat.frames
     rotation, anchor, result = first.pose[0], second.pose[1], []
