@@ -10,7 +10,8 @@ floating joint starts a tree of its own, since nothing passes through it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,14 +39,19 @@ _STOP_ERP = 0.2  # share of the overshoot of a rigid stop that one step corrects
 @dataclass(frozen=True)
 class Placement:
     """
-    Where a link is.
+    The frame of a link on its body.
 
-    rotation, position: its frame, (3, 3) and (3,) [m], in the frame of body number `body`.
+    rotation, position: (3, 3) and (3,) [m], in the frame of body number `body`.
     """
 
     body: int
     rotation: np.ndarray
     position: np.ndarray
+
+    def placement_of(self, rotation: np.ndarray, position: np.ndarray) -> Placement:
+        """Return, on the same body, a frame that is given in this one; (3, 3) and (3,) [m]."""
+        return Placement(
+            self.body, self.rotation @ rotation, self.position + self.rotation @ position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +123,18 @@ def compile_robot(
     return _Compiler(description, base, shapes, mount).compile()
 
 
+class _Body(NamedTuple):
+    """A body as in `engine.Model`. masses: inertials, and where their links are on it."""
+
+    parent: int
+    root: int
+    kind: int
+    q_index: int
+    v_index: int
+    frame: np.ndarray
+    masses: list[tuple[Inertial, Placement]]
+
+
 class _Compiler:
     """The bodies made so far, in parent-first order."""
 
@@ -137,13 +155,7 @@ class _Compiler:
             sensor.joint for sensor in description.sensors
             if sensor.kind is SensorKind.FORCE_TORQUE}
         self._number_coordinates()
-        self._parent: list[int] = []
-        self._root: list[int] = []
-        self._kind: list[int] = []
-        self._q_index: list[int] = []
-        self._v_index: list[int] = []
-        self._frame: list[np.ndarray] = []
-        self._masses: list[list[tuple[Inertial, np.ndarray, np.ndarray]]] = []
+        self._bodies: list[_Body] = []
         self._links: dict[str, Placement] = {}
         self._joint_body: dict[str, int] = {}
 
@@ -180,23 +192,26 @@ class _Compiler:
         # depth first without recursion: chains may be deeper than Python's stack
         pending = []
         if self._description.root:
-            pending.append((self._description.root, *self._begin()))
+            pending.append((self._description.root, self._begin()))
         while pending:
-            link, body, rotation, position = pending.pop()
-            self._place(link, body, rotation, position)
+            link, place = pending.pop()
+            self._links[link] = place
+            inertial = self._description.links[link].inertial
+            if inertial is not None:
+                self._bodies[place.body].masses.append((inertial, place))
             for joint in reversed(self._children[link]):
-                pending.append((joint.child, *self._attach(joint, body, rotation, position)))
+                pending.append((joint.child, self._attach(joint, place)))
         model = self._model()
         self._check_free_bodies(model)
         return Blueprint(model, self._fixed_base, self._links, self._joint_names, self._first_v,
                          self._first_q, self._mount, self._joint_v, self._joint_q,
                          self._joint_body, tuple(map(self._on_body, self._shapes)))
 
-    def _begin(self) -> tuple[int, np.ndarray, np.ndarray]:
-        """Add the body of the root link; return it and the link's frame on it."""
+    def _begin(self) -> Placement:
+        """Add the body of the root link; return the link's frame on it."""
+        nowhere = Placement(-1, np.eye(3), np.zeros(3))
         if self._mount is None:
-            base = self._add_body(-1, self._base, np.eye(3), np.zeros(3), 0, 0)
-            return base, np.eye(3), np.zeros(3)
+            return self._add_body(nowhere, self._base, 0, 0)
         joint, child = self._mount.joint, self._mount.child
         place = f'robot {self._description.name!r}'
         if joint.type is JointType.FLOATING:
@@ -208,26 +223,24 @@ class _Compiler:
                 'name of the mount', joint.name, 'one that none of its joints has', place)
         # a fixed one stays a joint: it connects to a body of another model
         self._measured.add(joint.name)
-        body, rotation, position = self._attach(joint, -1, np.eye(3), np.zeros(3))
-        return body, rotation @ child.rotation, position + rotation @ child.position
+        return self._attach(joint, nowhere).placement_of(child.rotation, child.position)
 
     def _on_body(self, shape: LinkShape) -> BodyShape:
         """Return a shape with its pose on the body of its link."""
-        link = self._links[shape.link]
-        position = link.position + link.rotation @ np.array(shape.placed.position)
-        rotation = link.rotation @ shape.placed.rotation
-        return BodyShape(shape.link, shape.placed, link.body, rotation, position)
+        place = self._links[shape.link].placement_of(
+            shape.placed.rotation, np.array(shape.placed.position))
+        return BodyShape(shape.link, shape.placed, place.body, place.rotation, place.position)
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Raise InvalidValueError for free bodies without mass or inertia."""
         is_free = np.isin(model.kind, (engine.FREE, engine.FREE_SINGLE))
         for body in np.flatnonzero(is_free).tolist():
             # welded bodies move with it
-            moving, masses = [body], list(self._masses[body])
+            moving, masses = [body], list(self._bodies[body].masses)
             for other in range(body + 1, len(model.parent)):
                 if model.parent[other] in moving and model.kind[other] == engine.WELD:
                     moving.append(other)
-                    masses += self._masses[other]
+                    masses += self._bodies[other].masses
             mass, inertia = _combine(masses)[0], _combine(masses)[4:]
             link = next(name for name, place in self._links.items() if place.body == body)
             place = f'robot {self._description.name!r}, link {link!r}'
@@ -246,51 +259,32 @@ class _Compiler:
                     'a link fixed to it, or fixed_base=True',
                     place)
 
-    def _add_body(
-        self, parent: int, kind: int, rotation: np.ndarray, position: np.ndarray, q: int, v: int
-    ) -> int:
-        body = len(self._parent)
-        self._parent.append(parent)
-        self._root.append(body if parent < 0 else self._root[parent])
-        self._kind.append(kind)
-        self._q_index.append(q)
-        self._v_index.append(v)
-        self._frame.append(np.concatenate([rotation.ravel(), position]))
-        self._masses.append([])
-        return body
+    def _add_body(self, place: Placement, kind: int, q: int, v: int) -> Placement:
+        """Add a body with its frame at a place on its parent; return that frame on itself."""
+        body = len(self._bodies)
+        root = body if place.body < 0 else self._bodies[place.body].root
+        frame = np.concatenate([place.rotation.ravel(), place.position])
+        self._bodies.append(_Body(place.body, root, kind, q, v, frame, []))
+        return Placement(body, np.eye(3), np.zeros(3))
 
-    def _place(self, link: str, body: int, rotation: np.ndarray, position: np.ndarray) -> None:
-        self._links[link] = Placement(body, rotation, position)
-        inertial = self._description.links[link].inertial
-        if inertial is not None:
-            self._masses[body].append((inertial, rotation, position))
-
-    def _attach(
-        self, joint: JointDescription, body: int, rotation: np.ndarray, position: np.ndarray
-    ) -> tuple[int, np.ndarray, np.ndarray]:
-        """Add the bodies of a joint; return the child link's body and its frame there."""
-        position = position + rotation @ joint.origin.position
-        rotation = rotation @ joint.origin.rotation
+    def _attach(self, joint: JointDescription, parent: Placement) -> Placement:
+        """Add the bodies of a joint; return the child link's frame on its body."""
+        place = parent.placement_of(joint.origin.rotation, joint.origin.position)
+        if joint.type is JointType.FIXED and joint.name not in self._measured:
+            return place
+        q, v = self._joint_q.get(joint.name, 0), self._joint_v.get(joint.name, 0)
         if joint.type is JointType.FIXED:
-            if joint.name not in self._measured:
-                return body, rotation, position
-            child = self._add_body(body, engine.WELD, rotation, position, 0, 0)
-            self._joint_body[joint.name] = child
-            return child, np.eye(3), np.zeros(3)
-        q, v = self._joint_q[joint.name], self._joint_v[joint.name]
-        if joint.type is JointType.FLOATING:
-            child = self._add_body(-1, engine.FREE, np.eye(3), np.zeros(3), q, v)
-            self._joint_body[joint.name] = child
-            return child, np.eye(3), np.zeros(3)
-        for stage in self._stages[joint.name]:
+            place = self._add_body(place, engine.WELD, 0, 0)
+        elif joint.type is JointType.FLOATING:
+            place = self._add_body(Placement(-1, np.eye(3), np.zeros(3)), engine.FREE, q, v)
+        for stage in self._stages.get(joint.name, ()):
             to_axis = axis_frame(stage.axis)
             at_q = q if joint.type is JointType.BALL else q + stage.coordinate
-            body = self._add_body(
-                body, stage.kind, rotation @ to_axis, position, at_q, v + stage.coordinate)
-            # from here on in the stage's frame
-            rotation, position = to_axis.T, np.zeros(3)
-        self._joint_body[joint.name] = body
-        return body, rotation, position
+            turned = replace(place, rotation=place.rotation @ to_axis)
+            body = self._add_body(turned, stage.kind, at_q, v + stage.coordinate).body
+            place = Placement(body, to_axis.T, np.zeros(3))
+        self._joint_body[joint.name] = place.body
+        return place
 
     def _model(self) -> engine.Model:
         passive = np.zeros((self._nv, 5))
@@ -311,20 +305,20 @@ class _Compiler:
                 mimic_law.append((joint.mimic.multiplier, joint.mimic.offset))
                 _move_to_master(passive, limits, v, master, joint.mimic)
         q_of_v = np.full(self._nv, -1, np.int64)
-        kinds = list(self._kind)
-        for body, kind in enumerate(kinds):
-            if kind in (engine.REVOLUTE, engine.PRISMATIC):
-                q_of_v[self._v_index[body]] = self._q_index[body]
-            elif kind == engine.FREE and body not in self._parent:
-                kinds[body] = engine.FREE_SINGLE
+        numbers = np.array([body[:5] for body in self._bodies], np.int64).reshape(-1, 5)
+        parent, root, kinds, q_index, v_index = numbers.T.copy()
+        with_axis = np.isin(kinds, (engine.REVOLUTE, engine.PRISMATIC))
+        q_of_v[v_index[with_axis]] = q_index[with_axis]
+        is_single = ~np.isin(np.arange(len(kinds)), parent)
+        kinds[is_single & (kinds == engine.FREE)] = engine.FREE_SINGLE
         return engine.Model(
-            parent=np.array(self._parent, np.int64),
-            root=np.array(self._root, np.int64),
-            kind=np.array(kinds, np.int64),
-            q_index=np.array(self._q_index, np.int64),
-            v_index=np.array(self._v_index, np.int64),
-            frame=np.array(self._frame).reshape(-1, 12),
-            inertia=np.array([_combine(masses) for masses in self._masses]).reshape(-1, 10),
+            parent=parent,
+            root=root,
+            kind=kinds,
+            q_index=q_index,
+            v_index=v_index,
+            frame=np.array([body.frame for body in self._bodies]).reshape(-1, 12),
+            inertia=np.array([_combine(body.masses) for body in self._bodies]).reshape(-1, 10),
             passive=passive,
             limits=limits,
             motor=motor,
@@ -332,7 +326,7 @@ class _Compiler:
             mimic=np.array(mimic, np.int64).reshape(-1, 2),
             mimic_law=np.array(mimic_law, float).reshape(-1, 2),
             q_of_v=q_of_v,
-            weight=np.ones(len(self._parent)),
+            weight=np.ones(len(self._bodies)),
             medium_body=np.zeros(0, np.int64),
             medium=np.zeros((0, engine.MEDIUM_SIZE)),
             gravity=np.zeros(3),
@@ -371,24 +365,24 @@ def _move_to_master(
             limits[master, engine.VELOCITY], limits[v, engine.VELOCITY] / abs(law.multiplier))
 
 
-def _combine(masses: list[tuple[Inertial, np.ndarray, np.ndarray]]) -> np.ndarray:
+def _combine(masses: list[tuple[Inertial, Placement]]) -> np.ndarray:
     """
     Return mass, centre of mass and inertia about it of several inertials.
 
-    masses: each with its link's rotation and position in the body's frame.
+    masses: each with its link's frame on the body.
     """
     total, moment = 0.0, np.zeros(3)
     parts = []
-    for inertial, rotation, position in masses:
-        com = position + rotation @ inertial.pose.position
-        axes = rotation @ inertial.pose.rotation
-        parts.append((inertial.mass, com, axes @ inertial.inertia @ axes.T))
+    for inertial, link in masses:
+        own = link.placement_of(inertial.pose.rotation, inertial.pose.position)
+        inertia = own.rotation @ inertial.inertia @ own.rotation.T
+        parts.append((inertial.mass, own.position, inertia))
         total += inertial.mass
-        moment += inertial.mass * com
+        moment += inertial.mass * own.position
     center = moment / total if total > 0.0 else np.zeros(3)
     inertia = np.zeros((3, 3))
-    for mass, com, own in parts:
+    for mass, com, about_com in parts:
         r = com - center
-        inertia += own + mass * (r @ r * np.eye(3) - np.outer(r, r))
+        inertia += about_com + mass * (r @ r * np.eye(3) - np.outer(r, r))
     upper = inertia[np.triu_indices(3)]
     return np.concatenate([[total], center, upper])

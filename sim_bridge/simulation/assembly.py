@@ -211,12 +211,10 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
 def _device_frame(device: Device, place: Placement) -> np.ndarray:
     """Return the frame of a device's site in its body's, as `Sites.frame`; place: its link's."""
     sensor = device.description
-    rotation, position = place.rotation, place.position
     # SDF's frames 'child' and 'parent' are about the joint's origin wherever the sensor is
     if sensor.kind is not SensorKind.FORCE_TORQUE or sensor.frame == 'sensor':
-        position = position + rotation @ sensor.pose.position
-        rotation = rotation @ sensor.pose.rotation
-    return np.concatenate([rotation.ravel(), position])
+        place = place.placement_of(sensor.pose.rotation, sensor.pose.position)
+    return np.concatenate([place.rotation.ravel(), place.position])
 
 
 def initial_state(

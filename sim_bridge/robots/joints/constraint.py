@@ -201,9 +201,8 @@ class ConstraintSeat:
         for link, rotation, position in (self.frames.first, self.frames.second):
             body = engine.WORLD
             if link is not None:
-                body, place = link.slot.body, link.slot.placement
-                position = place.position + place.rotation @ position
-                rotation = place.rotation @ rotation
+                body, place = link.slot.body, link.slot.placement.placement_of(rotation, position)
+                rotation, position = place.rotation, place.position
             bodies.append(body)
             numbers += [*rotation.ravel(), *position]
         erp, cfm = ([value] * len(self._rows) for value in self._compliance)

@@ -96,16 +96,15 @@ class JointSpec:
             carrier, own, axis = own, carrier, -axis
         _, link = self.sides(by_second)
         # the root link's frame, wherever on its body the joint's link is
-        root, place = link.robot.root_link.slot.placement, link.slot.placement
-        to_joint = _inverse(place.rotation @ own.rotation,
-                            place.position + place.rotation @ own.position)
+        root = link.robot.root_link.slot.placement
+        place = link.slot.placement.placement_of(own.rotation, own.position)
+        to_joint = Pose(-place.rotation.T @ place.position, place.rotation.T)
         child = Pose(to_joint.position + to_joint.rotation @ root.position,
                      to_joint.rotation @ root.rotation)
         origin = Pose(carrier.position, carrier.rotation)
         if carrier.link is not None:
-            place = carrier.link.slot.placement
-            origin = Pose(place.position + place.rotation @ carrier.position,
-                          place.rotation @ carrier.rotation)
+            place = carrier.link.slot.placement.placement_of(carrier.rotation, carrier.position)
+            origin = Pose(place.position, place.rotation)
         joint = JointDescription(
             name=self.name, type=TREE_TYPES[self.type], parent='', child='', origin=origin,
             axis=axis, axis2=self.axis2, suspension=self.suspension)
@@ -180,7 +179,3 @@ def _orthonormal(rotation: np.ndarray) -> np.ndarray:
     """Take rounding off a rotation, which from link to link of a long chain would multiply."""
     left, _, right = np.linalg.svd(rotation)
     return left @ right
-
-
-def _inverse(rotation: np.ndarray, position: np.ndarray) -> Pose:
-    return Pose(-rotation.T @ position, rotation.T)
