@@ -15,17 +15,13 @@ pairs are left out, and its list takes the place of the overlap test.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.engine.data import model as engine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from sim_bridge.description.model import RobotDescription
 
 Pairs = frozenset[tuple[int, int]]
 

@@ -155,7 +155,7 @@ class Robot(DeclaredAttributes):
     @property
     def ddq(self) -> np.ndarray:
         """Accelerations [rad/s² or m/s²] for the present state and efforts; a copy."""
-        return self.simulation.observed_accelerations()[self.slot.one_axis].copy()
+        return self.simulation.observed().workspace.ddq[self.slot.one_axis].copy()
 
     lower = _limit(engine.LOWER, 'Lower position limits [rad or m], -inf for none; a copy.')
     upper = _limit(engine.UPPER, 'Upper position limits [rad or m], inf for none; a copy.')

@@ -9,12 +9,13 @@ instant into its memory.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
 from sim_bridge.description.model import SensorDescription, SensorKind
-from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
@@ -37,30 +38,24 @@ class Carrier(Protocol):
         """The link that it hangs on."""
 
 
-class _Retired(dict[str, np.ndarray]):
-    """The values of a device whose robot was removed: there are none."""
-
-    def __init__(self, reason: str):
-        super().__init__()
-        self._reason = reason
-
-    def __missing__(self, quantity: str) -> NoReturn:
-        raise StateError(f'{quantity} of a sensor: {self._reason}')
-
-
 class UnknownQuantityError(UnknownNameError, AttributeError):  # type: ignore[misc]
     """A quantity that a device does not measure was asked for, by name or as an attribute."""
 
 
 class _Values(dict[str, np.ndarray]):
-    """The values of a device by quantity."""
+    """The values of a device by quantity; error_of: the error to raise for a missing one."""
 
-    def __init__(self, place: str):
+    def __init__(self, error_of: Callable[[str], Exception]):
         super().__init__()
-        self._place = place
+        self._error_of = error_of
 
     def __missing__(self, quantity: str) -> NoReturn:
-        raise UnknownQuantityError('quantity', quantity, self, self._place)
+        raise self._error_of(quantity)
+
+
+def _quantity(name: str, doc: str) -> ReadOnly[np.ndarray]:
+    """Return the property of a quantity of a reading."""
+    return ReadOnly(lambda reading: reading._values[name], doc)
 
 
 class Reading(DeclaredAttributes):
@@ -75,7 +70,8 @@ class Reading(DeclaredAttributes):
 
     def __init__(self, quantities: tuple[str, ...], values: np.ndarray, place: str):
         """Keep the quantities in an array, one after the other; place: for messages."""
-        self._values: dict[str, np.ndarray] = _Values(place)
+        self._values = _Values(
+            lambda quantity: UnknownQuantityError('quantity', quantity, self._values, place))
         for number, quantity in enumerate(quantities):
             self._values[quantity] = values[3 * number : 3 * number + 3]
 
@@ -92,31 +88,18 @@ class Reading(DeclaredAttributes):
 
     def retire(self, reason: str) -> None:
         """Drop the values: reading them raises StateError with this reason from now on."""
-        self._values = _Retired(reason)
+        self._values = _Values(lambda quantity: StateError(f'{quantity} of a sensor: {reason}'))
 
     def __getitem__(self, quantity: str) -> np.ndarray:
         """Return the array of a quantity, to be read or written in place."""
         return self._values[quantity]
 
-    @property
-    def f(self) -> np.ndarray:
-        """(3,) force [N], sensor frame."""
-        return self._values['force']
-
-    @property
-    def tau(self) -> np.ndarray:
-        """(3,) torque about the sensor's origin [N m], sensor frame."""
-        return self._values['torque']
-
-    @property
-    def w(self) -> np.ndarray:
-        """(3,) angular velocity [rad/s], sensor frame."""
-        return self._values['angular_velocity']
-
-    @property
-    def dv(self) -> np.ndarray:
-        """(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall."""
-        return self._values['linear_acceleration']
+    f = _quantity('force', '(3,) force [N], sensor frame.')
+    tau = _quantity('torque', "(3,) torque about the sensor's origin [N m], sensor frame.")
+    w = _quantity('angular_velocity', '(3,) angular velocity [rad/s], sensor frame.')
+    dv = _quantity(
+        'linear_acceleration',
+        '(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall.')
 
 
 class Memory(NamedTuple):

@@ -347,19 +347,9 @@ class Simulation:
         return self._readings
 
     def observed(self) -> Observer:
-        """Return what holds the present state's evaluation."""
+        """Return the observer, with the evaluation of the present state in its workspace."""
         self.observed_sites()
         return self._observer
-
-    def observed_accelerations(self) -> np.ndarray:
-        """Return (nv,) the accelerations of the coordinates at the present state."""
-        self.observed_sites()
-        return self._observer.workspace.ddq
-
-    def observed_pose(self, body: int) -> np.ndarray:
-        """Return (12,) rotation by rows and origin of a body's frame, world."""
-        self.observed_sites()
-        return self._observer.workspace.pose[body]
 
     def constraint_wrench(self, joint: Constraint) -> tuple[np.ndarray, np.ndarray]:
         """Return force and torque about anchor2 of a joint on its second link, as observed."""

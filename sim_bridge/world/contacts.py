@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
-from typing import Any, cast, NamedTuple, overload
+from typing import NamedTuple, overload
 
 import numpy as np
 
 from sim_bridge.engine.data.state import State
-from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.names import counted
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
@@ -35,15 +34,8 @@ class Contact:
     force: np.ndarray
     torque: np.ndarray
 
-    @property
-    def link_a(self) -> Link:
-        """The link of the first geometry."""
-        return cast('Link', self.geometry_a.link)
-
-    @property
-    def link_b(self) -> Link:
-        """The link of the second geometry."""
-        return cast('Link', self.geometry_b.link)
+    link_a = ReadOnly[Link]('geometry_a.link', 'The link of the first geometry.')
+    link_b = ReadOnly[Link]('geometry_b.link', 'The link of the second geometry.')
 
     def __repr__(self) -> str:
         """Show the touching geometries, the force and the depth."""
@@ -63,10 +55,6 @@ class _Kept(NamedTuple):
     torques: np.ndarray
 
 
-def _array(name: str) -> Any:
-    return property(attrgetter(f'_kept.{name}'))
-
-
 class Contacts(DeclaredAttributes, Sequence[Contact]):
     """
     The contact points of the last step at the time of the query; also as arrays.
@@ -77,12 +65,12 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
 
     __slots__ = ('_kept',)
 
-    indices: np.ndarray = _array('indices')
-    positions: np.ndarray = _array('positions')
-    normals: np.ndarray = _array('normals')
-    depths: np.ndarray = _array('depths')
-    forces: np.ndarray = _array('forces')
-    torques: np.ndarray = _array('torques')
+    indices = ReadOnly[np.ndarray]('_kept.indices', '(n, 2) in `world.geometries`.')
+    positions = ReadOnly[np.ndarray]('_kept.positions', '(n, 3) [m], world.')
+    normals = ReadOnly[np.ndarray]('_kept.normals', '(n, 3) from b to a, world axes.')
+    depths = ReadOnly[np.ndarray]('_kept.depths', '(n,) [m], positive for overlap.')
+    forces = ReadOnly[np.ndarray]('_kept.forces', '(n, 3) on a [N], world axes.')
+    torques = ReadOnly[np.ndarray]('_kept.torques', '(n, 3) on a [N m], world axes.')
 
     def __init__(self, state: State, geometries: Sequence[Geometry], time_step: float):
         """Copy the contacts out of a state; time_step: of the last step [s]."""

@@ -273,6 +273,5 @@ def _root_link(slot: RobotSlot) -> LinkSlot:
 
 def _relative_motion(spec: JointSpec) -> tuple[np.ndarray, np.ndarray]:
     """Return the second link's velocity at the anchor relative to the first's, and its turning."""
-    point = spec.second.pose[1]
-    (v, w), (v_second, w_second) = spec.first.velocity(point), spec.second.velocity(point)
+    (v, w), (v_second, w_second) = spec.frames.velocities()
     return v_second - v, w_second - w

@@ -161,6 +161,40 @@ def test_the_package_lists_its_public_names():
     assert {'ConstraintJoint', 'Joint', 'World'} <= set(dir(sb)) and 'importlib' not in dir(sb)
 
 
+def test_a_misspelt_name_of_the_package_gets_a_hint():
+    """Name the class that was probably meant; nothing close gets no hint."""
+    with pytest.raises(AttributeError, match="no attribute 'Wrld'; did you mean 'World'"):
+        _ = sb.Wrld
+    with pytest.raises(AttributeError, match="no attribute 'qqqqq'$"):
+        _ = sb.qqqqq
+
+
+def test_help_describes_delegated_properties(things):
+    """Give every public attribute of the views a docstring, wherever its value comes from."""
+    for thing in things.values():
+        kind = type(thing)
+        bare = [name for name in dir(thing)
+                if isinstance(getattr(kind, name, None), property)
+                and not getattr(kind, name).__doc__]
+        assert not bare, kind
+    assert sb.World.time_step.__doc__ == 'Length of a step [s].'
+
+
+def test_mimic_joints_are_not_actuated():
+    """List the one-axis joints that follow no other."""
+    robot = sb.World().load_urdf("""<robot name="pair">
+      <link name="world"/><link name="a"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <link name="b"><inertial><mass value="1"/>
+        <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="first" type="continuous"><parent link="world"/><child link="a"/>
+        <axis xyz="0 0 1"/></joint>
+      <joint name="second" type="continuous"><parent link="a"/><child link="b"/>
+        <axis xyz="0 0 1"/><mimic joint="first"/></joint></robot>""")
+    assert robot.joint_names == ['first', 'second']
+    assert robot.actuated_joints == ['first']
+
+
 def test_a_removed_robot_can_still_be_shown():
     """Tell by repr that a robot and its links were removed, rather than fail."""
     world = sb.World()
@@ -169,3 +203,7 @@ def test_a_removed_robot_can_still_be_shown():
     world.remove(body)
     assert '0 robots' in repr(world) and 'ball' in repr(body.geometries[0])
     assert 'removed' in repr(body) and 'removed' in repr(link)
+    with pytest.raises(sb.StateError, match="'ball' was removed"):
+        _ = body.world
+    with pytest.raises(AttributeError, match='Robot.world cannot be set: add_copy'):
+        body.world = world

@@ -11,7 +11,7 @@ from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, one_of
 from sim_bridge.robots.joints.motor import CONTROL_NAMES, CONTROLS, FITTING, POSITION, VELOCITY
-from sim_bridge.robots.joints.parameters import GREATEST, LowerStop, Parameter, UpperStop
+from sim_bridge.robots.joints.parameters import GREATEST, Parameter
 from sim_bridge.robots.joints.seat import Seat
 
 
@@ -66,10 +66,12 @@ class Axis(DeclaredAttributes):
         GREATEST)
     reference = Parameter(
         'passive', engine.REFERENCE, 'a finite number [rad or m]', -GREATEST, GREATEST)
-    lower = LowerStop(
-        'limits', engine.LOWER, 'a number, or -inf for none [rad or m]', maximum=GREATEST)
-    upper = UpperStop(
-        'limits', engine.UPPER, 'a number, or inf for none [rad or m]', minimum=-GREATEST)
+    lower = Parameter(
+        'limits', engine.LOWER, 'a number, or -inf for none [rad or m]', maximum=GREATEST,
+        other=('at most', engine.UPPER, 'upper'))
+    upper = Parameter(
+        'limits', engine.UPPER, 'a number, or inf for none [rad or m]', minimum=-GREATEST,
+        other=('at least', engine.LOWER, 'lower'))
     effort_limit = Parameter(
         'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
     velocity_limit = Parameter(

@@ -100,10 +100,6 @@ class ConstraintSeat:
         raise StateError(
             f'{what} of {place} follows from its links: move those, or let its motor do so')
 
-    def set_positions(self, values: np.ndarray | float) -> None:
-        """Raise StateError."""
-        self.check_movable('q', self.place)
-
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""
         self._simulation.settle()

@@ -56,3 +56,8 @@ class JointFrames(NamedTuple):
     second: JointFrame
     axis: np.ndarray
     axis2: np.ndarray
+
+    def velocities(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return each link's velocity at the second origin [m/s] and angular velocity [rad/s]."""
+        point = self.second.pose[1]
+        return [frame.velocity(point) for frame in (self.first, self.second)]

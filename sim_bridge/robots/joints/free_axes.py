@@ -44,40 +44,40 @@ def axis_rate(
 
 class FreeAxes:
     """
-    The n coordinates of a constraint joint, read from the present motion of its links.
+    The n coordinates of a constraint joint, computed from the present motion of its links.
 
-    The links turn against each other as the rates of all angles together say, but at user axes of
-    an angular motor as each rate says for itself.
+    The relative angular velocity is the sum of all rates along their axes; the independent axes of
+    an angular motor measure its component along each instead.
     """
 
     def __init__(
         self, frames: JointFrames, kinds: Sequence[tuple[int, int]],
         vectors: np.ndarray
     ):
-        """Measure between two frames. kinds, vectors: as the engine's LoopJoint has them."""
-        self._frames = frames.first, frames.second
+        """Keep the frames. kinds, vectors: as the engine's LoopJoint has them."""
+        self._frames = frames
         self.pairs = tuple(kinds)
         """Kind and axis, or angle, of each; as in `kinds`."""
         self.kinds = AxisKinds(np.reshape(np.array(kinds, int), (-1, 2)), vectors)
         self.linear = self.kinds.axis_kind[:, 0] == ALONG
-        """(n,) which slide; the others turn."""
+        """(n,) whether each slides; else it turns."""
         self.are_users = any(kind in (SPIN, SPIN_B) for kind, _ in kinds)
-        """Whether they are user axes of an angular motor."""
+        """Whether they are the independent axes of an angular motor."""
 
     def positions(self, last: np.ndarray) -> np.ndarray:
         """
-        Return (n,) where they are [m, rad].
+        Return (n,) the positions [m, rad].
 
-        last: (n,) where they were; of angles that are the same the one nearest to it is given. At
-        user axes nothing but the sum of their rates is known, which this is.
+        last: (n,) the positions before; angles are continued from them without jumps of a turn.
+        The independent axes of an angular motor have only this sum of their rates.
         """
-        poses = [part.tolist() for frame in self._frames for part in frame.pose]
+        poses = [part.tolist() for frame in self._frames[:2] for part in frame.pose]
         return np.array([
             measure_axis(self.kinds, axis, *poses, near)
             for axis, near in enumerate(last.tolist())])
 
     def directions(self) -> np.ndarray:
-        """Return (n, 3) unit vectors that they go along, or about; world."""
+        """Return (n, 3) the unit vectors along or about which they move; world axes."""
         R_A, R_B = self._rotations()
         return np.array([
             axis_direction(self.kinds, axis, R_A, R_B)
@@ -85,7 +85,7 @@ class FreeAxes:
 
     def velocities(self) -> np.ndarray:
         """Return (n,) their rates [m/s, rad/s]."""
-        (v_A, w_A), (v_B, w_B) = self._velocities()
+        (v_A, w_A), (v_B, w_B) = self._frames.velocities()
         moving, turning = (v_B - v_A).tolist(), (w_B - w_A).tolist()
         R_A, R_B = self._rotations()
         return np.array([
@@ -93,12 +93,12 @@ class FreeAxes:
             for axis in range(len(self.pairs))])
 
     def accelerations(self) -> np.ndarray:
-        """Return (n,) the rates of their rates [m/s², rad/s²], at present state and efforts."""
-        point = self._frames[1].pose[1]
-        (v_A, w_A), (v_B, w_B) = self._velocities()
-        (a_A, dw_A), (a_B, dw_B) = (frame.acceleration(point) for frame in self._frames)
+        """Return (n,) the accelerations [m/s², rad/s²] for the present state and efforts."""
+        point = self._frames.second.pose[1]
+        (v_A, w_A), (v_B, w_B) = self._frames.velocities()
+        (a_A, dw_A), (a_B, dw_B) = (frame.acceleration(point) for frame in self._frames[:2])
         directions, result = self.directions(), np.zeros(len(self.pairs))
-        # seen from the first link
+        # relative to the first link, with the Coriolis term
         moving = a_B - a_A - 2.0 * np.cross(w_A, v_B - v_A)
         result[self.linear] = directions[self.linear] @ moving
         about, turning, gained = directions[~self.linear], w_B - w_A, dw_B - dw_A
@@ -114,13 +114,7 @@ class FreeAxes:
 
     def _rotations(self) -> tuple[_Numbers, _Numbers]:
         """Return the rows of both frames' rotations."""
-        first, second = self._frames
-        return first.pose[0].tolist(), second.pose[0].tolist()
-
-    def _velocities(self) -> list[tuple[np.ndarray, np.ndarray]]:
-        """Return velocity and angular velocity of both links, where the joint is on the second."""
-        point = self._frames[1].pose[1]
-        return [frame.velocity(point) for frame in self._frames]
+        return self._frames.first.pose[0].tolist(), self._frames.second.pose[0].tolist()
 
     def _turning_of_axes(
         self, directions: np.ndarray, w_A: np.ndarray, w_B: np.ndarray

@@ -11,14 +11,14 @@ import numpy as np
 from sim_bridge.description.model import JointDescription, JointType, Mimic
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import SimBridgeError, StateError
-from sim_bridge.foundation.validation import finite_number, finite_vector
+from sim_bridge.foundation.validation import finite_number, finite_vector, unit_quaternion
 from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.feedback import Feedback, feedback_of
 from sim_bridge.robots.joints.seat import Seat
-from sim_bridge.robots.joints.tree import TreeSeat
+from sim_bridge.robots.joints.tree import TreeSeat, WITH_QUATERNION
 
 
 class _NoAxis:
@@ -147,7 +147,10 @@ class AnyJoint(DeclaredAttributes):
     @q.setter
     def q(self, value: float | Sequence[float] | np.ndarray) -> None:
         self._seat.check_movable('q', self.place)
-        self._seat.set_positions(self._checked('q', value, self.coordinates[0]))
+        values = self._checked('q', value, self.coordinates[0])
+        if isinstance(values, np.ndarray) and self.type in WITH_QUATERNION:
+            values[-4:] = unit_quaternion(values[-4:], self.place, 'quaternion of q')
+        self._seat.positions()[:] = values
 
     @property
     def dq(self) -> float | np.ndarray:

@@ -1,8 +1,6 @@
-"""The seat of a joint that a robot's base is mounted on, added between two links of a tree."""
+"""The seat of a joint of a world that a robot's base is mounted on."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 
@@ -18,11 +16,11 @@ class MountedSeat(TreeSeat):
     """
     The seat of a joint of `World.add_joint` that closes no loop.
 
-    joint: the joint that sits here, for users.
+    joint: the joint, for users.
     """
 
     def __init__(self, spec: JointSpec, by_second: bool):
-        """Sit in the tree of the robot whose base hangs; by_second: the second link's."""
+        """Mount the second link's robot on the first link, or the other way round."""
         carrier, own = spec.sides(by_second)
         super().__init__(
             own.robot, spec.mount(by_second).joint, carrier, own.robot.root_link)
@@ -34,21 +32,20 @@ class MountedSeat(TreeSeat):
         self.joint = Joint(self)
 
     def turn(self, by_second: bool) -> None:
-        """Let the second link's robot hang on the first's, or the first's on the second's."""
+        """Mount the second link's robot on the first link, or the other way round."""
         carrier, own = self.spec.sides(by_second)
         self.by_second = by_second
         self.hang(own.robot, self.spec.mount(by_second).joint, carrier, own.robot.root_link)
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> list[np.ndarray]:
         """Return copies of its coordinates, parameters and commands, for `restore`."""
-        kept = {array: self.parameters(array).copy() for array in _PARAMETERS}
-        kept |= {array: self.states(array).copy() for array in _COMMANDS}
-        return kept | {'q': self.positions().copy()}
+        return [array.copy() for array in self._arrays()]
 
-    def restore(self, kept: dict[str, np.ndarray]) -> None:
-        """Take coordinates, parameters and commands that `values` gave."""
-        for name in _PARAMETERS:
-            self.parameters(name)[:] = kept[name]
-        for name in _COMMANDS:
-            self.states(name)[:] = kept[name]
-        self.positions()[:] = kept['q']
+    def restore(self, kept: list[np.ndarray]) -> None:
+        """Set coordinates, parameters and commands to those that `values` returned."""
+        for array, values in zip(self._arrays(), kept, strict=True):
+            array[:] = values
+
+    def _arrays(self) -> list[np.ndarray]:
+        return [
+            self.positions(), *map(self.parameters, _PARAMETERS), *map(self.states, _COMMANDS)]

@@ -6,9 +6,6 @@ import math
 import sys
 from typing import overload, Protocol
 
-import numpy as np
-
-from sim_bridge.engine.data.model import LOWER, UPPER
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import real_array
 from sim_bridge.robots.joints.seat import Seat
@@ -40,14 +37,16 @@ class Parameter:
         expected: str,
         minimum: float = -math.inf,
         maximum: float = math.inf,
+        other: tuple[str, int, str] | None = None,
     ):
         """
         Declare a parameter in a column of an array of the model.
 
         expected: the accepted values, from `minimum` to `maximum`, in words for messages.
+        other: 'at most' or 'at least'; the column and the name of the parameter to compare with.
         """
         self._array, self._column, self._expected = array, column, expected
-        self._minimum, self._maximum = minimum, maximum
+        self._minimum, self._maximum, self._other = minimum, maximum, other
         self.__doc__ = f'Can be set to {expected}.'
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -73,7 +72,12 @@ class Parameter:
         if not self._minimum <= number <= self._maximum:
             raise InvalidValueError(self._name, value, self._expected, axis.place)
         rows = axis.seat.parameters(self._array)
-        self._check(number, rows[axis.number], axis.place)
+        if self._other is not None:
+            relation, column, name = self._other
+            limit = rows[axis.number, column]
+            if number > limit if relation == 'at most' else number < limit:
+                raise InvalidValueError(
+                    self._name, number, f'{relation} {name}, which is {limit}', axis.place)
         rows[axis.rows, self._column] = number
         axis.seat.invalidate()
 
@@ -82,26 +86,3 @@ class Parameter:
         if array.ndim:
             raise InvalidValueError(self._name, value, self._expected, place)
         return float(array)
-
-    def _check(self, number: float, row: np.ndarray, place: str) -> None:
-        """Raise InvalidValueError if it contradicts the axis' other parameters, in its row."""
-
-
-class LowerStop(Parameter):
-    """The lower position limit."""
-
-    def _check(self, number: float, row: np.ndarray, place: str) -> None:
-        """Raise InvalidValueError if it is above the upper limit."""
-        if number > row[UPPER]:
-            raise InvalidValueError(
-                'lower', number, f'at most upper, which is {row[UPPER]}', place)
-
-
-class UpperStop(Parameter):
-    """The upper position limit."""
-
-    def _check(self, number: float, row: np.ndarray, place: str) -> None:
-        """Raise InvalidValueError if it is below the lower limit."""
-        if number < row[LOWER]:
-            raise InvalidValueError(
-                'upper', number, f'at least lower, which is {row[LOWER]}', place)

@@ -10,11 +10,11 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import StateError
-from sim_bridge.foundation.validation import unit_quaternion
 from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 
-_QUATERNIONS = JointType.BALL, JointType.FLOATING
+# position coordinates of these end with a quaternion
+WITH_QUATERNION = JointType.BALL, JointType.FLOATING
 
 
 class TreeSeat:
@@ -72,7 +72,7 @@ class TreeSeat:
     @property
     def axis_count(self) -> int:
         """The number of coordinates that turn about an axis or slide along one."""
-        return 0 if self.type in _QUATERNIONS else self.coordinates[1]
+        return 0 if self.type in WITH_QUATERNION else self.coordinates[1]
 
     # --- its numbers -----------------------------------------------------------------------------
 
@@ -94,7 +94,7 @@ class TreeSeat:
     def accelerations(self) -> np.ndarray:
         """Return (nv,) the accelerations for the present state and efforts [m/s², rad/s²]."""
         # before the rows are looked up: it may join the arrays, which changes them
-        accelerations = self.robot.simulation.observed_accelerations()
+        accelerations = self.robot.simulation.observed().workspace.ddq
         return accelerations[self._rows()]
 
     def efforts(self) -> np.ndarray:
@@ -103,12 +103,6 @@ class TreeSeat:
 
     def check_movable(self, what: str, place: str) -> None:
         """Do nothing: positions and velocities of a tree joint can be set."""
-
-    def set_positions(self, values: np.ndarray | float) -> None:
-        """Set finite positions; normalise a quaternion, or raise InvalidValueError if it is 0."""
-        if isinstance(values, np.ndarray) and self.type in _QUATERNIONS:
-            values[-4:] = unit_quaternion(values[-4:], self.place, 'quaternion of q')
-        self.positions()[:] = values
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""
@@ -138,7 +132,7 @@ class TreeSeat:
         """Return (3,) the unit vector along or about which the second link moves; world axes."""
         simulation = self.robot.simulation
         simulation.settle()
-        pose = simulation.observed_pose(self.slot.part.at.body + self._body(number))
+        pose = simulation.observed().workspace.pose[self.slot.part.at.body + self._body(number)]
         # where the first link hangs on the second, the pose is that of the first
         return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
 

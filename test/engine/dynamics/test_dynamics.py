@@ -101,7 +101,7 @@ def test_links_move_as_frames(twin):
     """Match poses, velocities and accelerations of every link's frame, under random efforts."""
     robot, a = twin.robot, accelerate(twin, 3)
     theirs = twin.acceleration_from_pin(a)
-    twin.assert_same(twin.world.simulation.observed_accelerations(), theirs)
+    twin.assert_same(twin.world.simulation.observed().workspace.ddq, theirs)
     twin.assert_same(robot.ddq, theirs[twin.first : twin.first + len(robot.joint_names)])
     pin.forwardKinematics(twin.model, twin.data, twin.q, twin.v, a)
     pin.updateFramePlacements(twin.model, twin.data)
