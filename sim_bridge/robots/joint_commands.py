@@ -33,16 +33,15 @@ class JointCommands:
 
     def set_efforts(self, values: Sequence[float], joints: Sequence[str] | None) -> None:
         """Set the efforts u [N m or N]."""
-        names = self._chosen(joints)
-        efforts = self._checked('effort', 'efforts', '[N m or N]', values, names)
-        self._slot.u[self._columns(names)] = efforts
+        rows, efforts = self._checked('effort', 'efforts', '[N m or N]', values, joints)
+        self._slot.u[rows] = efforts
 
     def set_velocities(self, values: Sequence[float], joints: Sequence[str] | None) -> None:
         """Set the target velocities [rad/s or m/s]."""
-        names = self._chosen(joints)
-        velocities = self._checked('velocity', 'velocities', '[rad/s or m/s]', values, names)
-        self._check_controls(VELOCITY, 'target_velocity', names)
-        self._slot.target[self._columns(names), VELOCITY] = velocities
+        rows, velocities = self._checked(
+            'velocity', 'velocities', '[rad/s or m/s]', values, joints)
+        self._check_controls(VELOCITY, 'target_velocity', rows)
+        self._slot.target[rows, VELOCITY] = velocities
         self._wake()
 
     def set_positions(
@@ -50,14 +49,13 @@ class JointCommands:
         velocities: Sequence[float] | None,
     ) -> None:
         """Set the target positions [rad or m], and the target velocities, zero if None."""
-        names = self._chosen(joints)
-        targets = np.zeros((len(names), 2))
-        targets[:, POSITION] = self._checked('position', 'positions', '[rad or m]', values, names)
+        rows, positions = self._checked('position', 'positions', '[rad or m]', values, joints)
+        rates = np.zeros(len(rows))
         if velocities is not None:
-            targets[:, VELOCITY] = self._checked(
-                'velocity', 'velocities', '[rad/s or m/s]', velocities, names)
-        self._check_controls(POSITION, 'target_position', names)
-        self._slot.target[self._columns(names)] = targets
+            rows, rates = self._checked(
+                'velocity', 'velocities', '[rad/s or m/s]', velocities, joints)
+        self._check_controls(POSITION, 'target_position', rows)
+        self._slot.target[rows, POSITION], self._slot.target[rows, VELOCITY] = positions, rates
         self._wake()
 
     def set_unchecked(
@@ -86,22 +84,19 @@ class JointCommands:
         self._slot.wake()
         self._simulation.forget_observations()
 
-    def _check_controls(self, column: int, what: str, names: Sequence[str]) -> None:
-        fits = FITTING[column][self._slot.control[self._columns(names)]]
+    def _check_controls(self, column: int, what: str, rows: list[int]) -> None:
+        """Raise StateError if the control of a joint does not use a target."""
+        fits = FITTING[column][self._slot.control[rows]]
         if not fits.all():
-            self._joint(names[int(np.argmin(fits))]).axes[0].check_control(column, what)
-
-    def _chosen(self, joints: Sequence[str] | None) -> Sequence[str]:
-        return self._names if joints is None else list(joints)
-
-    def _columns(self, names: Sequence[str]) -> list[int]:
-        return [self._index[name] for name in names]
+            name = self._names[rows[int(np.argmin(fits))]]
+            self._joint(name).axes[0].check_control(column, what)
 
     def _checked(
-        self, what: str, several: str, unit: str, values: Sequence[float], names: Sequence[str]
-    ) -> np.ndarray:
-        """Return finite numbers, one for each of the joints, which are all there."""
-        place = f'robot {self._slot.name!r}'
+        self, what: str, several: str, unit: str, values: Sequence[float],
+        joints: Sequence[str] | None,
+    ) -> tuple[list[int], np.ndarray]:
+        """Return the rows of known joints, all if None, and a finite number for each."""
+        place, names = f'robot {self._slot.name!r}', self._names if joints is None else joints
         numbers = real_array(several, values, f'numbers {unit}', place)
         if numbers.shape != (len(names),):
             raise InvalidValueError(
@@ -113,4 +108,4 @@ class JointCommands:
             if not math.isfinite(number):
                 raise InvalidValueError(
                     what, number, f'a finite number {unit}', f'{place}, joint {joint!r}')
-        return numbers
+        return [self._index[name] for name in names], numbers

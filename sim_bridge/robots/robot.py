@@ -67,8 +67,8 @@ class Robot(DeclaredAttributes):
     """
 
     __slots__ = (
-        '_commands', '_crawlers', '_devices', '_joints', '_links', '_world', 'description',
-        'geometries', 'joint_names', 'loop_joints', 'name', 'simulation', 'slot')
+        '_commands', '_crawlers', '_devices', '_joints', '_links', '_place', '_world',
+        'description', 'geometries', 'joint_names', 'loop_joints', 'name', 'simulation', 'slot')
     internal_names = DeclaredAttributes.internal_names | {
         'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot'}
     advice = {
@@ -88,7 +88,8 @@ class Robot(DeclaredAttributes):
         self.joint_names = list(slot.blueprint.joint_names)
         self.loop_joints: dict[str, ConstraintJoint] = {}
         """The joints that close its loops, by name; `joint` returns them too."""
-        description, place = slot.description, f'robot {self.name!r}'
+        self._place = place = f'robot {self.name!r}'
+        description = slot.description
         self._links = ByName('link', place, {
             key: Link(self, link, slot.link(key)) for key, link in description.links.items()})
         self._joints: ByName[Joint] = ByName('joint', place)
@@ -230,7 +231,7 @@ class Robot(DeclaredAttributes):
 
     @hold.setter
     def hold(self, value: bool) -> None:
-        self.slot.part.state.hold[self._holdable()] = truth('hold', value, f'robot {self.name!r}')
+        self.slot.part.state.hold[self._holdable()] = truth('hold', value, self._place)
         self.simulation.invalidate()
 
     # --- base ------------------------------------------------------------------------------------
@@ -272,12 +273,11 @@ class Robot(DeclaredAttributes):
         s; the time step if None. Raises InvalidValueError for an invalid pose, and for a base that
         is not kinematic.
         """
-        place = f'robot {self.name!r}'
         if self.motion != 'kinematic':
             raise InvalidValueError(
-                'motion', self.motion, "'kinematic', for what is moved", place)
+                'motion', self.motion, "'kinematic', for what is moved", self._place)
         duration = self.simulation.time_step if dt is None else positive_number(
-            'dt', dt, 'a positive number [s]', place)
+            'dt', dt, 'a positive number [s]', self._place)
         self.set_base_velocity(*velocity_towards(self.slot, position, orientation, duration))
 
     @property
@@ -287,7 +287,7 @@ class Robot(DeclaredAttributes):
 
     @gravity_mode.setter
     def gravity_mode(self, value: bool) -> None:
-        gravity = truth('gravity_mode', value, f'robot {self.name!r}')
+        gravity = truth('gravity_mode', value, self._place)
         for link in self.links:
             link.gravity = gravity
 
@@ -301,13 +301,13 @@ class Robot(DeclaredAttributes):
         position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for
         an invalid pose, and for a robot whose base is mounted on a joint.
         """
-        p, quat = checked_pose(position, orientation, f'robot {self.name!r}')
+        p, quat = checked_pose(position, orientation, self._place)
         mount = self.slot.blueprint.mount
         if mount is not None:
             raise InvalidValueError(
                 'base pose', (*p.tolist(), *quat.tolist()),
                 f'a robot that does not hang on joint {mount.joint.name!r}',
-                f'robot {self.name!r}')
+                self._place)
         if not self._links:
             return
         model, state, at = self.slot.part
@@ -329,12 +329,12 @@ class Robot(DeclaredAttributes):
         linear: of its origin [m/s]. angular: rad/s. Both in world axes. Raises InvalidValueError
         for values that are not finite, and for a base that is fixed or mounted on a joint.
         """
-        place = f'robot {self.name!r}'
-        v = finite_vector('linear velocity', linear, 3, place)
-        w = finite_vector('angular velocity', angular, 3, place)
+        v = finite_vector('linear velocity', linear, 3, self._place)
+        w = finite_vector('angular velocity', angular, 3, self._place)
         if self.fixed_base or self.slot.blueprint.mount is not None:
             raise InvalidValueError(
-                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base', place)
+                'base velocity', (*v.tolist(), *w.tolist()), 'a robot with a free base',
+                self._place)
         _, state, at = self.slot.part
         state.v[at.v : at.v + 6] = [*v, *w]
 
@@ -449,9 +449,8 @@ class Robot(DeclaredAttributes):
 
     def _assign(self, what: str, view: np.ndarray, value: object) -> None:
         array = real_array(
-            what, value, f'numbers, one for each of {len(view)} joints', f'robot {self.name!r}')
+            what, value, f'numbers, one for each of {len(view)} joints', self._place)
         if array.shape not in ((), view.shape):
             raise InvalidValueError(
-                f'shape of {what}', array.shape,
-                f'{view.shape}, one for each joint', f'robot {self.name!r}')
+                f'shape of {what}', array.shape, f'{view.shape}, one for each joint', self._place)
         view[:] = array

@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_bridge.engine.data.contact_problem import Solution
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import number_from
 from sim_bridge.sensors.step_and_sample import PIVOTS, TAKEN, UNCONVERGED
 
 
@@ -103,10 +104,8 @@ class Sleep:
     def __post_init__(self) -> None:
         """Raise InvalidValueError for what is no number of at least 0."""
         for field in fields(self):
-            value = getattr(self, field.name)
-            is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if not is_number or not 0.0 <= value < math.inf:
-                raise InvalidValueError(field.name, value, 'a number of at least 0', 'Sleep')
+            number_from(field.name, getattr(self, field.name), 0.0, math.inf, 'Sleep',
+                        'a number of at least 0')
         if self.steps != int(self.steps):
             raise InvalidValueError('steps', self.steps, 'a whole number', 'Sleep')
 

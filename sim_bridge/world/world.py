@@ -24,6 +24,7 @@ from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, Simu
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     finite_vector,
+    number_from,
     one_of,
     truth,
     truth_or_none,
@@ -101,9 +102,8 @@ class World(DeclaredAttributes):
 
         Raises InvalidValueError for values outside these.
         """
-        is_number = isinstance(time_step, (int, float, np.floating))
-        if isinstance(time_step, bool) or not (is_number and 1e-9 <= time_step <= 1.0):
-            raise InvalidValueError('time_step', time_step, 'a number from 1e-9 to 1 [s]')
+        time_step = number_from(
+            'time_step', time_step, 1e-9, 1.0, '', 'a number from 1e-9 to 1 [s]')
         own_gravity = finite_vector('gravity', gravity, 3, '', _GRAVITY)
         one_of('solver', solver, _SOLVERS)
         one_of('integrator', integrator, _INTEGRATORS)
