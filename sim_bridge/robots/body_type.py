@@ -1,4 +1,4 @@
-"""The motion type of a robot's base, dynamic, static or kinematic; changeable at run time."""
+"""The motion type of a robot's base, dynamic, static or kinematic, which can be changed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sim_bridge.simulation.slots import RobotSlot
 
 
 def body_type(slot: RobotSlot) -> str:
-    """Return what moves a robot's base: 'dynamic', 'static' or 'kinematic'."""
+    """Return the motion type of a robot's base: 'dynamic', 'static' or 'kinematic'."""
     if slot.blueprint.fixed_base:
         return 'static'
     return 'kinematic' if slot.blueprint.model.kind[0] == KINEMATIC else 'dynamic'
@@ -56,9 +56,9 @@ def velocity_towards(
     slot: RobotSlot, position: Sequence[float], orientation: Sequence[float], dt: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return the steady velocities [m/s, rad/s] that take a base to a pose within dt [s].
+    Return the constant linear and angular velocity [m/s, rad/s] to a pose within dt [s].
 
-    Raises InvalidValueError for what is no pose.
+    Raises InvalidValueError for an invalid pose.
     """
     place = f'robot {slot.name!r}'
     p, quat = checked_pose(position, orientation, place)
@@ -69,7 +69,7 @@ def velocity_towards(
 
 
 def _with_other_base(old: Blueprint, source: Part, new: Blueprint) -> Part:
-    """Return arrays for a robot whose base moves in another way, but is and goes where it was."""
+    """Return arrays for a robot with another motion type, at the same pose and velocity."""
     part = move_over(old, source, new)
     carry_bodies(new.model, source, part)
     (model, state, at), velocity = source, np.zeros(6)

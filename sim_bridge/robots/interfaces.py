@@ -62,13 +62,13 @@ class RobotInterface(Protocol):
 
     @property
     def root_link(self) -> LinkInterface:
-        """The link that is no joint's child."""
+        """The root of its tree of links."""
 
     def set_base_pose(
         self, position: Sequence[float] | np.ndarray,
         orientation: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0, 1.0),
     ) -> None:
-        """Put the root link's frame somewhere in the world [m; quaternion x y z w]."""
+        """Set the pose of the root link's frame in the world [m; quaternion x y z w]."""
 
     def set_base_velocity(
         self, linear: Sequence[float] | np.ndarray,

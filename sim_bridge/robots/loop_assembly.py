@@ -14,17 +14,17 @@ from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.robot import Robot
 
-# what descriptions with few digits leave open where rows depend on others [m, 1]
+# gap of redundant rows that counts as closed: descriptions have few digits [m, 1]
 _CLOSED = 1e-4
-_BEYOND = 1e-6  # of a stop, that rounding may give
+_BEYOND = 1e-6  # excess over a stop that counts as rounding [rad or m]
 
 
 def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
     """
-    Move a robot's joints so that its loops close, its base and the joints `kept` staying.
+    Move a robot's joints so that its loops close, but neither its base nor the joints `kept`.
 
-    Newton's method from where the joints are. Raises StateError, with everything as it was, where
-    it does not get there, or only beyond a joint's stops.
+    Newton's method from the present positions. Raises StateError, and restores the positions, if
+    it does not converge, or only beyond a joint's stops.
     """
     simulation, kept = robot.simulation, tuple(kept)
     observer = simulation.observed()

@@ -12,10 +12,10 @@ from sim_bridge.robots.robot import Robot
 
 def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
     """
-    Put every joint at 0 or at the stop nearest to it.
+    Set every joint to 0, or to the stop nearest to 0, and mimic joints to their law.
 
-    joint_positions: where one-axis joints are instead [rad or m]. Raises UnknownNameError for
-    others, InvalidValueError for what is no position.
+    joint_positions: other positions of one-axis joints [rad or m]. Raises UnknownNameError for
+    other joints, InvalidValueError for values that are not finite.
     """
     for name in joint_positions:
         if name not in robot.joint_names:

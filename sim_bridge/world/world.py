@@ -87,20 +87,23 @@ class World(DeclaredAttributes):
         """
         Make an empty world.
 
-        time_step: s; rounded to a whole number of nanoseconds, so that stamps do not drift.
+        time_step: length of a step, 1e-9 to 1 s; rounded to whole nanoseconds, so that time stamps
+            do not drift.
         gravity: (3,) [m/s²], world axes.
-        solver: of the contacts; stops, friction and mimic joints are always solved exactly.
-            'direct': to a residual below 1e-9 m/s, or the report says so. 'iterative': by 8 to 50
-            sweeps, for piles of hundreds of bodies. 'split': normals direct, friction by sweeps.
-        seed: of the sensors' noise.
-        integrator: 'midpoint', of second order with one evaluation of the dynamics; or 'rk5',
-            Dormand-Prince of fifth order with six, which falls back to the former in steps with
+        solver: of the contacts; stops, joint friction and mimic joints are always solved exactly.
+            'direct': to a residual below 1e-9 m/s. 'iterative': 8 to 50 sweeps, for piles of
+            hundreds of bodies. 'split': normal forces direct, friction by sweeps. `report` says
+            whether the tolerance was reached.
+        seed: of the sensors' noise, an integer of at least 0.
+        integrator: 'midpoint', second order with one evaluation of the dynamics; or 'rk5',
+            Dormand-Prince, fifth order with six, which falls back to 'midpoint' in steps with
             friction, stops, holds or contacts.
-        contact_margin: distance below which geometries are contacts, which push once they touch,
-            beyond what they can move in a step [m].
-        sleep: let what has come to rest sleep until something stirs it (ODE's auto-disable).
+        contact_margin: distance [m] below which two geometries become a contact, in addition to
+            the distance that they can move in a step; forces act once they touch.
+        sleep: do not simulate bodies at rest until something moves them (ODE's auto-disable);
+            True, or a `Sleep` with thresholds.
 
-        Raises InvalidValueError for values outside these.
+        Raises InvalidValueError for other values.
         """
         time_step = number_from(
             'time_step', time_step, 1e-9, 1.0, '', 'a number from 1e-9 to 1 [s]')
@@ -155,29 +158,30 @@ class World(DeclaredAttributes):
         """
         Read a URDF or xacro file, or XML text, and add the robot.
 
-        path_or_xml: file, or the text itself.
-        name: unique in the world; the description's own, numbered where that is taken, if None.
-        fixed_base: weld the root link to the world; None: only where it is called 'world'.
+        path_or_xml: path of the file, or its text.
+        name: unique in the world; if None, the name in the file, numbered if it is in use.
+        fixed_base: whether the root link is welded to the world; None: only if its name is
+            'world'.
         position, orientation: of the root link's frame in the world [m; quaternion x y z w].
-        joint_positions: where one-axis joints begin [rad or m]; the others begin at 0, or at the
-            stop nearest to it, and where there are loops near there so that these close.
-        sensors: devices beyond those the file declares.
-        extra_joints: joints that close loops, beyond those the file declares: a YAML file, or a
-            mapping as it would hold; docs/closed_loops.md tells the keys.
-        xacro_args: for a xacro file.
+        joint_positions: initial positions of one-axis joints by name [rad or m]. The other joints
+            start at 0, or at the stop nearest to 0; where that leaves a loop open, near there.
+        sensors: devices in addition to those in the file.
+        extra_joints: joints that close loops, in addition to those in the file: a YAML file, or a
+            mapping with its contents; docs/closed_loops.md has the keys.
+        xacro_args: arguments of a xacro file, by name.
         package_paths: folders to search for package:// files.
-        collisions: what meshes collide as: 'hull', their convex hulls; 'mesh', their triangles;
-            or 'none': the robot touches nothing.
-        missing_meshes: of collision meshes that are not found, or not readable, make an 'error';
-            or a 'warning' in `robot.description.report`, and they touch nothing.
-        self_collision: False: the robot never touches itself. Otherwise it does, except for links
-            that a joint connects and those that overlap in the configuration it begins in. None:
-            as its `selfCollide` tags say, where it has any.
-        srdf: file or text; its `disable_collisions` take the place of the overlap.
-        material: of links that Gazebo's tags give none.
+        collisions: the collision shape of meshes: 'hull', the convex hull, or 'mesh', the
+            triangles; 'none': the robot collides with nothing.
+        missing_meshes: report a collision mesh that is missing or unreadable as an 'error', or as
+            a 'warning' in `robot.description.report`; it then collides with nothing.
+        self_collision: False: no two links of the robot collide. True: all do, except links that a
+            joint connects and links that overlap in the initial configuration. None: as True, but
+            only where `selfCollide` tags allow it, if there are any.
+        srdf: file or text; its `disable_collisions` replace the test for initial overlap.
+        material: of links without a material in Gazebo's tags; a Material or the name of one.
 
         Raises DescriptionError, with the whole report, for a description that cannot be simulated,
-        and StateError where a loop cannot be closed.
+        and StateError for a loop that cannot be closed.
         """
         description = load_description(
             path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors,
@@ -202,9 +206,9 @@ class World(DeclaredAttributes):
         material: Material | str | None = None,
     ) -> Robot:
         """
-        Add a robot of a checked description; as `load_urdf`.
+        Add a robot from a description that was read before; the other arguments as `load_urdf`.
 
-        `reset` goes back to the state at which the robot is added.
+        `reset` restores the state in which the robot is added.
         """
         return self.registry.add_robot(
             description, name, fixed_base, (position, orientation), joint_positions,
@@ -246,23 +250,25 @@ class World(DeclaredAttributes):
         angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
     ) -> Robot:
         """
-        Add a body: a robot of one link, `root_link`, which bears its name.
+        Add a single body: a robot of one link, `root_link`, with the body's name.
 
-        shapes: one or several; with places on the body if `Placed`.
-        name: unique in the world; 'body', numbered, if None.
-        mass [kg]; inertia about the centre of mass, in the link's axes, (3, 3) or its diagonal
-            [kg m²]; center_of_mass in the link [m]: what is None comes from the shapes. With mass
-            and inertia given, the centre of mass is the link's origin if None.
+        shapes: one or several; `Placed` ones have poses on the body.
+        name: unique in the world; if None, 'body', numbered if it is in use.
+        mass: kg; from the shapes if None.
+        inertia: (3, 3) about the centre of mass, or its diagonal (3,), in the link's axes [kg m²];
+            from the shapes if None.
+        center_of_mass: (3,) in the link's frame [m]; if None, the link's origin if mass and
+            inertia are given, else from the shapes.
         density: of the shapes [kg/m³]; that of their materials if None.
-        motion: 'dynamic'; 'static', it does not move; 'kinematic', it moves as `move_to` says,
-            whatever it meets. `robot.motion` changes it; to become dynamic, what begins otherwise
-            needs a mass or density here.
-        material: of shapes that name none; the material 'default' if None.
+        motion: 'dynamic': it moves under forces. 'static': it never moves. 'kinematic': it moves
+            as `move_to` says, under any forces. `robot.motion` changes it; a body that starts
+            static or kinematic needs a mass or density here to become dynamic.
+        material: of shapes without one; the material 'default' if None.
         position, orientation: of the link's frame in the world [m; quaternion x y z w].
-        linear_velocity: of the link's origin [m/s]. angular_velocity: rad/s. In world axes.
+        linear_velocity, angular_velocity: of the link's frame [m/s; rad/s], world axes.
 
-        Raises InvalidValueError for values that no body has, such as a plane that moves, and
-        UnknownNameError for a material that is not there.
+        Raises InvalidValueError for invalid values, such as a plane that moves, and
+        UnknownNameError for an unknown material.
         """
         spec = BodySpec(
             shapes=shapes, mass=mass, inertia=inertia, center_of_mass=center_of_mass,
@@ -352,26 +358,29 @@ class World(DeclaredAttributes):
         collide: bool = False,
     ) -> Joint | ConstraintJoint:
         """
-        Join two links where they are, or a link and the world; after ODE's joints.
+        Add a joint between two links at their present poses, or a link and the world; as ODE's.
 
-        kind: 'ball'; 'hinge', turns about the axis; 'slider', slides along it; 'piston', both;
-            'universal', turns about `axis`, fixed on the first link, and `axis2`, fixed on the
-            second; 'hinge2', likewise at any angle, with a suspension along `axis`; 'planar', in
-            the plane normal to the axis; 'fixed'; 'distance', keeps the anchors as far apart.
-        first, second: links, bodies (robots of one link), or None for the world. Coordinates are
-            those of the second relative to the first, and 0 now.
-        anchor: m, world; the second link's origin if None. anchor2: where it is on the second
-            link, if elsewhere: a distance joint's; others close the gap.
-        axis, axis2: of any length, world.
-        name: unique among the world's joints; the kind, numbered, if None.
-        erp, cfm: let it yield, as ODE's parameters do [1; m/(N s), rad/(N m s)]; erp 0.2 if None.
-        suspension: of a hinge2: stiffness and damping [N/m, N s/m].
-        tree: False: a constraint, even where it closes no loop. True: an error if it closes one.
-        collide: whether the two links touch each other.
+        kind: the joint type.
+            'ball': turns about the anchor. 'hinge': turns about `axis`. 'slider': slides along
+            `axis`. 'piston': both. 'universal': turns about `axis`, fixed on the first link, and
+            `axis2`, fixed on the second. 'hinge2': the same for axes at any angle, with a
+            suspension along `axis`. 'planar': moves in the plane normal to `axis`. 'fixed': no
+            motion. 'distance': keeps the distance of the two anchors.
+        first, second: links, bodies (robots of one link), or None for the world. The joint's
+            coordinates are those of the second relative to the first, and 0 at first.
+        anchor: (3,) [m], world; the second link's origin if None.
+        anchor2: (3,) the anchor on the second link [m], world, if it differs: for a distance
+            joint, or a gap that the joint is to close.
+        axis, axis2: (3,) of any length, world axes.
+        name: unique among the world's joints; if None, the kind, numbered if it is in use.
+        erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)]; rigid, with an erp of 0.2, if None.
+        suspension: stiffness and damping of a hinge2 along `axis` [N/m; N s/m].
+        tree: False: always a constraint. True: raise if it cannot be part of a tree.
+        collide: whether the two links collide with each other.
 
-        A joint that closes no loop is part of a tree: exact, and as cheap as a robot's own joint.
-        Velocities that it does not allow are lost, as in an impact. Raises InvalidValueError for
-        what no joint is, StateError where `tree` cannot be.
+        A joint that closes no loop becomes part of a tree: exact, and as cheap as a robot's own
+        joint. Velocities that it does not allow are removed, as in an impact. Raises
+        InvalidValueError for invalid arguments, and StateError if `tree` is True but not possible.
         """
         links = self.tree.own_links(first, second, 'add_joint')
         tree = truth_or_none('tree', tree, 'add_joint')
@@ -396,17 +405,22 @@ class World(DeclaredAttributes):
         name: str | None = None,
     ) -> ConstraintJoint:
         """
-        Put motors, stops, springs and friction between how two links turn; after ODE's AMotor.
+        Add motors, stops, springs and friction to the rotation between two links; ODE's AMotor.
 
-        It holds nothing by itself: `axes` of the joint are to be set. Often beside a ball joint.
-        axes: one to three, world, of any length; each 'first' or 'second' in `fixed_on` says on
-            which link it stays, the first if None. Their angles are summed up from their rates.
-        euler: axes are two, at right angles: one that stays on the first link, the last one, that
-            stays on the second; the joint's second axis is the product of the last and the first.
-            Its angles are measured, and any; velocities are theirs, which ODE's outer ones are
-            only times the cosine of the middle angle.
+        It applies no torque until the joint's `axes` are set. Often used beside a ball joint.
 
-        Raises InvalidValueError for what no such motor is.
+        first, second: links, bodies (robots of one link), or None for the world.
+        axes: one to three vectors (3,) of any length, world axes. Their angles are the integrals
+            of their rates.
+        fixed_on: for each axis 'first' or 'second', the link that it is fixed on; all on the first
+            if None.
+        euler: the angles are Euler angles, measured, of any size. `axes` are then two at right
+            angles: the first axis, fixed on the first link, and the last, fixed on the second. The
+            joint has a middle axis too, the product of the last and the first. Velocities are the
+            rates of the angles; ODE's outer ones are these times the cosine of the middle angle.
+        name: unique among the world's joints; if None, 'angular_motor', numbered if it is in use.
+
+        Raises InvalidValueError for invalid arguments.
         """
         links = self.tree.own_links(first, second, 'add_angular_motor')
         key = self.tree.free_name(name, 'angular_motor')

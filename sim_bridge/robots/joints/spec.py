@@ -1,4 +1,4 @@
-"""What a joint between two links of a world is to be, before it is a tree's or a constraint."""
+"""The specification of a joint between two links of a world, before its seat is chosen."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_bridge.description.stages import axis_frame
 from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 
-# how trees have each type; those that are not here are constraints always
+# joint types of trees by kind; other kinds are always constraints
 TREE_TYPES = {
     'ball': JointType.BALL, 'hinge': JointType.REVOLUTE, 'slider': JointType.PRISMATIC,
     'universal': JointType.UNIVERSAL, 'hinge2': JointType.HINGE2, 'fixed': JointType.FIXED,
@@ -27,7 +27,7 @@ TREE_TYPES = {
 TYPES = (*TREE_TYPES, 'distance')
 WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar')
 WITH_AXIS2 = ('universal', 'hinge2')
-# those whose coordinates are the same seen from either link, with the axis turned round
+# kinds whose coordinates are the same with links swapped and axis reversed
 SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
 
 _Z = np.array([0.0, 0.0, 1.0])
@@ -38,11 +38,11 @@ class JointSpec:
     """
     A joint between a first and a second link, or the world.
 
-    first, second: the joint's frame on both, which coincide where its coordinates are 0; the axis
-    is z. axis2: (3,) a second axis in that frame, fixed on the second link; in the plane of x and
-    z. distance: of the origins [m]. erp, cfm: None where it is rigid. suspension: of a hinge-2.
-    gapes: the links are apart where the joint is, so far. axes, vectors: of an angular motor, as
-    the engine's LoopJoint has them.
+    first, second: the joint frames on both, which coincide for coordinates of 0; the axis is z.
+    axis2: (3,) the second axis in that frame, fixed on the second link, in the plane of x and z.
+    distance: between the origins [m]. erp, cfm: None for a rigid joint. suspension: of a hinge-2.
+    gapes: whether the two origins are apart, so that the joint has a gap to close. axes, vectors:
+    of an angular motor, as the engine's LoopJoint has them.
     """
 
     name: str
@@ -60,7 +60,7 @@ class JointSpec:
 
     @property
     def yields(self) -> bool:
-        """Whether it is to have ERP and CFM."""
+        """Whether it is compliant."""
         return self.cfm is not None and self.cfm > 0.0
 
     @property
@@ -70,7 +70,7 @@ class JointSpec:
 
     @property
     def constraint_frames(self) -> JointFrames:
-        """Frames A and B of the rows: z of B is the second axis, if there is one."""
+        """Frames A and B of the constraint rows: z of B is the second axis, if there is one."""
         second = self.second
         if self.axis2 is not None:
             z = self.axis2
@@ -81,7 +81,7 @@ class JointSpec:
         return JointFrames(self.first, second, _Z, _Z)
 
     def sides(self, by_second: bool) -> tuple[LinkInterface | None, LinkInterface]:
-        """Return the link that carries, or None for the world, and the one that hangs."""
+        """Return the parent link, or None for the world, and the child link."""
         carrier, own = self.first.link, self.second.link
         if not by_second:
             carrier, own = own, carrier
@@ -90,7 +90,7 @@ class JointSpec:
         return carrier, own
 
     def mount(self, by_second: bool) -> Mount:
-        """Return the joint that a robot's base hangs on; by_second: by its second link."""
+        """Return the joint of a robot's base; by_second: the second link's robot is the child."""
         carrier, own, axis = self.first, self.second, np.array([0.0, 0.0, 1.0])
         if not by_second:
             carrier, own, axis = own, carrier, -axis
@@ -145,8 +145,8 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface
     """
     Return a joint as a description says; links: by name.
 
-    What it leaves open, where the second anchor is and how the links are turned where the
-    coordinates are 0, is taken from their present poses.
+    A second anchor and a relative rotation at coordinates of 0 that are not described are those of
+    the present poses of the links.
     """
     one, other = links[constraint.link1], links.get(constraint.link2)
     anchor = one.p + one.R @ constraint.position1
@@ -154,7 +154,7 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface
     R_other, p_other = (np.eye(3), np.zeros(3)) if other is None else (other.R, other.p)
     turned = np.eye(3)
     if constraint.rotation is not None:
-        # how the second link, and its axis, would have to be turned for coordinates of 0
+        # rotates the second link and its axis to coordinates of 0
         turned = one.R @ constraint.rotation @ R_other.T
     axis2 = None if constraint.axis2 is None else turned @ R_other @ constraint.axis2
     spec = spec_at(constraint.name, constraint.type.value, (one, other), (anchor, anchor), axis,
@@ -176,6 +176,6 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface
 
 
 def _orthonormal(rotation: np.ndarray) -> np.ndarray:
-    """Take rounding off a rotation, which from link to link of a long chain would multiply."""
+    """Return the nearest rotation: rounding errors would grow along a long chain of links."""
     left, _, right = np.linalg.svd(rotation)
     return left @ right
