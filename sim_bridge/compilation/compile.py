@@ -123,6 +123,13 @@ def compile_robot(
     return _Compiler(description, base, shapes, mount).compile()
 
 
+def free_axes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows of Model's passive, limits, motor and stop for axes on which nothing acts."""
+    return (
+        np.zeros((count, 5)), np.tile([-np.inf, np.inf, np.inf, np.inf], (count, 1)),
+        np.tile([0.0, 0.0, np.inf], (count, 1)), np.tile([0.0, _STOP_ERP, 0.0], (count, 1)))
+
+
 class _Body(NamedTuple):
     """A body as in `engine.Model`. masses: inertials, and where their links are on it."""
 
@@ -287,10 +294,7 @@ class _Compiler:
         return place
 
     def _model(self) -> engine.Model:
-        passive = np.zeros((self._nv, 5))
-        limits = np.tile([-np.inf, np.inf, np.inf, np.inf], (self._nv, 1))
-        motor = np.tile([0.0, 0.0, np.inf], (self._nv, 1))
-        stop = np.tile([0.0, _STOP_ERP, 0.0], (self._nv, 1))
+        passive, limits, motor, stop = free_axes(self._nv)
         mimic, mimic_law = [], []
         for name, stages in self._stages.items():
             for stage in stages:

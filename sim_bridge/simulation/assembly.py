@@ -14,10 +14,8 @@ import numpy as np
 
 from sim_bridge.compilation.compile import Placement
 from sim_bridge.description.model import SensorKind
-from sim_bridge.engine.data import geometry as collision
-from sim_bridge.engine.data.loops import Loops
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, GROUND, Model
-from sim_bridge.engine.data.parts import copy, make, parameters, rows_of
+from sim_bridge.engine.data.parts import copy, make, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, make_state, State
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
@@ -171,11 +169,6 @@ def restore_state(source: State, target: State) -> None:
         if field not in _OF_CONTACTS:
             array[...] = getattr(source, field)
     copy_contacts(source, target)
-
-
-def changeable(*parts: Model | collision.Geometry | Loops) -> list[np.ndarray]:
-    """List the arrays beside a world's state that can be changed while it runs."""
-    return [array for part in parts for array in parameters(part).values()]
 
 
 def start_control(model: Model, control: np.ndarray, state: State) -> None:

@@ -114,11 +114,11 @@ def all_units() -> list[Unit]:
 
 def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
     """Make a handle for all queries about a state that take no step."""
-    room = len(state.contact_gap)
+    room, loops = len(state.contact_gap), make_loops([], model)
     scratch = make_collision_scratch(geometry, room, 0)
     handle = Handle(
         model, make_options(0.0), state, make_workspace(model), geometry, _NO_SURFACES, scratch,
-        make_contacts(room), *make_problem(model, room, 0), *_without_loops(model))
+        make_contacts(room), *make_problem(model, room, 0), loops, make_loop_work(model, loops))
     return Probe(handle, scratch.pose)
 
 
@@ -167,8 +167,3 @@ def make_stepping_handle(probe: Handle) -> Handle:
     stages = needed_stages(options, probe.part(Geometry), loops)
     workspace = make_workspace(probe.part(Model), bool(loops.size[ALL]))
     return probe.replaced(with_stages(options, stages), workspace)
-
-
-def _without_loops(model: Model) -> tuple[Loops, LoopWork]:
-    loops = make_loops([], model)
-    return loops, make_loop_work(model, loops)

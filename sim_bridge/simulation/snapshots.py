@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE
+from sim_bridge.engine.data.parts import parameters
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
-from sim_bridge.simulation.assembly import changeable, contact_room, present_state, restore_state
+from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
 from sim_bridge.simulation.simulation import Dirty, Simulation
 
 
@@ -82,7 +83,9 @@ def state_hash(simulation: Simulation) -> str:
 
 
 def _parameters(simulation: Simulation) -> list[np.ndarray]:
-    return changeable(simulation.model, simulation.geometry, simulation.loops)
+    """List the arrays beside the state that can be changed while the simulation runs."""
+    parts = simulation.model, simulation.geometry, simulation.loops
+    return [array for part in parts for array in parameters(part).values()]
 
 
 def _structure(simulation: Simulation) -> list[np.ndarray]:

@@ -23,7 +23,7 @@ from sim_bridge.robots.link import Link
 from sim_bridge.robots.loop_assembly import close_loops
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.simulation import Dirty, Simulation
-from sim_bridge.simulation.slots import LinkSlot, RobotSlot
+from sim_bridge.simulation.slots import RobotSlot
 
 
 class SpanningTree:
@@ -169,7 +169,7 @@ class SpanningTree:
         path = _path_to_root(link.robot.slot)
         if body_type(path[-1]) != 'dynamic' or path[-1].blueprint.mount:
             return False
-        if link.slot.placement.body != _root_link(link.robot.slot).placement.body:
+        if link.slot.placement.body != link.robot.root_link.slot.placement.body:
             return False
         if len(path) == 1:
             return True
@@ -265,10 +265,6 @@ def _path_to_root(slot: RobotSlot) -> list[RobotSlot]:
 
 def _root_of(slot: RobotSlot) -> RobotSlot:
     return _path_to_root(slot)[-1]
-
-
-def _root_link(slot: RobotSlot) -> LinkSlot:
-    return slot.link(slot.description.root)
 
 
 def _relative_motion(spec: JointSpec) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.compilation.compile import free_axes
 from sim_bridge.engine.data import loops as engine
 from sim_bridge.engine.data.loops import AxisValues, LoopJoint, Loops
 from sim_bridge.engine.data.state import BY_EFFORT, FRICTION_SHARE, MOTOR_SHARE, State, STOP_SHARE
@@ -15,7 +16,7 @@ from sim_bridge.robots.joints.free_axes import FreeAxes
 from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.simulation.simulation import Simulation
 
-_ERP, _STOP_ERP = 0.2, 0.2
+_ERP = 0.2
 
 
 class ConstraintSeat:
@@ -257,9 +258,6 @@ def _reference_of(row: tuple[int, int, int], spec: JointSpec) -> float:
 def _values(count: int) -> AxisValues:
     """Return the values of axes on which nothing acts."""
     return AxisValues(
-        passive=np.zeros((count, 5)),
-        limits=np.tile([-np.inf, np.inf, np.inf, np.inf], (count, 1)),
-        motor=np.tile([0.0, 0.0, np.inf], (count, 1)),
-        stop=np.tile([0.0, _STOP_ERP, 0.0], (count, 1)),
+        *free_axes(count),
         q=np.zeros(count), u=np.zeros(count), control=np.zeros(count, np.int64),
         target=np.zeros((count, 2)), mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)))
