@@ -23,7 +23,7 @@ from sim_bridge.description import find_robot
 from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag.bag_sink import BagSink
 from sim_bridge.ros.command.inputs import ControlChange, Input, InputNote
-from sim_bridge.ros.session.journal import JournalStatus
+from sim_bridge.ros.session.journal import Journal, JournalStatus
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
 
@@ -63,7 +63,7 @@ class Setup:
     commands: dict[str, str]
 
 
-class Recording:
+class Recording(Journal):
     """Records a simulator's inputs, and its state hash at intervals, until `close`."""
 
     def __init__(

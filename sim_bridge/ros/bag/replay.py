@@ -32,7 +32,7 @@ from sim_bridge.ros.bag.recording import (
     sha256,
     STATE_HASH,
 )
-from sim_bridge.ros.command.joint_controls import JointControls, NO_NODE
+from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -107,7 +107,7 @@ class _Player:
         _check_descriptions(setup, loaded.robots)
         self._sink = _Collector()
         self._simulator = Simulator(self._sink, loaded, parameters)
-        JointControls(NO_NODE, self._simulator.interfaces, parameters)
+        JointControls(NoNode(), self._simulator.interfaces, parameters)
         self._parameters = parameters
         # all that is published before the first step, and all that is taken
         self._tick_ns = parameters.tick_ns
