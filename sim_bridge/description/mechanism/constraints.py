@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +21,10 @@ from sim_bridge.description.model import (
     ConstraintType,
     JointDynamics,
     JointLimits,
+    RobotDescription,
 )
 from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import RobotDescription
 
 # the name of the world in descriptions, unless a link of the robot has it
 WORLD = 'world'

@@ -10,18 +10,21 @@ articulated-body dynamics does, at joint positions 0.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.description.mechanism.tree import parents_first
-from sim_bridge.description.model import JointDescription, JointType, ONE_AXIS, RobotDescription
+from sim_bridge.description.model import (
+    Inertial,
+    JointDescription,
+    JointType,
+    LinkDescription,
+    ONE_AXIS,
+    RobotDescription,
+)
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.stages import stages_of
 from sim_bridge.engine.data import model as engine
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import Inertial, LinkDescription
 
 LEAST_MASS = 1e-6
 # kg m² for a revolute, kg for a prismatic joint: the armature of joints that move no inertia

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from sim_bridge.description.model import LinkDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, read_boolean
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import LinkDescription
-    from sim_bridge.description.xml.document import Element
 
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _POSITIVE = Numbers(minimum=0.0, above=True)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from sim_bridge.description.model import ONE_AXIS
+from sim_bridge.description.model import JointDescription, LinkDescription, ONE_AXIS
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, read_boolean
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import JointDescription, LinkDescription
-    from sim_bridge.description.xml.document import Element
 
 _SPRING = {'springStiffness': 'stiffness', 'springReference': 'reference'}
 # tags of <gazebo> that would change the motion of a robot and are not simulated; with the text

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,15 +25,12 @@ from sim_bridge.description.mechanism.constraints import (
 )
 from sim_bridge.description.mechanism.loops import link_poses
 from sim_bridge.description.mechanism.tree import is_tree
-from sim_bridge.description.model import ConstraintType, JointDynamics, Pose
+from sim_bridge.description.model import ConstraintType, JointDynamics, Pose, RobotDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.description.sdf.values import is_true, read_pose
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import RobotDescription
-    from sim_bridge.description.xml.document import Element
 
 TYPES = {
     'revolute': ConstraintType.HINGE,

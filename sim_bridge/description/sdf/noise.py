@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.description.noise import AXES, KEYS, KINDS
 from sim_bridge.description.numbers import parse_numbers
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text
-
-if TYPE_CHECKING:
-    from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.xml.document import Element
 
 # SDF 1.4 had one noise element per sensor, with these children
 _CLASSIC = {'rate': 'angular_velocity', 'accel': 'linear_acceleration'}

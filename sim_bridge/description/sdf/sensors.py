@@ -7,11 +7,13 @@ imu noise, and the frame keys of the gazebo_ros plugins inside a sensor.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from sim_bridge.description.model import (
+    NoiseDescription,
     Pose,
     SensorDescription,
     SensorKind,
@@ -23,14 +25,9 @@ from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.noise import read_axis_noise, read_classic_noise
 from sim_bridge.description.sdf.values import read_pose
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import BOOLEANS, element_text
 from sim_bridge.foundation.rotation import matrix_from_rpy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sim_bridge.description.model import NoiseDescription
-    from sim_bridge.description.xml.document import Element
 
 KINDS = {'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU}
 # iDynTree's names

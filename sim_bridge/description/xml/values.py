@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.xml.document import Element
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.xml.document import Element
 
 BOOLEANS = {'true': True, '1': True, 'false': False, '0': False}
 

@@ -28,7 +28,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 import math
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from sim_bridge.description.mechanism.constraints import (
     attach,
@@ -39,16 +41,11 @@ from sim_bridge.description.mechanism.constraints import (
     Spot,
     TYPES,
 )
-from sim_bridge.description.model import JointDynamics
+from sim_bridge.description.model import JointDynamics, RobotDescription
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from sim_bridge.description.model import RobotDescription
 
 # synonyms of keys, Choreonoid's among them
 _WORDS = {

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any
+
+from rclpy.qos import QoSProfile
 
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.definitions import type_hash, type_name
 from sim_bridge.ros.bag.metadata import qos_to_yaml, Topic
+from sim_bridge.ros.publish.sinks import Outlet
 from sim_bridge.ros.wire.cdr import serialize_cleanly
-
-if TYPE_CHECKING:
-    from rclpy.qos import QoSProfile
-
-    from sim_bridge.ros.bag.bag_writer import Recorder
-    from sim_bridge.ros.publish.sinks import Outlet
 
 
 class BagTime:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError
 from sim_bridge.ros.bag.bag_sink import absolute, BagSink
@@ -12,11 +11,9 @@ from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.command_files import Command, read_commands
 from sim_bridge.ros.bag.recording import Recording
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
+from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.params.parameters import SimulatorParameters
 
 # control steps between two calls of `progress`
 _STRETCH = 500

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import importlib
 import json
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
@@ -36,16 +37,12 @@ from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.publish.sinks import Outlet
 from sim_bridge.ros.session.loading import load_world, LoadedRobot
+from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
 from sim_bridge.ros.session.spawn_request import prepare, SpawnRequest
 from sim_bridge.ros.wire.cdr import serialize_cleanly
-
-if TYPE_CHECKING:
-    from rclpy.qos import QoSProfile
-
-    from sim_bridge.ros.publish.sinks import Outlet
-    from sim_bridge.ros.session.robot_interface import RobotInterface
 
 
 @dataclass(frozen=True)

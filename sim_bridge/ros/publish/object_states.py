@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from sensor_msgs.msg import MultiDOFJointState
 
+import sim_bridge as sb
+from sim_bridge.ros.publish.streams import Stream
+from sim_bridge.ros.publish.topic_pool import TopicPool
 from sim_bridge.ros.wire.messages import PoseStateMessage
-
-if TYPE_CHECKING:
-    import sim_bridge as sb
-    from sim_bridge.ros.publish.streams import Stream
-    from sim_bridge.ros.publish.topic_pool import TopicPool
 
 
 class ObjectStates:

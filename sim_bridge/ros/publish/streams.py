@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
+from typing import Any, NamedTuple, Protocol
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
@@ -13,6 +13,7 @@ from sensor_msgs.msg import Imu
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.publish.sinks import Sink
 from sim_bridge.ros.wire.messages import (
     ClockMessage,
     diagonal_covariance,
@@ -21,10 +22,7 @@ from sim_bridge.ros.wire.messages import (
     WrenchMessage,
 )
 from sim_bridge.ros.wire.qos import stream_qos, topic_name
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.publish.sinks import Sink
-    from sim_bridge.sensors.devices import Device
+from sim_bridge.sensors.devices import Device
 
 
 class Rate:
