@@ -30,7 +30,7 @@ from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.description.sdf.values import is_true, read_pose
 from sim_bridge.description.xml.document import Element
-from sim_bridge.description.xml.values import element_text
+from sim_bridge.description.xml.values import element_text, read_numbers, warn_of_unknown
 
 TYPES = {
     'revolute': ConstraintType.HINGE,
@@ -52,10 +52,13 @@ _MODEL = '__model__'
 _NO_LIMIT = 1e16
 _ANY = Numbers(infinite=True)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
-_LIMITS = ('lower', 'upper', 'effort', 'velocity')
+_LIMITS = dict.fromkeys(('lower', 'upper', 'effort', 'velocity'), _ANY)
 _DYNAMICS = {
     'damping': 'damping', 'friction': 'friction', 'spring_stiffness': 'stiffness',
     'spring_reference': 'reference'}
+_DYNAMICS_NUMBERS = {
+    **dict.fromkeys(_DYNAMICS, _ANY), 'damping': _NOT_NEGATIVE, 'friction': _NOT_NEGATIVE}
+_COMPLIANCE = dict.fromkeys(('erp', 'cfm'), _NOT_NEGATIVE)
 # tags without effect here: always done, or about the stops of other engines
 _SILENT = {
     'joint': {'parent', 'child', 'pose', 'axis', 'axis2', 'physics'},
@@ -182,14 +185,14 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
             element_text(xyz), Numbers(3), one.spots[node.tag].place, findings, '')
     if vector is not None:
         one.axes[k] = direction(vector, one.spots[node.tag], findings)
-    for tag, what, names in (
-        ('limit', 'limits', _LIMITS), ('dynamics', 'dynamics', tuple(_DYNAMICS))
+    for tag, what, allowed in (
+        ('limit', 'limits', _LIMITS), ('dynamics', 'dynamics', _DYNAMICS_NUMBERS)
     ):
         if tag not in parts:
             continue
         inner = place.child(tag, parts[tag].line)
         _warn_of_unknown(parts[tag], tag, inner, findings)
-        values = _numbers(parts[tag], names, inner, findings)
+        values = read_numbers(parts[tag], allowed, inner, findings)
         if k == 1:
             if any(values.get(name) for name in ('damping', 'friction', 'spring_stiffness')):
                 message = 'those of a second axis are not simulated, ignored'
@@ -208,32 +211,15 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
                 one.spots[what] = Spot(inner)
 
 
-def _numbers(
-    node: Element, names: tuple[str, ...], place: Place, findings: Findings
-) -> dict[str, float]:
-    values = {}
-    for element in node:
-        if element.tag in names:
-            allowed = _NOT_NEGATIVE if element.tag in ('damping', 'friction') else _ANY
-            inner = place.child(element.tag, element.line)
-            read = parse_numbers(element_text(element), allowed, inner, findings, '')
-            if read is not None:
-                values[element.tag] = read[0]
-    return values
-
-
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
     """Read ODE's erp and cfm of the joint itself."""
     if node is None or (ode := node.find('ode')) is None:
         return
     place = one.place.child('physics', node.line).child('ode', ode.line)
-    values = {}
     for element in ode:
-        if element.tag in ('erp', 'cfm'):
-            inner = place.child(element.tag, element.line)
-            one.spots['compliance'] = Spot(inner)
-            read = parse_numbers(element_text(element), _NOT_NEGATIVE, inner, findings, '')
-            values[element.tag] = read[0] if read else None
+        if element.tag in _COMPLIANCE:
+            one.spots['compliance'] = Spot(place.child(element.tag, element.line))
+    values = read_numbers(ode, _COMPLIANCE, place, findings)
     one.erp, one.cfm = values.get('erp'), values.get('cfm')
 
 
@@ -296,10 +282,7 @@ def _turn_around(one: Declared, findings: Findings) -> None:
 
 
 def _warn_of_unknown(node: Element, kind: str, place: Place, findings: Findings) -> None:
-    for element in node:
-        inner = place.child(element.tag, element.line)
-        if element.tag == 'sensor':
-            message = 'sensors in joints that close loops are not supported, ignored'
-            findings.warning('unsupported-sensor', inner, message)
-        elif element.tag not in _SILENT[kind]:
-            findings.warning('unknown-tag', inner, 'unknown tag, ignored')
+    for element in node.findall('sensor'):
+        message = 'sensors in joints that close loops are not supported, ignored'
+        findings.warning('unsupported-sensor', place.child('sensor', element.line), message)
+    warn_of_unknown(node, {'sensor', *_SILENT[kind]}, place, findings)
