@@ -116,8 +116,17 @@ class Section:
 
     def matrix(self, key: str) -> np.ndarray | None:
         """Return a list of numbers, or of such lists, as an array."""
-        return self._converted(
-            key, None, _matrix, 'must be a list of numbers, or of lists of equally many')
+        value = self._take(key)
+        if value is None:
+            return None
+        items = value if _is_list(value) else ()
+        rows = [[_number(v) for v in (row if _is_list(row) else [row])] for row in items]
+        widths = {len(row) if _is_list(row) else 0 for row in items}
+        if not any(rows) or len(widths) != 1 or any(None in row for row in rows):
+            self.error(key, value, 'must be a list of numbers, or of lists of equally many')
+            return None
+        matrix = np.array(rows, dtype=float)
+        return matrix.ravel() if widths == {0} else matrix
 
     def text(self, key: str, default: _Default, required: bool = False) -> str | _Default:
         """Return a text that is not empty."""
@@ -256,17 +265,6 @@ def _number(value: object) -> float | None:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     return None
-
-
-def _matrix(value: object) -> np.ndarray | None:
-    """Return a list of numbers, or of lists of equally many, as an array; None otherwise."""
-    items = value if _is_list(value) else ()
-    rows = [[_number(v) for v in (row if _is_list(row) else [row])] for row in items]
-    widths = {len(row) if _is_list(row) else 0 for row in items}
-    if not any(rows) or len(widths) != 1 or any(None in row for row in rows):
-        return None
-    matrix = np.array(rows, dtype=float)
-    return matrix.ravel() if widths == {0} else matrix
 
 
 def _is_list(value: object) -> TypeGuard[Sequence[Any]]:

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import contextlib
 import math
 import threading
-from typing import NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.robots.joints import motor
-from sim_bridge.ros.command.inputs import ControlChange, Input, Request
+from sim_bridge.ros.command.inputs import ControlChange, Following, Input, NOT_FOLLOWING, Request
 from sim_bridge.ros.command.repeats import Repeats
 from sim_bridge.ros.command.statistics import CommandCounts, CommandTiming
 from sim_bridge.ros.command.table import (
@@ -29,7 +29,6 @@ from sim_bridge.ros.command.table import (
     VELOCITY,
 )
 from sim_bridge.ros.publish.axes import named_axes, running_crawlers
-from sim_bridge.trajectory.follower import SavedFollower, TrajectoryFollower
 
 if TYPE_CHECKING:
     from sim_bridge.robots.joints.axis import Axis
@@ -47,7 +46,7 @@ class SavedCommands(NamedTuple):
 
     age_ns: int | None
     is_timed_out: bool
-    following: SavedFollower
+    following: Any
 
 
 class RobotCommands:
@@ -107,8 +106,8 @@ class RobotCommands:
         self._inputs: list[Input] = []
         self._requests: list[Request] = []
 
-        self.following = TrajectoryFollower(robot)
-        """Commands the joints that nothing else does; follows nothing until it is replaced."""
+        self.following: Following = NOT_FOLLOWING
+        """Commands the joints that nothing else does."""
         self._is_recorded = False
         self._record: Callable[[list[Input]], None] = _ignore
         self._applied_at_ns: int | None = None

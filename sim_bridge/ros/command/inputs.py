@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 class Message(NamedTuple):
@@ -33,3 +36,67 @@ Input = Message | ControlChange | InputNote
 
 # carries out a request, on the physics thread
 Request = Callable[[], None]
+
+
+class Following(Protocol):
+    """A trajectory follower, which commands joints until other commands take them over."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it commands any joint, or will do so."""
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether it has no joint to release, so that `give_way` does nothing."""
+
+    def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
+        """Release joints that get commands for position or velocity, or for effort."""
+
+    def take_rest(self) -> None:
+        """Hold the joints whose commands have timed out."""
+
+    def refresh(self, changed: Iterable[str]) -> None:
+        """Use the new controls of joints whose control has changed."""
+
+    def shift(self, by_ns: int) -> None:
+        """Continue unchanged while the time jumps by this much [ns]."""
+
+    def save(self, time_ns: int) -> Any:
+        """Return the state for `restore`; time_ns: now [ns]."""
+
+    def restore(self, saved: Any, time_ns: int) -> None:
+        """Return to a saved state; trajectories in progress end; time_ns: now [ns]."""
+
+    def restart(self, words: str = '') -> None:
+        """Release all joints; words: the reason, for clients whose goals end."""
+
+
+class _NotFollowing:
+    """Follows nothing."""
+
+    is_active = False
+    is_aside = True
+
+    def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
+        """Do nothing."""
+
+    def take_rest(self) -> None:
+        """Do nothing."""
+
+    def refresh(self, changed: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def shift(self, by_ns: int) -> None:
+        """Do nothing."""
+
+    def save(self, time_ns: int) -> Any:
+        """Return None."""
+
+    def restore(self, saved: Any, time_ns: int) -> None:
+        """Do nothing."""
+
+    def restart(self, words: str = '') -> None:
+        """Do nothing."""
+
+
+NOT_FOLLOWING: Following = _NotFollowing()

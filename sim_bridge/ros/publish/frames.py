@@ -10,20 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import TransformStamped
 import numpy as np
 
-import sim_bridge as sb
 from sim_bridge.description.model import JointType
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix, quaternions_from_matrices
-from sim_bridge.ros.params.parameters import SimulatorParameters
-from sim_bridge.ros.publish.streams import Stream
-from sim_bridge.ros.publish.topic_pool import TopicPool
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 from sim_bridge.ros.wire.qos import optional_messages
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.publish.streams import Stream
+    from sim_bridge.ros.publish.topic_pool import TopicPool
 
 _IDENTITY = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 

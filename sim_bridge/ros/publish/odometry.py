@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from nav_msgs.msg import Odometry
 
-import sim_bridge as sb
 from sim_bridge.foundation.rotation import matrix_from_quaternion
-from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.publish.frames import odom_frame
-from sim_bridge.ros.publish.sinks import Sink
 from sim_bridge.ros.publish.streams import PreparedStream
 from sim_bridge.ros.wire.messages import marks, PreparedMessage
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.publish.sinks import Sink
 
 
 class OdometryMessage(PreparedMessage):

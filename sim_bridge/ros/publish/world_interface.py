@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from sensor_msgs.msg import PointCloud2
 from std_msgs.msg import String
 from visualization_msgs.msg import Marker, MarkerArray
 
-import sim_bridge as sb
-from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.publish.frames import Frames
 from sim_bridge.ros.publish.object_states import ObjectStates
-from sim_bridge.ros.publish.sinks import Sink
 from sim_bridge.ros.publish.streams import Rate, Stream
 from sim_bridge.ros.publish.topic_pool import TopicPool
 from sim_bridge.ros.wire.contact_messages import ContactCloud, GazeboContacts, geometry_table
 from sim_bridge.ros.wire.markers import ContactMarkers, ShapeMarkers
 from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.ros.wire.qos import optional_messages
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+    from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.publish.sinks import Sink
 
 
 class WorldInterface:
