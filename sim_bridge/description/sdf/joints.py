@@ -20,7 +20,6 @@ from sim_bridge.description.mechanism.constraints import (
     direction,
     read_limits,
     read_type,
-    Spot,
     WORLD,
 )
 from sim_bridge.description.mechanism.loops import link_poses
@@ -109,7 +108,7 @@ def _read_joint(
         message = f'is not simulated, left out; the types are {", ".join(TYPES)}'
         findings.warning('not-simulated', place, message, 'type', word)
         return None
-    kind = read_type(word, TYPES, Spot(place, 'type'), findings)
+    kind = read_type(word, TYPES, place.at('type'), findings)
     if not place.name.strip():
         findings.error('missing-attribute', place, 'missing', 'name')
     _warn_of_unknown(node, 'joint', place, findings)
@@ -120,7 +119,7 @@ def _read_joint(
     one = Declared(place.name.strip(), kind, place)
     (one.link1, one.spots['link1']), (one.link2, one.spots['link2']) = ends
     if one.link2 == WORLD and WORLD not in description.links:
-        place = one.spots['link2'].place
+        place = one.spots['link2']
         findings.error('unknown-link', place, 'the world can only be the parent', value=WORLD)
         return None
     # joints without an axis may still have the element
@@ -136,16 +135,16 @@ def _read_joint(
 
 def _end(
     tag: str, parts: Mapping[str, Element], place: Place, findings: Findings
-) -> tuple[str, Spot]:
+) -> tuple[str, Place]:
     element = parts.get(tag)
     if element is None:
         findings.error('missing-tag', place.child(tag, place.line), 'missing')
-        return '', Spot(place.child(tag, place.line))
+        return '', place.child(tag, place.line)
     inner = place.child(tag, element.line)
     text = element_text(element) or element.get('link', '')
     if not text:
         findings.error('empty', inner, 'must not be empty')
-    return text, Spot(inner)
+    return text, inner
 
 
 def _joint_pose(
@@ -175,14 +174,14 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
     """Read an axis in its own frame; limits and dynamics are read from the first axis only."""
     place = one.place.child(node.tag, node.line)
     _warn_of_unknown(node, 'axis', place, findings)
-    one.spots[node.tag] = Spot(place)
+    one.spots[node.tag] = place
     parts = {element.tag: element for element in reversed(node.children)}
     xyz = parts.get('xyz')
     vector: list[float] | None = [0.0, 0.0, 1.0]
     if xyz is not None:
-        one.spots[node.tag] = Spot(place.child('xyz', xyz.line))
+        one.spots[node.tag] = place.child('xyz', xyz.line)
         vector = parse_numbers(
-            element_text(xyz), Numbers(3), one.spots[node.tag].place, findings, '')
+            element_text(xyz), Numbers(3), one.spots[node.tag], findings, '')
     if vector is not None:
         one.axes[k] = direction(vector, one.spots[node.tag], findings)
     for tag, what, allowed in (
@@ -201,14 +200,14 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
             reached = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
             # a negative one is not enforced
             caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
-            one.limits = read_limits({**reached, **caps}, Spot(inner), findings)
+            one.limits = read_limits({**reached, **caps}, inner, findings)
             if math.isfinite(one.limits.lower) or math.isfinite(one.limits.upper):
-                one.spots[what] = Spot(inner)
+                one.spots[what] = inner
         else:
             one.dynamics = JointDynamics(
                 **{_DYNAMICS[key]: value for key, value in values.items()})
             if any(values.values()):
-                one.spots[what] = Spot(inner)
+                one.spots[what] = inner
 
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
@@ -218,7 +217,7 @@ def _read_physics(node: Element | None, one: Declared, findings: Findings) -> No
     place = one.place.child('physics', node.line).child('ode', ode.line)
     for element in ode:
         if element.tag in _COMPLIANCE:
-            one.spots['compliance'] = Spot(place.child(element.tag, element.line))
+            one.spots['compliance'] = place.child(element.tag, element.line)
     values = read_numbers(ode, _COMPLIANCE, place, findings)
     one.erp, one.cfm = values.get('erp'), values.get('cfm')
 
@@ -234,7 +233,7 @@ def _place(
     """Transform the joint's frame and axes from the model's frame to those of the links."""
     for k, tag in enumerate(('axis', 'axis2')):
         if one.axes[k] is not None:
-            turn = _axis_frame(parts[tag], pose, frames, one.spots[tag].place, findings)
+            turn = _axis_frame(parts[tag], pose, frames, one.spots[tag], findings)
             one.axes[k] = pose.rotation.T @ turn @ one.axes[k]
     is_grounded = one.link1 == WORLD and WORLD not in description.links
     if is_grounded:
@@ -275,7 +274,7 @@ def _turn_around(one: Declared, findings: Findings) -> None:
     if one.type in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
         message = f'a {one.type.value} joint to the world is not supported; give the world a link'
         spot = one.spot('link1')
-        findings.error('not-simulated', spot.place, message, '', WORLD)
+        findings.error('not-simulated', spot, message, '', WORLD)
     one.link1, one.link2 = one.link2, WORLD
     one.spots['link1'], one.spots['link2'] = one.spots['link2'], one.spots['link1']
     one.axes[0] = None if one.axes[0] is None else -one.axes[0]

@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 from xml.parsers import expat
 
-from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.files import read_file, TEXT_BYTES
+
+if TYPE_CHECKING:
+    from sim_bridge.description.report import Findings
 
 _DOCUMENT = Place('document')
 
