@@ -124,9 +124,7 @@ class _Published(_Channel):
 
     def publish(self, message: Any) -> None:
         if not self._sink.is_paused:
-            data = message if isinstance(message, bytes) else serialize_cleanly(message)
-            self._write(self._channel, self._count, self._time.now_ns, data)
-            self._count += 1
+            super().publish(message)
 
 
 class _Nowhere:

@@ -26,8 +26,11 @@ class ObjectStates:
         rate_hz: publishing rate [Hz].
         """
         self._moving = [robot for robot in world.robots.values() if not robot.fixed_base]
-        self._positions = _rows([robot.offsets.q for robot in self._moving], 7)
-        self._velocities = _rows([robot.offsets.v for robot in self._moving], 6)
+        # (n, 7) and (n, 6) rows of the world's arrays
+        self._positions, self._velocities = (
+            np.add.outer(starts, np.arange(size)).astype(int) for starts, size in (
+                ([robot.offsets.q for robot in self._moving], 7),
+                ([robot.offsets.v for robot in self._moving], 6)))
         message = PoseStateMessage([robot.name for robot in self._moving])
 
         def fill() -> None:
@@ -38,8 +41,3 @@ class ObjectStates:
         if self._moving:
             self.streams.append(pool.stream(
                 'object_states', MultiDOFJointState, message, fill, rate_hz=rate_hz))
-
-
-def _rows(starts: list[int], size: int) -> np.ndarray:
-    """Return (n, size) consecutive numbers from each start."""
-    return np.array(starts, dtype=int).reshape(-1, 1) + np.arange(size)
