@@ -1,4 +1,4 @@
-"""What joint controllers share: parameters, the reference, when to answer a joint state."""
+"""Base of joint controllers: parameters, the reference, and the answers to joint states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node that holds a pose or follows a sinusoid by feedback of every joint alone."""
+"""A node that holds a pose or follows a sinusoid, by PD control of each joint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A node that lets joints and crawlers run: at steady velocities, to and fro, or both."""
+"""A node that commands velocities of joints and crawlers: constant, sinusoidal, or both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers as files write them: how many, in which range, and the findings where they differ."""
+"""Numbers in files: the expected count and range, and findings where they differ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions and rotations as files give them."""
+"""Positions and rotations read from files."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """
-What surfaces do to each other: materials, what two of them make together, and exceptions.
+Materials, and the contact parameters of pairs of materials.
 
 Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
 

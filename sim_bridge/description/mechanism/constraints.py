@@ -1,9 +1,9 @@
 """
-The rules of joints that close loops, wherever they are declared.
+Checks of joints that close loops, the same for every file format.
 
-Three places declare them: `<sim_bridge>` elements (`extension`), joints in `<gazebo>` elements
-(`sdf_joints`) and YAML (`yaml_constraints`). Each reads a `Declared` in its own words; what must
-hold of it, and what becomes of it, is here.
+They are declared in `<sim_bridge>` elements (`urdf.extension`), in `<gazebo>` elements
+(`sdf.joints`) and in YAML (`yaml.constraints`). Each reader returns a `Declared`; here it is
+checked and becomes a `ConstraintDescription`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """
-Whether the masses of a description can be simulated.
+Checks of the mass properties of a description.
 
-Link by link the values are checked against what any rigid body has. Whether a strange value
-matters is a question to the whole tree: the equations of motion can be solved if and only if every
-joint meets some inertia, so the joints are eliminated from the leaves to the root as
-articulated-body dynamics does, at joint positions 0.
+Each link is checked against the conditions for any rigid body. Whether an implausible value
+matters depends on the whole tree: the equations of motion can be solved if and only if every joint
+moves some inertia. The joints are therefore eliminated from the leaves to the root, as in
+articulated-body dynamics, at joint positions 0.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ def with_joint_physics(
     Return the joints with the springs their `<gazebo reference="joint">` elements declare.
 
     `springStiffness` [N m/rad or N/m] pulls to the position `springReference` [rad or m];
-    `implicitSpringDamper` asks for what is always done here. References to nothing, and physics
-    that is not simulated, are reported as warnings.
+    `implicitSpringDamper` has no effect: springs and dampers are always implicit. References to
+    nothing, and physics that is not simulated, are reported as warnings.
     """
     known = dict(joints)
-    # '' is the robot itself; a sensor in the wrong place is reported as such
+    # '' is the robot itself; sensors with unknown references are reported by their reader
     known_names = {'', *joints, *links}
     for node in root.findall('gazebo'):
         reference = node.get('reference', '')

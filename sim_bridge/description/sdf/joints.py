@@ -47,7 +47,7 @@ _AXES = {
 _NOT_SIMULATED = ('screw', 'gearbox')
 _MODEL = '__model__'
 
-# old files write no limit as a number out of reach
+# old files give a huge number for no limit
 _NO_LIMIT = 1e16
 _ANY = Numbers(infinite=True)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
@@ -58,7 +58,7 @@ _DYNAMICS = {
 _DYNAMICS_NUMBERS = {
     **dict.fromkeys(_DYNAMICS, _ANY), 'damping': _NOT_NEGATIVE, 'friction': _NOT_NEGATIVE}
 _COMPLIANCE = dict.fromkeys(('erp', 'cfm'), _NOT_NEGATIVE)
-# tags without effect here: always done, or about the stops of other engines
+# tags without effect here: always the case, or parameters of the stops of other engines
 _SILENT = {
     'joint': {'parent', 'child', 'pose', 'axis', 'axis2', 'physics'},
     'axis': {
@@ -75,7 +75,7 @@ def read_gazebo_joints(
     nodes = [
         (node, gazebo.get('reference')) for gazebo in root.findall('gazebo')
         for node in gazebo.findall('joint')]
-    # without a tree, which is reported elsewhere, nothing has a pose
+    # poses are defined only in a tree; anything else is reported elsewhere
     frames = _frames(description) if nodes and is_tree(description) else {}
     for node, reference in nodes:
         place = Place('joint', node.get('name', ''), node.line)

@@ -1,4 +1,4 @@
-"""Values as SDF writes them: the text of an element."""
+"""Poses and truth values in the text of SDF elements."""
 
 from __future__ import annotations
 

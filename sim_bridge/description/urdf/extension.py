@@ -1,5 +1,5 @@
 """
-`<sim_bridge>` under `<robot>`: what URDF has no words for, which other tools read past.
+`<sim_bridge>` under `<robot>`: elements that URDF lacks; other tools ignore them.
 
     <sim_bridge>
       <joint name="loop" type="hinge">              <!-- the types of ConstraintType -->
@@ -73,7 +73,7 @@ CRAWLER = Schema(
 )
 # the contents of these elements are checked where they are read
 _WHOLE = Schema(silent=frozenset({'joint', 'crawler'}))
-# the tag of what a Declared calls otherwise
+# by tag: the attribute that findings about it name
 _SPOTS = {
     'link1': 'name', 'link2': 'name', 'axis': 'xyz', 'axis2': 'xyz', 'distance': '',
     'limit': '', 'dynamics': '', 'compliance': 'erp'}
