@@ -13,6 +13,7 @@ from sim_bridge.description import (
     find_robot,
     gap,
     link_poses,
+    Mobility,
     mobility,
 )
 from sim_bridge.foundation.errors import SimBridgeError
@@ -20,7 +21,6 @@ from sim_bridge.foundation.errors import SimBridgeError
 if TYPE_CHECKING:
     import argparse
 
-    from sim_bridge.description import Mobility
     from sim_bridge.description.model import RobotDescription
 
 SOUND, DEFECTIVE, UNUSABLE = 0, 1, 2

@@ -1,4 +1,4 @@
-"""Lines that scroll, and a status that stays at the bottom of a terminal."""
+"""Console output: lines, and a status line below them that is refreshed in place."""
 
 from __future__ import annotations
 

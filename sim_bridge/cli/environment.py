@@ -1,4 +1,4 @@
-"""What the environment must hold for ROS 2 nodes to run and find each other."""
+"""Environment variables and packages that ROS 2 nodes need to run and to find each other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sim_bridge node`: be the simulator node."""
+"""`sim_bridge node`: run the simulator node in this process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sim_bridge record`: simulate without a graph, into a bag, as fast as it goes."""
+"""`sim_bridge record`: simulate without a ROS graph, as fast as possible, into a bag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`sim_bridge run`: a simulator and controllers, as processes that begin and end together."""
+"""`sim_bridge run`: start a simulator and controllers as processes, and end them together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all verbs that simulate take: whom, in which world, with which parameters."""
+"""Arguments of all verbs that simulate: robot, world, parameters, rate and namespace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Child processes that live and end together."""
+"""Child processes that are started and ended together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Child:
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str]) -> None:
         """Start `command`, out of reach of the terminal's Ctrl-C."""
         self.name = name
-        self.is_silent = False  # it has closed its output, as it does at its end
+        self.is_silent = False  # whether it has closed its output, as at its end
         self._partial = b''
         self._process = subprocess.Popen(
             command,
@@ -33,7 +33,7 @@ class Child:
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-        # it has both, as it was started with pipes
+        # not None, since the process was started with pipes
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input, self._output = self._process.stdin, self._process.stdout

@@ -1,4 +1,4 @@
-"""A node that follows its reference by inverse dynamics of the robot's own description."""
+"""A node that follows its reference by inverse dynamics (computed torque)."""
 
 from __future__ import annotations
 

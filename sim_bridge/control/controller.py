@@ -1,4 +1,4 @@
-"""What joint controllers share: parameters, the reference, when to answer a joint state."""
+"""Base of joint controllers: parameters, the reference, and the answers to joint states."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 import sim_bridge as sb
-from sim_bridge.control.joint_values import per_joint
-from sim_bridge.control.reference import Reference
+from sim_bridge.control.reference import per_joint, Reference
 from sim_bridge.foundation.errors import (
     InvalidValueError,
     MalformedMessageError,

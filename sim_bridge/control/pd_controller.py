@@ -1,4 +1,4 @@
-"""A node that holds a pose or follows a sinusoid by feedback of every joint alone."""
+"""A node that holds a pose or follows a sinusoid, by PD control of each joint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_bridge.control.controller import (
     JointController,
     Motion,
 )
-from sim_bridge.control.joint_values import per_joint
+from sim_bridge.control.reference import per_joint
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
 

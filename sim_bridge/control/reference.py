@@ -1,10 +1,13 @@
-"""The reference of a controller: a pose, or a sinusoid about it, reached smoothly."""
+"""The reference of a controller: a pose, or a sinusoid about it; and values by joint."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
 
 import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
 
 
 class Reference:
@@ -59,3 +62,16 @@ class Reference:
             30.0 * x**2 * (1.0 - x) ** 2 * rate,
             60.0 * x * (1.0 - x) * (1.0 - 2.0 * x) * rate**2,
         )
+
+
+def per_joint(name: str, values: Sequence[float], joints: Sequence[str]) -> np.ndarray:
+    """
+    Return the value of a parameter for every joint (n,).
+
+    Raises InvalidValueError for another number of values than 1 or n.
+    """
+    if len(values) not in (1, len(joints)):
+        raise InvalidValueError(
+            f'parameter {name!r}', values,
+            f'1 value or {len(joints)}, one for each of {", ".join(joints)}')
+    return np.broadcast_to(np.array(values), (len(joints),))

@@ -1,4 +1,4 @@
-"""A node that lets joints and crawlers run: at steady velocities, to and fro, or both."""
+"""A node that commands velocities of joints and crawlers: constant, sinusoidal, or both."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
-from sim_bridge.control.joint_values import per_joint
-from sim_bridge.control.reference import Reference
+from sim_bridge.control.reference import per_joint, Reference
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import declare, parameter
 from sim_bridge.ros.process import process, realtime

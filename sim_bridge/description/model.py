@@ -9,20 +9,16 @@ where there is none).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 import enum
 import math
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.description.report import Report
 from sim_bridge.foundation.names import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sim_bridge.description.report import Report
 
 
 class JointType(enum.Enum):

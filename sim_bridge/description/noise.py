@@ -1,4 +1,4 @@
-"""The words of noise models, which SDF and YAML share: axes, kinds, quantities and keys."""
+"""Noise models in SDF and YAML: names of axes, kinds and quantities; keys and their ranges."""
 
 from __future__ import annotations
 

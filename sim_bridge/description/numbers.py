@@ -1,14 +1,12 @@
-"""Numbers as files write them: how many, in which range, and the findings where they differ."""
+"""Numbers in files: the expected count and range, and findings where they differ."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 import math
 import re
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.report import Findings, Place
 
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?', re.ASCII)
 # beyond any robot in SI units; squares and products of it are still finite

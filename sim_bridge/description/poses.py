@@ -1,18 +1,14 @@
-"""Positions and rotations as files give them."""
+"""Positions and rotations read from files."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.rotation import matrix_from_quaternion
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from sim_bridge.description.report import Findings, Place
 
 # beyond the rounding of values printed with four digits
 NORM_TOLERANCE = 1e-3

@@ -28,16 +28,22 @@ class Place:
     Where something stands in a description.
 
     element: the tags from the link, joint or sensor inwards, such as 'joint/axis'. name: of that
-    link, joint or sensor. line: of the element, counted from 1; 0 where there is none.
+    link, joint or sensor. line: of the element, counted from 1; 0 where there is none. attribute:
+    that is meant; '' for the element itself, or the text in it.
     """
 
     element: str
     name: str = ''
     line: int = 0
+    attribute: str = ''
 
     def child(self, tag: str, line: int) -> Place:
         """Return the place of an element inside this one."""
-        return replace(self, element=f'{self.element}/{tag}', line=line)
+        return Place(f'{self.element}/{tag}', self.name, line)
+
+    def at(self, attribute: str) -> Place:
+        """Return the place of an attribute of the element, or of a key."""
+        return replace(self, attribute=attribute)
 
 
 @dataclass(frozen=True)
@@ -168,13 +174,13 @@ class Findings:
         self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
     ) -> None:
         """Add a defect for which the description cannot be simulated."""
-        self.add(ERROR, code, place, message, attribute, value)
+        self.add(ERROR, code, place, message, attribute or place.attribute, value)
 
     def warning(
         self, code: str, place: Place, message: str, attribute: str = '', value: str = ''
     ) -> None:
         """Add a defect with which the description can be simulated."""
-        self.add(WARNING, code, place, message, attribute, value)
+        self.add(WARNING, code, place, message, attribute or place.attribute, value)
 
     def add(
         self,

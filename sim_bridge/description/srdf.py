@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
 from sim_bridge.description.xml.document import parse_document, read_source
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
 
 
 def read_srdf(source: str | Path, links: Iterable[str]) -> frozenset[frozenset[str]]:

@@ -118,7 +118,7 @@ def _second_axis(joint: JointDescription) -> np.ndarray:
 def _unit(
     what: str, value: np.ndarray | None, joint: JointDescription, expected: str
 ) -> np.ndarray:
-    # written so that it refuses nan, too
+    # false for nan, too
     if value is None or np.shape(value) != (3,) or not abs(value @ value - 1.0) < _UNIT:
         raise InvalidValueError(what, value, expected, _place(joint))
     return value

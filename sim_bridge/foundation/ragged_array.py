@@ -1,4 +1,4 @@
-"""Rows of numbers of different lengths, many of them."""
+"""Arrays whose rows have different lengths."""
 
 from __future__ import annotations
 

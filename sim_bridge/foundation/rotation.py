@@ -9,13 +9,10 @@ for many rotations at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def matrix_from_rpy(rpy: Sequence[float]) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Numbers that users hand over, checked before anything is changed."""
+"""Checks of values from users, before anything is changed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
 
-# numpy's kinds of integers, unsigned integers and floats; text and truth are no numbers
+# numpy's kinds of integers, unsigned integers and floats; neither text nor truth values
 _REAL = 'iuf'
 
 

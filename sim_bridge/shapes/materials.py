@@ -1,5 +1,5 @@
 """
-What surfaces do to each other: materials, what two of them make together, and exceptions.
+Materials, and the contact parameters of pairs of materials.
 
 Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
 
@@ -18,9 +18,9 @@ An explicit `ContactMaterial` for a pair overrides what it says and leaves the r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,11 @@ _SHARE = _Range(greatest=1.0)
 _FINITE = _Range(least=-math.inf)
 
 
+def _within(allowed: _Range, default: Any) -> Any:
+    """Return a dataclass field for a number in a range."""
+    return field(default=default, metadata={'range': allowed})
+
+
 @dataclass(frozen=True)
 class Material:
     """
@@ -97,25 +102,25 @@ class Material:
     """
 
     name: str
-    friction: float = 1.0
-    friction2: float | None = None
-    restitution: float = 0.0
-    density: float = 1000.0
-    rolling_friction: float = 0.0
-    spinning_friction: float = 0.0
-    slip: float = 0.0
-    youngs_modulus: float = math.inf
-    damping: float = 0.0
-    adhesion: float = 0.0
-    adhesive_overlap: float | None = None
-    surface_layer: float = 0.0
-    max_correcting_velocity: float = 0.1
+    friction: float = _within(_MAYBE_INFINITE, 1.0)
+    friction2: float | None = _within(_MAYBE_INFINITE, None)
+    restitution: float = _within(_SHARE, 0.0)
+    density: float = _within(_Range(above=True), 1000.0)
+    rolling_friction: float = _within(_NOT_NEGATIVE, 0.0)
+    spinning_friction: float = _within(_NOT_NEGATIVE, 0.0)
+    slip: float = _within(_NOT_NEGATIVE, 0.0)
+    youngs_modulus: float = _within(_POSITIVE_MAYBE_INFINITE, math.inf)
+    damping: float = _within(_NOT_NEGATIVE, 0.0)
+    adhesion: float = _within(_NOT_NEGATIVE, 0.0)
+    adhesive_overlap: float | None = _within(_NOT_NEGATIVE, None)
+    surface_layer: float = _within(_NOT_NEGATIVE, 0.0)
+    max_correcting_velocity: float = _within(_MAYBE_INFINITE, 0.1)
 
     def __post_init__(self) -> None:
         """Check everything."""
         if not isinstance(self.name, str) or not self.name:
             raise InvalidValueError('name of the material', self.name, 'a text that is not empty')
-        _check_fields(self, _MATERIAL_RANGES, f'material {self.name!r}')
+        _check_fields(self, f'material {self.name!r}')
 
     @property
     def second_friction(self) -> float:
@@ -156,25 +161,25 @@ class ContactMaterial:
     adhesion: N. stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
     """
 
-    friction: float | None = None
-    friction2: float | None = None
+    friction: float | None = _within(_MAYBE_INFINITE, None)
+    friction2: float | None = _within(_MAYBE_INFINITE, None)
     friction_model: str | None = None
-    rolling_friction: float | None = None
-    spinning_friction: float | None = None
-    restitution: float | None = None
-    bounce_velocity: float | None = None
-    erp: float | None = None
-    cfm: float | None = None
-    slip: float | None = None
-    slip2: float | None = None
-    motion: float | None = None
-    motion2: float | None = None
-    motion_normal: float | None = None
-    surface_layer: float | None = None
-    max_correcting_velocity: float | None = None
-    adhesion: float | None = None
-    stiffness: float | None = None
-    damping: float | None = None
+    rolling_friction: float | None = _within(_NOT_NEGATIVE, None)
+    spinning_friction: float | None = _within(_NOT_NEGATIVE, None)
+    restitution: float | None = _within(_SHARE, None)
+    bounce_velocity: float | None = _within(_MAYBE_INFINITE, None)
+    erp: float | None = _within(_SHARE, None)
+    cfm: float | None = _within(_NOT_NEGATIVE, None)
+    slip: float | None = _within(_NOT_NEGATIVE, None)
+    slip2: float | None = _within(_NOT_NEGATIVE, None)
+    motion: float | None = _within(_FINITE, None)
+    motion2: float | None = _within(_FINITE, None)
+    motion_normal: float | None = _within(_FINITE, None)
+    surface_layer: float | None = _within(_NOT_NEGATIVE, None)
+    max_correcting_velocity: float | None = _within(_MAYBE_INFINITE, None)
+    adhesion: float | None = _within(_NOT_NEGATIVE, None)
+    stiffness: float | None = _within(_POSITIVE_MAYBE_INFINITE, None)
+    damping: float | None = _within(_NOT_NEGATIVE, None)
 
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
@@ -183,7 +188,7 @@ class ContactMaterial:
             raise InvalidValueError(
                 'friction_model', self.friction_model,
                 f'one of {", ".join(FRICTION_MODELS)}', place)
-        _check_fields(self, _CONTACT_RANGES, place)
+        _check_fields(self, place)
 
     @classmethod
     def from_ode(cls, **surface: float) -> ContactMaterial:
@@ -206,24 +211,6 @@ ODE_NAMES = {
     'bounce': 'restitution', 'bounce_vel': 'bounce_velocity', 'soft_erp': 'erp',
     'soft_cfm': 'cfm', 'motion1': 'motion', 'motion2': 'motion2', 'motionN': 'motion_normal',
     'slip1': 'slip', 'slip2': 'slip2',
-}
-
-_MATERIAL_RANGES = {
-    'friction': _MAYBE_INFINITE, 'friction2': _MAYBE_INFINITE, 'restitution': _SHARE,
-    'density': _Range(above=True), 'rolling_friction': _NOT_NEGATIVE,
-    'spinning_friction': _NOT_NEGATIVE,
-    'slip': _NOT_NEGATIVE, 'youngs_modulus': _POSITIVE_MAYBE_INFINITE,
-    'damping': _NOT_NEGATIVE, 'adhesion': _NOT_NEGATIVE, 'adhesive_overlap': _NOT_NEGATIVE,
-    'surface_layer': _NOT_NEGATIVE, 'max_correcting_velocity': _MAYBE_INFINITE,
-}
-_CONTACT_RANGES = {
-    'friction': _MAYBE_INFINITE, 'friction2': _MAYBE_INFINITE,
-    'rolling_friction': _NOT_NEGATIVE, 'spinning_friction': _NOT_NEGATIVE,
-    'restitution': _SHARE, 'bounce_velocity': _MAYBE_INFINITE, 'erp': _SHARE,
-    'cfm': _NOT_NEGATIVE, 'slip': _NOT_NEGATIVE, 'slip2': _NOT_NEGATIVE,
-    'motion': _FINITE, 'motion2': _FINITE, 'motion_normal': _FINITE,
-    'surface_layer': _NOT_NEGATIVE, 'max_correcting_velocity': _MAYBE_INFINITE,
-    'adhesion': _NOT_NEGATIVE, 'stiffness': _POSITIVE_MAYBE_INFINITE, 'damping': _NOT_NEGATIVE,
 }
 
 
@@ -365,8 +352,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         if explicit is None:
             return implicit
         values = {
-            field.name: getattr(explicit, field.name) for field in fields(explicit)
-            if getattr(explicit, field.name) is not None}
+            each.name: getattr(explicit, each.name) for each in fields(explicit)
+            if getattr(explicit, each.name) is not None}
         for one, other in (('friction', 'friction2'), ('slip', 'slip2')):
             if one in values:
                 values.setdefault(other, values[one])
@@ -427,14 +414,12 @@ def _in_series(a: float, b: float) -> float:
     return a * b / (a + b)
 
 
-def _check_fields(
-    thing: Material | ContactMaterial, ranges: Mapping[str, _Range], place: str
-) -> None:
+def _check_fields(thing: Material | ContactMaterial, place: str) -> None:
     """Check the ranges of numbers and convert them to floats; None stays if it is the default."""
-    defaults = {field.name: field.default for field in fields(thing)}
-    for name, allowed in ranges.items():
+    for number_field in fields(thing):
+        name, allowed = number_field.name, number_field.metadata.get('range')
         value = getattr(thing, name)
-        if value is None and defaults[name] is None:
+        if allowed is None or (value is None and number_field.default is None):
             continue
         array = real_array(name, value, str(allowed), place)
         number = float(array) if array.ndim == 0 else math.nan

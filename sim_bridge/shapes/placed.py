@@ -1,4 +1,4 @@
-"""Shapes put together: each at its place on a link, of its material."""
+"""A shape at its pose on a link, with its material."""
 
 from __future__ import annotations
 

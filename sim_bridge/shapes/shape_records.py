@@ -1,4 +1,4 @@
-"""Shapes as the engine takes them."""
+"""Records of shapes for the engine."""
 
 from __future__ import annotations
 

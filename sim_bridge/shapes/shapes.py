@@ -1,5 +1,5 @@
 """
-Shapes of things: what they fill, and what they weigh.
+Solid shapes: sizes, bounds and mass properties.
 
 A shape has a frame of its own and no place; `Placed` puts it somewhere on a link. Sizes are full
 ones, as URDF writes them. All shapes are immutable, so that they can be shared.
@@ -136,7 +136,7 @@ class Sphere(_Symmetric):
 
 @dataclass(frozen=True)
 class _Round(_Symmetric):
-    """A shape round about z. radius, length: m; the length is along z."""
+    """A shape of revolution about z. radius, length: m; the length is along z."""
 
     radius: float
     length: float

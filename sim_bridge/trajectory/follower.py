@@ -291,7 +291,7 @@ class TrajectoryFollower:
             self._others &= ~new
             self._take(new | (self._holds & ~self._others))
             self._wanted[VELOCITY, fresh] = self._robot.dq[fresh]
-            # one that was over between two steps ends where it would have
+            # a run that both begins and ends between two steps starts at its end
             begin_ns = min(time_ns, run.start_ns + int(run.trajectory.times_ns[-1]))
             q, dq, ddq = self._wanted[:, columns]
             run.spline = run.trajectory.spline(
@@ -348,7 +348,7 @@ class TrajectoryFollower:
         if joints.any():
             self._drive_these(self._mine | joints)
             self._rest(np.flatnonzero(joints))
-            # those of motors are somebody's beside the trajectory
+            # efforts of joints with motors are commands in addition to the trajectory
             self._robot.set_commands(
                 effort=np.where(joints & (self._controls == 'effort'), 0.0, np.nan))
             self._borrow(joints)

@@ -1,5 +1,5 @@
 """
-What must hold of links, joints, loops, masses and sensors, whatever format declares them.
+Checks of links, joints, loops, masses and sensors, the same for every file format.
 
 Imports the data of `model`, the joint stages and the report; nothing here reads a file.
 """

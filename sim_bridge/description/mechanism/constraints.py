@@ -1,9 +1,9 @@
 """
-The rules of joints that close loops, wherever they are declared.
+Checks of joints that close loops, the same for every file format.
 
-Three places declare them: `<sim_bridge>` elements (`extension`), joints in `<gazebo>` elements
-(`sdf_joints`) and YAML (`yaml_constraints`). Each reads a `Declared` in its own words; what must
-hold of it, and what becomes of it, is here.
+They are declared in `<sim_bridge>` elements (`urdf.extension`), in `<gazebo>` elements
+(`sdf.joints`) and in YAML (`yaml.constraints`). Each reader returns a `Declared`; here it is
+checked and becomes a `ConstraintDescription`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +21,10 @@ from sim_bridge.description.model import (
     ConstraintType,
     JointDynamics,
     JointLimits,
+    RobotDescription,
 )
 from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import RobotDescription
 
 # the name of the world in descriptions, unless a link of the robot has it
 WORLD = 'world'
@@ -47,14 +44,6 @@ TYPES = {kind.value: kind for kind in ConstraintType}
 # sine of the angle between axes that count as parallel, cosine of those at right angles
 _PARALLEL = 1e-6
 _RIGHT_ANGLE = 1e-3
-
-
-@dataclass(frozen=True)
-class Spot:
-    """Where a finding belongs: the element, and the attribute or key of it."""
-
-    place: Place
-    attribute: str = ''
 
 
 @dataclass
@@ -81,11 +70,11 @@ class Declared:
     dynamics: JointDynamics = JointDynamics()
     erp: float | None = None
     cfm: float | None = None
-    spots: dict[str, Spot] = field(default_factory=dict)
+    spots: dict[str, Place] = field(default_factory=dict)
 
-    def spot(self, what: str) -> Spot:
+    def spot(self, what: str) -> Place:
         """Return where a value was given; the joint itself if it was not."""
-        return self.spots.get(what, Spot(self.place))
+        return self.spots.get(what, self.place)
 
 
 def attach(
@@ -123,17 +112,17 @@ def attach(
 
 
 def read_type(
-    word: str, known: Mapping[str, ConstraintType], spot: Spot, findings: Findings
+    word: str, known: Mapping[str, ConstraintType], spot: Place, findings: Findings
 ) -> ConstraintType | None:
     """Return the type of a name; None, with an error noted, if the name is unknown."""
     kind = known.get(word)
     if kind is None:
         message = f'unknown; the types are {", ".join(known)}' if word else 'missing'
-        findings.error('joint-type', spot.place, message, spot.attribute, word)
+        findings.error('joint-type', spot, message, value=word)
     return kind
 
 
-def read_limits(values: Mapping[str, float], spot: Spot, findings: Findings) -> JointLimits:
+def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) -> JointLimits:
     """
     Return the limits of checked numbers, by the names of JointLimits' fields.
 
@@ -148,14 +137,14 @@ def read_limits(values: Mapping[str, float], spot: Spot, findings: Findings) -> 
     )
     if limits.lower > limits.upper or limits.lower == math.inf or limits.upper == -math.inf:
         message = f'lower must be below upper, which is {limits.upper:g}'
-        findings.error('lower-above-upper', spot.place, message, 'lower', f'{limits.lower:g}')
+        findings.error('lower-above-upper', spot, message, 'lower', f'{limits.lower:g}')
         return JointLimits()
     return limits
 
 
 def direction(
     vector: Sequence[float],
-    spot: Spot,
+    spot: Place,
     findings: Findings,
     written: str = '',
     warn: bool = True,
@@ -170,11 +159,11 @@ def direction(
     text = written or ' '.join(f'{value:g}' for value in values)
     length = math.hypot(*values)
     if length == 0.0:
-        findings.error('zero-axis', spot.place, 'has no direction', spot.attribute, text)
+        findings.error('zero-axis', spot, 'has no direction', value=text)
         return None
     if warn and abs(length - 1.0) > NORM_TOLERANCE:
         message = f'of length {length:.6g}; normalised'
-        findings.warning('not-normalised', spot.place, message, spot.attribute, text)
+        findings.warning('not-normalised', spot, message, value=text)
     # a power of two leaves the digits alone and keeps the squares of tiny and huge numbers
     # representable
     scaled = np.ldexp(values, -math.frexp(np.abs(values).max())[1])
@@ -196,7 +185,7 @@ def _links_exist(one: Declared, description: RobotDescription, findings: Finding
             message = unknown('link', name, known)
             if name == WORLD:
                 message = 'the world can only be the second link'
-            findings.error('unknown-link', spot.place, message, spot.attribute, name)
+            findings.error('unknown-link', spot, message, value=name)
     return good
 
 
@@ -215,17 +204,17 @@ def _constraint(
         spot = one.spot(what)
         if kind not in types and what in one.spots:
             message = f'has no meaning for a {kind.value} joint, ignored'
-            findings.warning('ignored-tag', spot.place, message, spot.attribute)
+            findings.warning('ignored-tag', spot, message)
         elif kind in types and what not in one.spots and code:
             message = f'missing; a {kind.value} joint needs one'
             findings.error(code, one.place.child(what, one.place.line), message)
     if kind is ConstraintType.DISTANCE and one.positions[1] is None:
         message = 'has no place of its own on it: a distance joint needs two'
         spot = one.spot('link2')
-        findings.error('one-anchor', spot.place, message, spot.attribute, one.link2)
+        findings.error('one-anchor', spot, message, value=one.link2)
     if one.erp is not None and one.erp > 1.0:
         spot = one.spot('compliance')
-        findings.error('out-of-range', spot.place, 'must be at most 1', 'erp', f'{one.erp:g}')
+        findings.error('out-of-range', spot, 'must be at most 1', 'erp', f'{one.erp:g}')
     turns = [np.eye(3) if turn is None else turn for turn in one.rotations]
     is_turned = any(turn is not None for turn in one.rotations)
     axes = [
@@ -262,10 +251,10 @@ def _check_links(
     spot, groups = one.spot('link2'), rigid_groups(description)
     if constraint.link1 == constraint.link2:
         message = 'both links are the same: a joint connects two'
-        findings.error('same-link', spot.place, message, spot.attribute, one.link2)
+        findings.error('same-link', spot, message, value=one.link2)
     elif groups[constraint.link1] == groups[constraint.link2]:
         message = f'is fixed to {constraint.link1!r} already: nothing moves between them'
-        findings.error('same-body', spot.place, message, spot.attribute, one.link2)
+        findings.error('same-body', spot, message, value=one.link2)
 
 
 def _check_axes(
@@ -285,10 +274,10 @@ def _check_axes(
     other = turn @ constraint.axis2
     if np.linalg.norm(np.cross(constraint.axis, other)) < _PARALLEL:
         message = 'parallel to the first axis where all joints are at 0'
-        findings.error('parallel-axes', spot.place, message, spot.attribute)
+        findings.error('parallel-axes', spot, message)
     elif constraint.type is ConstraintType.UNIVERSAL:
         cosine = float(constraint.axis @ other)
         if abs(cosine) > _RIGHT_ANGLE:
             angle = math.degrees(math.acos(cosine))
             message = f'{angle:.3g}, not 90 degrees from the first where all joints are at 0'
-            findings.warning('not-perpendicular', spot.place, message, spot.attribute)
+            findings.warning('not-perpendicular', spot, message)

@@ -1,27 +1,30 @@
 """
-Whether the masses of a description can be simulated.
+Checks of the mass properties of a description.
 
-Link by link the values are checked against what any rigid body has. Whether a strange value
-matters is a question to the whole tree: the equations of motion can be solved if and only if every
-joint meets some inertia, so the joints are eliminated from the leaves to the root as
-articulated-body dynamics does, at joint positions 0.
+Each link is checked against the conditions for any rigid body. Whether an implausible value
+matters depends on the whole tree: the equations of motion can be solved if and only if every joint
+moves some inertia. The joints are therefore eliminated from the leaves to the root, as in
+articulated-body dynamics, at joint positions 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.description.mechanism.tree import parents_first
-from sim_bridge.description.model import JointDescription, JointType, ONE_AXIS, RobotDescription
+from sim_bridge.description.model import (
+    Inertial,
+    JointDescription,
+    JointType,
+    LinkDescription,
+    ONE_AXIS,
+    RobotDescription,
+)
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.stages import stages_of
 from sim_bridge.engine.data import model as engine
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import Inertial, LinkDescription
 
 LEAST_MASS = 1e-6
 # kg m² for a revolute, kg for a prismatic joint: the armature of joints that move no inertia

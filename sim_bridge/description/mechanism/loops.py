@@ -10,21 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.description.mechanism.inertia import motion_subspace
 from sim_bridge.description.mechanism.tree import parents_first
-from sim_bridge.description.model import ConstraintType, JointType, ONE_AXIS, Pose
+from sim_bridge.description.model import (
+    ConstraintDescription,
+    ConstraintType,
+    JointDescription,
+    JointType,
+    ONE_AXIS,
+    Pose,
+    RobotDescription,
+)
 from sim_bridge.foundation.rotation import matrix_from_axis_angle
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import (
-        ConstraintDescription,
-        JointDescription,
-        RobotDescription,
-    )
 
 # a root link of this name stands still
 _GROUND = 'world'

@@ -1,4 +1,4 @@
-"""The shape of a description: one tree from one root, and whom mimic joints follow."""
+"""The kinematic tree of a description: one root, no cycles, and the rules of mimic joints."""
 
 from __future__ import annotations
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from sim_bridge.description.model import LinkDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.xml.values import element_text, read_boolean
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import LinkDescription
-    from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.values import element_text, gazebo_elements, read_boolean
 
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _POSITIVE = Numbers(minimum=0.0, above=True)
@@ -37,18 +35,14 @@ def with_contact(
     `<gazebo>` without a reference is about all links, for `self_collide`.
     """
     known = dict(links)
-    for node in root.findall('gazebo'):
-        reference = node.get('reference', '')
-        place = Place('gazebo', reference, node.line)
-        for element in node:
-            inner = place.child(element.tag, element.line)
-            if reference and reference not in known:
-                continue
-            changes = _changes(element, bool(reference), inner, findings)
-            for name in (reference,) if reference else known:
-                if changes:
-                    link = known[name]
-                    known[name] = replace(link, contact=replace(link.contact, **changes))
+    for reference, element, place in gazebo_elements(root):
+        if reference and reference not in known:
+            continue
+        changes = _changes(element, bool(reference), place, findings)
+        for name in (reference,) if reference else known:
+            if changes:
+                link = known[name]
+                known[name] = replace(link, contact=replace(link.contact, **changes))
     return known
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from sim_bridge.description.model import ONE_AXIS
-from sim_bridge.description.numbers import Numbers, parse_numbers
+from sim_bridge.description.model import JointDescription, LinkDescription, ONE_AXIS
+from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.report import Findings, Place, unknown
-from sim_bridge.description.xml.values import element_text, read_boolean
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import JointDescription, LinkDescription
-    from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.values import (
+    element_text,
+    gazebo_elements,
+    read_boolean,
+    read_number,
+)
 
 _SPRING = {'springStiffness': 'stiffness', 'springReference': 'reference'}
 # tags of <gazebo> that would change the motion of a robot and are not simulated; with the text
@@ -46,11 +47,11 @@ def with_joint_physics(
     Return the joints with the springs their `<gazebo reference="joint">` elements declare.
 
     `springStiffness` [N m/rad or N/m] pulls to the position `springReference` [rad or m];
-    `implicitSpringDamper` asks for what is always done here. References to nothing, and physics
-    that is not simulated, are reported as warnings.
+    `implicitSpringDamper` has no effect: springs and dampers are always implicit. References to
+    nothing, and physics that is not simulated, are reported as warnings.
     """
     known = dict(joints)
-    # '' is the robot itself; a sensor in the wrong place is reported as such
+    # '' is the robot itself; sensors with unknown references are reported by their reader
     known_names = {'', *joints, *links}
     for node in root.findall('gazebo'):
         reference = node.get('reference', '')
@@ -63,11 +64,10 @@ def with_joint_physics(
                 'reference',
                 reference,
             )
-        for element in node:
-            inner = place.child(element.tag, element.line)
-            _warn_of_physics(element, inner, findings)
-            if element.tag in _SPRING and reference in joints:
-                known[reference] = _with_spring(known[reference], element, inner, findings)
+    for reference, element, place in gazebo_elements(root):
+        _warn_of_physics(element, place, findings)
+        if element.tag in _SPRING and reference in joints:
+            known[reference] = _with_spring(known[reference], element, place, findings)
     return known
 
 
@@ -80,22 +80,19 @@ def with_gravity(
     `gravity` is SDF's word for it, `turnGravityOff` that of old Gazebo; the last one counts.
     """
     known = dict(links)
-    for node in root.findall('gazebo'):
-        reference = node.get('reference', '')
-        for element in node:
-            if element.tag not in _GRAVITY:
-                continue
-            place = Place('gazebo', reference, node.line).child(element.tag, element.line)
-            value = read_boolean(element, place, findings)
-            if value is None:
-                continue
-            if reference in known:
-                gravity = value == _GRAVITY[element.tag]
-                known[reference] = replace(known[reference], gravity=gravity)
-            elif value != _GRAVITY[element.tag]:
-                findings.warning(
-                    'not-simulated', place, 'is for links, ignored',
-                    value=element_text(element).lower())
+    for reference, element, place in gazebo_elements(root):
+        if element.tag not in _GRAVITY:
+            continue
+        value = read_boolean(element, place, findings)
+        if value is None:
+            continue
+        if reference in known:
+            gravity = value == _GRAVITY[element.tag]
+            known[reference] = replace(known[reference], gravity=gravity)
+        elif value != _GRAVITY[element.tag]:
+            findings.warning(
+                'not-simulated', place, 'is for links, ignored',
+                value=element_text(element).lower())
     return known
 
 
@@ -109,10 +106,10 @@ def _with_spring(
         return joint
     quantity = _SPRING[element.tag]
     allowed = Numbers(minimum=0.0) if quantity == 'stiffness' else Numbers()
-    values = parse_numbers(element_text(element), allowed, place, findings, '')
-    if values is None:
+    value = read_number(element, allowed, place, findings)
+    if value is None:
         return joint
-    return replace(joint, dynamics=replace(joint.dynamics, **{quantity: values[0]}))
+    return replace(joint, dynamics=replace(joint.dynamics, **{quantity: value}))
 
 
 def _warn_of_physics(element: Element, place: Place, findings: Findings) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,20 +20,16 @@ from sim_bridge.description.mechanism.constraints import (
     direction,
     read_limits,
     read_type,
-    Spot,
     WORLD,
 )
 from sim_bridge.description.mechanism.loops import link_poses
 from sim_bridge.description.mechanism.tree import is_tree
-from sim_bridge.description.model import ConstraintType, JointDynamics, Pose
+from sim_bridge.description.model import ConstraintType, JointDynamics, Pose, RobotDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.description.sdf.values import is_true, read_pose
-from sim_bridge.description.xml.values import element_text
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import RobotDescription
-    from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.values import element_text, read_numbers, warn_of_unknown
 
 TYPES = {
     'revolute': ConstraintType.HINGE,
@@ -52,15 +47,18 @@ _AXES = {
 _NOT_SIMULATED = ('screw', 'gearbox')
 _MODEL = '__model__'
 
-# old files write no limit as a number out of reach
+# old files give a huge number for no limit
 _NO_LIMIT = 1e16
 _ANY = Numbers(infinite=True)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
-_LIMITS = ('lower', 'upper', 'effort', 'velocity')
+_LIMITS = dict.fromkeys(('lower', 'upper', 'effort', 'velocity'), _ANY)
 _DYNAMICS = {
     'damping': 'damping', 'friction': 'friction', 'spring_stiffness': 'stiffness',
     'spring_reference': 'reference'}
-# tags without effect here: always done, or about the stops of other engines
+_DYNAMICS_NUMBERS = {
+    **dict.fromkeys(_DYNAMICS, _ANY), 'damping': _NOT_NEGATIVE, 'friction': _NOT_NEGATIVE}
+_COMPLIANCE = dict.fromkeys(('erp', 'cfm'), _NOT_NEGATIVE)
+# tags without effect here: always the case, or parameters of the stops of other engines
 _SILENT = {
     'joint': {'parent', 'child', 'pose', 'axis', 'axis2', 'physics'},
     'axis': {
@@ -77,7 +75,7 @@ def read_gazebo_joints(
     nodes = [
         (node, gazebo.get('reference')) for gazebo in root.findall('gazebo')
         for node in gazebo.findall('joint')]
-    # without a tree, which is reported elsewhere, nothing has a pose
+    # poses are defined only in a tree; anything else is reported elsewhere
     frames = _frames(description) if nodes and is_tree(description) else {}
     for node, reference in nodes:
         place = Place('joint', node.get('name', ''), node.line)
@@ -110,7 +108,7 @@ def _read_joint(
         message = f'is not simulated, left out; the types are {", ".join(TYPES)}'
         findings.warning('not-simulated', place, message, 'type', word)
         return None
-    kind = read_type(word, TYPES, Spot(place, 'type'), findings)
+    kind = read_type(word, TYPES, place.at('type'), findings)
     if not place.name.strip():
         findings.error('missing-attribute', place, 'missing', 'name')
     _warn_of_unknown(node, 'joint', place, findings)
@@ -121,7 +119,7 @@ def _read_joint(
     one = Declared(place.name.strip(), kind, place)
     (one.link1, one.spots['link1']), (one.link2, one.spots['link2']) = ends
     if one.link2 == WORLD and WORLD not in description.links:
-        place = one.spots['link2'].place
+        place = one.spots['link2']
         findings.error('unknown-link', place, 'the world can only be the parent', value=WORLD)
         return None
     # joints without an axis may still have the element
@@ -137,16 +135,16 @@ def _read_joint(
 
 def _end(
     tag: str, parts: Mapping[str, Element], place: Place, findings: Findings
-) -> tuple[str, Spot]:
+) -> tuple[str, Place]:
     element = parts.get(tag)
     if element is None:
         findings.error('missing-tag', place.child(tag, place.line), 'missing')
-        return '', Spot(place.child(tag, place.line))
+        return '', place.child(tag, place.line)
     inner = place.child(tag, element.line)
     text = element_text(element) or element.get('link', '')
     if not text:
         findings.error('empty', inner, 'must not be empty')
-    return text, Spot(inner)
+    return text, inner
 
 
 def _joint_pose(
@@ -176,24 +174,24 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
     """Read an axis in its own frame; limits and dynamics are read from the first axis only."""
     place = one.place.child(node.tag, node.line)
     _warn_of_unknown(node, 'axis', place, findings)
-    one.spots[node.tag] = Spot(place)
+    one.spots[node.tag] = place
     parts = {element.tag: element for element in reversed(node.children)}
     xyz = parts.get('xyz')
     vector: list[float] | None = [0.0, 0.0, 1.0]
     if xyz is not None:
-        one.spots[node.tag] = Spot(place.child('xyz', xyz.line))
+        one.spots[node.tag] = place.child('xyz', xyz.line)
         vector = parse_numbers(
-            element_text(xyz), Numbers(3), one.spots[node.tag].place, findings, '')
+            element_text(xyz), Numbers(3), one.spots[node.tag], findings, '')
     if vector is not None:
         one.axes[k] = direction(vector, one.spots[node.tag], findings)
-    for tag, what, names in (
-        ('limit', 'limits', _LIMITS), ('dynamics', 'dynamics', tuple(_DYNAMICS))
+    for tag, what, allowed in (
+        ('limit', 'limits', _LIMITS), ('dynamics', 'dynamics', _DYNAMICS_NUMBERS)
     ):
         if tag not in parts:
             continue
         inner = place.child(tag, parts[tag].line)
         _warn_of_unknown(parts[tag], tag, inner, findings)
-        values = _numbers(parts[tag], names, inner, findings)
+        values = read_numbers(parts[tag], allowed, inner, findings)
         if k == 1:
             if any(values.get(name) for name in ('damping', 'friction', 'spring_stiffness')):
                 message = 'those of a second axis are not simulated, ignored'
@@ -202,28 +200,14 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
             reached = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
             # a negative one is not enforced
             caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
-            one.limits = read_limits({**reached, **caps}, Spot(inner), findings)
+            one.limits = read_limits({**reached, **caps}, inner, findings)
             if math.isfinite(one.limits.lower) or math.isfinite(one.limits.upper):
-                one.spots[what] = Spot(inner)
+                one.spots[what] = inner
         else:
             one.dynamics = JointDynamics(
                 **{_DYNAMICS[key]: value for key, value in values.items()})
             if any(values.values()):
-                one.spots[what] = Spot(inner)
-
-
-def _numbers(
-    node: Element, names: tuple[str, ...], place: Place, findings: Findings
-) -> dict[str, float]:
-    values = {}
-    for element in node:
-        if element.tag in names:
-            allowed = _NOT_NEGATIVE if element.tag in ('damping', 'friction') else _ANY
-            inner = place.child(element.tag, element.line)
-            read = parse_numbers(element_text(element), allowed, inner, findings, '')
-            if read is not None:
-                values[element.tag] = read[0]
-    return values
+                one.spots[what] = inner
 
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
@@ -231,13 +215,10 @@ def _read_physics(node: Element | None, one: Declared, findings: Findings) -> No
     if node is None or (ode := node.find('ode')) is None:
         return
     place = one.place.child('physics', node.line).child('ode', ode.line)
-    values = {}
     for element in ode:
-        if element.tag in ('erp', 'cfm'):
-            inner = place.child(element.tag, element.line)
-            one.spots['compliance'] = Spot(inner)
-            read = parse_numbers(element_text(element), _NOT_NEGATIVE, inner, findings, '')
-            values[element.tag] = read[0] if read else None
+        if element.tag in _COMPLIANCE:
+            one.spots['compliance'] = place.child(element.tag, element.line)
+    values = read_numbers(ode, _COMPLIANCE, place, findings)
     one.erp, one.cfm = values.get('erp'), values.get('cfm')
 
 
@@ -252,7 +233,7 @@ def _place(
     """Transform the joint's frame and axes from the model's frame to those of the links."""
     for k, tag in enumerate(('axis', 'axis2')):
         if one.axes[k] is not None:
-            turn = _axis_frame(parts[tag], pose, frames, one.spots[tag].place, findings)
+            turn = _axis_frame(parts[tag], pose, frames, one.spots[tag], findings)
             one.axes[k] = pose.rotation.T @ turn @ one.axes[k]
     is_grounded = one.link1 == WORLD and WORLD not in description.links
     if is_grounded:
@@ -293,17 +274,14 @@ def _turn_around(one: Declared, findings: Findings) -> None:
     if one.type in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
         message = f'a {one.type.value} joint to the world is not supported; give the world a link'
         spot = one.spot('link1')
-        findings.error('not-simulated', spot.place, message, '', WORLD)
+        findings.error('not-simulated', spot, message, '', WORLD)
     one.link1, one.link2 = one.link2, WORLD
     one.spots['link1'], one.spots['link2'] = one.spots['link2'], one.spots['link1']
     one.axes[0] = None if one.axes[0] is None else -one.axes[0]
 
 
 def _warn_of_unknown(node: Element, kind: str, place: Place, findings: Findings) -> None:
-    for element in node:
-        inner = place.child(element.tag, element.line)
-        if element.tag == 'sensor':
-            message = 'sensors in joints that close loops are not supported, ignored'
-            findings.warning('unsupported-sensor', inner, message)
-        elif element.tag not in _SILENT[kind]:
-            findings.warning('unknown-tag', inner, 'unknown tag, ignored')
+    for element in node.findall('sensor'):
+        message = 'sensors in joints that close loops are not supported, ignored'
+        findings.warning('unsupported-sensor', place.child('sensor', element.line), message)
+    warn_of_unknown(node, {'sensor', *_SILENT[kind]}, place, findings)

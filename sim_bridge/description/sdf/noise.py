@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.description.noise import AXES, KEYS, KINDS
-from sim_bridge.description.numbers import parse_numbers
-from sim_bridge.description.xml.values import element_text
-
-if TYPE_CHECKING:
-    from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.xml.document import Element
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.values import element_text, read_numbers, warn_of_unknown
 
 # SDF 1.4 had one noise element per sensor, with these children
 _CLASSIC = {'rate': 'angular_velocity', 'accel': 'linear_acceleration'}
@@ -21,16 +16,12 @@ def read_axis_noise(
     quantity: Element, name: str, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
     """Read `<x><noise>` … `<z><noise>` inside the element of a quantity, into 'quantity.axis'."""
+    warn_of_unknown(quantity, AXES, place, findings)
     channels = {}
     for axis in quantity:
-        inner = place.child(axis.tag, axis.line)
-        if axis.tag not in AXES:
-            findings.warning('unknown-tag', inner, 'unknown tag, ignored')
-            continue
-        for node in axis.findall('noise'):
-            noise = _read_noise(
-                node, node.get('type', 'none'), inner.child('noise', node.line), findings
-            )
+        for node in axis.findall('noise') if axis.tag in AXES else ():
+            inner = place.child(axis.tag, axis.line).child('noise', node.line)
+            noise = _read_noise(node, node.get('type', 'none'), inner, findings)
             if noise.kind != 'none':
                 channels[f'{name}.{axis.tag}'] = noise
     return channels
@@ -43,15 +34,14 @@ def read_classic_noise(
     kind = next(
         (element_text(element) for element in node.findall('type')), node.get('type', 'none')
     )
+    warn_of_unknown(node, {'type', *_CLASSIC}, place, findings)
     channels = {}
     for element in node:
-        inner = place.child(element.tag, element.line)
         if element.tag in _CLASSIC:
+            inner = place.child(element.tag, element.line)
             noise = _read_noise(element, kind, inner, findings)
             if noise.kind != 'none':
                 channels.update({f'{_CLASSIC[element.tag]}.{axis}': noise for axis in AXES})
-        elif element.tag != 'type':
-            findings.warning('unknown-tag', inner, 'unknown tag, ignored')
     return channels
 
 
@@ -60,13 +50,5 @@ def _read_noise(node: Element, kind: str, place: Place, findings: Findings) -> N
         message = f'unknown, no noise; the types are {", ".join(KINDS)}'
         findings.warning('noise-type', place, message, 'type', kind)
         return NoiseDescription()
-    values = {}
-    for element in node:
-        inner = place.child(element.tag, element.line)
-        if element.tag in KEYS:
-            numbers = parse_numbers(element_text(element), KEYS[element.tag], inner, findings, '')
-            if numbers is not None:
-                values[element.tag] = numbers[0]
-        elif element.tag != 'type':
-            findings.warning('unknown-tag', inner, 'unknown tag, ignored')
-    return NoiseDescription(kind=kind, **values)
+    warn_of_unknown(node, {'type', *KEYS}, place, findings)
+    return NoiseDescription(kind=kind, **read_numbers(node, KEYS, place, findings))

@@ -7,30 +7,28 @@ imu noise, and the frame keys of the gazebo_ros plugins inside a sensor.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
 from sim_bridge.description.model import (
+    NoiseDescription,
     Pose,
     SensorDescription,
     SensorKind,
     WRENCH_DIRECTIONS,
     WRENCH_FRAMES,
 )
+from sim_bridge.description.noise import QUANTITIES
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.noise import read_axis_noise, read_classic_noise
 from sim_bridge.description.sdf.values import read_pose
-from sim_bridge.description.xml.values import BOOLEANS, element_text
+from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.values import BOOLEANS, element_text, read_number, warn_of_unknown
 from sim_bridge.foundation.rotation import matrix_from_rpy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from sim_bridge.description.model import NoiseDescription
-    from sim_bridge.description.xml.document import Element
 
 KINDS = {'force_torque': SensorKind.FORCE_TORQUE, 'imu': SensorKind.IMU}
 # iDynTree's names
@@ -125,9 +123,8 @@ def _read_sensor(
         return None
     kind = kinds[word]
     inner = node.find('force_torque' if kind is SensorKind.FORCE_TORQUE else 'imu')
-    _warn_of_unknown(
-        node, {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word}, place, findings
-    )
+    known = {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word}
+    warn_of_unknown(node, known, place, findings)
     settings: _Settings = {}
     if inner is not None:
         read = _read_force_torque if kind is SensorKind.FORCE_TORQUE else _read_imu
@@ -136,14 +133,13 @@ def _read_sensor(
     if kind is SensorKind.FORCE_TORQUE and not pose.is_identity and 'frame' not in settings:
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
         findings.warning('frame-default', place.child('pose', node.line), message)
-    rate = node.find('update_rate')
     topic = _text(node, ('topic',))
     return SensorDescription(
         name=name,
         kind=kind,
         link='',
         pose=pose,
-        update_rate=_number(rate, place, findings) if rate is not None else 0.0,
+        update_rate=_rate(node.find('update_rate'), place, findings),
         frame_id=_text(node, _FRAME_TAGS) or _plugin_text(node, _PLUGIN_FRAME_TAGS),
         topic='' if topic == '__default__' else topic,
         line=node.line,
@@ -154,7 +150,7 @@ def _read_sensor(
 def _read_force_torque(node: Element, place: Place, findings: Findings) -> _Settings:
     settings: _Settings = {}
     noise: dict[str, NoiseDescription] = {}
-    _warn_of_unknown(node, {'frame', 'measure_direction', 'force', 'torque'}, place, findings)
+    warn_of_unknown(node, {'frame', 'measure_direction', 'force', 'torque'}, place, findings)
     for element in node:
         inner = place.child(element.tag, element.line)
         text = element_text(element)
@@ -175,18 +171,14 @@ def _read_imu(node: Element, place: Place, findings: Findings) -> _Settings:
     settings: _Settings = {}
     noise: dict[str, NoiseDescription] = {}
     known = {
-        'noise',
-        'angular_velocity',
-        'linear_acceleration',
-        'orientation_reference_frame',
-        'enable_orientation',
-    }
-    _warn_of_unknown(node, {*known, 'topic'}, place, findings)
+        'noise', *QUANTITIES[SensorKind.IMU], 'orientation_reference_frame', 'enable_orientation',
+        'topic'}
+    warn_of_unknown(node, known, place, findings)
     for element in node:
         inner = place.child(element.tag, element.line)
         if element.tag == 'noise':
             noise.update(read_classic_noise(element, inner, findings))
-        elif element.tag in ('angular_velocity', 'linear_acceleration'):
+        elif element.tag in QUANTITIES[SensorKind.IMU]:
             noise.update(read_axis_noise(element, element.tag, inner, findings))
         elif element.tag == 'enable_orientation':
             settings['enable_orientation'] = _boolean(element, inner, findings)
@@ -219,11 +211,10 @@ def _read_origin(node: Element, place: Place, findings: Findings) -> Pose:
     return Pose(read_only(xyz), read_only(matrix_from_rpy(rpy)))
 
 
-def _number(node: Element, place: Place, findings: Findings) -> float:
-    values = parse_numbers(
-        element_text(node), _RATE, place.child(node.tag, node.line), findings, ''
-    )
-    return values[0] if values else 0.0
+def _rate(node: Element | None, place: Place, findings: Findings) -> float:
+    if node is None:
+        return 0.0
+    return read_number(node, _RATE, place.child(node.tag, node.line), findings) or 0.0
 
 
 def _boolean(node: Element, place: Place, findings: Findings) -> bool:
@@ -239,11 +230,3 @@ def _text(node: Element, tags: tuple[str, ...]) -> str:
 
 def _plugin_text(node: Element, tags: tuple[str, ...]) -> str:
     return next((text for plugin in node.findall('plugin') if (text := _text(plugin, tags))), '')
-
-
-def _warn_of_unknown(node: Element, known: set[str], place: Place, findings: Findings) -> None:
-    for element in node:
-        if element.tag not in known:
-            findings.warning(
-                'unknown-tag', place.child(element.tag, element.line), 'unknown tag, ignored'
-            )

@@ -1,19 +1,16 @@
-"""Values as SDF writes them: the text of an element."""
+"""Poses and truth values in the text of SDF elements."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from sim_bridge.description.model import Pose
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only, read_quaternion
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text
 from sim_bridge.foundation.rotation import matrix_from_rpy
-
-if TYPE_CHECKING:
-    from sim_bridge.description.report import Findings, Place
-    from sim_bridge.description.xml.document import Element
 
 _TRUE = ('true', '1')
 

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.mechanism.constraints import direction, Spot
-from sim_bridge.description.model import CrawlerDescription, JointType
+from sim_bridge.description.mechanism.constraints import direction
+from sim_bridge.description.model import (
+    CrawlerDescription,
+    JointDescription,
+    JointType,
+    LinkDescription,
+)
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.description.urdf.extension import CRAWLER, TAG
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.schema import clean
 from sim_bridge.description.xml.values import element_text
 from sim_bridge.foundation.rotation import matrix_from_rpy
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import JointDescription, LinkDescription
-    from sim_bridge.description.xml.document import Element
 
 # in the file names of the plugin under Gazebo and, before it, Ignition
 _PLUGIN = 'track-controller-system'
@@ -38,7 +39,7 @@ class _Declared:
     link: str
     axis: np.ndarray | None
     joint: str
-    spot: Spot
+    spot: Place
 
 
 def read_crawlers(
@@ -58,19 +59,18 @@ def read_crawlers(
     gazebo = [one for one in _gazebo_crawlers(root, findings) if one.link not in covered]
     kept: dict[str, CrawlerDescription] = {}
     for one in (*own, *gazebo):
-        place, attribute = one.spot.place, one.spot.attribute
         if one.link and one.link not in links:
             message = unknown('link', one.link, links)
-            findings.error('unknown-link', place, message, attribute, one.link)
+            findings.error('unknown-link', one.spot, message, value=one.link)
         elif any(one.link == other.link for other in kept.values()):
-            findings.error('duplicate-name', place, 'is a crawler already', attribute, one.link)
+            findings.error('duplicate-name', one.spot, 'is a crawler already', value=one.link)
         elif one.link and one.axis is not None:
             name = _name(one, carrier.get(one.link), joints, findings)
             if name in kept:
                 message = f'the crawler of link {kept[name].link!r} has this name'
-                findings.error('duplicate-name', place, message, 'joint', name)
+                findings.error('duplicate-name', one.spot, message, 'joint', name)
             elif name:
-                kept[name] = CrawlerDescription(name, one.link, one.axis, place.line)
+                kept[name] = CrawlerDescription(name, one.link, one.axis, one.spot.line)
     return tuple(kept.values())
 
 
@@ -81,9 +81,9 @@ def _extension_crawlers(root: Element, findings: Findings) -> Iterator[_Declared
             crawler = clean(node, CRAWLER, place, findings)
             yield _Declared(
                 crawler.get('link', '').strip(),
-                direction(crawler.floats('axis'), Spot(place, 'axis'), findings),
+                direction(crawler.floats('axis'), place.at('axis'), findings),
                 crawler.get('joint', '').strip(),
-                Spot(place, 'link'),
+                place.at('link'),
             )
 
 
@@ -105,7 +105,7 @@ def _gazebo_crawlers(root: Element, findings: Findings) -> Iterator[_Declared]:
                 rpy = parse_numbers(element_text(turn), Numbers(3), at, findings, '')
                 axis = axis if rpy is None else matrix_from_rpy(rpy) @ axis
             link = parts['link']
-            spot = Spot(place.child('link', link.line))
+            spot = place.child('link', link.line)
             yield _Declared(element_text(link), read_only(axis), '', spot)
 
 
@@ -128,5 +128,5 @@ def _name(
         message = 'this joint moves by itself; choose a name of its own'
     else:
         message = f'this joint carries link {joints[name].child!r}; choose a name of its own'
-    findings.error('crawler-joint', one.spot.place, message, 'joint', name)
+    findings.error('crawler-joint', one.spot, message, 'joint', name)
     return ''

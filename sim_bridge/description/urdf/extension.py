@@ -1,5 +1,5 @@
 """
-`<sim_bridge>` under `<robot>`: what URDF has no words for, which other tools read past.
+`<sim_bridge>` under `<robot>`: elements that URDF lacks; other tools ignore them.
 
     <sim_bridge>
       <joint name="loop" type="hinge">              <!-- the types of ConstraintType -->
@@ -20,14 +20,15 @@ docs/closed_loops.md explains them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+
+import numpy as np
 
 from sim_bridge.description.mechanism.constraints import (
     Declared,
     direction,
     read_limits,
     read_type,
-    Spot,
     TYPES,
 )
 from sim_bridge.description.model import JointDynamics
@@ -35,15 +36,9 @@ from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.poses import read_only, read_quaternion
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.urdf.schema import ORIGIN
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.schema import Child, clean, Schema, Text
 from sim_bridge.foundation.rotation import matrix_from_rpy
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    import numpy as np
-
-    from sim_bridge.description.xml.document import Element
 
 TAG = 'sim_bridge'
 
@@ -78,7 +73,7 @@ CRAWLER = Schema(
 )
 # the contents of these elements are checked where they are read
 _WHOLE = Schema(silent=frozenset({'joint', 'crawler'}))
-# the tag of what a Declared calls otherwise
+# by tag: the attribute that findings about it name
 _SPOTS = {
     'link1': 'name', 'link2': 'name', 'axis': 'xyz', 'axis2': 'xyz', 'distance': '',
     'limit': '', 'dynamics': '', 'compliance': 'erp'}
@@ -103,18 +98,18 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
     place = Place('joint', node.get('name', ''), node.line)
     joint = clean(node, _JOINT, place, findings)
     word = joint.get('type', '')
-    kind = read_type(word, TYPES, Spot(place, 'type'), findings) if word else None
+    kind = read_type(word, TYPES, place.at('type'), findings) if word else None
     if kind is None:
         return None
     parts = {element.tag: element for element in joint}
     one = Declared(place.name.strip(), kind, place)
     one.spots = {
-        'limits' if tag == 'limit' else tag: Spot(place.child(tag, element.line), _SPOTS[tag])
+        'limits' if tag == 'limit' else tag: place.child(tag, element.line).at(_SPOTS[tag])
         for tag, element in parts.items()}
     for k, tag in enumerate(('link1', 'link2')):
         # a missing one was reported and replaced by an element of defaults
         if node.find(tag) is not None:
-            at = one.spots[tag].place
+            at = one.spots[tag]
             one.positions[k], one.rotations[k] = _frame(parts[tag], at, findings)
             setattr(one, tag, parts[tag].get('name', '').strip())
     for k, tag in enumerate(('axis', 'axis2')):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.mechanism.constraints import direction, Spot
+from sim_bridge.description.mechanism.constraints import direction
 from sim_bridge.description.model import (
     JointDescription,
     JointDynamics,
@@ -75,7 +75,7 @@ def _axis(
     # exporters write 0 0 0 for joints without an axis
     if kind not in _WITH_AXIS or parsed is None or element is None:
         return read_only([1.0, 0.0, 0.0])
-    spot = Spot(place.child('axis', element.line), 'xyz')
+    spot = place.child('axis', element.line).at('xyz')
     axis = direction(parsed, spot, findings, element.get('xyz'))
     return read_only([1.0, 0.0, 0.0]) if axis is None else axis
 

@@ -6,13 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from sim_bridge.description.model import GeometryDescription, RobotDescription
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import GeometryDescription, RobotDescription
 
 
 def with_mesh_files(

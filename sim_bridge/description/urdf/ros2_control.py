@@ -10,15 +10,12 @@ called so.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from sim_bridge.description.model import RobotDescription, SensorDescription, SensorKind
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text
-
-if TYPE_CHECKING:
-    from sim_bridge.description.xml.document import Element
 
 _RATE = Numbers(minimum=0.0)
 

@@ -1,5 +1,5 @@
 """
-What a URDF may hold, as a table: of every element the attributes, the children and their numbers.
+The schema of URDF: attributes, children and their multiplicity of every element.
 
 Sources: the URDF specification (wiki.ros.org/urdf/XML) and urdfdom's parsers, with version 1.2's
 `quat_xyzw` and `capsule`, and `armature` on `dynamics`.

@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from sim_bridge.description.mechanism.sensors import attach
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.sensors import read_gazebo_sensors, read_robot_sensors
 from sim_bridge.description.urdf.ros2_control import read_ros2_control_sensors
-
-if TYPE_CHECKING:
-    from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.document import Element
 
 
 def read_sensors(

@@ -1,5 +1,5 @@
 """
-What an element may hold, and the check of an element against it.
+Schemas of XML elements, and the check of an element against its schema.
 
 A defect becomes a finding and the schema's default takes its place in the checked copy, so that
 reading goes on and the remaining defects come to light in the same run.

@@ -28,7 +28,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 import math
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
+
+import numpy as np
 
 from sim_bridge.description.mechanism.constraints import (
     attach,
@@ -36,19 +38,13 @@ from sim_bridge.description.mechanism.constraints import (
     direction,
     read_limits,
     read_type,
-    Spot,
     TYPES,
 )
-from sim_bridge.description.model import JointDynamics
+from sim_bridge.description.model import JointDynamics, RobotDescription
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from sim_bridge.description.model import RobotDescription
 
 # synonyms of keys, Choreonoid's among them
 _WORDS = {
@@ -113,7 +109,7 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
         section.rename(f'joint.{name}')
     link1, link2 = (section.text(word[key], '', required=True) for key in ('link1', 'link2'))
     type_name = section.text(word['type'], '', required=True)
-    spot = Spot(section.place(word['type']), word['type'])
+    spot = section.place(word['type']).at(word['type'])
     kind = read_type(type_name, TYPES, spot, findings) if type_name else None
     values: dict[str, Any] = {
         'positions': [section.vector(word[f'position{k}'], 3, None) for k in (1, 2)],
@@ -121,7 +117,7 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
         'axes': [_axis(section, key, findings) for key in (word['axis'], 'axis2')],
         'distance': _number(section, 'distance', positive=True),
         'limits': read_limits(
-            _numbers(section, 'limits', _LIMITS), Spot(section.place('limits')), findings),
+            _numbers(section, 'limits', _LIMITS), section.place('limits'), findings),
         'dynamics': JointDynamics(**_numbers(section, 'dynamics', _DYNAMICS)),
         'erp': _number(section, 'erp'),
         'cfm': _number(section, 'cfm'),
@@ -130,8 +126,8 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
         return None
     keys = {what: word.get(what, what) for what in _SPOTS}
     spots = {
-        what: Spot(section.place(key), key) for what, key in keys.items() if section.has(key)}
-    spots['compliance'] = Spot(section.place('erp'))
+        what: section.place(key).at(key) for what, key in keys.items() if section.has(key)}
+    spots['compliance'] = section.place('erp')
     return Declared(name, kind, section.place(), link1, link2, spots=spots, **values)
 
 
@@ -159,7 +155,7 @@ def _rotation(section: Section, k: int, findings: Findings) -> np.ndarray | None
 
 def _axis(section: Section, key: str, findings: Findings) -> np.ndarray | None:
     vector = section.vector(key, 3, None)
-    spot = Spot(section.place(key), key)
+    spot = section.place(key).at(key)
     return None if vector is None else direction(vector, spot, findings, warn=False)
 
 

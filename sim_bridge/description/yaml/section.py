@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import math
 from pathlib import Path
 import re
-from typing import Any, overload, TypeGuard, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from sim_bridge.foundation.errors import close_match, SimBridgeError
 from sim_bridge.foundation.rotation import matrix_from_rpy, quaternion_from_matrix
 
 _Made = TypeVar('_Made')
+_Default = TypeVar('_Default')
 _DECIMAL = re.compile(r'[+-]?(\d+\.?\d*|\.\d+)[eE][+-]?\d+', re.ASCII)
 
 
@@ -100,38 +101,18 @@ class Section:
             self.error(what, getattr(err, 'value', ''), f'expected {expected}')
             return None
 
-    @overload
-    def number(self, key: str, default: float) -> float: ...
-    @overload
-    def number(self, key: str, default: None) -> float | None: ...
-    def number(self, key: str, default: float | None) -> float | None:
+    def number(self, key: str, default: _Default) -> float | _Default:
         """Return a number, which may be infinite."""
-        value = self._take(key)
-        if value is None:
-            return default
-        number = _number(value)
-        if number is None:
-            self.error(key, value, 'must be a number')
-            return default
-        return number
+        return self._converted(key, default, _number, 'must be a number')
 
-    @overload
-    def vector(self, key: str, size: int, default: tuple[float, ...]) -> tuple[float, ...]: ...
-    @overload
-    def vector(self, key: str, size: int, default: None) -> tuple[float, ...] | None: ...
-    def vector(
-        self, key: str, size: int, default: tuple[float, ...] | None
-    ) -> tuple[float, ...] | None:
+    def vector(self, key: str, size: int, default: _Default) -> tuple[float, ...] | _Default:
         """Return `size` finite numbers."""
-        value = self._take(key)
-        if value is None:
-            return default
-        items = value if _is_list(value) else ()
-        numbers = [v for v in map(_number, items) if v is not None and math.isfinite(v)]
-        if len(items) != size or len(numbers) != size:
-            self.error(key, value, f'must be a list of {size} finite numbers')
-            return default
-        return tuple(numbers)
+        def numbers(value: Any) -> tuple[float, ...] | None:
+            items = value if _is_list(value) else ()
+            found = [v for v in map(_number, items) if v is not None and math.isfinite(v)]
+            return tuple(found) if len(items) == len(found) == size else None
+
+        return self._converted(key, default, numbers, f'must be a list of {size} finite numbers')
 
     def matrix(self, key: str) -> np.ndarray | None:
         """Return a list of numbers, or of such lists, as an array."""
@@ -147,21 +128,13 @@ class Section:
         matrix = np.array(rows, dtype=float)
         return matrix.ravel() if widths == {0} else matrix
 
-    @overload
-    def text(self, key: str, default: str, required: bool = False) -> str: ...
-    @overload
-    def text(self, key: str, default: None, required: bool = False) -> str | None: ...
-    def text(self, key: str, default: str | None, required: bool = False) -> str | None:
+    def text(self, key: str, default: _Default, required: bool = False) -> str | _Default:
         """Return a text that is not empty."""
-        value = self._take(key)
-        if value is None:
-            if required:
-                self.error(key, '', 'missing')
-            return default
-        if not isinstance(value, str) or not value:
-            self.error(key, value, 'must be a text')
-            return default
-        return value
+        if required and self.peek(key) is None:
+            self.error(key, '', 'missing')
+        return self._converted(
+            key, default, lambda value: value if isinstance(value, str) and value else None,
+            'must be a text')
 
     def texts(self, key: str, size: int | None = None) -> tuple[str, ...] | None:
         """Return texts; size: the required number of them."""
@@ -178,34 +151,23 @@ class Section:
     def choice(self, key: str, choices: Sequence[str], default: str) -> str:
         """Return one of several words."""
         value = self._take(key)
-        if value is None:
-            return default
-        if value not in choices:
+        if value in choices:
+            return str(value)
+        if value is not None:
             self.error(key, value, f'must be one of {", ".join(choices)}{_hint(value, choices)}')
-            return default
-        return str(value)
+        return default
 
-    @overload
-    def flag(self, key: str, default: bool) -> bool: ...
-    @overload
-    def flag(self, key: str, default: None) -> bool | None: ...
-    def flag(self, key: str, default: bool | None) -> bool | None:
+    def flag(self, key: str, default: _Default) -> bool | _Default:
         """Return true or false."""
-        value = self._take(key)
-        if value is None:
-            return default
-        if not isinstance(value, bool):
-            self.error(key, value, 'must be true or false')
-            return default
-        return value
+        return self._converted(
+            key, default, lambda value: value if isinstance(value, bool) else None,
+            'must be true or false')
 
     def mapping(self, key: str) -> Mapping[str, Any]:
         """Return a mapping as it is, empty if absent."""
-        value = self._take(key)
-        if value is not None and not isinstance(value, Mapping):
-            self.error(key, value, 'must be a mapping')
-            return {}
-        return value or {}
+        return self._converted(
+            key, {}, lambda value: value if isinstance(value, Mapping) else None,
+            'must be a mapping')
 
     def section(self, key: str, required: bool = False) -> Section | None:
         """Return the section at a key; None if absent."""
@@ -262,6 +224,23 @@ class Section:
                 self.error(
                     str(key), self._content[key],
                     f'there is no such key{_hint(key, known)}; the keys are {", ".join(known)}')
+
+    def _converted(
+        self, key: str, default: _Default, convert: Callable[[Any], _Made | None], expected: str
+    ) -> _Made | _Default:
+        """
+        Return the converted value of a key; the default if absent or invalid.
+
+        convert: returns None for an invalid value, which is noted with what was expected.
+        """
+        value = self._take(key)
+        if value is None:
+            return default
+        converted = convert(value)
+        if converted is None:
+            self.error(key, value, expected)
+            return default
+        return converted
 
     def _take(self, key: str) -> Any:
         self._read[key] = None

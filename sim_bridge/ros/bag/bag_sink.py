@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any
+
+from rclpy.qos import QoSProfile
 
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.definitions import type_hash, type_name
 from sim_bridge.ros.bag.metadata import qos_to_yaml, Topic
+from sim_bridge.ros.publish.sinks import Outlet
 from sim_bridge.ros.wire.cdr import serialize_cleanly
-
-if TYPE_CHECKING:
-    from rclpy.qos import QoSProfile
-
-    from sim_bridge.ros.bag.bag_writer import Recorder
-    from sim_bridge.ros.publish.sinks import Outlet
 
 
 class BagTime:
@@ -126,9 +124,7 @@ class _Published(_Channel):
 
     def publish(self, message: Any) -> None:
         if not self._sink.is_paused:
-            data = message if isinstance(message, bytes) else serialize_cleanly(message)
-            self._write(self._channel, self._count, self._time.now_ns, data)
-            self._count += 1
+            super().publish(message)
 
 
 class _Nowhere:

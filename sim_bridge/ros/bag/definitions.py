@@ -13,7 +13,7 @@ from sim_bridge.foundation.errors import UnknownNameError
 
 _RULE = '=' * 80
 
-# the first word of a line of a .msg file, but for comments and constants' values: a type
+# the first word of a field's or constant's line in a .msg file is a type
 _FIELD = re.compile(r'^\s*([A-Za-z]\w*(?:/\w+)*)(?:<=\d+)?(?:\[[<=\d]*\])?\s+\w+', re.MULTILINE)
 _PRIMITIVES = {
     'bool', 'byte', 'char', 'float32', 'float64', 'int8', 'uint8', 'int16', 'uint16', 'int32',

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError
 from sim_bridge.ros.bag.bag_sink import absolute, BagSink
 from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.command_files import Command, read_commands
 from sim_bridge.ros.bag.recording import Recording
-from sim_bridge.ros.command.joint_controls import JointControls, NO_NODE
+from sim_bridge.ros.command.joint_controls import JointControls, NoNode
+from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.params.parameters import SimulatorParameters
 
 # control steps between two calls of `progress`
 _STRETCH = 500
@@ -41,7 +38,7 @@ class OfflineRun:
             bag = BagSink(
                 self.recorder, lambda topic: absolute(topic, namespace), parameters.record_topics)
             self.simulator = Simulator(bag, loaded, parameters)
-            JointControls(NO_NODE, self.simulator.interfaces, parameters)
+            JointControls(NoNode(), self.simulator.interfaces, parameters)
             self._takers = {
                 topic.name: topic.take
                 for interface in self.simulator.interfaces for topic in interface.command_topics}

@@ -14,27 +14,25 @@ import hashlib
 import json
 from pathlib import Path
 import re
-from typing import Any, TYPE_CHECKING
+from typing import Any
 from xml.sax.saxutils import quoteattr, unescape
 
 from std_msgs.msg import String
 
 from sim_bridge.description import find_robot
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.foundation.version import __version__
+from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.bag.bag_sink import BagSink
 from sim_bridge.ros.command.inputs import ControlChange, Input, InputNote
-from sim_bridge.ros.session.journal import JournalStatus
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.publish.sinks import Outlet
+from sim_bridge.ros.session.journal import Journal, JournalStatus
+from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
+from sim_bridge.ros.session.robot_interface import RobotInterface
+from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import RobotDescription
-    from sim_bridge.robots.robot import Robot
-    from sim_bridge.ros.params.parameters import SimulatorParameters
-    from sim_bridge.ros.publish.sinks import Outlet
-    from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
-    from sim_bridge.ros.session.robot_interface import RobotInterface
-    from sim_bridge.ros.session.simulator import Simulator
 
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
 FORMAT = 1
@@ -63,7 +61,7 @@ class Setup:
     commands: dict[str, str]
 
 
-class Recording:
+class Recording(Journal):
     """Records a simulator's inputs, and its state hash at intervals, until `close`."""
 
     def __init__(

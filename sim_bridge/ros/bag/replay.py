@@ -14,8 +14,9 @@ from dataclasses import dataclass
 import importlib
 import json
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
@@ -32,23 +33,19 @@ from sim_bridge.ros.bag.recording import (
     sha256,
     STATE_HASH,
 )
-from sim_bridge.ros.command.joint_controls import JointControls, NO_NODE
+from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.publish.sinks import Outlet
 from sim_bridge.ros.session.loading import load_world, LoadedRobot
+from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
 from sim_bridge.ros.session.spawn_request import prepare, SpawnRequest
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
-if TYPE_CHECKING:
-    from rclpy.qos import QoSProfile
 
-    from sim_bridge.ros.publish.sinks import Outlet
-    from sim_bridge.ros.session.robot_interface import RobotInterface
-
-
-@dataclass(frozen=True)
+@dataclass
 class Verdict:
     """
     The result of a replay.
@@ -59,13 +56,13 @@ class Verdict:
     last that agreed.
     """
 
-    difference: str
-    ticks: int
-    messages: int
-    hashes: int
-    commands: int
-    state_hash: str
     version: str
+    difference: str = ''
+    ticks: int = 0
+    messages: int = 0
+    hashes: int = 0
+    commands: int = 0
+    state_hash: str = ''
 
     @property
     def is_same(self) -> bool:
@@ -88,8 +85,8 @@ def replay(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -
             player.take(message)
         player.finish()
     except _Difference as found:
-        return player.verdict(str(found))
-    return player.verdict('')
+        player.verdict.difference = str(found)
+    return player.verdict
 
 
 class _Difference(Exception):
@@ -107,7 +104,7 @@ class _Player:
         _check_descriptions(setup, loaded.robots)
         self._sink = _Collector()
         self._simulator = Simulator(self._sink, loaded, parameters)
-        JointControls(NO_NODE, self._simulator.interfaces, parameters)
+        JointControls(NoNode(), self._simulator.interfaces, parameters)
         self._parameters = parameters
         # all that is published before the first step, and all that is taken
         self._tick_ns = parameters.tick_ns
@@ -127,8 +124,7 @@ class _Player:
             'delete': self._delete,
             'spawn': self._spawn,
         }
-        self._ticks = self._messages = self._hashes = self._commands = 0
-        self._state_hash = ''
+        self.verdict = Verdict(setup.version)
         # topics of spawned robots by full name, as in the setup
         self._later: dict[str, str] = {}
 
@@ -140,12 +136,12 @@ class _Player:
             self._setup.topics[message.topic] = self._later.pop(message.topic)
         if message.topic in self._setup.commands:
             self._takers[self._setup.commands[message.topic]](message.data)
-            self._commands += 1
+            self.verdict.commands += 1
         elif message.topic in self._setup.topics:
             self._compare(message)
         elif self._own.get(message.topic) == INPUTS:
             self._feed(_content(message))
-            self._commands += 1
+            self.verdict.commands += 1
         elif self._own.get(message.topic) == STATE_HASH:
             self._compare_hash(_content(message))
 
@@ -153,13 +149,9 @@ class _Player:
         """Check that the bag contains every message that was published."""
         for topic, published in self._sink.published.items():
             # the writer may have been killed within a step, or have ended before its last
-            if len(published) and published[0][0] < self._ticks and topic in self._recorded():
+            is_over = bool(published) and published[0][0] < self.verdict.ticks
+            if is_over and topic in self._recorded():
                 self._differ(f'a message of {topic} is not in the bag')
-
-    def verdict(self, difference: str) -> Verdict:
-        return Verdict(
-            difference, self._ticks, self._messages, self._hashes, self._commands,
-            self._state_hash, self._setup.version)
 
     def _recorded(self) -> set[str]:
         return set(self._setup.topics.values())
@@ -167,11 +159,12 @@ class _Player:
     def _go_to(self, time_ns: int) -> None:
         """Take steps up to a time in the bag [ns]."""
         while self._sink.time.now_ns < time_ns:
-            self._sink.tick = self._ticks = self._ticks + 1
+            self.verdict.ticks += 1
+            self._sink.tick = self.verdict.ticks
             self._simulator.tick()
-            if self._ticks % 1000 == 0:
+            if self.verdict.ticks % 1000 == 0:
                 self._drop_unrecorded()
-                self._progress(self._ticks * self._tick_ns * 1e-9)
+                self._progress(self.verdict.ticks * self._tick_ns * 1e-9)
 
     def _drop_unrecorded(self) -> None:
         for topic in self._sink.published.keys() - self._recorded():
@@ -187,7 +180,7 @@ class _Player:
         is_told = name.rsplit('/', 1)[-1] == 'robot_description'
         if not is_told and not _are_equal(data, message.data, message.type_name):
             self._differ(f'{message.topic} has another message', tick)
-        self._messages += 1
+        self.verdict.messages += 1
 
     def _compare_hash(self, content: dict[str, Any]) -> None:
         world = self._simulator.world
@@ -195,8 +188,8 @@ class _Player:
         if (content['step'], content['hash']) != (world.step_count, now):
             self._differ(
                 f'the state hash is {now[:16]}… now, and {content["hash"][:16]}… was recorded')
-        self._hashes += 1
-        self._state_hash = now
+        self.verdict.hashes += 1
+        self.verdict.state_hash = now
 
     def _feed(self, content: dict[str, Any]) -> None:
         for kind, values in content.items():
@@ -210,15 +203,16 @@ class _Player:
                 self._jumps[kind](**values)
             else:
                 raise ReplayError(
-                    f'after step {self._ticks} the bag holds {kind!r}, made by version '
+                    f'after step {self.verdict.ticks} the bag holds {kind!r}, made by version '
                     f'{self._setup.version}; this one, {__version__}, knows control, {FOLLOW}, '
                     f'{CANCEL}, {", ".join(self._jumps)}')
 
     def _spawn(self, name: str, made: dict[str, Any] | None) -> None:
         if made is None:
             raise ReplayError(
-                f'after step {self._ticks} {name!r} was added by a program, and the bag does not '
-                'hold how: replays end there. Spawn it, or put it into the world from the start')
+                f'after step {self.verdict.ticks} {name!r} was added by a program, and the bag '
+                'does not hold how: replays end there. Spawn it, or put it into the world from '
+                'the start')
         _check_files(made['files'])
         simulator, before = self._simulator, set(self._sink.published)
         world = simulator.world
@@ -255,7 +249,7 @@ class _Player:
         self._simulator.restore(self._snapshots[number], clock)
 
     def _differ(self, what: str, tick: int | None = None) -> None:
-        tick = self._ticks if tick is None else tick
+        tick = self.verdict.ticks if tick is None else tick
         time_s = tick * self._tick_ns * 1e-9
         raise _Difference(f'control step {tick} ({time_s:.9g} s): {what}')
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from builtin_interfaces.msg import Duration
 import numpy as np
+from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
-from sim_bridge.ros.command.trajectories import Order
+from sim_bridge.ros.command.controllers import TrajectoryController
+from sim_bridge.ros.command.trajectories import Order, Trajectories
 from sim_bridge.ros.process.deferred_action import DeferredActionServer
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp
 from sim_bridge.ros.wire.trajectory_message import seconds
@@ -23,13 +26,6 @@ from sim_bridge.trajectory.tolerances import (
     REACHED,
     Tolerances,
 )
-
-if TYPE_CHECKING:
-    from rclpy.action.server import ServerGoalHandle
-    from rclpy.node import Node
-
-    from sim_bridge.ros.command.controllers import TrajectoryController
-    from sim_bridge.ros.command.trajectories import Trajectories
 
 _NO_TOLERANCE = -1.0
 _FIELDS = ('position', 'velocity', 'acceleration')

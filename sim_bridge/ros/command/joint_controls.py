@@ -13,6 +13,8 @@ from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNa
 from sim_bridge.robots.joints.motor import CONTROLS
 
 if TYPE_CHECKING:
+    from rclpy.node import Node
+
     from sim_bridge.robots.robot import Robot
     from sim_bridge.ros.command.commands import RobotCommands
     from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -39,27 +41,8 @@ class CommandedRobot(Protocol):
     prefix: str
 
 
-class ParameterHost(Protocol):
-    """The node that has the parameters, or `NO_NODE`."""
-
-    def declare_parameter(self, *arguments: Any, **options: Any) -> Any:
-        """Declare a parameter."""
-
-    def undeclare_parameter(self, name: str) -> None:
-        """Undeclare a parameter."""
-
-    def set_parameters(self, parameters: list[Parameter]) -> Any:
-        """Set parameters."""
-
-    def add_on_set_parameters_callback(self, callback: Any) -> None:
-        """Have parameters checked when they are set."""
-
-    def remove_on_set_parameters_callback(self, callback: Any) -> None:
-        """Have parameters checked no more."""
-
-
-class _NoNode:
-    """Has no parameters."""
+class NoNode:
+    """Stands for the node in a run without a graph: parameters are what was given."""
 
     def declare_parameter(self, *arguments: Any, **options: Any) -> None:
         """Do nothing."""
@@ -77,10 +60,6 @@ class _NoNode:
         """Do nothing."""
 
 
-NO_NODE: ParameterHost = _NoNode()
-"""For a run without a graph: parameters are what was given."""
-
-
 class JointControls:
     """
     The parameters control.<axis>, gains.<axis>.p and gains.<axis>.d of all robots' axes.
@@ -90,7 +69,7 @@ class JointControls:
     """
 
     def __init__(
-        self, node: ParameterHost, interfaces: Sequence[CommandedRobot],
+        self, node: Node | NoNode, interfaces: Sequence[CommandedRobot],
         parameters: SimulatorParameters,
     ) -> None:
         """

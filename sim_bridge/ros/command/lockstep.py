@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 import threading
 import time
-from typing import Protocol
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
@@ -35,46 +34,6 @@ class LockstepCounts:
     answered: int = 0
     late: int = 0
     timeouts: int = 0
-
-
-class LockstepPolicy(Protocol):
-    """Decides when a control step may be taken: `Lockstep` or `FreeRunning`."""
-
-    counts: LockstepCounts
-    on_answer: Callable[[], None]
-
-    @property
-    def sources(self) -> Sequence[str]:
-        """The names of all command sources; empty without lockstep."""
-
-    @property
-    def missing(self) -> list[str]:
-        """The names of the sources whose answers are missing."""
-
-    @property
-    def waited_s(self) -> float:
-        """How long the lockstep has waited for them [s]."""
-
-    @property
-    def should_ask(self) -> bool:
-        """Whether to publish the present state for the sources to answer."""
-
-    def ask(self, topic: str, time_ns: int) -> None:
-        """Expect answers to the state with this stamp [ns] from all sources on a command topic."""
-
-    def offer(
-        self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]
-    ) -> None:
-        """Take a command that answers a state; raises a SimBridgeError for any other command."""
-
-    def is_open(self) -> bool:
-        """Return whether the next step may be taken."""
-
-    def release(self) -> None:
-        """Apply the answers in the order of the sources."""
-
-    def restart(self) -> None:
-        """Drop all requests and answers."""
 
 
 class FreeRunning:
@@ -234,6 +193,10 @@ class Lockstep:
         with self._lock:
             self._answers, self._asked = {}, {}
         self._latest = 0
+
+
+LockstepPolicy = Lockstep | FreeRunning
+"""Decides when a control step may be taken."""
 
 
 def _source_of(text: str, topics: Collection[str]) -> tuple[str, str]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.compiler.calls import Call
 from sim_bridge.ros.command.repeating import POSITION, take_repeat, VELOCITY
-
-if TYPE_CHECKING:
-    from sim_bridge.compiler.calls import Call
-    from sim_bridge.ros.command.table import CommandTable
-    from sim_bridge.ros.wire.joint_state_reader import JointStateReader
+from sim_bridge.ros.command.table import CommandTable
+from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 
 # bytes of the head of a message, and of a word
 _HEAD, _WORD = 4, 8

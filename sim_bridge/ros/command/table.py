@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import sys
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.axis import Axis
 
 # values of a quantity, one for each name
 Values = Sequence[float] | np.ndarray

@@ -10,22 +10,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from rclpy.logging import get_logger
 
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.robots.robot import Robot
+from sim_bridge.ros.command.commands import RobotCommands
+from sim_bridge.ros.command.controllers import TrajectoryController
 from sim_bridge.ros.command.inputs import InputNote, Message
 from sim_bridge.ros.wire.trajectory_message import from_bytes, from_message, TrajectoryMessage
 from sim_bridge.trajectory.follower import TrajectoryFollower
 from sim_bridge.trajectory.tolerances import GOAL_VIOLATED, PATH_VIOLATED, Run, Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.robot import Robot
-    from sim_bridge.ros.command.commands import RobotCommands
-    from sim_bridge.ros.command.controllers import TrajectoryController
 
 STARTED, REFUSED = 'started', 'refused'
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 import math
-from typing import TYPE_CHECKING
 import xml.etree.ElementTree as ElementTree
 
 from sim_bridge.compilation.compile import compile_robot
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.engine.data.model import LOWER, UPPER
 from sim_bridge.foundation.errors import InvalidValueError
-
-if TYPE_CHECKING:
-    from sim_bridge.description.model import RobotDescription
 
 
 def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]]:

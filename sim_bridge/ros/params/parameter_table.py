@@ -55,6 +55,7 @@ _KINDS = {
     'tuple[str, ...]': 'a list of texts',
     BLOCK: 'a block of named values',
 }
+_TYPES = {'bool': bool, 'int': int, 'str': str}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,14 +139,11 @@ class Specification:
 
     def _convert(self, value: Any) -> Any:
         """Return the value in the type of this parameter; None if that would lose anything."""
-        if self.kind == 'bool':
-            return value if isinstance(value, bool) else None
-        if self.kind == 'int':
-            return value if isinstance(value, int) and not isinstance(value, bool) else None
+        if self.kind in _TYPES:
+            is_bool, accepted = isinstance(value, bool), _TYPES[self.kind]
+            return value if isinstance(value, accepted) and is_bool is (accepted is bool) else None
         if self.kind == 'float':
             return _finite(value)
-        if self.kind == 'str':
-            return value if isinstance(value, str) else None
         if self.kind == BLOCK:
             return dict(value) if isinstance(value, Mapping) else None
         if value is None:  # what ROS makes of an empty list in a YAML file

@@ -19,6 +19,12 @@ FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
 SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
 
 
+def _rate(of: str, default: float = 0.0) -> Any:
+    """Return the parameter for the rate of a topic."""
+    return parameter(
+        default, f'Rate of {of} in simulated time; 0 for every control step', unit='Hz', low=0.0)
+
+
 @dataclass(frozen=True)
 class SimulatorParameters:
     """All parameters of the `sim_bridge` node, in SI units."""
@@ -239,31 +245,11 @@ class SimulatorParameters:
     )
 
     # topics
-    joint_state_rate: float = parameter(
-        0.0,
-        'Rate of joint_states, and of multi_dof_joint_states, in simulated time; 0 for every '
-        'control step',
-        unit='Hz',
-        low=0.0,
-    )
-    clock_rate: float = parameter(
-        200.0, 'Rate of /clock in simulated time; 0 for every control step', unit='Hz', low=0.0
-    )
-    contact_rate: float = parameter(
-        0.0, 'Rate of contacts in simulated time; 0 for every control step', unit='Hz', low=0.0
-    )
-    object_state_rate: float = parameter(
-        100.0,
-        'Rate of object_states in simulated time; 0 for every control step',
-        unit='Hz',
-        low=0.0,
-    )
-    odom_rate: float = parameter(
-        0.0,
-        'Rate of odom, of robots with a free base, in simulated time; 0 for every control step',
-        unit='Hz',
-        low=0.0,
-    )
+    joint_state_rate: float = _rate('joint_states, and of multi_dof_joint_states,')
+    clock_rate: float = _rate('/clock', 200.0)
+    contact_rate: float = _rate('contacts')
+    object_state_rate: float = _rate('object_states', 100.0)
+    odom_rate: float = _rate('odom, of robots with a free base,')
     odom_frame: str = parameter(
         'odom', 'Parent frame of the base of a robot on odom and /tf; it coincides with world'
     )
@@ -287,9 +273,7 @@ class SimulatorParameters:
         'With publish_tf, publish world -> odom on /tf_static; switch off where something else, '
         'such as a localizer, publishes the parent of odom',
     )
-    tf_rate: float = parameter(
-        100.0, 'Rate of /tf in simulated time; 0 for every control step', unit='Hz', low=0.0
-    )
+    tf_rate: float = _rate('/tf', 100.0)
     marker_rate: float = parameter(
         30.0,
         'Rate of the markers for RViz, of contacts and objects, in simulated time; 0 for none',

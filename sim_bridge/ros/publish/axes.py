@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+import sim_bridge as sb
+from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.loop_axes import LoopAxes
-
-if TYPE_CHECKING:
-    import sim_bridge as sb
-    from sim_bridge.robots.joints.axis import Axis
 
 # after the name of a joint and a slash: MoveIt's names, and for joints that it does not know the
 # numbers of Gazebo's axes

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
+import sim_bridge as sb
 from sim_bridge.description.model import JointType
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.ros.publish.axes import AxisStates
+from sim_bridge.ros.publish.sinks import Sink
 from sim_bridge.ros.publish.streams import Copy, PreparedStream, Rate
 from sim_bridge.ros.wire.messages import JointStateMessage, PoseStateMessage
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    import sim_bridge as sb
-    from sim_bridge.ros.publish.sinks import Sink
 
 _MULTI_DOF = (JointType.PLANAR, JointType.BALL, JointType.FLOATING)
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from sensor_msgs.msg import MultiDOFJointState
 
+import sim_bridge as sb
+from sim_bridge.ros.publish.streams import Stream
+from sim_bridge.ros.publish.topic_pool import TopicPool
 from sim_bridge.ros.wire.messages import PoseStateMessage
-
-if TYPE_CHECKING:
-    import sim_bridge as sb
-    from sim_bridge.ros.publish.streams import Stream
-    from sim_bridge.ros.publish.topic_pool import TopicPool
 
 
 class ObjectStates:
@@ -30,8 +26,11 @@ class ObjectStates:
         rate_hz: publishing rate [Hz].
         """
         self._moving = [robot for robot in world.robots.values() if not robot.fixed_base]
-        self._positions = _rows([robot.offsets.q for robot in self._moving], 7)
-        self._velocities = _rows([robot.offsets.v for robot in self._moving], 6)
+        # (n, 7) and (n, 6) rows of the world's arrays
+        self._positions, self._velocities = (
+            np.add.outer(starts, np.arange(size)).astype(int) for starts, size in (
+                ([robot.offsets.q for robot in self._moving], 7),
+                ([robot.offsets.v for robot in self._moving], 6)))
         message = PoseStateMessage([robot.name for robot in self._moving])
 
         def fill() -> None:
@@ -42,8 +41,3 @@ class ObjectStates:
         if self._moving:
             self.streams.append(pool.stream(
                 'object_states', MultiDOFJointState, message, fill, rate_hz=rate_hz))
-
-
-def _rows(starts: list[int], size: int) -> np.ndarray:
-    """Return (n, size) consecutive numbers from each start."""
-    return np.array(starts, dtype=int).reshape(-1, 1) + np.arange(size)

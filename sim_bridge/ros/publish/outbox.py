@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TYPE_CHECKING
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.ros.publish.filling import COPY_SIZE, fill, MESSAGE_SIZE, MOST_MESSAGES
-from sim_bridge.ros.publish.streams import Rate
-
-if TYPE_CHECKING:
-    from sim_bridge.compiler.calls import Call
-    from sim_bridge.ros.publish.streams import PreparedStream
-    from sim_bridge.sensors.devices import Device
+from sim_bridge.ros.publish.streams import PreparedStream, Rate
+from sim_bridge.sensors.devices import Device
 
 # from the end of the words of arguments
 _TIME, _STEP = -3, -2

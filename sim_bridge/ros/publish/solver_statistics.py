@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import sim_bridge as sb
-    from sim_bridge.simulation.records import Worst
+import sim_bridge as sb
+from sim_bridge.simulation.records import Worst
 
 
 class SolverStatistics:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
+from typing import Any, NamedTuple, Protocol
 
 from geometry_msgs.msg import WrenchStamped
 import numpy as np
@@ -13,6 +13,7 @@ from sensor_msgs.msg import Imu
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.publish.sinks import Sink
 from sim_bridge.ros.wire.messages import (
     ClockMessage,
     diagonal_covariance,
@@ -21,10 +22,7 @@ from sim_bridge.ros.wire.messages import (
     WrenchMessage,
 )
 from sim_bridge.ros.wire.qos import stream_qos, topic_name
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.publish.sinks import Sink
-    from sim_bridge.sensors.devices import Device
+from sim_bridge.sensors.devices import Device
 
 
 class Rate:
@@ -176,7 +174,7 @@ def sensor_streams(
         for device in robot.devices(sb.ForceSensor)]
     channels += [
         (imu, [
-            _imu_channel(imu, frame_prefix),
+            _motion_channel('imu', imu, frame_prefix, imu.gyro, imu.accelerometer),
             _gyro_channel(imu.gyro, frame_prefix),
             _accel_channel(imu.accelerometer, frame_prefix),
         ])
@@ -253,43 +251,39 @@ def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
     return _Channel('wrench', WrenchStamped, make)
 
 
-def _imu_channel(imu: sb.ImuSensor, prefix: str) -> _Channel:
-    has_orientation = imu.description.enable_orientation
+def _motion_channel(
+    suffix: str, device: Device, prefix: str, gyro: sb.RateGyroSensor | None,
+    accelerometer: sb.AccelerationSensor | None,
+) -> _Channel:
+    """Return the channel of a gyro, an accelerometer, or an IMU, which has both."""
+    has_orientation = isinstance(device, sb.ImuSensor) and device.description.enable_orientation
 
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = ImuMessage(
-            prefix + imu.frame_id,
+            prefix + device.frame_id,
             np.zeros(9) if has_orientation else None,
-            _covariance(imu, 'angular_velocity', is_truth),
-            _covariance(imu, 'linear_acceleration', is_truth),
+            _covariance(device, 'angular_velocity', is_truth) if gyro else None,
+            _covariance(device, 'linear_acceleration', is_truth) if accelerometer else None,
         )
-        w = (imu.gyro.truth if is_truth else imu.gyro).w
-        dv = (imu.accelerometer.truth if is_truth else imu.accelerometer).dv
-        copies = [Copy(message.angular_velocity, w), Copy(message.linear_acceleration, dv)]
+        copies = []
+        if gyro:
+            copies.append(Copy(message.angular_velocity, (gyro.truth if is_truth else gyro).w))
+        if accelerometer:
+            dv = (accelerometer.truth if is_truth else accelerometer).dv
+            copies.append(Copy(message.linear_acceleration, dv))
         if has_orientation:
-            copies.append(Copy(message.orientation, imu['orientation']))
+            copies.append(Copy(message.orientation, device['orientation']))
         return message, copies
 
-    return _Channel('imu', Imu, make)
+    return _Channel(suffix, Imu, make)
 
 
 def _gyro_channel(gyro: sb.RateGyroSensor, prefix: str) -> _Channel:
-    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
-        covariance = _covariance(gyro, 'angular_velocity', is_truth)
-        message = ImuMessage(prefix + gyro.frame_id, None, covariance, None)
-        return message, [Copy(message.angular_velocity, (gyro.truth if is_truth else gyro).w)]
-
-    return _Channel('gyro', Imu, make)
+    return _motion_channel('gyro', gyro, prefix, gyro, None)
 
 
 def _accel_channel(accelerometer: sb.AccelerationSensor, prefix: str) -> _Channel:
-    def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
-        covariance = _covariance(accelerometer, 'linear_acceleration', is_truth)
-        message = ImuMessage(prefix + accelerometer.frame_id, None, None, covariance)
-        dv = (accelerometer.truth if is_truth else accelerometer).dv
-        return message, [Copy(message.linear_acceleration, dv)]
-
-    return _Channel('accel', Imu, make)
+    return _motion_channel('accel', accelerometer, prefix, None, accelerometer)
 
 
 def _covariance(device: Device, quantity: str, is_truth: bool) -> np.ndarray:

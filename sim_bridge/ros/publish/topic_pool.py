@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
+from sim_bridge.ros.publish.sinks import Outlet, Sink
 from sim_bridge.ros.publish.streams import Stampable, Stream
 from sim_bridge.ros.wire.qos import LATCHED_QOS
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.publish.sinks import Outlet, Sink
 
 
 class TopicPool:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from std_srvs.srv import SetBool, Trigger
 
 from sim_bridge.foundation.errors import SimBridgeError
-from sim_bridge.ros.services.simulation_control import Scope
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.params.parameters import SimulatorParameters
-    from sim_bridge.ros.process.deferred import Answer, DeferredServices
-    from sim_bridge.ros.services.simulation_control import SimulationControl
-    from sim_bridge.ros.session.simulator import Simulator
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.process.deferred import Answer, DeferredServices
+from sim_bridge.ros.services.simulation_control import Scope, SimulationControl
+from sim_bridge.ros.session.simulator import Simulator
 
 
 class Services:

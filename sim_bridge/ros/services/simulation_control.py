@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 import enum
 import json
-from typing import TYPE_CHECKING
 
+from rclpy.node import Node
 from std_msgs.msg import String
 
 from sim_bridge.foundation.errors import StateError, UnknownNameError
+from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.process.executor_calls import ExecutorCalls
+from sim_bridge.ros.process.pacer import Pacer
+from sim_bridge.ros.services.entities import Entities
+from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
 from sim_bridge.ros.wire.qos import LATCHED_QOS
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
-
-    from sim_bridge.ros.command.joint_controls import JointControls
-    from sim_bridge.ros.process.executor_calls import ExecutorCalls
-    from sim_bridge.ros.process.pacer import Pacer
-    from sim_bridge.ros.services.entities import Entities
-    from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
 
 
 class Scope(enum.Flag):

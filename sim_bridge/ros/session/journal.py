@@ -1,14 +1,13 @@
 """
 The record of a simulator's inputs.
 
-The simulator knows only this protocol. `bag.recording` implements it, and `NO_JOURNAL` records
-nothing.
+The simulator knows only this class, which by itself records nothing. `bag.recording` extends it.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
+from typing import Any, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sim_bridge.foundation.errors import RecordingError
@@ -32,8 +31,12 @@ class JournalStatus(NamedTuple):
     queued: int
 
 
-class Journal(Protocol):
-    """Records the inputs of a simulator in the order in which they take effect."""
+class Journal:
+    """
+    Records the inputs of a simulator in the order in which they take effect.
+
+    This base class records nothing: each method is what a simulator without a recording needs.
+    """
 
     def add_interface(self, interface: RobotInterface) -> None:
         """Record the commands of a robot from now on."""
@@ -62,34 +65,4 @@ class Journal(Protocol):
 
     def statuses(self) -> list[JournalStatus]:
         """Return the progress of the recording; empty if there is none."""
-
-
-class _NoJournal:
-    """A journal that records nothing."""
-
-    def add_interface(self, interface: RobotInterface) -> None:
-        """Do nothing."""
-
-    def note(self, kind: str, **values: Any) -> None:
-        """Do nothing."""
-
-    def note_spawn(
-        self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
-    ) -> None:
-        """Do nothing."""
-
-    def flush(self) -> None:
-        """Do nothing."""
-
-    def end_tick(self) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-    def statuses(self) -> list[JournalStatus]:
-        """Return nothing."""
         return []
-
-
-NO_JOURNAL: Journal = _NoJournal()

@@ -14,7 +14,7 @@ from sim_bridge.ros.publish.sinks import ClosingSink
 from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.streams import clock_stream, Rate
 from sim_bridge.ros.publish.world_interface import WorldInterface
-from sim_bridge.ros.session.journal import Journal, NO_JOURNAL
+from sim_bridge.ros.session.journal import Journal
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
 
@@ -70,7 +70,7 @@ class Simulator:
         # /clock when the world's step count is 0
         self._epoch_ns = 0
         self._saved = 0
-        self.journal: Journal = NO_JOURNAL
+        self.journal = Journal()
         """Records what this simulator takes in."""
         self.lockstep = _lockstep_of(loaded, parameters)
         # of all robots there ever were, since parameters go on naming them; a set in their order

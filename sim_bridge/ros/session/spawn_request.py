@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 import re
-from typing import TYPE_CHECKING
 
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot, resolve_uri
 from sim_bridge.foundation.errors import coded, ErrorCode, InvalidValueError
 from sim_bridge.ros.params.initial_values import initial_values
-from sim_bridge.ros.params.parameters import SELF_COLLISION
+from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
 from sim_bridge.ros.session.units import units_of
 from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane, Shape
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.params.parameters import SimulatorParameters
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
 _READ = ('.urdf', '.xacro', '.xml')

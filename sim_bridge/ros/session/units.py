@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+import sim_bridge as sb
+from sim_bridge.compiler.unit import Unit
 from sim_bridge.ros.command.repeating import take_repeat
 from sim_bridge.ros.publish.filling import fill
-
-if TYPE_CHECKING:
-    import sim_bridge as sb
-    from sim_bridge.compiler.unit import Unit
 
 
 def message_units() -> list[Unit]:

@@ -10,13 +10,17 @@ from __future__ import annotations
 from functools import cache
 import importlib
 import re
+import sys
 from typing import Any, Literal
 
 from rclpy.serialization import deserialize_message, serialize_message
 
 from sim_bridge.foundation.errors import MalformedMessageError
 
-_HEAD = 4
+# The head of CDR: two bytes tell encoding and byte order, two more nothing. Numbers lie at
+# multiples of their size, counted from its end.
+HEAD = 4
+NATIVE_HEAD = b'\x00\x01' if sys.byteorder == 'little' else b'\x00\x00'
 _NATIVE_HEADS = (b'\x00\x00', b'\x00\x01')
 _SIZES = {
     'boolean': 1, 'octet': 1, 'char': 1, 'uint8': 1, 'int8': 1, 'uint16': 2, 'int16': 2,
@@ -51,9 +55,9 @@ class _Walk:
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._order: Literal['little', 'big'] = 'little' if data[1] else 'big'
-        self.place = _HEAD
+        self.place = HEAD
         self.clean = bytearray(len(data))
-        self.clean[:_HEAD] = data[:_HEAD]
+        self.clean[:HEAD] = data[:HEAD]
 
     def message(self, kind: type) -> None:
         for item, count in _fields(kind):
@@ -83,7 +87,7 @@ class _Walk:
     def _copy(self, size: int, count: int) -> int:
         """Copy items that are aligned to their size; return the offset of the first."""
         if count:
-            self.place += (_HEAD - self.place) % size
+            self.place += (HEAD - self.place) % size
         start, self.place = self.place, self.place + size * count
         self.clean[start : self.place] = self._data[start : self.place]
         return start

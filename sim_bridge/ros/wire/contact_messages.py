@@ -14,18 +14,15 @@ import json
 import struct
 import sys
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Vector3, Wrench
 import numpy as np
 from sensor_msgs.msg import PointCloud2, PointField
 from std_msgs.msg import Header, String, UInt32
 
+import sim_bridge as sb
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import STAMP, unpack_stamp, WORLD_FRAME
-
-if TYPE_CHECKING:
-    import sim_bridge as sb
 
 # One contact point. What RViz and PCL look for by name, position and normal, is of the size they
 # expect; the rest loses nothing.

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 import struct
-import sys
 
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.ros.wire.cdr import deserialize, HEAD, NATIVE_HEAD
 
-# CDR: two bytes tell encoding and byte order, two more nothing; then comes the stamp. Numbers lie
-# at multiples of their size, counted from there.
-_NATIVE_ENCODING = b'\x00\x01' if sys.byteorder == 'little' else b'\x00\x00'
-_ORIGIN = 4
+# After the head comes the stamp.
 _STAMP = struct.Struct('=iI')
 _COUNT = struct.Struct('=I')
 _FIELDS = ('position', 'velocity', 'effort')
@@ -64,7 +60,7 @@ class JointStateReader:
                     _time_ns(stamp.sec, stamp.nanosec), message.header.frame_id,
                     list(message.name), *values)
         values = [np.frombuffer(data, float, count, offset) for offset, count in self.blocks]
-        time_ns = _time_ns(*_STAMP.unpack_from(data, _ORIGIN))
+        time_ns = _time_ns(*_STAMP.unpack_from(data, HEAD))
         return JointValues(time_ns, self._frame_id, self._names, *values)
 
     @property
@@ -95,16 +91,16 @@ class JointStateReader:
         """Store the offsets in a message; return whether its contents are as expected."""
         self._length = -1
         self.learnt += 1
-        if data[: len(_NATIVE_ENCODING)] != _NATIVE_ENCODING:
+        if data[: len(NATIVE_HEAD)] != NATIVE_HEAD:
             return False
         constant, blocks = _locate(data)
         for (offset, count), field in zip(blocks, _FIELDS, strict=True):
             if data[offset : offset + 8 * count] != getattr(message, field).tobytes():
                 return False
         self._constant = [(at, data[at]) for at in constant]
-        ends = [_ORIGIN + _STAMP.size, *(offset + 8 * count for offset, count in blocks)]
+        ends = [HEAD + _STAMP.size, *(offset + 8 * count for offset, count in blocks)]
         starts = [*(offset for offset, _ in blocks), len(data)]
-        between = [slice(0, _ORIGIN), *map(slice, ends, starts)]
+        between = [slice(0, HEAD), *map(slice, ends, starts)]
         self._latest = [(at, data[at]) for at in between if at.start < at.stop]
         self.blocks, self._names, self._length = blocks, list(message.name), len(data)
         self._frame_id = message.header.frame_id
@@ -118,8 +114,8 @@ def _locate(data: bytes) -> tuple[list[slice], list[tuple[int, int]]]:
     Returns the byte ranges of its texts and of the lengths of its lists, without the padding,
     which may have any value; and offset and length of its three lists of numbers.
     """
-    constant = [slice(0, len(_NATIVE_ENCODING))]
-    place = _ORIGIN + _STAMP.size
+    constant = [slice(0, len(NATIVE_HEAD))]
+    place = HEAD + _STAMP.size
 
     def count(size_of_item: int) -> int:
         """Skip the length of a list or text, and that many items if they need no padding."""
@@ -143,7 +139,7 @@ def _locate(data: bytes) -> tuple[list[slice], list[tuple[int, int]]]:
 
 
 def _aligned(place: int, size: int) -> int:
-    return place + (_ORIGIN - place) % size
+    return place + (HEAD - place) % size
 
 
 def _time_ns(sec: int, nanosec: int) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 import math
-from typing import NamedTuple, TYPE_CHECKING
+from typing import NamedTuple
 
 from geometry_msgs.msg import Point, Quaternion, Vector3
 import numpy as np
@@ -13,11 +13,9 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 import sim_bridge as sb
 from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
-
-if TYPE_CHECKING:
-    from sim_bridge.robots.robot import Robot
 
 # r g b a, by what moves a thing
 _COLORS = {

@@ -18,11 +18,10 @@ import numpy as np
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
 
-from sim_bridge.ros.wire.cdr import serialize_cleanly
+from sim_bridge.ros.wire.cdr import HEAD, serialize_cleanly
 
-# a CDR encapsulation header comes first; a stamp is the first thing in every message here
-_HEAD = 4
-STAMP = slice(_HEAD, _HEAD + 8)
+# a stamp is the first thing after the head of every message here
+STAMP = slice(HEAD, HEAD + 8)
 
 # Found again in the serialized bytes; no other field of a message can hold such a number.
 _MARK = -2.7182818284590452e-301
@@ -57,7 +56,7 @@ class PreparedMessage:
         data = serialize_cleanly(message)
         # numbers lie at multiples of 8 behind the head, which is half as long
         words = np.zeros(len(data) // 8 + 2, np.int64)
-        self.buffer = words.data.cast('B')[_HEAD : _HEAD + len(data)]
+        self.buffer = words.data.cast('B')[HEAD : HEAD + len(data)]
         self.buffer[:] = data
         self.stamp_word = words[1:2]
         """(1,) the stamp, as an integer."""

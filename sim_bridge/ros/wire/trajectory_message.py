@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-import sys
 from typing import Any
 
 import numpy as np
@@ -18,13 +17,11 @@ from trajectory_msgs.msg import JointTrajectory
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.ragged_array import RaggedArray
-from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.ros.wire.cdr import deserialize, HEAD, NATIVE_HEAD
 from sim_bridge.trajectory.trajectory import Trajectory
 
-# CDR: two bytes tell encoding and byte order, two more nothing; then come words of four bytes.
-# Lengths, counts and times are words; floats are two, the first of which is an even one.
-_NATIVE_ENCODING = b'\x00\x01' if sys.byteorder == 'little' else b'\x00\x00'
-_ORIGIN = 4
+# After the head come words of four bytes: lengths, counts and times are words; floats are two, the
+# first of which is an even one.
 _WORD = 4
 # what is found of a point: place and count of the numbers of each field, and where its time is
 _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
@@ -70,8 +67,8 @@ def from_bytes(data: bytes) -> TrajectoryMessage:
         return from_message(deserialize(data, JointTrajectory))
     # names mean what the middleware makes of them, in a message that has no points
     message = deserialize(head + bytes(_WORD), JointTrajectory)
-    words = np.frombuffer(data, np.uint32, (len(data) - _ORIGIN) // _WORD, _ORIGIN)
-    values = np.frombuffer(data, float, len(words) // 2, _ORIGIN)
+    words = np.frombuffer(data, np.uint32, (len(data) - HEAD) // _WORD, HEAD)
+    values = np.frombuffer(data, float, len(words) // 2, HEAD)
     places = found[:, -1]
     times = words[places].view(np.int32) + words[places + 1] * 1e-9
     return TrajectoryMessage(_stamp_ns(message), list(message.joint_names), times, *(
@@ -103,16 +100,16 @@ def _locate(data: bytes) -> tuple[bytes, np.ndarray]:
     Returns the bytes before the number of points, and (k, _FOUND) values found for each point, in
     words from the origin.
     """
-    if data[: len(_NATIVE_ENCODING)] != _NATIVE_ENCODING or len(data) < _ORIGIN:
+    if data[: len(NATIVE_HEAD)] != NATIVE_HEAD or len(data) < HEAD:
         raise _OtherEncodingError
-    end = len(data) - (len(data) - _ORIGIN) % _WORD
-    words = memoryview(data)[_ORIGIN:end].cast('I')
+    end = len(data) - (len(data) - HEAD) % _WORD
+    words = memoryview(data)[HEAD:end].cast('I')
     # stamp, frame, names
     place = _after_text(words, 2)
     name_count, place = words[place], place + 1
     for _ in range(name_count):
         place = _after_text(words, place)
-    head = data[: _ORIGIN + _WORD * place]
+    head = data[: HEAD + _WORD * place]
     point_count, place = words[place], place + 1
     found = array('q')
     note = found.extend

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,20 +11,18 @@ import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.ros.process.deferred import Answer, Handler
+from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.standard.interfaces import (
     agree,
     FEATURE_UNSUPPORTED,
+    Interfaces,
     OPERATION_FAILED,
     say,
 )
 from sim_bridge.ros.services.standard.name_filter import NameFilter
+from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.process.deferred import Answer, Handler
-    from sim_bridge.ros.services.entities import Entities
-    from sim_bridge.ros.services.standard.interfaces import Interfaces
-    from sim_bridge.ros.session.simulator import Simulator
 
 INVALID_POSE = 101
 

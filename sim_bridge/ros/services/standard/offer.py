@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any
+
+from rclpy.node import Node
 
 from sim_bridge.foundation.version import __version__
+from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
+from sim_bridge.ros.process.executor_calls import ExecutorCalls
+from sim_bridge.ros.services.entities import Entities
+from sim_bridge.ros.services.simulation_control import SimulationControl
 from sim_bridge.ros.services.standard.entities import EntityServices
 from sim_bridge.ros.services.standard.interfaces import (
     installed_interfaces,
@@ -15,15 +21,7 @@ from sim_bridge.ros.services.standard.interfaces import (
 from sim_bridge.ros.services.standard.simulation import SimulationServices
 from sim_bridge.ros.services.standard.spawning import SPAWN_FORMATS, SpawnServices
 from sim_bridge.ros.services.standard.stepping import STEPPING, SteppingAction
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
-
-    from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
-    from sim_bridge.ros.process.executor_calls import ExecutorCalls
-    from sim_bridge.ros.services.entities import Entities
-    from sim_bridge.ros.services.simulation_control import SimulationControl
-    from sim_bridge.ros.session.simulator import Simulator
+from sim_bridge.ros.session.simulator import Simulator
 
 # by service: the features that having it means
 FEATURES = {

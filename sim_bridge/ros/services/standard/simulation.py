@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import signal
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError
-from sim_bridge.ros.services.simulation_control import Phase, Scope
+from sim_bridge.ros.process.deferred import Answer, Handler
+from sim_bridge.ros.services.simulation_control import Phase, Scope, SimulationControl
 from sim_bridge.ros.services.standard.interfaces import (
     agree,
     FEATURE_UNSUPPORTED,
+    Interfaces,
     OPERATION_FAILED,
     say,
 )
-
-if TYPE_CHECKING:
-    from sim_bridge.ros.process.deferred import Answer, Handler
-    from sim_bridge.ros.services.simulation_control import SimulationControl
-    from sim_bridge.ros.services.standard.interfaces import Interfaces
 
 _SCOPE_DEFAULT, _SCOPE_ALL = 0, 255
 ALREADY_IN_TARGET_STATE, STATE_TRANSITION_ERROR = 101, 102
