@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import UnknownNameError
 from sim_bridge.robots.robot import Robot
 from sim_bridge.trajectory.tolerances import (
     ACCELERATION,
@@ -159,11 +159,7 @@ class TrajectoryFollower:
         """
         columns = self.columns(trajectory.joints)
         start_ns = start_ns or time_ns
-        end_ns = start_ns + int(trajectory.times_ns[-1])
-        if end_ns < time_ns:
-            raise InvalidValueError(
-                'end of trajectory', end_ns * 1e-9,
-                f'a time not yet over: it is {time_ns * 1e-9:.9g} s')
+        trajectory.check_not_over(start_ns, time_ns)
         run = Run(
             trajectory, columns, start_ns, tolerances or Tolerances.none(len(columns)))
         for other in [each for each in self._waiting if each.start_ns >= start_ns]:

@@ -106,6 +106,14 @@ class Trajectory:
                 'velocities of trajectory', float(last[joint]), '0 at the last point [rad/s or '
                 'm/s]', f'point {len(self.times_ns) - 1}, joint {self.joints[joint]!r}')
 
+    def check_not_over(self, start_ns: int, now_ns: int) -> None:
+        """Raise InvalidValueError if a trajectory with this start time [ns] is over now [ns]."""
+        end_ns = start_ns + int(self.times_ns[-1])
+        if end_ns < now_ns:
+            raise InvalidValueError(
+                'end of trajectory', end_ns * _NANO,
+                f'a time not yet over: it is {now_ns * _NANO:.9g} s')
+
     def spline(
         self,
         start_ns: int,
@@ -125,12 +133,9 @@ class Trajectory:
 
         Raises InvalidValueError if no point is left.
         """
+        self.check_not_over(start_ns, from_ns)
         times = self.times_ns + start_ns
         left = times >= from_ns
-        if not left.any():
-            end, now = float(times[-1]) * _NANO, from_ns * _NANO
-            raise InvalidValueError(
-                'end of trajectory', end, f'a time not yet over: it is {now:.9g} s')
         positions = self.positions[left]
         if turning is not None and turning.any():
             turns = np.round((q - positions[0]) / math.tau)

@@ -149,12 +149,9 @@ class Trajectories:
                 place)
         if not controller.allows_moving_end:
             trajectory.check_end()
-        start_ns, now_ns = message.stamp_ns, self._now()
-        if start_ns and start_ns + int(trajectory.times_ns[-1]) < now_ns:
-            raise InvalidValueError(
-                'end of trajectory', start_ns * 1e-9 + trajectory.duration,
-                f'a time not yet over: it is {now_ns * 1e-9:.9g} s')
-        return Order(0, trajectory, start_ns, select(
+        if message.stamp_ns:
+            trajectory.check_not_over(message.stamp_ns, self._now())
+        return Order(0, trajectory, message.stamp_ns, select(
             tolerances or controller.tolerances, controller.joints, trajectory.joints))
 
     def follow(self, order: Order, source: Message | None = None) -> Order:
