@@ -6,8 +6,6 @@ cancel partly or completely where the two paths meet. Three forces and three tor
 for all rows of the joint.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
