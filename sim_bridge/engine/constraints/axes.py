@@ -1,5 +1,5 @@
 """
-Axes of joints that close loops: their positions, directions and efforts.
+Axes of constraint joints: their positions, directions and efforts.
 
 `measure_axis`, `axis_direction` and `axis_wrench` define how each kind of axis moves; the joints
 of the public interface read their coordinates with them too. There, `loops` is any object with

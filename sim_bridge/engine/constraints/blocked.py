@@ -1,5 +1,5 @@
 """
-Loops that cannot move because the joints they need are locked.
+Constraints that cannot hold because the joints they need are locked.
 
 A row that depends on others once joints are locked is not in the basis. If the remaining motion
 violates it, some locked element must yield: friction, or a motor of bounded strength. The first to

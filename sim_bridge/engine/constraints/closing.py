@@ -1,4 +1,4 @@
-"""Correction of open loops: positions projected onto the rigid rows, and velocities too."""
+"""Correction of constraint errors: projection of positions and velocities on the rigid rows."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.axes import axis_wrench, find_excesses

@@ -1,4 +1,4 @@
-"""Response of the trees to the impulses of the loops' rows."""
+"""Response of the trees to the impulses of the constraint rows."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.basis import build_basis

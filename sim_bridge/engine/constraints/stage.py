@@ -1,4 +1,4 @@
-"""The stage of joints that close loops, in steps and observations; compiled separately."""
+"""The stage of the constraint joints, in steps and observations; compiled separately."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
@@ -24,7 +24,7 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, sub
 
 
 def loops(table, phase):
-    """Run one phase of a step's loops, or of an observation's."""
+    """Run one phase of the constraints of a step or of an observation."""
     if phase == LoopPhase.PREPARE:
         return prepare_loops(table)
     if phase == LoopPhase.BUILD:
