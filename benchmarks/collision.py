@@ -19,6 +19,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.collision.broad.filters import is_closed
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
 from sim_bridge.engine.collision.narrow.narrow import collide_closed, collide_pair, distance
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.geometry import (
     BOX,
     CAPSULE,
@@ -31,7 +32,6 @@ from sim_bridge.engine.data.geometry import (
     SPHERE,
 )
 from sim_bridge.engine.data.state import make_state
-from sim_bridge.engine.data.world_table import open_collision, open_geometry
 from sim_bridge.engine.math.vec3 import load3, load_m, store3
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.simulation.handles import make_probe
@@ -67,7 +67,7 @@ RESTING = [
 
 @entry
 def _measure_pairs(table, pair, pose, distance_out):
-    geometry, scratch = open_geometry(table), open_collision(table)
+    geometry, scratch = world.geometry(table), world.collision(table)
     for row in range(pair.shape[0]):
         gap, x, y, n = distance(
             geometry, scratch, pair[row, 0], pair[row, 1],
@@ -82,7 +82,7 @@ def _measure_pairs(table, pair, pose, distance_out):
 @entry
 def _collide_pairs(table, pair, pose, limit,
                    count_out, feature_out, point_out, normal_out, gap_out):
-    geometry, scratch = open_geometry(table), open_collision(table)
+    geometry, scratch = world.geometry(table), world.collision(table)
     for row in range(pair.shape[0]):
         a, b = pair[row, 0], pair[row, 1]
         pose_a = load_m(pose, row, 0), load3(pose, row, 9)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sim_bridge.engine.constraints.phases import ASSEMBLE
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data.model import FREE, KINEMATIC
+from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import HELD, LOOSE
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.foundation.errors import StateError
@@ -36,7 +36,7 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
         workspace.mode[robot.slot.part.at.v + robot.slot.blueprint.joint_v[name]] = HELD
     kinds = workspace.kind.copy()
     workspace.kind[kinds >= FREE] = KINEMATIC
-    closed = run_stage(observer.handle, LOOPS.address, ASSEMBLE) >= 0
+    closed = run_stage(observer.handle, LOOPS.address, LoopPhase.ASSEMBLE) >= 0
     workspace.kind[:] = kinds
     state.q[:] = workspace.q
     simulation.forget_observations()

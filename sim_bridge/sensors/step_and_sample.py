@@ -14,12 +14,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at, run_call
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.data.world_table import (
-    open_options,
-    open_solution,
-    open_state,
-    open_workspace,
-)
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.pipeline.step import DONE, NO_ROOM, NOT_CONVERGED, NOT_FINITE
 from sim_bridge.sensors.draws import add_noise, has_draws, RECORD_SIZE
 from sim_bridge.sensors.readings import IMU, take_reading
@@ -71,9 +66,9 @@ def advance(
     Returns (status, steps completed, whether the state is as observed).
     """
     if beginning == ANEW:
-        open_solution(table).residual[:] = 0.0
+        world.solution(table).residual[:] = 0.0
         progress_inout[:] = 0
-    h = open_options(table).time_step
+    h = world.options(table).time_step
     at, end, is_observed = first, first + n, False
     is_sampling = beginning == SAMPLE
     while True:
@@ -82,7 +77,7 @@ def advance(
                 return NO_DRAWS, at - first, is_observed
             if is_any_due(device, at):
                 # unlike any wrench, so that everything is computed anew
-                open_workspace(observer).wrench[:] = math.nan
+                world.workspace(observer).wrench[:] = math.nan
                 run_call(place[OBSERVE, 0], place[OBSERVE, 1])
                 is_observed = True
                 sample(device, at, gravity, site_row)
@@ -95,7 +90,7 @@ def advance(
             if status == NOT_FINITE or status == NO_ROOM:
                 return status, at - first, is_observed
         is_sampling = True
-    note_worst(open_options(table), open_state(table), open_solution(table), progress_inout,
+    note_worst(world.options(table), world.state(table), world.solution(table), progress_inout,
                worst_inout)
     return DONE, n, is_observed
 

@@ -20,7 +20,14 @@ from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import make_contacts
 from sim_bridge.engine.data.contact_problem import ContactProblem, make_problem
 from sim_bridge.engine.data.geometry import Geometry
-from sim_bridge.engine.data.loops import ALL, HARD, Loops, LoopWork, make_loop_work, make_loops
+from sim_bridge.engine.data.loops import (
+    ALL_ROWS,
+    Loops,
+    LoopWork,
+    make_loop_work,
+    make_loops,
+    RIGID_ROWS,
+)
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.data.state import State
@@ -89,7 +96,7 @@ def needed_stages(options: Options, geometry: Geometry, loops: Loops) -> dict[st
     """Return the stages that geometries and loops need, by the option that holds the address."""
     needs = find_needs(geometry)
     is_direct = options.solver != ITERATIVE
-    stages = {'loops': LOOPS} if loops.size[ALL] > 0 else {}
+    stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
     stages |= {'detect': DETECT, 'contact': CONTACT} if needs.any else {}
     stages |= {'newton': NEWTON, 'share': SHARE} if needs.any and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
@@ -124,7 +131,7 @@ def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
 
 def make_observer(model: Model, options: Options, state: State, loops: Loops) -> Observer:
     """Make a handle for everything except contacts; the arrays given are used in place."""
-    workspace, geometry = make_workspace(model, bool(loops.size[ALL])), build_geometry([])
+    workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
     options = with_stages(options, needed_stages(options, geometry, loops))
     work = make_loop_work(model, loops)
     handle = Handle(
@@ -145,10 +152,10 @@ def make_contact_handles(
     """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
     room = len(state.contact_gap)
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
-    yielding = int(loops.size[ALL] - loops.size[HARD])
+    yielding = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
     problem = make_problem(
         model, room, min(6 * room, _DIRECT_ROWS), loops.body.tolist(), yielding)
-    workspace = make_workspace(model, bool(loops.size[ALL]))
+    workspace = make_workspace(model, bool(loops.size[ALL_ROWS]))
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
         loops, make_loop_work(model, loops))
@@ -165,5 +172,5 @@ def make_stepping_handle(probe: Handle) -> Handle:
     """Make the handle to step with of one with all but the stages; compiles what is missing."""
     options, loops = probe.part(Options), probe.part(Loops)
     stages = needed_stages(options, probe.part(Geometry), loops)
-    workspace = make_workspace(probe.part(Model), bool(loops.size[ALL]))
+    workspace = make_workspace(probe.part(Model), bool(loops.size[ALL_ROWS]))
     return probe.replaced(with_stages(options, stages), workspace)

@@ -12,11 +12,11 @@ from sim_bridge.compiler.build import build
 from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
-from sim_bridge.engine.constraints.phases import BEGIN
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
 from sim_bridge.engine.data.model import body_count, Model, velocity_count
+from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.data.state import make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.dynamics.energy import energy, momentum
@@ -334,7 +334,7 @@ class Simulation:
     def begin_joints(self) -> None:
         """Remove the velocities that new constraints do not allow."""
         self.settle_contact()
-        run_stage(self.stepper.handle, LOOPS.address, BEGIN)
+        run_stage(self.stepper.handle, LOOPS.address, LoopPhase.BEGIN)
         self._dirty = self._dirty & ~_JOINT_VELOCITIES | _OBSERVATION
 
     # --- observing -------------------------------------------------------------------------------

@@ -7,8 +7,9 @@ from typing import cast
 import numpy as np
 
 from sim_bridge.compiler.calls import Call
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.model import Model, Options, velocity_count
-from sim_bridge.engine.data.world_table import Handle, open_model, open_options
+from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.sampling import Sampling
@@ -55,8 +56,8 @@ class Stepper:
                 *words, self.progress, worst, 0, 0, ANEW, is_short=is_short)
             for is_short in (False, True))
         # contacts may take any time
-        is_bounded = cast('Options', open_options(handle)).detect == 0
-        size = velocity_count(cast('Model', open_model(handle)))
+        is_bounded = cast('Options', world.options(handle)).detect == 0
+        size = velocity_count(cast('Model', world.model(handle)))
         self._most_short = _SHORT // max(size, 1) * is_bounded
         end = self._run.argument_words
         self._first, self._count, self._beginning = (

@@ -15,18 +15,12 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.kinds import FLOAT
 from sim_bridge.compiler.table import fields_of
 from sim_bridge.engine.data import world_table as handle
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_problem import Direct
 from sim_bridge.engine.data.model import Model, Options
 from sim_bridge.engine.data.state import State
 from sim_bridge.engine.data.workspace import Workspace
-from sim_bridge.engine.data.world_table import (
-    Handle,
-    open_direct,
-    open_model,
-    open_options,
-    open_state,
-    open_workspace,
-)
+from sim_bridge.engine.data.world_table import Handle
 
 OPTIONS = Options(*(
     -1.25 * number if kind is FLOAT else -number
@@ -102,7 +96,7 @@ def make_unpacker(part, opener):
 @entry
 def unpack_options(table, values_out):
     """Write some of the Options, halved to tell whole numbers from others."""
-    options = open_options(table)
+    options = world.options(table)
     values_out[0], values_out[1] = options.time_step / 2, options.sleep_angular / 2
     values_out[2], values_out[3] = options.velocity_passes // 2, options.detect // 2
 
@@ -110,14 +104,14 @@ def unpack_options(table, values_out):
 @entry
 def overwrite(table):
     """Write into one array of the State and of the Workspace, by name."""
-    open_state(table).wrench[2, 1] = -7.0
-    open_workspace(table).response[1, 2, 3] = -8.0
+    world.state(table).wrench[2, 1] = -7.0
+    world.workspace(table).response[1, 2, 3] = -8.0
 
 
 @pytest.mark.parametrize(
     ('kind', 'opener'),
-    [(Model, open_model), (State, open_state), (Workspace, open_workspace),
-     (Direct, open_direct)])
+    [(Model, world.model), (State, world.state), (Workspace, world.workspace),
+     (Direct, world.direct)])
 def test_every_array_arrives_in_its_place(parts, kind, opener):
     """Read back all values and shapes of all fields, in the order of the fields."""
     part = parts[handle.PARTS.index(kind)]

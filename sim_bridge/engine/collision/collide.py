@@ -8,8 +8,6 @@ generic convex shapes (`collide_convex_pairs`), and meshes and height fields
 of several parts.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.pairs import choose_pairs, find_overlaps
 from sim_bridge.engine.collision.broad.place import place_geometries
@@ -28,7 +26,7 @@ from sim_bridge.engine.data.collision_scratch import (
     FIRST_ROW,
     FOUND,
     PAIRS,
-    ROWS,
+    ROW_COUNT,
     SURFACE_PAIRS,
 )
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
@@ -98,7 +96,7 @@ def order_contacts(scratch_inout, contacts_inout):
     at = 0
     for row in range(scratch_inout.counts[PAIRS]):
         first = scratch_inout.pair[row, FIRST_ROW]
-        for k in range(first, first + scratch_inout.pair[row, ROWS]):
+        for k in range(first, first + scratch_inout.pair[row, ROW_COUNT]):
             contacts_inout.geometry[at, 0] = scratch_inout.spare_geometry[k, 0]
             contacts_inout.geometry[at, 1] = scratch_inout.spare_geometry[k, 1]
             contacts_inout.feature[at] = scratch_inout.spare_feature[k]

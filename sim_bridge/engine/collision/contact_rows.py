@@ -1,9 +1,13 @@
 """Rows of the contact arrays: reserved for a pair's points, then kept for those found."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.collision_scratch import CLASS, FIRST, FIRST_ROW, ROWS, SECOND
+from sim_bridge.engine.data.collision_scratch import (
+    CLASS,
+    FIRST_ROW,
+    GEOMETRY_A,
+    GEOMETRY_B,
+    ROW_COUNT,
+)
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
 from sim_bridge.engine.math.vec3 import load3, load_m
 
@@ -20,7 +24,7 @@ def geometry_pose(scratch, g):
 @kernel
 def pair_of(scratch, row):
     """Return the two geometries of a pair, and the greatest gap of a contact between them [m]."""
-    a, b = scratch.pair[row, FIRST], scratch.pair[row, SECOND]
+    a, b = scratch.pair[row, GEOMETRY_A], scratch.pair[row, GEOMETRY_B]
     return a, b, scratch.reach[a] + scratch.reach[b]
 
 
@@ -38,7 +42,7 @@ def claim_rows(scratch_inout, contacts_inout, row, kind):
     first = contacts_inout.size[COUNT]
     if first + MOST_POINTS > contacts_inout.feature.shape[0]:
         contacts_inout.size[OVERFLOW] = 1
-        scratch_inout.pair[row, ROWS] = 0
+        scratch_inout.pair[row, ROW_COUNT] = 0
         return -1
     return first
 
@@ -47,7 +51,7 @@ def claim_rows(scratch_inout, contacts_inout, row, kind):
 def keep_rows(row, first, count, pair_inout, contacts_inout):
     """Record that a pair has contact points in the rows from `first` on."""
     for k in range(first, first + count):
-        contacts_inout.geometry[k, 0] = pair_inout[row, FIRST]
-        contacts_inout.geometry[k, 1] = pair_inout[row, SECOND]
+        contacts_inout.geometry[k, 0] = pair_inout[row, GEOMETRY_A]
+        contacts_inout.geometry[k, 1] = pair_inout[row, GEOMETRY_B]
     contacts_inout.size[COUNT] = first + count
-    pair_inout[row, FIRST_ROW], pair_inout[row, ROWS] = first, count
+    pair_inout[row, FIRST_ROW], pair_inout[row, ROW_COUNT] = first, count

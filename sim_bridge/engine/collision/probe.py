@@ -8,13 +8,7 @@ from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.contact_rows import geometry_pose
 from sim_bridge.engine.collision.narrow.narrow import distance
 from sim_bridge.engine.collision.query import measure
-from sim_bridge.engine.data.world_table import (
-    open_collision,
-    open_geometry,
-    open_model,
-    open_state,
-    open_workspace,
-)
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.math.vec3 import add, load3, load_m, mul_mm, mul_mv, store3, store_m
 
@@ -28,7 +22,7 @@ def locate(table: Table):
 @entry
 def measure_convex_pair(table: Table, a: int, b: int):
     """Measure two convex geometries, as `narrow.distance`; compiles faster than `measure_pair`."""
-    geometry, scratch = open_geometry(table), open_collision(table)
+    geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
     return distance(
         geometry, scratch, a, b, geometry_pose(scratch, a), geometry_pose(scratch, b))
@@ -37,7 +31,7 @@ def measure_convex_pair(table: Table, a: int, b: int):
 @entry
 def measure_pair(table: Table, a: int, b: int):
     """Measure two geometries, as `query.measure`."""
-    geometry, scratch = open_geometry(table), open_collision(table)
+    geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
     return measure(geometry, a, b, scratch.pose, scratch)
 
@@ -45,8 +39,8 @@ def measure_pair(table: Table, a: int, b: int):
 @kernel
 def place_all(table):
     """Compute the poses of bodies and geometries."""
-    model, state, ws = open_model(table), open_state(table), open_workspace(table)
-    geometry, scratch = open_geometry(table), open_collision(table)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    geometry, scratch = world.geometry(table), world.collision(table)
     place(model, state.q, ws)
     for g in range(geometry.body.shape[0]):
         R, p = load_m(geometry.frame, g, 0), load3(geometry.frame, g, 9)

@@ -7,8 +7,6 @@ separates the triangle from the other shape. A shape wholly inside a solid has t
 out past the nearest triangle.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

@@ -5,8 +5,6 @@ The collision stages of a step, compiled separately; see `compiler.stage`.
 classes, if their addresses are not 0.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.collision.collide import (
     collide_closed_pairs,
@@ -16,26 +14,17 @@ from sim_bridge.engine.collision.collide import (
     start_collision,
 )
 from sim_bridge.engine.collision.mesh.surface import collide_surface_pairs
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import CONVEX_PAIRS, SURFACE_PAIRS
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
-from sim_bridge.engine.data.world_table import (
-    open_collision,
-    open_contacts,
-    open_geometry,
-    open_model,
-    open_options,
-    open_response,
-    open_state,
-    open_workspace,
-)
 from sim_bridge.engine.dynamics.twists import find_twists
 
 
 def detect(table, phase):
     """Find the contacts at the workspace's poses; return their number, -1 without room."""
-    model, geometry, options = open_model(table), open_geometry(table), open_options(table)
-    state, ws, twist = open_state(table), open_workspace(table), open_response(table).twist
-    scratch, contacts = open_collision(table), open_contacts(table)
+    model, geometry, options = world.model(table), world.geometry(table), world.options(table)
+    state, ws, twist = world.state(table), world.workspace(table), world.response(table).twist
+    scratch, contacts = world.collision(table), world.contacts(table)
     find_twists(model, model.kind, ws, state.v, twist)
     start_collision(geometry, ws.pose, twist, model.root,
                     options.time_step, options.contact_margin, scratch, contacts)
@@ -51,13 +40,13 @@ def detect(table, phase):
 
 def detect_convex(table, phase):
     """Append the contacts of the pairs that need the generic convex algorithms."""
-    collide_convex_pairs(open_geometry(table), open_collision(table), open_contacts(table))
+    collide_convex_pairs(world.geometry(table), world.collision(table), world.contacts(table))
     return 0
 
 
 def detect_surface(table, phase):
     """Append the contacts of the pairs with a mesh or a height field."""
-    collide_surface_pairs(open_geometry(table), open_collision(table), open_contacts(table))
+    collide_surface_pairs(world.geometry(table), world.collision(table), world.contacts(table))
     return 0
 
 

@@ -8,8 +8,6 @@ segment) with a margin, their radius. Results for two cores hold for the shapes 
 are subtracted.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

@@ -1,12 +1,10 @@
 """
-Axes of joints that close loops: their positions, directions and efforts.
+Axes of constraint joints: their positions, directions and efforts.
 
 `measure_axis`, `axis_direction` and `axis_wrench` define how each kind of axis moves; the joints
 of the public interface read their coordinates with them too. There, `loops` is any object with
 `axis_kind` and `axis_vector`.
 """
-
-from __future__ import annotations
 
 import math
 
@@ -27,21 +25,20 @@ from sim_bridge.engine.data.joint_laws import (
 from sim_bridge.engine.data.loops import (
     ALONG,
     EULER,
-    FIRST,
     HINGE,
     HOW,
-    ROWS,
-    SECOND,
-    SPIN,
-    SPIN_B,
+    JOINT_ROWS,
+    TURN_A,
+    TURN_B,
+    UNIVERSAL_A,
+    UNIVERSAL_B,
     X,
     Y,
     Z,
 )
 from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPER
 from sim_bridge.engine.data.state import LOCKED, TOTAL_SHARE
-from sim_bridge.engine.dynamics.active_set import FIRST as FIRST_WRONG
-from sim_bridge.engine.dynamics.active_set import guess_mode, RELEASE
+from sim_bridge.engine.dynamics.active_set import FIRST, guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia
 from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 from sim_bridge.engine.math.vec3 import cross, dot, load3, mul_mv, scale, sub
@@ -57,7 +54,7 @@ def start_axes(root, pose, h, state, loops, work):
 
     work.twist: the bodies' velocities at the start of the step.
     """
-    first = loops.size[ROWS]
+    first = loops.size[JOINT_ROWS]
     for axis in range(loops.axis_joint.shape[0]):
         most = loops.limits[axis, EFFORT]
         state.axis_u[axis] = min(max(state.axis_u[axis], -most), most)
@@ -85,7 +82,7 @@ def find_excesses(pose, h, state, loops, work):
     excess that existed before. Velocities are unchanged. 0 for the other axes.
     """
     for axis in range(loops.axis_joint.shape[0]):
-        row = loops.size[ROWS] + axis
+        row = loops.size[JOINT_ROWS] + axis
         work.right[row] = 0.0
         if work.own[row] < 0 or loops.stop[axis, CFM] > 0.0:
             continue
@@ -104,8 +101,8 @@ def find_excesses(pose, h, state, loops, work):
 def axis_direction(loops, axis, R_A, R_B):
     """Return the unit vector along or about which an axis moves the second body."""
     kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
-    if kind == SPIN or kind == SPIN_B:
-        return mul_mv(R_B if kind == SPIN_B else R_A, load3(loops.axis_vector, axis, 0))
+    if kind == TURN_A or kind == TURN_B:
+        return mul_mv(R_B if kind == TURN_B else R_A, load3(loops.axis_vector, axis, 0))
     if kind == EULER:
         if number == 0:
             return axis_of(R_A, Z)
@@ -113,7 +110,7 @@ def axis_direction(loops, axis, R_A, R_B):
             return axis_of(R_B, X)
         middle = cross(axis_of(R_B, X), axis_of(R_A, Z))
         return scale(1.0 / math.sqrt(dot(middle, middle)), middle)
-    return axis_of(R_B if kind == SECOND else R_A, number)
+    return axis_of(R_B if kind == UNIVERSAL_B else R_A, number)
 
 
 @kernel
@@ -133,8 +130,8 @@ def axis_wrench(loops, axis, R_A, R_B):
     own = axis_direction(loops, axis, R_A, R_B)
     if kind == ALONG:
         return zero, own
-    if kind == FIRST or kind == SECOND:
-        other = axis_of(R_B if kind == FIRST else R_A, Z)
+    if kind == UNIVERSAL_A or kind == UNIVERSAL_B:
+        other = axis_of(R_B if kind == UNIVERSAL_A else R_A, Z)
         c = dot(own, other)
         return scale(1.0 / (1.0 - c * c), sub(own, scale(c, other))), zero
     return own, zero
@@ -162,13 +159,13 @@ def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
     kind = loops.axis_kind[axis, 0]
     if kind == ALONG:
         return dot(axis_of(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
-    if kind == SPIN or kind == SPIN_B:
+    if kind == TURN_A or kind == TURN_B:
         return expected
     if kind == HINGE:
         s, c = dot(axis_of(R_A, Y), axis_of(R_B, X)), dot(axis_of(R_A, X), axis_of(R_B, X))
     elif kind == EULER:
         s, c = euler_angle(loops.axis_kind[axis, 1], R_A, R_B)
-    elif kind == FIRST:
+    elif kind == UNIVERSAL_A:
         s, c = dot(axis_of(R_A, Y), axis_of(R_B, Z)), dot(axis_of(R_A, X), axis_of(R_B, Z))
     else:
         s, c = -dot(axis_of(R_B, Y), axis_of(R_A, Z)), dot(axis_of(R_B, X), axis_of(R_A, Z))
@@ -206,7 +203,7 @@ def set_axis_row(loops, h, axis, square, work):
     square: of its whitened row; 0 if everything it moves is locked, which still feels its effort.
     If its effort falls with the velocity, it is a compliant row.
     """
-    row, mode, law = loops.size[ROWS] + axis, work.mode[axis], work.law[axis]
+    row, mode, law = loops.size[JOINT_ROWS] + axis, work.mode[axis], work.law[axis]
     work.active[row], work.softness[row], work.impulse[row] = 0, 0.0, 0.0
     work.inertia[axis] = 1.0 / square if square > 0.0 else 0.0
     if mode >= LOCKED:
@@ -242,7 +239,7 @@ def switch_axes(h, loops, work):
         if mode != work.mode[axis]:
             work.mode[axis] = mode
             changed += 1
-            if how == FIRST_WRONG:
+            if how == FIRST:
                 break
     return changed
 
@@ -251,7 +248,7 @@ def switch_axes(h, loops, work):
 def effort_of_elements(h, loops, work, axis):
     """Return the effort of a locked axis' friction, motor and stops, without armature's share."""
     gained = (work.v_next[axis] - work.v[axis]) / h
-    return (work.impulse[loops.size[ROWS] + axis] / h - work.given[axis]
+    return (work.impulse[loops.size[JOINT_ROWS] + axis] / h - work.given[axis]
             + loops.passive[axis, ARMATURE] * gained)
 
 
@@ -264,7 +261,7 @@ def keep_axes(pose, h, loops, work, state):
         expected = work.q[axis] + 0.5 * h * work.v_next[axis]
         state.axis_q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
         state.axis_mode[axis] = work.mode[axis]
-        total = work.impulse[loops.size[ROWS] + axis] / h
+        total = work.impulse[loops.size[JOINT_ROWS] + axis] / h
         shares = share_effort(work.law[axis], work.mode[axis], work.v[axis], work.v_next[axis],
                               effort_of_elements(h, loops, work, axis))
         for k in range(3):

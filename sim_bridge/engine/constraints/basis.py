@@ -12,8 +12,6 @@ are then not unique. The least-norm impulses are taken, in units that make the r
 that two hinges of a door share its weight.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -31,10 +29,10 @@ from sim_bridge.engine.data.loops import (
     DEPENDENT,
     DOT,
     FORCES,
-    HARD,
+    JOINT_ROWS,
     LOST,
     RANK,
-    ROWS,
+    RIGID_ROWS,
     TORQUES,
 )
 from sim_bridge.engine.data.state import LOCKED
@@ -52,7 +50,7 @@ _AGAIN = 0.1  # share of a row below which what is left of it is made orthogonal
 @subroutine
 def build_basis(model, ws, state, loops, work, count, h):
     """Whiten the first `count` rows, of the axes those that are needed; make them orthonormal."""
-    nv, hard = work.whitening.shape[0], loops.size[HARD]
+    nv, hard = work.whitening.shape[0], loops.size[RIGID_ROWS]
     find_whitening(model, ws, work.whitening)
     work.counts[:] = 0
     joint, end, low, high, forces, torques, force_0, torque_0 = -1, 0, 0, 0, 0.0, 0.0, 0.0, 0.0
@@ -60,7 +58,7 @@ def build_basis(model, ws, state, loops, work, count, h):
     R_A = R_B = (zero, zero, zero)
     p_A = p_B = zero
     for row in range(work.active.shape[0]):
-        number = row - loops.size[ROWS]
+        number = row - loops.size[JOINT_ROWS]
         work.own[row], work.reach[row], work.scale[row] = -1, 0, 0.0
         if row >= count:
             continue

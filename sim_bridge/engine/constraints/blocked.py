@@ -1,5 +1,5 @@
 """
-Loops that cannot move because the joints they need are locked.
+Constraints that cannot hold because the joints they need are locked.
 
 A row that depends on others once joints are locked is not in the basis. If the remaining motion
 violates it, some locked element must yield: friction, or a motor of bounded strength. The first to
@@ -7,11 +7,9 @@ yield follows from the forces that would act on locked joints alone, as for cont
 (`contact.blocked`): the force of the row, less the equivalent forces of the rows before it.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.rows import add_mimic_effort, joint_of, rate_of
-from sim_bridge.engine.data.loops import ALL, HARD, LOST, RANK, ROWS, STUCK
+from sim_bridge.engine.data.loops import ALL_ROWS, JAMMED, JOINT_ROWS, LOST, RANK, RIGID_ROWS
 from sim_bridge.engine.dynamics.active_set import find_weakest, release
 from sim_bridge.engine.dynamics.articulated import add_joint_efforts
 from sim_bridge.engine.dynamics.twists import find_twists
@@ -43,7 +41,7 @@ def release_blocked(model, ws, loops, state, h, work):
     elif joint >= 0:
         release(joint, work.blocked, state.v, ws.law, ws.v_next, ws.mode)
     else:
-        work.pivot[STUCK] = 1
+        work.pivot[JAMMED] = 1
         return 0
     return 1
 
@@ -61,10 +59,10 @@ def find_blocking_forces(model, ws, loops, h, work):
     change[:] = 0.0
     part[:] = 0.0
     any_violated = False
-    for row in range(loops.size[ALL]):
+    for row in range(loops.size[ALL_ROWS]):
         if work.own[row] >= 0 or work.active[row] == 0:
             continue
-        wanted = -0.5 * h * work.drift[row] if row < loops.size[HARD] else work.error[row]
+        wanted = -0.5 * h * work.drift[row] if row < loops.size[RIGID_ROWS] else work.error[row]
         missing = wanted - rate_of(model, loops, row, work, ws.v_next)
         if abs(missing) <= _SLOW + _TOLERANCE * (abs(wanted) + speed_in(loops, row, work)):
             continue
@@ -107,8 +105,8 @@ def push_down(model, ws, loops, work):
     work.blocked[:] = 0.0
     for axis in range(work.blocked_axis.shape[0]):
         # what acts on an axis has to give such a force, instead of being pushed by it
-        work.blocked_axis[axis] = -work.change[loops.size[ROWS] + axis]
-    for row in range(loops.size[ALL]):
+        work.blocked_axis[axis] = -work.change[loops.size[JOINT_ROWS] + axis]
+    for row in range(loops.size[ALL_ROWS]):
         amount, joint = work.change[row], joint_of(loops, row)
         if amount == 0.0:
             continue

@@ -1,6 +1,4 @@
-"""Correction of open loops: positions projected onto the rigid rows, and velocities too."""
-
-from __future__ import annotations
+"""Correction of constraint errors: projection of positions and velocities on the rigid rows."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.axes import axis_wrench, find_excesses
@@ -14,16 +12,8 @@ from sim_bridge.engine.constraints.rows import (
     rate_of,
     row_wrench,
 )
-from sim_bridge.engine.data.loops import ALL, HARD, ROWS, STUCK
-from sim_bridge.engine.data.world_table import (
-    open_loop_work,
-    open_loops,
-    open_model,
-    open_options,
-    open_response,
-    open_state,
-    open_workspace,
-)
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.loops import ALL_ROWS, JAMMED, JOINT_ROWS, RIGID_ROWS
 from sim_bridge.engine.dynamics.articulated import factorize
 from sim_bridge.engine.dynamics.integrator import drift
 from sim_bridge.engine.dynamics.kinematics import place
@@ -44,16 +34,16 @@ _LONGEST = 0.2  # change of a coordinate in a round [rad, m]
 @subroutine
 def follow_shift(table):
     """Remove from response.v_drift, the velocities that separate bodies, what the rows forbid."""
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    work, response = open_loop_work(table), open_response(table)
-    rows = loops.size[ALL]
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    work, response = world.loop_work(table), world.response(table)
+    rows = loops.size[ALL_ROWS]
     find_twists(model, model.kind, ws, response.ddq, work.twist)
     for row in range(rows):
         work.right[row] = -rate_of(model, loops, row, work, response.ddq)
     find_impulses(rows, False, work.right, work, work.change)
     act(model, ws, loops, rows, 1.0, work.change, work)
     for joint in range(work.ddq.shape[0]):
-        response.v_drift[joint] += open_options(table).time_step * work.ddq[joint]
+        response.v_drift[joint] += world.options(table).time_step * work.ddq[joint]
     return 0
 
 
@@ -68,9 +58,9 @@ def close(table):
     then need a large correction: no step goes farther than _FARTHEST, and no step is taken that
     increases the errors. Returns 1 if the loops stay open, as loops of contradicting rows do.
     """
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
-    rows, is_exact = loops.size[ALL], False
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
+    rows, is_exact = loops.size[ALL_ROWS], False
     note_yielded(ws, loops, 1.0 / h, work)
     worst, total = look(model, ws, h, state, loops, work)
     for _ in range(_ROUNDS):
@@ -104,8 +94,8 @@ def close(table):
             if is_exact:
                 break
             is_exact = True
-    most = _OPEN if work.pivot[STUCK] != 0 else _WIDE_OPEN
-    for row in range(loops.size[HARD]):
+    most = _OPEN if work.pivot[JAMMED] != 0 else _WIDE_OPEN
+    for row in range(loops.size[RIGID_ROWS]):
         if abs(work.error[row]) > most:
             worst = max(worst, abs(work.error[row]))
     return 1 if worst > _OPEN else 0
@@ -121,11 +111,11 @@ def look(model, ws, h, state, loops, work):
     """
     place(model, ws.q, ws)
     find_errors(model, ws.q, ws, loops, work.error)
-    for row in range(loops.size[ROWS]):
-        work.right[row] = -work.error[row] if row < loops.size[HARD] else 0.0
+    for row in range(loops.size[JOINT_ROWS]):
+        work.right[row] = -work.error[row] if row < loops.size[RIGID_ROWS] else 0.0
     find_excesses(ws.pose, h, state, loops, work)
     worst, total = 0.0, 0.0
-    for row in range(loops.size[ALL]):
+    for row in range(loops.size[ALL_ROWS]):
         if work.own[row] >= 0:
             worst = max(worst, abs(work.right[row]))
             scaled = work.scale[row] * work.right[row]
@@ -136,10 +126,10 @@ def look(model, ws, h, state, loops, work):
 @subroutine
 def build_anew(table):
     """Rebuild the rigid rows with the inertias at the bodies' present poses."""
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     factorize(model, ws, 0.0)
-    find_arms(model, ws, loops, open_loop_work(table).arm)
-    build_loops(table, loops.size[HARD])
+    find_arms(model, ws, loops, world.loop_work(table).arm)
+    build_loops(table, loops.size[RIGID_ROWS])
 
 
 @subroutine
@@ -150,8 +140,8 @@ def assemble(table):
     Joints that are locked in ws.mode do not move. Returns the number of Newton steps, -1 if the
     loops did not close. Errors of dependent rows are not required to vanish.
     """
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    work, rows = open_loop_work(table), open_loops(table).size[HARD]
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    work, rows = world.loop_work(table), loops.size[RIGID_ROWS]
     for done in range(_ASSEMBLY_ROUNDS):
         place(model, ws.q, ws)
         find_errors(model, ws.q, ws, loops, work.error)
@@ -180,8 +170,8 @@ def begin(table):
 
     Steps drift with their initial velocities, so these must be compatible with new joints.
     """
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    state, work, rows = open_state(table), open_loop_work(table), open_loops(table).size[HARD]
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    state, work, rows = world.state(table), world.loop_work(table), loops.size[RIGID_ROWS]
     place(model, state.q, ws)
     ws.mode[:] = 0
     build_anew(table)
@@ -203,13 +193,13 @@ def note_yielded(ws, loops, rate, work):
     The wrenches act on the second body about B's origin, one for each joint.
     """
     work.yielded[:, :] = 0.0
-    for row in range(loops.size[HARD], loops.size[ALL]):
+    for row in range(loops.size[RIGID_ROWS], loops.size[ALL_ROWS]):
         joint = joint_of(loops, row)
         R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
-        if row < loops.size[ROWS]:
+        if row < loops.size[JOINT_ROWS]:
             torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
         else:
-            torque, force = axis_wrench(loops, row - loops.size[ROWS], R_A, R_B)
+            torque, force = axis_wrench(loops, row - loops.size[JOINT_ROWS], R_A, R_B)
         amount = rate * work.impulse[row]
         for k in range(3):
             work.yielded[joint, k] += amount * torque[k]

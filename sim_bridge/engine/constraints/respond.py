@@ -1,19 +1,10 @@
-"""Response of the trees to the impulses of the loops' rows."""
-
-from __future__ import annotations
+"""Response of the trees to the impulses of the constraint rows."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.basis import build_basis
 from sim_bridge.engine.constraints.rows import add_mimic_effort, joint_of
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.state import LOCKED
-from sim_bridge.engine.data.world_table import (
-    open_loop_work,
-    open_loops,
-    open_model,
-    open_options,
-    open_state,
-    open_workspace,
-)
 from sim_bridge.engine.dynamics.articulated import solve
 from sim_bridge.engine.math.spatial import WRENCH_SIZE
 
@@ -21,9 +12,9 @@ from sim_bridge.engine.math.spatial import WRENCH_SIZE
 @subroutine
 def build_loops(table, count):
     """Build the first `count` rows after each factorization; work.arm belongs to the poses."""
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    build_basis(model, ws, open_state(table), loops, open_loop_work(table), count,
-                open_options(table).time_step)
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    build_basis(model, ws, world.state(table), loops, world.loop_work(table), count,
+                world.options(table).time_step)
     return 0
 
 

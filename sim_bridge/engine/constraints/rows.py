@@ -1,11 +1,9 @@
 """The constraint rows in one configuration: errors, wrenches and acceleration terms."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.loops import DISTANCE, DOT, MIMIC, ROWS, SLIDE
+from sim_bridge.engine.data.loops import DISTANCE, DOT, JOINT_ROWS, MIMIC, SLIDE
 from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC, OFFSET
 from sim_bridge.engine.dynamics.mimic import mimic_row
 from sim_bridge.engine.math.spatial import (
@@ -82,7 +80,7 @@ def find_errors(model, q, ws, loops, error_out):
     zero = (0.0, 0.0, 0.0)
     R_A = R_B = (zero, zero, zero)
     p_A = p_B = zero
-    for row in range(loops.size[ROWS]):
+    for row in range(loops.size[JOINT_ROWS]):
         kind, i, j = loops.kind[row], loops.axes[row, 0], loops.axes[row, 1]
         if kind == MIMIC:
             following, followed, ratio = mimic_row(model, i)
@@ -113,7 +111,7 @@ def find_arms(model, ws, loops, arm_out):
     zero = (0.0, 0.0, 0.0)
     R_A = R_B = (zero, zero, zero)
     p_A = p_B = zero
-    for row in range(loops.size[ROWS]):
+    for row in range(loops.size[JOINT_ROWS]):
         if loops.kind[row] == MIMIC:
             continue
         if loops.joint[row] != joint:
@@ -181,7 +179,7 @@ def add_mimic_effort(model, loops, row, amount, effort_inout):
 @kernel
 def joint_of(loops, row):
     """Return the joint of a row or of an axis' row; -1 for a mimic row."""
-    rows = loops.size[ROWS]
+    rows = loops.size[JOINT_ROWS]
     return loops.joint[row] if row < rows else loops.axis_joint[row - rows]
 
 
@@ -197,7 +195,7 @@ def find_drifts(model, ws, loops, of_origin, drift_out):
     zero = (0.0, 0.0, 0.0)
     R_A = R_B = (zero, zero, zero)
     p_A = w_A = v_A = dw_A = dv_A = p_B = w_B = v_B = dw_B = dv_B = zero
-    for row in range(loops.size[ROWS]):
+    for row in range(loops.size[JOINT_ROWS]):
         drift_out[row] = 0.0
         if loops.kind[row] == MIMIC:
             continue

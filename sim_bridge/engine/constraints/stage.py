@@ -1,6 +1,4 @@
-"""The stage of joints that close loops, in steps and observations; compiled separately."""
-
-from __future__ import annotations
+"""The stage of the constraint joints, in steps and observations; compiled separately."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
@@ -8,19 +6,6 @@ from sim_bridge.engine.constraints.axes import keep_axes, start_axes, switch_axe
 from sim_bridge.engine.constraints.basis import find_impulses
 from sim_bridge.engine.constraints.blocked import release_blocked
 from sim_bridge.engine.constraints.closing import assemble, begin, close, follow_shift
-from sim_bridge.engine.constraints.phases import (
-    ASSEMBLE,
-    BEGIN,
-    BUILD,
-    BUILD_PRESENT,
-    CLOSE,
-    FOLLOW_SHIFT,
-    OBEY,
-    OBEY_MORE,
-    OBEY_PRESENT,
-    PREPARE,
-    SWITCH,
-)
 from sim_bridge.engine.constraints.respond import act, build_loops
 from sim_bridge.engine.constraints.rows import (
     find_arms,
@@ -29,15 +14,9 @@ from sim_bridge.engine.constraints.rows import (
     frame_of,
     rate_of,
 )
-from sim_bridge.engine.data.loops import ALL, CHANGED, HARD, ROWS, STUCK
-from sim_bridge.engine.data.world_table import (
-    open_loop_work,
-    open_loops,
-    open_model,
-    open_options,
-    open_state,
-    open_workspace,
-)
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.loops import ALL_ROWS, CHANGED, JAMMED, JOINT_ROWS, RIGID_ROWS
+from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.dynamics.evaluate import add_response
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.spatial import FORCE, ORIGIN, TORQUE
@@ -45,28 +24,28 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, sub
 
 
 def loops(table, phase):
-    """Run one phase of a step's loops, or of an observation's."""
-    if phase == PREPARE:
+    """Run one phase of the constraints of a step or of an observation."""
+    if phase == LoopPhase.PREPARE:
         return prepare_loops(table)
-    if phase == BUILD:
-        return build_loops(table, open_loops(table).size[ALL])
-    if phase == SWITCH:
+    if phase == LoopPhase.BUILD:
+        return build_loops(table, world.loops(table).size[ALL_ROWS])
+    if phase == LoopPhase.SWITCH:
         return switch(table)
-    if phase == BUILD_PRESENT:
-        find_arms(open_model(table), open_workspace(table), open_loops(table),
-                  open_loop_work(table).arm)
-        return build_loops(table, open_loops(table).size[HARD])
-    if phase == OBEY or phase == OBEY_MORE:
-        return obey(table, phase == OBEY)
-    if phase == OBEY_PRESENT:
+    if phase == LoopPhase.BUILD_PRESENT:
+        find_arms(world.model(table), world.workspace(table), world.loops(table),
+                  world.loop_work(table).arm)
+        return build_loops(table, world.loops(table).size[RIGID_ROWS])
+    if phase == LoopPhase.OBEY or phase == LoopPhase.OBEY_MORE:
+        return obey(table, phase == LoopPhase.OBEY)
+    if phase == LoopPhase.OBEY_PRESENT:
         return obey_present(table)
-    if phase == FOLLOW_SHIFT:
+    if phase == LoopPhase.FOLLOW_SHIFT:
         return follow_shift(table)
-    if phase == CLOSE:
+    if phase == LoopPhase.CLOSE:
         return close(table)
-    if phase == ASSEMBLE:
+    if phase == LoopPhase.ASSEMBLE:
         return assemble(table)
-    if phase == BEGIN:
+    if phase == LoopPhase.BEGIN:
         return begin(table)
     return keep_loops(table)
 
@@ -74,25 +53,25 @@ def loops(table, phase):
 @subroutine
 def switch(table):
     """Change wrong modes; return how many. A blocking mode changes only if no other is wrong."""
-    loops, work, h = open_loops(table), open_loop_work(table), open_options(table).time_step
+    loops, work, h = world.loops(table), world.loop_work(table), world.options(table).time_step
     changed = switch_axes(h, loops, work)
-    work.pivot[STUCK] = 0
+    work.pivot[JAMMED] = 0
     if changed == 0 and work.pivot[CHANGED] == 0:
         changed = release_blocked(
-            open_model(table), open_workspace(table), loops, open_state(table), h, work)
+            world.model(table), world.workspace(table), loops, world.state(table), h, work)
     return changed
 
 
 @subroutine
 def prepare_loops(table):
     """Compute the positions and velocities of rows and axes, once per step."""
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    state, work, h = open_state(table), open_loop_work(table), open_options(table).time_step
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
     find_arms(model, ws, loops, work.arm)
-    if loops.size[ALL] > loops.size[HARD]:
+    if loops.size[ALL_ROWS] > loops.size[RIGID_ROWS]:
         find_errors(model, ws.q, ws, loops, work.error)
         find_twists(model, model.kind, ws, state.v, work.twist)
-        for row in range(loops.size[HARD], loops.size[ROWS]):
+        for row in range(loops.size[RIGID_ROWS], loops.size[JOINT_ROWS]):
             # as ODE: the error at the start of the step
             start = work.error[row] - 0.5 * h * rate_of(model, loops, row, work, state.v)
             work.error[row] = -loops.erp[row] / h * start
@@ -109,15 +88,15 @@ def obey(table, is_first):
     is_first: no impulses were found yet in this evaluation. The rows are those of the middle of
     the step; adding half a step of their drift makes them those of its end.
     """
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    work, state, h = open_loop_work(table), open_state(table), open_options(table).time_step
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    work, state, h = world.loop_work(table), world.state(table), world.options(table).time_step
     if is_first:
         find_drifts(model, ws, loops, True, work.drift)
         push_axes(model, ws, h, loops, work)
     for joint in range(ws.ddq.shape[0]):
         ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
     find_twists(model, model.kind, ws, ws.v_next, work.twist)
-    hard, rows = loops.size[HARD], loops.size[ALL]
+    hard, rows = loops.size[RIGID_ROWS], loops.size[ALL_ROWS]
     for row in range(rows):
         wanted = -0.5 * h * work.drift[row] if row < hard else work.error[row]
         velocity = rate_of(model, loops, row, work, ws.v_next)
@@ -127,12 +106,13 @@ def obey(table, is_first):
         work.impulse[row] += work.change[row]
     act(model, ws, loops, rows, 1.0 / h, work.change, work)
     add_response(work, ws)
-    if loops.size[ALL] > loops.size[ROWS]:
+    if loops.size[ALL_ROWS] > loops.size[JOINT_ROWS]:
         for joint in range(ws.ddq.shape[0]):
             ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
         find_twists(model, model.kind, ws, ws.v_next, work.twist)
         for axis in range(loops.axis_joint.shape[0]):
-            work.v_next[axis] = rate_of(model, loops, loops.size[ROWS] + axis, work, ws.v_next)
+            row = loops.size[JOINT_ROWS] + axis
+            work.v_next[axis] = rate_of(model, loops, row, work, ws.v_next)
     return 0
 
 
@@ -140,12 +120,12 @@ def obey(table, is_first):
 def push_axes(model, ws, h, loops, work):
     """Start an evaluation: reset the impulses, and apply the axes' known efforts."""
     any_push = False
-    for row in range(loops.size[ALL]):
-        if row < loops.size[ROWS] or work.active[row] != 0:
+    for row in range(loops.size[ALL_ROWS]):
+        if row < loops.size[JOINT_ROWS] or work.active[row] != 0:
             work.impulse[row] = 0.0
         any_push = any_push or work.impulse[row] != 0.0
     if any_push:
-        act(model, ws, loops, loops.size[ALL], 1.0 / h, work.impulse, work)
+        act(model, ws, loops, loops.size[ALL_ROWS], 1.0 / h, work.impulse, work)
         add_response(work, ws)
 
 
@@ -157,9 +137,9 @@ def obey_present(table):
     ws.ddq: a free joint's as spatial accelerations. work.impulse: the rows' forces. work.wrench:
     their wrench on each body, about its tree's O.
     """
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    work = open_loop_work(table)
-    rows = loops.size[HARD]
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    work = world.loop_work(table)
+    rows = loops.size[RIGID_ROWS]
     find_drifts(model, ws, loops, False, work.drift)
     find_twists(model, model.kind, ws, ws.ddq, work.twist)
     for row in range(rows):
@@ -173,13 +153,13 @@ def obey_present(table):
 @subroutine
 def keep_loops(table):
     """Store in the state the axes' positions, and what axes and compliant rows did."""
-    model, ws, loops = open_model(table), open_workspace(table), open_loops(table)
-    state, work = open_state(table), open_loop_work(table)
-    if loops.size[ALL] == loops.size[HARD]:
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    state, work = world.state(table), world.loop_work(table)
+    if loops.size[ALL_ROWS] == loops.size[RIGID_ROWS]:
         return 0
     keep_awake(model.root, loops, state)
     # the bodies are where `close` looked last, less than _NEARLY from where they are
-    keep_axes(ws.pose, open_options(table).time_step, loops, work, state)
+    keep_axes(ws.pose, world.options(table).time_step, loops, work, state)
     carry_yielded(ws.pose, loops, work)
     for joint in range(state.loop_wrench.shape[0]):
         for k in range(6):

@@ -1,12 +1,10 @@
 """
-Whitened rows of a joint that closes a loop, from the factors of the trees it connects.
+Whitened rows of a constraint joint, from the factors of the trees it connects.
 
 Wrenches propagate from both of a joint's bodies to the roots, see `dynamics.whitening`. They
 cancel partly or completely where the two paths meet. Three forces and three torques are whitened
 for all rows of the joint.
 """
-
-from __future__ import annotations
 
 import math
 

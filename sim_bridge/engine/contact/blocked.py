@@ -6,8 +6,6 @@ locked by friction or a motor of bounded strength, and yield to a greater push. 
 the contact would exert on them determine which yields first, see `active_set.release_weakest`.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import subroutine
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.data.contact_points import COUNT

@@ -7,8 +7,6 @@ edge. An elliptic cone is scaled to a disk; the pyramid and constant-limit model
 for each direction instead.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

@@ -6,16 +6,12 @@ dynamics, Jean 1999; exact local solutions and disk projection as in Pinocchio's
 Matrix-free: the impulses act on the whitened velocity z.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk, solve_cone
 from sim_bridge.engine.data.contact_problem import (
     D11,
     D12,
     D22,
-    FIRST,
-    FIRST_BOUND,
     N1,
     N2,
     NN,
@@ -25,11 +21,13 @@ from sim_bridge.engine.data.contact_problem import (
     ROLL2_ROLL2,
     ROLL_BOUND,
     ROLL_ROLL,
-    SECOND,
-    SECOND_BOUND,
     SPIN,
     SPIN_BOUND,
     SPIN_SPIN,
+    TANGENT,
+    TANGENT2,
+    TANGENT2_BOUND,
+    TANGENT_BOUND,
 )
 from sim_bridge.engine.data.surfaces import CONE
 
@@ -68,7 +66,7 @@ def sweep_friction(laws, islands, rows, solution, island):
 
 @kernel
 def linear_velocities(laws, rows, solution, contact):
-    """Return the velocities of a contact's rows NORMAL, FIRST and SECOND."""
+    """Return the velocities of a contact's rows NORMAL, TANGENT and TANGENT2."""
     return velocities(rows, rows.linear, contact, solution.bias[contact], laws.softness[contact],
                       solution.impulse[contact], NORMAL, solution.z)
 
@@ -96,7 +94,7 @@ def velocities(rows, values, contact, bias, softness, impulse, at, z):
 
 @kernel
 def push_linear(rows, contact, n, t, s, z_inout):
-    """Add impulses of a contact's rows NORMAL, FIRST and SECOND to the whitened velocity."""
+    """Add impulses of a contact's rows NORMAL, TANGENT and TANGENT2 to the whitened velocity."""
     push_rows(rows, rows.linear, contact, n, t, s, z_inout)
 
 
@@ -140,7 +138,7 @@ def update_friction(laws, rows, solution, contact):
     u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     a_nn, a_n1, a_11 = block[NN], block[N1], block[D11]
     a_n2, a_12, a_22 = block[N2], block[D12], block[D22]
-    n, t, s = impulse[NORMAL], impulse[FIRST], impulse[SECOND]
+    n, t, s = impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2]
     q_n = u_n - (a_nn * n + a_n1 * t + a_n2 * s)
     q_1 = u_1 - (a_n1 * n + a_11 * t + a_12 * s)
     q_2 = u_2 - (a_n2 * n + a_12 * t + a_22 * s)
@@ -149,23 +147,23 @@ def update_friction(laws, rows, solution, contact):
         x_n = n - (inverse[NN] * u_n + inverse[N1] * u_1 + inverse[N2] * u_2)
         x_1 = t - (inverse[N1] * u_n + inverse[D11] * u_1 + inverse[D12] * u_2)
         x_2 = s - (inverse[N2] * u_n + inverse[D12] * u_1 + inverse[D22] * u_2)
-        bound = radius[FIRST_BOUND] * x_n
+        bound = radius[TANGENT_BOUND] * x_n
         if not (q_n < 0.0 and inverse[NN] > 0.0 and x_n >= 0.0
                 and x_1 * x_1 + x_2 * x_2 <= bound * bound):
             x_n, x_1, x_2 = solve_cone((a_nn, a_n1, a_11, a_n2, a_12, a_22), (q_n, q_1, q_2),
-                                       radius[FIRST_BOUND], (t, s))
+                                       radius[TANGENT_BOUND], (t, s))
     else:
         x_n = max(-(q_n + a_n1 * t + a_n2 * s) / a_nn, 0.0)
         bound = per_bound(laws.model[contact], x_n)
         x_1, x_2 = t, s
         if a_11 > 0.0:
-            x_1 = clamp(-(q_1 + a_n1 * x_n + a_12 * s) / a_11, radius[FIRST_BOUND] * bound)
+            x_1 = clamp(-(q_1 + a_n1 * x_n + a_12 * s) / a_11, radius[TANGENT_BOUND] * bound)
         if a_22 > 0.0:
-            x_2 = clamp(-(q_2 + a_n2 * x_n + a_12 * x_1) / a_22, radius[SECOND_BOUND] * bound)
+            x_2 = clamp(-(q_2 + a_n2 * x_n + a_12 * x_1) / a_22, radius[TANGENT2_BOUND] * bound)
     n, t, s = x_n - n, x_1 - t, x_2 - s
     if n == 0.0 and t == 0.0 and s == 0.0:
         return 0.0
-    impulse[NORMAL], impulse[FIRST], impulse[SECOND] = x_n, x_1, x_2
+    impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2] = x_n, x_1, x_2
     push_linear(rows, contact, n, t, s, solution.z)
     return max(abs(n) * a_nn, max(abs(t) * a_11, abs(s) * a_22))
 
@@ -175,21 +173,21 @@ def update_tangent(laws, rows, solution, contact):
     """Solve a contact's friction for its present normal impulse by a projected step."""
     block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
     _, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
-    t, s = impulse[FIRST], impulse[SECOND]
+    t, s = impulse[TANGENT], impulse[TANGENT2]
     stiff = max(block[D11], block[D22])
     if stiff == 0.0:
         return 0.0
     if laws.model[contact] == CONE:
         x_1, x_2 = project_disk(t - u_1 / stiff, s - u_2 / stiff,
-                                radius[FIRST_BOUND] * impulse[NORMAL])
+                                radius[TANGENT_BOUND] * impulse[NORMAL])
     else:
         bound = per_bound(laws.model[contact], impulse[NORMAL])
-        x_1 = clamp(t - u_1 / stiff, radius[FIRST_BOUND] * bound)
-        x_2 = clamp(s - u_2 / stiff, radius[SECOND_BOUND] * bound)
+        x_1 = clamp(t - u_1 / stiff, radius[TANGENT_BOUND] * bound)
+        x_2 = clamp(s - u_2 / stiff, radius[TANGENT2_BOUND] * bound)
     t, s = x_1 - t, x_2 - s
     if t == 0.0 and s == 0.0:
         return 0.0
-    impulse[FIRST], impulse[SECOND] = x_1, x_2
+    impulse[TANGENT], impulse[TANGENT2] = x_1, x_2
     push_linear(rows, contact, 0.0, t, s, solution.z)
     return max(abs(t), abs(s)) * stiff
 

@@ -1,7 +1,5 @@
 """Islands: the groups of trees that contacts connect."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import ISLANDS

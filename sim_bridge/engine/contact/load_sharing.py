@@ -8,13 +8,11 @@ many iterations as the bodies have degrees of freedom). Only contacts well withi
 part. They move towards the projection as far as their cones allow.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_linear
-from sim_bridge.engine.data.contact_problem import FIRST, FIRST_BOUND, NN, NORMAL, SECOND
+from sim_bridge.engine.data.contact_problem import NN, NORMAL, TANGENT, TANGENT2, TANGENT_BOUND
 from sim_bridge.engine.data.surfaces import CONE
 
 _ITERATIONS = 60
@@ -37,7 +35,7 @@ def share_load(laws, islands, rows, solution, direct, island):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
             impulse = solution.impulse[contact]
-            push_linear(rows, contact, impulse[NORMAL], impulse[FIRST], impulse[SECOND], r)
+            push_linear(rows, contact, impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2], r)
     square = 0.0
     for k in range(size):
         at = direct.coordinate[k]
@@ -99,9 +97,9 @@ def takes_part(laws, rows, solution, contact):
         return softness[NORMAL] == 0.0
     if laws.rows[contact] > 3 or laws.model[contact] != CONE:
         return False
-    t, s = impulse[FIRST], impulse[SECOND]
-    bound = _STICKS * laws.radius[contact, FIRST_BOUND] * impulse[NORMAL]
-    return (softness[NORMAL] == 0.0 and softness[FIRST] == 0.0 and softness[SECOND] == 0.0
+    t, s = impulse[TANGENT], impulse[TANGENT2]
+    bound = _STICKS * laws.radius[contact, TANGENT_BOUND] * impulse[NORMAL]
+    return (softness[NORMAL] == 0.0 and softness[TANGENT] == 0.0 and softness[TANGENT2] == 0.0
             and t * t + s * s < bound * bound)
 
 
@@ -136,7 +134,7 @@ def move_towards(laws, islands, rows, solution, island, y):
         if takes_part(laws, rows, solution, contact):
             n, t, s = row_products(laws, rows, contact, y)
             share = min(share, reach(solution.impulse[contact], n, t, s,
-                                     _STICKS * laws.radius[contact, FIRST_BOUND]))
+                                     _STICKS * laws.radius[contact, TANGENT_BOUND]))
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
@@ -144,8 +142,8 @@ def move_towards(laws, islands, rows, solution, island, y):
             impulse = solution.impulse[contact]
             impulse[NORMAL] += share * (n - impulse[NORMAL])
             if laws.rows[contact] > 1:
-                impulse[FIRST] += share * (t - impulse[FIRST])
-                impulse[SECOND] += share * (s - impulse[SECOND])
+                impulse[TANGENT] += share * (t - impulse[TANGENT])
+                impulse[TANGENT2] += share * (s - impulse[TANGENT2])
 
 
 @kernel
@@ -154,8 +152,8 @@ def reach(impulse, n, t, s, mu):
     share = 1.0
     for _ in range(6):
         x = impulse[NORMAL] + share * (n - impulse[NORMAL])
-        y = impulse[FIRST] + share * (t - impulse[FIRST])
-        z = impulse[SECOND] + share * (s - impulse[SECOND])
+        y = impulse[TANGENT] + share * (t - impulse[TANGENT])
+        z = impulse[TANGENT2] + share * (s - impulse[TANGENT2])
         if x > 0.0 and math.sqrt(y * y + z * z) <= mu * x:
             return share
         share *= 0.5

@@ -5,8 +5,6 @@ A contact's impulse must not violate a mimic joint's law. In whitened coordinate
 projection: the contacts' rows lose their components along the mimic joints' rows.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

@@ -8,8 +8,6 @@ pivoting. It needs a few steps where sweeps over stacks and extreme mass ratios 
 thousands; `proximal` makes it robust.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -21,8 +19,6 @@ from sim_bridge.engine.contact.gauss_seidel import (
 )
 from sim_bridge.engine.data.contact_problem import (
     CONTACT,
-    FIRST,
-    FIRST_BOUND,
     GREATEST,
     LEAST,
     NN,
@@ -31,9 +27,11 @@ from sim_bridge.engine.data.contact_problem import (
     ROLL2,
     ROLL_BOUND,
     ROW,
-    SECOND,
     SPIN,
     SPIN_BOUND,
+    TANGENT,
+    TANGENT2,
+    TANGENT_BOUND,
 )
 from sim_bridge.engine.data.surfaces import CONE, CONSTANT
 
@@ -97,7 +95,7 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
             continue
         u_n = linear_velocities(laws, rows, solution, contact)[NORMAL]
         if impulse[NORMAL] - u_n / block[NN] <= 0.0:
-            push_linear(rows, contact, -impulse[NORMAL], -impulse[FIRST], -impulse[SECOND],
+            push_linear(rows, contact, -impulse[NORMAL], -impulse[TANGENT], -impulse[TANGENT2],
                         solution.z)
             if laws.rows[contact] > 3:
                 push_angular(rows, contact, -impulse[SPIN], -impulse[ROLL], -impulse[ROLL2],
@@ -168,15 +166,15 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
     at += 1
     push = max(impulse[NORMAL], 0.0)
     model = laws.model[contact]
-    if model == CONE and is_pair(unknown, at, size, contact, FIRST, SECOND):
-        set_disk_equations(direct, at, normal, size, push, radius[FIRST_BOUND],
-                           (impulse[FIRST], impulse[SECOND]), (u_1, u_2))
+    if model == CONE and is_pair(unknown, at, size, contact, TANGENT, TANGENT2):
+        set_disk_equations(direct, at, normal, size, push, radius[TANGENT_BOUND],
+                           (impulse[TANGENT], impulse[TANGENT2]), (u_1, u_2))
         at += 2
     while at < size and unknown[at, CONTACT] == contact and unknown[at, ROW] < SPIN:
         row = unknown[at, ROW]
         # the bound of a row is where the row is, without the normal one
-        set_interval_equation(direct, at, normal, size, push, radius[row - FIRST],
-                              model == CONSTANT, impulse[row], u_1 if row == FIRST else u_2)
+        set_interval_equation(direct, at, normal, size, push, radius[row - TANGENT],
+                              model == CONSTANT, impulse[row], u_1 if row == TANGENT else u_2)
         at += 1
     if laws.rows[contact] > 3:
         u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)

@@ -9,8 +9,6 @@ leaves velocities unchanged (split impulses; the position projection of Gear, Gu
 1985).
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import linear_velocities
 from sim_bridge.engine.contact.islands import affordable_sweeps

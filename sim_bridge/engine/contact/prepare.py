@@ -1,22 +1,20 @@
 """Contact frames and laws of a step, set before the trees are factorized."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.contact_problem import (
-    FIRST,
-    FIRST_BOUND,
     NO_LAW,
     NORMAL,
     ROLL,
     ROLL2,
     ROLL_BOUND,
-    SECOND,
-    SECOND_BOUND,
     SPIN,
     SPIN_BOUND,
+    TANGENT,
+    TANGENT2,
+    TANGENT2_BOUND,
+    TANGENT_BOUND,
 )
 from sim_bridge.engine.data.geometry import SENSOR, TRACK_SPEED
 from sim_bridge.engine.data.surfaces import (
@@ -139,19 +137,19 @@ def set_frame(law, n, wanted, belt, frame_out, target_out):
     ratio = mu2 / mu if law[MODEL] == CONE and mu != mu2 and 0.0 < mu < math.inf else 1.0
     for k in range(3):
         frame_out[3 * NORMAL + k] = n[k]
-        frame_out[3 * FIRST + k] = first[k]
-        frame_out[3 * SECOND + k] = ratio * second[k]
+        frame_out[3 * TANGENT + k] = first[k]
+        frame_out[3 * TANGENT2 + k] = ratio * second[k]
     target_out[NORMAL] = law[MOTION_N]
-    target_out[FIRST] = law[MOTION] + dot(belt, first)
-    target_out[SECOND] = ratio * (law[MOTION2] + dot(belt, second))
+    target_out[TANGENT] = law[MOTION] + dot(belt, first)
+    target_out[TANGENT2] = ratio * (law[MOTION2] + dot(belt, second))
 
 
 @kernel
 def set_bounds(law, h, radius_out):
     """Set the friction bounds; those of constant limits are impulses."""
     share = h if law[MODEL] == CONSTANT else 1.0
-    radius_out[FIRST_BOUND] = share * law[MU]
-    radius_out[SECOND_BOUND] = share * (law[MU] if law[MODEL] == CONE else law[MU2])
+    radius_out[TANGENT_BOUND] = share * law[MU]
+    radius_out[TANGENT2_BOUND] = share * (law[MU] if law[MODEL] == CONE else law[MU2])
     radius_out[ROLL_BOUND], radius_out[SPIN_BOUND] = law[ROLLING], law[SPINNING]
 
 
@@ -161,10 +159,10 @@ def set_softness(law, h, frame, softness_out):
     softness_out[NORMAL] = law[CFM] / h
     if law[STIFFNESS] > 0.0:
         softness_out[NORMAL] = 1.0 / (h * (h * law[STIFFNESS] + law[DAMPING]))
-    softness_out[FIRST] = law[SLIP] / h
-    second = load_v(frame, 3 * SECOND)
+    softness_out[TANGENT] = law[SLIP] / h
+    second = load_v(frame, 3 * TANGENT2)
     stretch = second[0] * second[0] + second[1] * second[1] + second[2] * second[2]
-    softness_out[SECOND] = law[SLIP2] / h * stretch
+    softness_out[TANGENT2] = law[SLIP2] / h * stretch
     softness_out[SPIN] = softness_out[ROLL] = softness_out[ROLL2] = 0.0
 
 
@@ -176,7 +174,7 @@ def world_impulse(laws, solution, contact):
     push = scale(impulse[NORMAL] - laws.pull[contact], n)
     twist = (0.0, 0.0, 0.0)
     if laws.rows[contact] > 1:
-        push = add(push, add(scale(impulse[FIRST], t), scale(impulse[SECOND], s)))
+        push = add(push, add(scale(impulse[TANGENT], t), scale(impulse[TANGENT2], s)))
     if laws.rows[contact] > 3:
         twist = add(scale(impulse[SPIN], n),
                     add(scale(impulse[ROLL], t), scale(impulse[ROLL2], s)))
@@ -186,5 +184,5 @@ def world_impulse(laws, solution, contact):
 @kernel
 def directions(laws, contact):
     """Return a contact's normal and both friction directions, see Laws.frame."""
-    return (load3(laws.frame, contact, 3 * NORMAL), load3(laws.frame, contact, 3 * FIRST),
-            load3(laws.frame, contact, 3 * SECOND))
+    return (load3(laws.frame, contact, 3 * NORMAL), load3(laws.frame, contact, 3 * TANGENT),
+            load3(laws.frame, contact, 3 * TANGENT2))

@@ -10,14 +10,11 @@ Any fixed point of the rounds is a solution of the original problem. The complia
 as the inner problems are solved, so few rounds are needed.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_angular, push_linear, sweep
 from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_along
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.data.contact_problem import (
-    FIRST,
     KEPT_BIAS,
     KEPT_BLOCK,
     KEPT_IMPULSE,
@@ -25,8 +22,9 @@ from sim_bridge.engine.data.contact_problem import (
     NORMAL,
     ROLL,
     ROLL2,
-    SECOND,
     SPIN,
+    TANGENT,
+    TANGENT2,
 )
 
 _ROUNDS = 40
@@ -142,8 +140,9 @@ def go_back(laws, islands, rows, solution, kept, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         impulse, back = solution.impulse[contact], kept[contact]
-        push_linear(rows, contact, back[NORMAL] - impulse[NORMAL], back[FIRST] - impulse[FIRST],
-                    back[SECOND] - impulse[SECOND], solution.z)
+        push_linear(rows, contact, back[NORMAL] - impulse[NORMAL],
+                    back[TANGENT] - impulse[TANGENT], back[TANGENT2] - impulse[TANGENT2],
+                    solution.z)
         if laws.rows[contact] > 3:
             push_angular(rows, contact, back[SPIN] - impulse[SPIN], back[ROLL] - impulse[ROLL],
                          back[ROLL2] - impulse[ROLL2], solution.z)

@@ -5,8 +5,6 @@ The natural map of each law, λ - P(λ - u / a) with the projection P on the adm
 times the row's inverse inertia a: 0 for a solution, else a velocity that is not accounted for.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -15,8 +13,6 @@ from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_ve
 from sim_bridge.engine.data.contact_problem import (
     D11,
     D22,
-    FIRST,
-    FIRST_BOUND,
     NN,
     NORMAL,
     ROLL,
@@ -24,11 +20,13 @@ from sim_bridge.engine.data.contact_problem import (
     ROLL2_ROLL2,
     ROLL_BOUND,
     ROLL_ROLL,
-    SECOND,
-    SECOND_BOUND,
     SPIN,
     SPIN_BOUND,
     SPIN_SPIN,
+    TANGENT,
+    TANGENT2,
+    TANGENT2_BOUND,
+    TANGENT_BOUND,
 )
 from sim_bridge.engine.data.surfaces import CONE
 
@@ -59,17 +57,17 @@ def island_residual(laws, islands, rows, solution, island):
 @kernel
 def friction_residual(block, model, radius, impulse, u_1, u_2):
     """Return a contact's friction residual [m/s]."""
-    t, s = impulse[FIRST], impulse[SECOND]
+    t, s = impulse[TANGENT], impulse[TANGENT2]
     a_1, a_2 = block[D11], block[D22]
     if model == CONE:
         stiff = max(a_1, a_2)
-        return disk_residual(t, s, u_1, u_2, stiff, radius[FIRST_BOUND] * impulse[NORMAL])
+        return disk_residual(t, s, u_1, u_2, stiff, radius[TANGENT_BOUND] * impulse[NORMAL])
     bound = per_bound(model, impulse[NORMAL])
     first, second = 0.0, 0.0
     if a_1 > 0.0:
-        first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[FIRST_BOUND] * bound))
+        first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[TANGENT_BOUND] * bound))
     if a_2 > 0.0:
-        second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[SECOND_BOUND] * bound))
+        second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[TANGENT2_BOUND] * bound))
     return max(first, second)
 
 

@@ -1,7 +1,5 @@
 """Response of the trees to the contacts' impulses."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.prepare import world_impulse
 from sim_bridge.engine.data.contact_points import COUNT

@@ -1,7 +1,5 @@
 """Whitened rows of the contacts, from the factors of the trees."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.mimic_rows import respect_bonds
 from sim_bridge.engine.contact.prepare import directions
@@ -10,15 +8,15 @@ from sim_bridge.engine.data.contact_problem import (
     D11,
     D12,
     D22,
-    FIRST,
     N1,
     N2,
     NN,
     NORMAL,
     ROLL2_ROLL2,
     ROLL_ROLL,
-    SECOND,
     SPIN_SPIN,
+    TANGENT,
+    TANGENT2,
 )
 from sim_bridge.engine.data.inertia import INVERSE
 from sim_bridge.engine.dynamics.articulated import carrier, has_axis
@@ -130,8 +128,8 @@ def fill_block(first, end, linear, angular, turns, softness, block_out):
         block_out[D12] += t * s
         block_out[D22] += s * s
     block_out[NN] += softness[NORMAL]
-    block_out[D11] += softness[FIRST]
-    block_out[D22] += softness[SECOND]
+    block_out[D11] += softness[TANGENT]
+    block_out[D22] += softness[TANGENT2]
     if turns:
         for entry in range(first, end):
             n, t, s = angular[0, entry], angular[1, entry], angular[2, entry]

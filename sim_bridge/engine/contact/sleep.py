@@ -7,12 +7,10 @@ that is awake or by a moving kinematic body. All trees in contact with each othe
 Contacts of sleepers keep the impulses that they had.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import FIRST, ISLANDS, SECOND
+from sim_bridge.engine.data.contact_problem import ISLANDS, TANGENT, TANGENT2
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
 from sim_bridge.engine.data.state import TARGET_VELOCITY
@@ -150,8 +148,8 @@ def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, so
             idle[root[body]] = 0
     for contact in range(contacts.size[COUNT]):
         # on a belt that runs, be it ever so slowly
-        if (laws.rows[contact] > 1
-                and (laws.target[contact, FIRST] != 0.0 or laws.target[contact, SECOND] != 0.0)):
+        target = laws.target[contact]
+        if laws.rows[contact] > 1 and (target[TANGENT] != 0.0 or target[TANGENT2] != 0.0):
             for side in range(2):
                 body = geometry.body[contacts.geometry[contact, side]]
                 if body >= 0 and idle[root[body]] != ASLEEP:

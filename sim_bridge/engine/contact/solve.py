@@ -1,7 +1,5 @@
 """The contact solvers: islands are solved one after the other until their laws hold."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel
@@ -11,17 +9,18 @@ from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.warm_start import estimate_new_pairs
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
-    FIRST,
     ISLANDS,
     NEWTONS,
     NORMAL,
     ROLL,
     ROLL2,
-    SECOND,
     SPIN,
     SWEEPS,
+    TANGENT,
+    TANGENT2,
 )
 from sim_bridge.engine.data.surfaces import (
     BOUNCE_VELOCITY,
@@ -32,21 +31,6 @@ from sim_bridge.engine.data.surfaces import (
     MAX_VELOCITY,
     RESTITUTION,
     STIFFNESS,
-)
-from sim_bridge.engine.data.world_table import (
-    open_contacts,
-    open_direct,
-    open_geometry,
-    open_islands,
-    open_laws,
-    open_model,
-    open_options,
-    open_response,
-    open_rows,
-    open_solution,
-    open_state,
-    open_surfaces,
-    open_workspace,
 )
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
@@ -72,11 +56,11 @@ def set_biases(table):
 
     response.twist: the bodies' spatial velocities at the end of the step without contacts.
     """
-    model, options = open_model(table), open_options(table)
-    state, ws = open_state(table), open_workspace(table)
-    geometry, contacts = open_geometry(table), open_contacts(table)
-    surface_law = open_surfaces(table).law
-    laws, twist, bias = open_laws(table), open_response(table).twist, open_solution(table).bias
+    model, options = world.model(table), world.options(table)
+    state, ws = world.state(table), world.workspace(table)
+    geometry, contacts = world.geometry(table), world.contacts(table)
+    surface_law = world.surfaces(table).law
+    laws, twist, bias = world.laws(table), world.response(table).twist, world.solution(table).bias
     for contact in range(contacts.size[0]):
         if laws.rows[contact] == 0:
             continue
@@ -93,8 +77,8 @@ def set_biases(table):
         if laws.rows[contact] > 1:
             relative = add(relative, common_turn(model, twist, a, b, options.time_step))
             relative = add(relative, relative_gain(model, state, ws, a, b, point))
-            bias[contact, FIRST] = dot(t, relative) - target[FIRST]
-            bias[contact, SECOND] = dot(s, relative) - target[SECOND]
+            bias[contact, TANGENT] = dot(t, relative) - target[TANGENT]
+            bias[contact, TANGENT2] = dot(s, relative) - target[TANGENT2]
         if laws.rows[contact] > 3:
             turn = relative_turn(twist, a, b)
             bias[contact, SPIN] = dot(n, turn)
@@ -140,15 +124,15 @@ def soft_velocity(law, gap, h):
 @kernel
 def solve_contacts(table):
     """Find the impulses for the present rows and biases; solution.impulse holds a guess."""
-    contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
-    solution = open_solution(table)
+    contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
+    solution = world.solution(table)
     for at in range(solution.z.shape[0]):
         solution.z[at] = 0.0
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             impulse = solution.impulse[contact]
-            push_linear(rows, contact, impulse[NORMAL] - laws.pull[contact], impulse[FIRST],
-                        impulse[SECOND], solution.z)
+            push_linear(rows, contact, impulse[NORMAL] - laws.pull[contact], impulse[TANGENT],
+                        impulse[TANGENT2], solution.z)
             if laws.rows[contact] > 3:
                 push_angular(rows, contact, impulse[SPIN], impulse[ROLL], impulse[ROLL2],
                              solution.z)
@@ -161,12 +145,12 @@ def solve_contacts(table):
 @kernel
 def solve_island(table, island, is_new):
     """Solve one island with the world's solve type; is_new: some impulses are estimates."""
-    options, laws, islands = open_options(table), open_laws(table), open_islands(table)
-    rows, solution = open_rows(table), open_solution(table)
+    options, laws, islands = world.options(table), world.laws(table), world.islands(table)
+    rows, solution = world.rows(table), world.solution(table)
     # a change of so much in a sweep leaves a residual below the tolerance
     enough = 0.5 * options.contact_tolerance
     size = island_rows(laws, islands, island)
-    fits = size <= open_direct(table).right.shape[0]
+    fits = size <= world.direct(table).right.shape[0]
     sweeps, newtons = 0, 0
     if options.solver == DIRECT and fits:
         sweeps, is_solved = sweep_while_worthwhile(

@@ -1,7 +1,5 @@
 """The contacts' part of a step, compiled separately; see `compiler.stage`."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.contact.blocked import find_blocked
@@ -9,7 +7,6 @@ from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
-from sim_bridge.engine.contact.phases import BUILD, PREPARE, PROJECT_POSITIONS, SOLVE
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, world_impulse
 from sim_bridge.engine.contact.proximal import solve_proximal
@@ -19,6 +16,7 @@ from sim_bridge.engine.contact.rows import build_rows
 from sim_bridge.engine.contact.sleep import ASLEEP, fall_asleep, set_kinds, wake_tied, wake_touched
 from sim_bridge.engine.contact.solve import island_of_phase, set_biases, solve_contacts
 from sim_bridge.engine.contact.warm_start import reuse_impulses
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
@@ -28,24 +26,8 @@ from sim_bridge.engine.data.contact_problem import (
     PENETRATION,
 )
 from sim_bridge.engine.data.loops import RANK
+from sim_bridge.engine.data.phases import ContactPhase
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
-from sim_bridge.engine.data.world_table import (
-    open_contacts,
-    open_direct,
-    open_geometry,
-    open_islands,
-    open_laws,
-    open_loop_work,
-    open_loops,
-    open_model,
-    open_options,
-    open_response,
-    open_rows,
-    open_solution,
-    open_state,
-    open_surfaces,
-    open_workspace,
-)
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
 from sim_bridge.engine.math.vec3 import load3, store3
@@ -56,13 +38,13 @@ _LAST_SWEEPS = 50  # where Newton's method was given up
 
 def contact(table, phase):
     """Run one phase of a step's contacts; only PROJECT_POSITIONS returns a value."""
-    if phase == PREPARE:
+    if phase == ContactPhase.PREPARE:
         return prepare(table)
-    if phase == BUILD:
+    if phase == ContactPhase.BUILD:
         return build(table)
-    if phase == SOLVE:
+    if phase == ContactPhase.SOLVE:
         return resolve(table)
-    if phase == PROJECT_POSITIONS:
+    if phase == ContactPhase.PROJECT_POSITIONS:
         return project_positions(table)
     return keep(table)
 
@@ -70,19 +52,19 @@ def contact(table, phase):
 @subroutine
 def prepare(table):
     """Set up the problem of the contacts found; response.twist: at the step's start."""
-    model, geometry, contacts = open_model(table), open_geometry(table), open_contacts(table)
-    state, ws, laws = open_state(table), open_workspace(table), open_laws(table)
-    solution = open_solution(table)
-    if open_options(table).sleep_steps > 0:
-        tied = open_loops(table).body
+    model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
+    state, ws, laws = world.state(table), world.workspace(table), world.laws(table)
+    solution = world.solution(table)
+    if world.options(table).sleep_steps > 0:
+        tied = world.loops(table).body
         wake_touched(model, geometry, contacts, state)
         while wake_tied(model, tied, state):
             wake_touched(model, geometry, contacts, state)
         set_kinds(model, state, ws)
-    set_laws(model, ws, geometry, open_surfaces(table), contacts, open_response(table).twist,
-             open_options(table).time_step, laws)
-    find_islands(model, ws, geometry, contacts, open_loops(table).body, laws, open_islands(table),
-                 solution)
+    set_laws(model, ws, geometry, world.surfaces(table), contacts, world.response(table).twist,
+             world.options(table).time_step, laws)
+    find_islands(model, ws, geometry, contacts, world.loops(table).body, laws,
+                 world.islands(table), solution)
     reuse_impulses(state, contacts, laws, solution)
     return 0
 
@@ -90,30 +72,30 @@ def prepare(table):
 @subroutine
 def build(table):
     """Build the rows, after each factorization of the trees."""
-    model, ws, rows = open_model(table), open_workspace(table), open_rows(table)
-    contacts = open_contacts(table)
+    model, ws, rows = world.model(table), world.workspace(table), world.rows(table)
+    contacts = world.contacts(table)
     find_whitening(model, ws, rows.whitening)
     if rows.mimic.shape[0] > 0:
         build_mimic_rows(model, ws, rows)
-    work = open_loop_work(table)
-    bonds = rows.mimic if open_options(table).loops == 0 else work.basis[: work.counts[RANK]]
-    build_rows(model, ws, open_geometry(table), contacts, open_laws(table), bonds, rows)
+    work = world.loop_work(table)
+    bonds = rows.mimic if world.options(table).loops == 0 else work.basis[: work.counts[RANK]]
+    build_rows(model, ws, world.geometry(table), contacts, world.laws(table), bonds, rows)
     return 0
 
 
 @subroutine
 def resolve(table):
     """Solve the contacts for velocities that would become ws.v_next; results go to response."""
-    model, ws, options = open_model(table), open_workspace(table), open_options(table)
-    contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
-    solution, response = open_solution(table), open_response(table)
+    model, ws, options = world.model(table), world.workspace(table), world.options(table)
+    contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
+    solution, response = world.solution(table), world.response(table)
     h = options.time_step
     find_twists(model, model.kind, ws, ws.v_next, response.twist)
     set_biases(table)
     solve_contacts(table)
-    find_blocked(model, ws, open_geometry(table), contacts, laws, rows, solution,
+    find_blocked(model, ws, world.geometry(table), contacts, laws, rows, solution,
                  options.contact_tolerance, response.blocked)
-    gather_wrenches(ws, open_geometry(table), contacts, laws, solution, h, response)
+    gather_wrenches(ws, world.geometry(table), contacts, laws, solution, h, response)
     respond(model, ws, response)
     return 0
 
@@ -125,16 +107,17 @@ def project_positions(table):
 
     Returns 1 if it is response.v_drift instead of ws.v_next.
     """
-    model, ws, options = open_model(table), open_workspace(table), open_options(table)
-    contacts, laws, rows = open_contacts(table), open_laws(table), open_rows(table)
-    islands, solution, response = open_islands(table), open_solution(table), open_response(table)
+    model, ws, options = world.model(table), world.workspace(table), world.options(table)
+    contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
+    islands, solution = world.islands(table), world.solution(table)
+    response = world.response(table)
     h = options.time_step
     take_stock(contacts, h, laws, islands, rows, solution)
     copy_rows(response.wrench, response.mean_wrench)
-    if not find_missing(options, open_surfaces(table), contacts, laws, rows, solution):
+    if not find_missing(options, world.surfaces(table), contacts, laws, rows, solution):
         return 0
     solve_positions(laws, islands, rows, solution, options.touching / h, options.max_sweeps)
-    gather_shifts(ws, open_geometry(table), contacts, laws, solution, h, response)
+    gather_shifts(ws, world.geometry(table), contacts, laws, solution, h, response)
     respond(model, ws, response)
     for joint in range(ws.v_next.shape[0]):
         response.v_drift[joint] = ws.v_next[joint] + h * response.ddq[joint]
@@ -144,9 +127,9 @@ def project_positions(table):
 @subroutine
 def keep(table):
     """Store the contacts and their impulses in the state, and put bodies at rest to sleep."""
-    state, contacts, laws = open_state(table), open_contacts(table), open_laws(table)
-    model, options, ws = open_model(table), open_options(table), open_workspace(table)
-    solution, mean_wrench = open_solution(table), open_response(table).mean_wrench
+    state, contacts, laws = world.state(table), world.contacts(table), world.laws(table)
+    model, options, ws = world.model(table), world.options(table), world.workspace(table)
+    solution, mean_wrench = world.solution(table), world.response(table).mean_wrench
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
     for body in range(state.contact_wrench.shape[0]):
@@ -169,8 +152,8 @@ def keep(table):
         store3(state.contact_impulse, contact, LINEAR_IMPULSE, push)
         store3(state.contact_impulse, contact, ANGULAR_IMPULSE, twist)
     if options.sleep_steps > 0 and count > 0:
-        fall_asleep(model, options, state, ws, open_geometry(table), contacts, laws,
-                    open_islands(table), solution)
+        fall_asleep(model, options, state, ws, world.geometry(table), contacts, laws,
+                    world.islands(table), solution)
     return 0
 
 
@@ -202,10 +185,10 @@ def newton(table, phase):
 
     phase: the island's number, or its encoding by `normals_alone`.
     """
-    laws, islands, rows = open_laws(table), open_islands(table), open_rows(table)
-    solution, direct = open_solution(table), open_direct(table)
+    laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
+    solution, direct = world.solution(table), world.direct(table)
     # what follows, load sharing, adds rounding of its own
-    tolerance = 0.5 * open_options(table).contact_tolerance
+    tolerance = 0.5 * world.options(table).contact_tolerance
     island, is_without_friction = island_of_phase(phase)
     if is_without_friction:
         for place in range(islands.first[island], islands.first[island + 1]):
@@ -228,8 +211,8 @@ def newton(table, phase):
 
 def share(table, island):
     """Share an island's load among redundant contacts."""
-    share_load(open_laws(table), open_islands(table), open_rows(table), open_solution(table),
-                 open_direct(table), island)
+    share_load(world.laws(table), world.islands(table), world.rows(table), world.solution(table),
+                 world.direct(table), island)
     return 0
 
 

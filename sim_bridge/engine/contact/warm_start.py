@@ -7,13 +7,11 @@ an unexpected one. So the points of a pair that push for the first time are solv
 (Jacobi). All of them take the same share of their change, the one that dissipates most energy.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import linear_velocities, push_linear, update_friction
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import FIRST, NN, NORMAL, ROLL, ROLL2, SECOND, SPIN
+from sim_bridge.engine.data.contact_problem import NN, NORMAL, ROLL, ROLL2, SPIN, TANGENT, TANGENT2
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
 from sim_bridge.engine.math.vec3 import dot, load3, scale
 
@@ -51,7 +49,7 @@ def reuse_impulses(state, contacts, laws, solution):
         twist = load3(state.contact_impulse, old, ANGULAR_IMPULSE)
         impulse[NORMAL] = max(dot(n, push) + laws.pull[contact], 0.0)
         if rows > 1:
-            impulse[FIRST], impulse[SECOND] = dot(t, push), dot(s, push)
+            impulse[TANGENT], impulse[TANGENT2] = dot(t, push), dot(s, push)
         if rows > 3:
             impulse[SPIN], impulse[ROLL] = dot(n, twist), dot(t, twist)
             impulse[ROLL2] = dot(s, twist)
@@ -111,7 +109,7 @@ def move_together(first, end, laws, rows, solution):
 def propose(contact, laws, rows, solution):
     """Write a contact's individual change into solution.proposal; return its power."""
     impulse, change = solution.impulse[contact], solution.proposal[contact]
-    old = impulse[NORMAL], impulse[FIRST], impulse[SECOND]
+    old = impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2]
     for k in range(3):
         change[k] = 0.0
     if rows.block[contact, NN] == 0.0:
@@ -123,7 +121,7 @@ def propose(contact, laws, rows, solution):
     update_friction(laws, rows, solution, contact)
     for k in range(3):
         change[k] = impulse[k] - old[k]
-    impulse[NORMAL], impulse[FIRST], impulse[SECOND] = old
+    impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2] = old
     push(contact, -1.0, rows, solution)
     return power(contact, laws, rows, solution)
 
@@ -132,8 +130,8 @@ def propose(contact, laws, rows, solution):
 def push(contact, share, rows, solution):
     """Add a share of the proposed change to the whitened velocity."""
     change = solution.proposal[contact]
-    push_linear(rows, contact, share * change[NORMAL], share * change[FIRST],
-                share * change[SECOND], solution.z)
+    push_linear(rows, contact, share * change[NORMAL], share * change[TANGENT],
+                share * change[TANGENT2], solution.z)
 
 
 @kernel
@@ -143,4 +141,4 @@ def power(contact, laws, rows, solution):
     u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     if laws.rows[contact] == 1:
         return u_n * change[NORMAL]
-    return u_n * change[NORMAL] + u_1 * change[FIRST] + u_2 * change[SECOND]
+    return u_n * change[NORMAL] + u_1 * change[TANGENT] + u_2 * change[TANGENT2]

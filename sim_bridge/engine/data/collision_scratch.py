@@ -15,16 +15,27 @@ CONVEX_PAIRS = 2  # of those the pairs of class CONVEX
 SURFACE_PAIRS = 3  # and of class SURFACE
 
 # columns of CollisionScratch.pair
-FIRST, SECOND, CLASS, FIRST_ROW, ROWS = range(5)
+GEOMETRY_A, GEOMETRY_B, CLASS, FIRST_ROW, ROW_COUNT = range(5)
 
 # classes of pairs, by the stage that collides them
 CLOSED = 0  # arithmetic only
 CONVEX = 1  # the generic algorithms for convex shapes
 SURFACE = 2  # with a mesh or a height field
 
+# first rows of CollisionScratch.polygon for the faces of a and b, for polygons that are clipped,
+# and for the points that are collected
+FACE_A, FACE_B, CUT, CUT_TOO, FIRST_FOUND = 0, 32, 64, 128, 192
+# its columns: coordinates along two axes orthogonal to the normal of the contact; of a corner of a
+# face its height along the normal, and its number
+U, V, H, LABEL = range(4)
+# of a corner of a clipped polygon, behind H: see `clip.polygon`
+KIND, NUMBER_P, NUMBER_Q, EDGE = range(3, 7)
+CUT_COLUMNS = 7
+# of a collected point, behind V: heights of a and b, name, and what `manifold` chooses
+ABOVE, BELOW, FEATURE, CHOICE = range(2, 6)
+
 CANDIDATES = 512
 """Contact points of one pair with a mesh or height field that are looked at together."""
-
 
 
 class CollisionScratch(NamedTuple):
@@ -43,7 +54,7 @@ class CollisionScratch(NamedTuple):
     found: Annotated[IntMatrix, Dims('pairs + 1', 2, points_at='ng')]
     """Geometries whose boxes overlap, the lower number first; ascending."""
     pair: Annotated[IntMatrix, Dims('pairs + 1', 5)]
-    """FIRST, SECOND, CLASS, FIRST_ROW, ROWS; ascending."""
+    """GEOMETRY_A, GEOMETRY_B, CLASS, FIRST_ROW, ROW_COUNT; ascending."""
     spare_found: Annotated[IntMatrix, Dims('pairs + 1', 2)]
 
     order: Annotated[IntVector, Dims('ng', points_at='ng')]
@@ -80,7 +91,7 @@ class CollisionScratch(NamedTuple):
     expand_face: Annotated[IntMatrix, Dims(256, 12)]
     """Its faces' corners and neighbours."""
     polygon: Annotated[FloatMatrix, Dims(256, 8, unit='m')]
-    """Faces that are clipped."""
+    """Faces that are clipped, and collected points: columns from U on."""
 
 
 def make_collision_scratch(

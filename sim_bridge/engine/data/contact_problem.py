@@ -30,9 +30,9 @@ from sim_bridge.engine.data.model import (
 from sim_bridge.engine.data.parts import Dims, make
 
 # rows of a contact
-NORMAL, FIRST, SECOND, SPIN, ROLL, ROLL2 = range(6)
+NORMAL, TANGENT, TANGENT2, SPIN, ROLL, ROLL2 = range(6)
 # columns of Laws.radius
-FIRST_BOUND, SECOND_BOUND, ROLL_BOUND, SPIN_BOUND = range(4)
+TANGENT_BOUND, TANGENT2_BOUND, ROLL_BOUND, SPIN_BOUND = range(4)
 # columns of Rows.block: the Delassus matrix of the linear rows, the diagonal of the angular ones
 NN, N1, D11, N2, D12, D22, SPIN_SPIN, ROLL_ROLL, ROLL2_ROLL2 = range(9)
 # entries of Solution.effort
@@ -104,7 +104,7 @@ class Rows(NamedTuple):
     support: Annotated[IntVector, Dims('entries', points_at='nv')]
     """Velocity coordinate of each entry."""
     linear: Annotated[FloatMatrix, Dims(3, 'entries', unit='kg^-½')]
-    """Entries of NORMAL, FIRST, SECOND."""
+    """Entries of NORMAL, TANGENT, TANGENT2."""
     angular: Annotated[FloatMatrix, Dims(3, 'entries', unit='m^-1 kg^-½')]
     """Entries of SPIN, ROLL, ROLL2; of contacts that have six rows."""
     block: Annotated[FloatMatrix, Dims('nc', 9, unit='1/kg; 1/(kg m²)')]

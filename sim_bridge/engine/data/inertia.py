@@ -8,8 +8,6 @@ A rigid body's inertia is ten numbers: mass m, first moment h = m c (3), and the
 Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13 and 7.1.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.math.vec3 import add, cross, load_v, scale, sub
 

@@ -15,13 +15,13 @@ yields, as in ODE: its velocity becomes -ERP / h times its error, less CFM times
 What such a joint leaves free it has *axes* for (`AXES_OF_TYPE`), with a position each, and with
 friction, springs, stops and motors as the trees' joints have them:
 
-    ALONG i     the way from A's origin to B's along axis i of A,
-    HINGE       the angle about z of A from A's x to B's x,
-    FIRST       the angle about z of A from A's x to B's z, of a universal joint,
-    SECOND      the angle about z of B from z of A to B's x,
-    SPIN, SPIN_B  the angle about any axis of A, or of B, that B has turned by: its rate, summed,
-    EULER k     the angles of an angular motor: about z of A, about the product of x of B and z of
-                A, about x of B.
+    ALONG i         the displacement from A's origin to B's along axis i of A,
+    HINGE           the angle about z of A from A's x to B's x,
+    UNIVERSAL_A     the angle about z of A from A's x to B's z, of a universal joint,
+    UNIVERSAL_B     the angle about z of B from z of A to B's x,
+    TURN_A, TURN_B  the angle of B's rotation about any axis of A, or of B: its rate, integrated,
+    EULER k         the angles of an angular motor: about z of A, about the product of x of B and z
+                    of A, about x of B.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ from sim_bridge.engine.data.parts import Dims, make
 SLIDE, DOT, DISTANCE, MIMIC = range(4)
 X, Y, Z = range(3)
 # kinds of axes
-ALONG, HINGE, FIRST, SECOND, SPIN, SPIN_B, EULER = range(7)
+ALONG, HINGE, UNIVERSAL_A, UNIVERSAL_B, TURN_A, TURN_B, EULER = range(7)
 # entries of Loops.size
-HARD, ROWS, ALL = range(3)
+RIGID_ROWS, JOINT_ROWS, ALL_ROWS = range(3)
 
 # entries of LoopWork.counts: vectors of the basis, active rows that added none, and those of them
 # that are not zero to begin with
 RANK, LOST, DEPENDENT = range(3)
 
 # entries of LoopWork.pivot; HOW: as `active_set.update_active_set`, CHANGED: how many modes of the
-# trees' joints were changed, STUCK: 1 where a loop cannot close since nothing locked yields
-HOW, CHANGED, STUCK = range(3)
+# trees' joints were changed, JAMMED: 1 where a loop cannot close since nothing locked yields
+HOW, CHANGED, JAMMED = range(3)
 
 # first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
 FORCES, TORQUES = 0, 4
@@ -85,8 +85,8 @@ AXES_OF_TYPE = {
     'fixed': (),
     'piston': ((ALONG, Z), (HINGE, Z)),
     'planar': ((ALONG, X), (ALONG, Y), (HINGE, Z)),
-    'universal': ((FIRST, Z), (SECOND, Z)),
-    'hinge2': ((FIRST, Z), (SECOND, Z)),
+    'universal': ((UNIVERSAL_A, Z), (UNIVERSAL_B, Z)),
+    'hinge2': ((UNIVERSAL_A, Z), (UNIVERSAL_B, Z)),
     'distance': (),
     'angular_motor': (),
 }
@@ -170,7 +170,7 @@ class Loops(NamedTuple):
     axis_kind: Annotated[IntMatrix, Dims('na', 2)]
     """Kind; axis of A or B, or which angle."""
     axis_vector: Annotated[FloatMatrix, Dims('na', 3, unit='1')]
-    """Unit vector in A or B, of SPIN and SPIN_B."""
+    """Unit vector in A or B, of TURN_A and TURN_B."""
     axis_index: Annotated[IntVector, Dims('na')]
     """0, 1, 2 …: where the functions of `set_joint_laws` find an axis' position."""
     passive: Annotated[FloatMatrix, Dims('na', 5, unit='SI', is_parameter=True)]
@@ -337,6 +337,6 @@ def make_loop_work(model: Model, loops: Loops) -> LoopWork:
     return make(
         LoopWork,
         {**sizes, 'nk': len(loops.body), 'na': na, 'nt': nt,
-         'loop_whitened': sizes['nv'] + nt - int(loops.size[HARD]),
+         'loop_whitened': sizes['nv'] + nt - int(loops.size[RIGID_ROWS]),
          'support': 2 * longest_support(model)},
         own=np.full(nt, -1, np.int64), tied=tied)

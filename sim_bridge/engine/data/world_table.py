@@ -25,9 +25,9 @@ PARTS: tuple[type[tuple[Any, ...]], ...] = (
     Laws, Islands, Rows, Solution, Response, Direct, Loops, LoopWork)
 
 (
-    open_model, open_options, open_state, open_workspace, open_geometry, open_surfaces,
-    open_collision, open_contacts, open_laws, open_islands, open_rows, open_solution,
-    open_response, open_direct, open_loops, open_loop_work,
+    model, options, state, workspace, geometry, surfaces,
+    collision, contacts, laws, islands, rows, solution,
+    response, direct, loops, loop_work,
 ) = openers_of(PARTS)
 
 

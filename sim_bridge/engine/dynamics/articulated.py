@@ -8,8 +8,6 @@ prescribed acceleration instead of an effort (hybrid dynamics, section 9.2): the
 transmits its body's whole inertia, and the solve yields the effort that keeps the acceleration.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.inertia import (
     add_articulated,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from sim_bridge.compiler.arrays import FloatMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.inertia import MASS, MOMENT, mul_rigid
 from sim_bridge.engine.data.model import ARMATURE, LIFTED, REFERENCE, STIFFNESS
-from sim_bridge.engine.data.world_table import open_model, open_state, open_workspace
 from sim_bridge.engine.dynamics.medium import point_from_origin
 from sim_bridge.engine.dynamics.set_joint_laws import position_of
 from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
@@ -24,7 +24,7 @@ def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: 
     energy is that of gravity, zero at the world's origin, and of joint springs. Masses that
     gravity does not act on have no potential energy.
     """
-    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
     kinetic, potential = 0.0, 0.0
     for body in range(first_body, last_body):
         w, v = load_spatial(ws.velocity, body)
@@ -55,7 +55,7 @@ def momentum(table: Table, first_body: int, last_body: int, total_out: FloatMatr
 
     total_out: (1, 6) linear [kg m/s], then angular about the world's origin [kg m²/s], world axes.
     """
-    model, ws = open_model(table), open_workspace(table)
+    model, ws = world.model(table), world.workspace(table)
     linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for body in range(first_body, last_body):
         w, v = load_spatial(ws.velocity, body)

@@ -5,8 +5,6 @@ Compute the poses, factorize the trees, and compute the accelerations. Each stag
 workspace for the next.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.dynamics.articulated import eliminate, solve, start_trees

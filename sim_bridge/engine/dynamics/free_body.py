@@ -9,8 +9,6 @@ properties and makes rotation about a fixed axis exact too. The centre of mass m
 v⁺) / 2, exact under a constant force.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

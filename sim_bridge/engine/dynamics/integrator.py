@@ -6,8 +6,6 @@ the new one. This is second order and reversible, exact under constant forces (n
 and needs one evaluation of the dynamics.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, CFM, ERP, FREE, LOWER, UPPER, WELD
 from sim_bridge.engine.math.rotation import quat_advance

@@ -1,7 +1,5 @@
 """Poses and velocities of the bodies, in one pass from the roots to the leaves."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -14,8 +14,6 @@ side, and no d is too large. The medium's own gyroscopic forces are left out, as
 A link that gravity does not act on gets its weight as an upward force.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import ADDED, DRAG, FREE, KINEMATIC, LIFTED, POINT
 from sim_bridge.engine.math.spatial import (

@@ -12,8 +12,6 @@ closed loops, mimic joints are rows of kind MIMIC among those of the loops (`con
 instead of those here.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.model import FOLLOWED, FOLLOWING, MULTIPLIER, OFFSET
 from sim_bridge.engine.data.state import LOCKED

@@ -1,7 +1,5 @@
 """Velocities of bodies, and relative velocities of bodies where they touch."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.dynamics.articulated import has_axis

@@ -6,8 +6,6 @@ D^-½ L⁻¹ Jᵀ, so that w wᵀ = J M⁻¹ Jᵀ. This takes one pass from the 
 root of its tree: at each joint the wrench leaves its effort, and the rest propagates on.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -4,8 +4,6 @@ Rotations: unit quaternions, rotation matrices and the exponential map.
 Quaternions are in the order x y z w, as in ROS.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -5,8 +5,6 @@ A spatial vector is six numbers: the angular half, then the linear one, of a vel
 acceleration; the torque, then the force, of a force or a wrench.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.math.vec3 import add, load3, store3
 

@@ -5,8 +5,6 @@ They need no allocation, and the compiler keeps them in registers. The names con
 kinds: v a vector, m a matrix, s a scalar.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -14,16 +14,10 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.constraints.phases import BUILD_PRESENT, OBEY_PRESENT
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.inertia import mul_rigid
 from sim_bridge.engine.data.model import FREE
-from sim_bridge.engine.data.world_table import (
-    open_loop_work,
-    open_model,
-    open_options,
-    open_state,
-    open_workspace,
-)
+from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
@@ -91,7 +85,7 @@ def observe(
     axes; torque about the site and force through the body's joint, child on parent, in the site's
     axes.
     """
-    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
     changed = copy_changed(state.q, ws.q)
     changed = copy_changed(state.v, ws.v) or changed
     for body in range(state.wrench.shape[0]):
@@ -105,9 +99,9 @@ def observe(
     if not changed:
         return False
     place(model, ws.q, ws)
-    find_accelerations(model, open_options(table), state, ws, table)
+    find_accelerations(model, world.options(table), state, ws, table)
     accelerate_bodies(model, ws)
-    accumulate_reactions(model, ws, open_loop_work(table).wrench)
+    accumulate_reactions(model, ws, world.loop_work(table).wrench)
     if model.medium.shape[0] > 0:
         oppose_reactions(model, ws)
     to_origin_acceleration(model.kind, model.v_index, ws.v, ws.ddq)
@@ -133,11 +127,11 @@ def find_accelerations(model, options, state, ws, table):
     for pivots in range(_MAX_PIVOTS):
         factorize_trees(model, ws, 0.0)
         if options.loops != 0:
-            call_stage(options.loops, table, BUILD_PRESENT)
+            call_stage(options.loops, table, LoopPhase.BUILD_PRESENT)
         set_present_efforts(ws)
         accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, ws.ddq)
         if options.loops != 0:
-            call_stage(options.loops, table, OBEY_PRESENT)
+            call_stage(options.loops, table, LoopPhase.OBEY_PRESENT)
         changed = update_present_active_set(model, ws, 2 * pivots > _MAX_PIVOTS)
         if changed == 0:
             break

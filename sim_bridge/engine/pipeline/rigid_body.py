@@ -13,14 +13,9 @@ from sim_bridge.compiler.arrays import FloatMatrix, FloatVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.inertia import mul_rigid
 from sim_bridge.engine.data.model import ARMATURE, FREE, WELD
-from sim_bridge.engine.data.world_table import (
-    open_loop_work,
-    open_model,
-    open_state,
-    open_workspace,
-)
 from sim_bridge.engine.dynamics.articulated import factorize, has_axis, solve
 from sim_bridge.engine.dynamics.evaluate import to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import move_bodies, place
@@ -32,12 +27,12 @@ from sim_bridge.engine.pipeline.observe import accelerate_bodies, accumulate_rea
 @entry
 def inverse_dynamics(table: Table, ddq: FloatVector, effort_out: FloatVector):
     """Compute the efforts for the accelerations `ddq`; recursive Newton-Euler."""
-    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
     place(model, state.q, ws)
     for joint in range(ddq.shape[0]):
         ws.ddq[joint] = ddq[joint]
     _to_spatial_acceleration(model.kind, model.v_index, state.v, ws.ddq)
-    work = open_loop_work(table)
+    work = world.loop_work(table)
     ws.wrench[:, :], work.wrench[:, :] = 0.0, 0.0
     move_bodies(model, state.v, ws.wrench, ws)
     accelerate_bodies(model, ws)
@@ -57,7 +52,7 @@ def inverse_dynamics(table: Table, ddq: FloatVector, effort_out: FloatVector):
 @entry
 def forward_dynamics(table: Table, effort: FloatVector, ddq_out: FloatVector):
     """Compute the accelerations under the efforts; articulated-body algorithm."""
-    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
     place(model, state.q, ws)
     ws.wrench[:, :] = 0.0
     for joint in range(effort.shape[0]):
@@ -71,7 +66,7 @@ def forward_dynamics(table: Table, effort: FloatVector, ddq_out: FloatVector):
 @entry
 def mass_matrix(table: Table, matrix_out: FloatMatrix):
     """Compute the joint-space inertia; composite rigid bodies (Featherstone 2008, section 6.2)."""
-    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
     place(model, state.q, ws)
     matrix_out[:, :] = 0.0
     for body in range(model.parent.shape[0] - 1, -1, -1):
@@ -106,7 +101,7 @@ def jacobian(
     point: (3,) in the body's frame [m]. jacobian_out: (6, nv) for the point's linear velocity,
     then the body's angular velocity, world axes.
     """
-    model, state, ws = open_model(table), open_state(table), open_workspace(table)
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
     place(model, state.q, ws)
     jacobian_out[:, :] = 0.0
     pose = ws.pose[body]

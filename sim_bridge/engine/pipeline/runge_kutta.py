@@ -14,6 +14,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.model import (
     BALL,
     BALL_STAGE,
@@ -25,7 +26,6 @@ from sim_bridge.engine.data.model import (
     WELD,
 )
 from sim_bridge.engine.data.state import BY_EFFORT, LOOSE
-from sim_bridge.engine.data.world_table import open_model, open_options, open_state, open_workspace
 from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
@@ -56,8 +56,8 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
 
     Returns the number of steps taken; the state is that after them.
     """
-    model, options = open_model(table), open_options(table)
-    state, ws = open_state(table), open_workspace(table)
+    model, options = world.model(table), world.options(table)
+    state, ws = world.state(table), world.workspace(table)
     h = options.time_step
     if options.loops != 0:
         return 0

@@ -8,26 +8,13 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.constraints.phases import BUILD as LOOPS_BUILD
-from sim_bridge.engine.constraints.phases import CLOSE, FOLLOW_SHIFT, OBEY, OBEY_MORE, SWITCH
-from sim_bridge.engine.constraints.phases import KEEP as LOOPS_KEEP
-from sim_bridge.engine.constraints.phases import PREPARE as LOOPS_PREPARE
-from sim_bridge.engine.contact.phases import BUILD, KEEP, PREPARE, PROJECT_POSITIONS, SOLVE
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.joint_laws import share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
+from sim_bridge.engine.data.phases import ContactPhase, LoopPhase
 from sim_bridge.engine.data.state import FRICTION_SIDE, LOCKED
-from sim_bridge.engine.data.world_table import (
-    open_geometry,
-    open_loop_work,
-    open_loops,
-    open_model,
-    open_options,
-    open_response,
-    open_state,
-    open_workspace,
-)
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
@@ -75,8 +62,8 @@ def step(table: Table, n: int):
     state is that before the failing step. With NOT_CONVERGED, in at least one step, some joint's
     stop, friction or motor was left on a wrong piece of its law, or a loop stayed open.
     """
-    model, options = open_model(table), open_options(table)
-    state, ws = open_state(table), open_workspace(table)
+    model, options = world.model(table), world.options(table)
+    state, ws = world.state(table), world.workspace(table)
     h = options.time_step
     status, most_pivots = DONE, 0
     if not (is_finite(state.q) and is_finite(state.u)):
@@ -87,8 +74,8 @@ def step(table: Table, n: int):
         follow(model, ws.q)
         place(model, ws.q, ws)
         if options.sleep_steps > 0 and options.detect != 0:
-            wake_written(model, open_geometry(table), state)
-            wake_tied(model, open_loops(table).body, state)
+            wake_written(model, world.geometry(table), state)
+            wake_tied(model, world.loops(table).body, state)
             set_kinds(model, state, ws)
         touching = find_contacts(options, table)
         if touching < 0:
@@ -96,7 +83,7 @@ def step(table: Table, n: int):
         set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target, h,
                        ws)
         if options.loops != 0:
-            call_stage(options.loops, table, LOOPS_PREPARE)
+            call_stage(options.loops, table, LoopPhase.PREPARE)
         guess_active_set(model, state, ws)
         pivots = choose_velocities(model, options, state, ws, table, touching)
         is_open = advance_positions(model, options, state, ws, table, touching)
@@ -107,9 +94,9 @@ def step(table: Table, n: int):
         most_pivots = max(most_pivots, pivots)
         commit(model, options, state, ws)
         if options.loops != 0:
-            call_stage(options.loops, table, LOOPS_KEEP)
+            call_stage(options.loops, table, LoopPhase.KEEP)
         if options.detect != 0:
-            call_stage(options.contact, table, KEEP)
+            call_stage(options.contact, table, ContactPhase.KEEP)
     return status, n, most_pivots
 
 
@@ -120,7 +107,7 @@ def find_contacts(options, table):
         return 0
     found = call_stage(options.detect, table, 0)
     if found > 0:
-        call_stage(options.contact, table, PREPARE)
+        call_stage(options.contact, table, ContactPhase.PREPARE)
     return found
 
 
@@ -144,9 +131,9 @@ def choose_velocities(model, options, state, ws, table, touching):
     while True:
         factorize_trees(model, ws, options.time_step)
         if options.loops != 0:
-            call_stage(options.loops, table, LOOPS_BUILD)
+            call_stage(options.loops, table, LoopPhase.BUILD)
         if touching > 0:
-            call_stage(options.contact, table, BUILD)
+            call_stage(options.contact, table, ContactPhase.BUILD)
         advance_velocities(model, options, state, ws, table, touching)
         settle_locked(ws)
         if pivots > options.max_pivots:
@@ -155,11 +142,11 @@ def choose_velocities(model, options, state, ws, table, touching):
             how = FIRST
         changed = update_active_set(model, state, ws, options.time_step, slack, how)
         if options.loops != 0 and (changed == 0 or how != FIRST):
-            work = open_loop_work(table)
+            work = world.loop_work(table)
             work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = slack, how, changed
-            changed += call_stage(options.loops, table, SWITCH)
+            changed += call_stage(options.loops, table, LoopPhase.SWITCH)
         if changed == 0 and touching > 0:
-            changed = release_weakest(state, ws, open_response(table).blocked)
+            changed = release_weakest(state, ws, world.response(table).blocked)
         if changed == 0 or pivots > options.max_pivots + _RELEASES:
             return pivots
         pivots += 1
@@ -188,17 +175,17 @@ def advance_velocities(model, options, state, ws, table, touching):
         to_origin_acceleration(ws.kind, model.v_index, ws.v, ws.ddq)
         rest_sleepers(options, ws)
         if options.loops != 0:
-            call_stage(options.loops, table, OBEY)
+            call_stage(options.loops, table, LoopPhase.OBEY)
             rest_sleepers(options, ws)
         if touching > 0:
             if turn == 0 or h * greatest_difference(ws.ddq, ws.ddq_smooth) > MIDDLE_SLACK:
                 for joint in range(ws.v.shape[0]):
                     ws.ddq_smooth[joint] = ws.ddq[joint]
                     ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
-                call_stage(options.contact, table, SOLVE)
-            add_response(open_response(table), ws)
+                call_stage(options.contact, table, ContactPhase.SOLVE)
+            add_response(world.response(table), ws)
             if options.loops != 0:
-                call_stage(options.loops, table, OBEY_MORE)
+                call_stage(options.loops, table, LoopPhase.OBEY_MORE)
             else:
                 obey_mimic(model, state.v, 1.0 / h, ws, ws.ddq)
             rest_sleepers(options, ws)
@@ -248,17 +235,17 @@ def advance_positions(model, options, state, ws, table, touching):
     Returns whether a loop stays open.
     """
     h, is_open = options.time_step, False
-    if touching > 0 and call_stage(options.contact, table, PROJECT_POSITIONS) > 0:
+    if touching > 0 and call_stage(options.contact, table, ContactPhase.PROJECT_POSITIONS) > 0:
         if options.loops != 0:
-            call_stage(options.loops, table, FOLLOW_SHIFT)
-        drift(model, model.kind, ws.q, open_response(table).v_drift, 0.5 * h, ws.q)
+            call_stage(options.loops, table, LoopPhase.FOLLOW_SHIFT)
+        drift(model, model.kind, ws.q, world.response(table).v_drift, 0.5 * h, ws.q)
     else:
         drift(model, model.kind, ws.q, ws.v_next, 0.5 * h, ws.q)
     keep_within_stops(model, state.q, ws.q)
     follow(model, ws.q)
     if options.loops != 0:
-        is_open = call_stage(options.loops, table, CLOSE) > 0
-    pushed, tied = open_response(table).pushed, open_loop_work(table).tied
+        is_open = call_stage(options.loops, table, LoopPhase.CLOSE) > 0
+    pushed, tied = world.response(table).pushed, world.loop_work(table).tied
     for body in range(model.kind.shape[0]):
         is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
         if ws.kind[body] == FREE_SINGLE and is_free:

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from sim_bridge.description.model import JointDynamics
-from sim_bridge.engine.data.loops import EULER_AXES, SPIN, SPIN_B
+from sim_bridge.engine.data.loops import EULER_AXES, TURN_A, TURN_B
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import (
     finite_vector,
@@ -91,7 +91,7 @@ def motor_spec(
     if euler:
         # the last axis is x of both frames where the angles are 0
         return replace(spec, axes=EULER_AXES, axis2=None)
-    kinds = tuple((SPIN if side == 'first' else SPIN_B, 0) for side in sides)
+    kinds = tuple((TURN_A if side == 'first' else TURN_B, 0) for side in sides)
     frames = [spec.first if side == 'first' else spec.second for side in sides]
     vectors = [frame.pose[0].T @ direction
                for frame, direction in zip(frames, directions, strict=True)]

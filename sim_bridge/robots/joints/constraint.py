@@ -235,7 +235,7 @@ class ConstraintSeat:
         number: of the joint in `loops`. arm, force: the rows' wrenches, and their forces now, as
         of LoopWork. origin: O of the second body's tree; None for the world.
         """
-        rows = np.flatnonzero(loops.joint[: loops.size[engine.HARD]] == number)
+        rows = np.flatnonzero(loops.joint[: loops.size[engine.RIGID_ROWS]] == number)
         wrench = force[rows] @ arm[rows, 6:]
         torque, push = wrench[:3], wrench[3:]
         if origin is not None:

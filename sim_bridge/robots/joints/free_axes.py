@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.engine.constraints.axes import axis_direction, axis_wrench, measure_axis
-from sim_bridge.engine.data.loops import ALONG, EULER, SECOND, SPIN, SPIN_B
+from sim_bridge.engine.data.loops import ALONG, EULER, TURN_A, TURN_B, UNIVERSAL_B
 from sim_bridge.engine.math.vec3 import dot
 from sim_bridge.robots.joints.frame import JointFrames
 
@@ -21,7 +21,7 @@ class AxisKinds(NamedTuple):
     Axes as the kernels of `engine.constraints.axes` read them.
 
     axis_kind: (n, 2) kind; axis of A or B, or which angle. axis_vector: (n, 3) unit vector in A or
-    B, of SPIN and SPIN_B.
+    B, of TURN_A and TURN_B.
     """
 
     axis_kind: np.ndarray
@@ -61,7 +61,7 @@ class FreeAxes:
         self.kinds = AxisKinds(np.reshape(np.array(kinds, int), (-1, 2)), vectors)
         self.linear = self.kinds.axis_kind[:, 0] == ALONG
         """(n,) whether each slides; else it turns."""
-        self.are_users = any(kind in (SPIN, SPIN_B) for kind, _ in kinds)
+        self.are_users = any(kind in (TURN_A, TURN_B) for kind, _ in kinds)
         """Whether they are the independent axes of an angular motor."""
 
     def positions(self, last: np.ndarray) -> np.ndarray:
@@ -120,7 +120,7 @@ class FreeAxes:
         self, directions: np.ndarray, w_A: np.ndarray, w_B: np.ndarray
     ) -> np.ndarray:
         """Return (n, 3) the rates of the directions."""
-        on_second = [kind in (SECOND, SPIN_B) or (kind, number) == _LAST
+        on_second = [kind in (UNIVERSAL_B, TURN_B) or (kind, number) == _LAST
                      for kind, number in self.pairs]
         rates = np.cross(np.where(np.reshape(on_second, (-1, 1)), w_B, w_A), directions)
         if _MIDDLE in self.pairs:

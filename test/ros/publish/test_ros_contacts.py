@@ -150,6 +150,8 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
 
     # on a busy machine the lock helps out now and then
     graph.wait(is_free, 'efforts, and not the lock, that hold it')
+    graph.wait(
+        lambda: max(np.abs(state.velocity).max() for state in states[-100:]) < 1e-4, 'rest')
     cloud, acceleration, *sensed = of_one_instant(clouds, imu, *wrenches.values())
     points = points_of(cloud)
     pairs = links_of(table, points)

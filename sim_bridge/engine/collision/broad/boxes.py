@@ -1,7 +1,5 @@
 """Axis-aligned boxes, stored as rows: least corner, greatest corner."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 
 

@@ -1,7 +1,5 @@
 """Filters of the broad phase: pairs that may collide, and pairs that have a closed form."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.geometry import BOX, ENABLED, HULL, PLANE, SPHERE, STATIC
 

@@ -7,8 +7,6 @@ consecutive in that order, and five such runs hold all later neighbours of a box
 that are much larger than the others are compared with all boxes.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -7,8 +7,6 @@ sizes or distances differ too much for a grid, the boxes are sorted into a tree 
 methods find the same set of pairs. The pairs are sorted, so the result depends on the boxes alone.
 """
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.boxes import load_box, overlaps_row, record_pair
 from sim_bridge.engine.collision.broad.grid import grid_overlaps

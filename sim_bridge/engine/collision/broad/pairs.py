@@ -1,7 +1,5 @@
 """Candidate pairs of the narrow phase, sorted and classified."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.filters import is_closed, may_collide
 from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
@@ -11,10 +9,10 @@ from sim_bridge.engine.data.collision_scratch import (
     CLOSED,
     CONVEX,
     CONVEX_PAIRS,
-    FIRST,
     FOUND,
+    GEOMETRY_A,
+    GEOMETRY_B,
     PAIRS,
-    SECOND,
     SURFACE,
     SURFACE_PAIRS,
 )
@@ -58,7 +56,8 @@ def choose_pairs(geometry, scratch_inout, count):
         elif not is_closed(shape_a, shape_b):
             kind = CONVEX
             convex_pairs += 1
-        pair_out[pairs, FIRST], pair_out[pairs, SECOND], pair_out[pairs, CLASS] = a, b, kind
+        pair_out[pairs, GEOMETRY_A], pair_out[pairs, GEOMETRY_B] = a, b
+        pair_out[pairs, CLASS] = kind
         pairs += 1
     count_out[PAIRS] = pairs
     count_out[CONVEX_PAIRS] = convex_pairs

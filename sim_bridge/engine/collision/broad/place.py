@@ -1,7 +1,5 @@
 """World poses of the geometries, and the boxes that bound them during the step."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

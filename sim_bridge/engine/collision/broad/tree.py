@@ -6,8 +6,6 @@ are the leaves of a complete binary bounding-volume tree. Each leaf is compared 
 after it by a tree traversal without a stack.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -6,8 +6,6 @@ The gap of each point is the difference of the two heights; points with a gap ab
 dropped. Shape a lies above, where n points to, b below.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import subroutine
@@ -19,12 +17,11 @@ from sim_bridge.engine.collision.clip.polygon import (
     common_size,
     cut_segment,
     drop_point,
-    FACE_A,
-    FACE_B,
     lay_along,
     meet_polygons,
 )
 from sim_bridge.engine.collision.clip.support_face import lay_face, POINT, POLYGON, SEGMENT
+from sim_bridge.engine.data.collision_scratch import FACE_A, FACE_B
 from sim_bridge.engine.data.geometry import TRIANGLE
 from sim_bridge.engine.math.vec3 import cross, perpendicular
 

@@ -1,7 +1,5 @@
 """Intersections of a form with a disc, the end of a cylinder or cone; see `feature_clip`."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -16,12 +14,13 @@ from sim_bridge.engine.collision.clip.feature_clip import (
     turning_of,
 )
 from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES
+from sim_bridge.engine.data.collision_scratch import H, LABEL, U, V
 
 
 @kernel
 def _off_centre(u, v, q, slope_q, polygon):
     """Return the squared distance to a disc's centre of the point of its plane at (u, v)."""
-    du, dv = u - polygon[q, 0], v - polygon[q, 1]
+    du, dv = u - polygon[q, U], v - polygon[q, V]
     dh = slope_q[0] * du + slope_q[1] * dv
     return du * du + dv * dv + dh * dh
 
@@ -29,8 +28,8 @@ def _off_centre(u, v, q, slope_q, polygon):
 @kernel
 def _radius_2(q, polygon):
     """Return a disc's squared radius, the squared distance from the centre to an anchor."""
-    du, dv = polygon[q + 1, 0] - polygon[q, 0], polygon[q + 1, 1] - polygon[q, 1]
-    dh = polygon[q + 1, 2] - polygon[q, 2]
+    du, dv = polygon[q + 1, U] - polygon[q, U], polygon[q + 1, V] - polygon[q, V]
+    dh = polygon[q + 1, H] - polygon[q, H]
     return du * du + dv * dv + dh * dh
 
 
@@ -42,8 +41,8 @@ def _pierce(row, after, q, slope_q, r_2, polygon):
     Returns whether they intersect, and the line parameters (0 to 1 between the rows) where the
     line enters and leaves the disc.
     """
-    u, v = polygon[row, 0] - polygon[q, 0], polygon[row, 1] - polygon[q, 1]
-    du, dv = polygon[after, 0] - polygon[row, 0], polygon[after, 1] - polygon[row, 1]
+    u, v = polygon[row, U] - polygon[q, U], polygon[row, V] - polygon[q, V]
+    du, dv = polygon[after, U] - polygon[row, U], polygon[after, V] - polygon[row, V]
     h, dh = slope_q[0] * u + slope_q[1] * v, slope_q[0] * du + slope_q[1] * dv
     a = du * du + dv * dv + dh * dh
     b = u * du + v * dv + h * dh
@@ -68,9 +67,9 @@ def cut_by_disc(p, q, slope_q, meeting, polygon):
         if end == 1:
             along, i = leave, 1
         if (end == 0 and enter < 0.0) or (end == 1 and leave > 1.0):
-            along, kind, i = float(end), CORNER_OF_A, int(polygon[p + end, 3])
-        u = polygon[p, 0] + along * (polygon[p + 1, 0] - polygon[p, 0])
-        v = polygon[p, 1] + along * (polygon[p + 1, 1] - polygon[p, 1])
+            along, kind, i = float(end), CORNER_OF_A, int(polygon[p + end, LABEL])
+        u = polygon[p, U] + along * (polygon[p + 1, U] - polygon[p, U])
+        v = polygon[p, V] + along * (polygon[p + 1, V] - polygon[p, V])
         found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), (kind, i, 0),
                                 p, meeting, polygon)
     return found
@@ -83,27 +82,27 @@ def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
     sign = turning_of(p, count_p, polygon)
     if slope_p[2] > STEEP:
         for row in range(q + 1, q + 6):
-            u, v = polygon[row, 0], polygon[row, 1]
+            u, v = polygon[row, U], polygon[row, V]
             if is_inside(u, v, p, count_p, sign, INSIDE * meeting[1], polygon):
+                name = (CORNER_OF_B, int(polygon[row, LABEL]), 0)
                 found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
-                                 polygon[row, 2], (CORNER_OF_B, int(polygon[row, 3]), 0), meeting,
-                                 polygon)
+                                 polygon[row, H], name, meeting, polygon)
     r_2 = _radius_2(q, polygon)
     for k in range(count_p):
         row = p + k
         after = p if k + 1 == count_p else row + 1
-        u, v = polygon[row, 0], polygon[row, 1]
-        label = int(polygon[row, 3])
+        u, v = polygon[row, U], polygon[row, V]
+        label = int(polygon[row, LABEL])
         if _off_centre(u, v, q, slope_q, polygon) <= r_2:
-            found = note_met(found, u, v, polygon[row, 2], height_at(u, v, q, slope_q, polygon),
+            found = note_met(found, u, v, polygon[row, H], height_at(u, v, q, slope_q, polygon),
                              (CORNER_OF_A, label, 0), meeting, polygon)
         is_met, enter, leave = _pierce(row, after, q, slope_q, r_2, polygon)
         for end in range(2):
             along = leave if end == 1 else enter
             if is_met and 0.0 <= along <= 1.0:
-                x = u + along * (polygon[after, 0] - u)
-                y = v + along * (polygon[after, 1] - v)
-                h_p = polygon[row, 2] + along * (polygon[after, 2] - polygon[row, 2])
+                x = u + along * (polygon[after, U] - u)
+                y = v + along * (polygon[after, V] - v)
+                h_p = polygon[row, H] + along * (polygon[after, H] - polygon[row, H])
                 found = note_met(found, x, y, h_p, height_at(x, y, q, slope_q, polygon),
                                  (EDGES, label, end), meeting, polygon)
     return found
@@ -115,17 +114,17 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
     found = 0
     p_2, q_2 = _radius_2(p, polygon), _radius_2(q, polygon)
     for k in range(1, 6):
-        u, v = polygon[p + k, 0], polygon[p + k, 1]
+        u, v = polygon[p + k, U], polygon[p + k, V]
         if _off_centre(u, v, q, slope_q, polygon) <= q_2 * (1.0 + SAME):
-            found = note_met(found, u, v, polygon[p + k, 2], height_at(u, v, q, slope_q, polygon),
-                             (CORNER_OF_A, int(polygon[p + k, 3]), 0), meeting, polygon)
+            found = note_met(found, u, v, polygon[p + k, H], height_at(u, v, q, slope_q, polygon),
+                             (CORNER_OF_A, int(polygon[p + k, LABEL]), 0), meeting, polygon)
     for k in range(1, 6):
-        u, v = polygon[q + k, 0], polygon[q + k, 1]
+        u, v = polygon[q + k, U], polygon[q + k, V]
         if _off_centre(u, v, p, slope_p, polygon) <= p_2 * (1.0 + SAME):
-            found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon), polygon[q + k, 2],
-                             (CORNER_OF_B, int(polygon[q + k, 3]), 0), meeting, polygon)
+            found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon), polygon[q + k, H],
+                             (CORNER_OF_B, int(polygon[q + k, LABEL]), 0), meeting, polygon)
     # crossings of the rims, taken for circles: discs far from parallel touch in one point only
-    du, dv = polygon[q, 0] - polygon[p, 0], polygon[q, 1] - polygon[p, 1]
+    du, dv = polygon[q, U] - polygon[p, U], polygon[q, V] - polygon[p, V]
     d_2 = du * du + dv * dv
     if d_2 > SAME * (p_2 + q_2):
         along = 0.5 * (1.0 + (p_2 - q_2) / d_2)
@@ -133,8 +132,8 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
         if across_2 > 0.0:
             across = math.sqrt(across_2)
             for end in range(2):
-                u = polygon[p, 0] + along * du - across * dv
-                v = polygon[p, 1] + along * dv + across * du
+                u = polygon[p, U] + along * du - across * dv
+                v = polygon[p, V] + along * dv + across * du
                 found = note_met(found, u, v, height_at(u, v, p, slope_p, polygon),
                                  height_at(u, v, q, slope_q, polygon), (EDGES, end, 0), meeting,
                                  polygon)

@@ -7,12 +7,11 @@ greatest gap; the factor of feature numbers. Slopes are the slopes of a face's h
 v, and the cosine between the face's normal and the contact normal.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES, note
+from sim_bridge.engine.data.collision_scratch import H, U, V
 
 # shares of the size of the faces: points that are one, and how far outside is inside
 SAME = 1e-7
@@ -40,27 +39,27 @@ def note_met(found, u, v, h_p, h_q, name, meeting, polygon_out):
 @kernel
 def note_on_segment(found, along, h_q, name, p, meeting, polygon_out):
     """Collect the point of a segment at the parameter `along`, 0 to 1."""
-    return note_met(found, polygon_out[p, 0] + along * (polygon_out[p + 1, 0] - polygon_out[p, 0]),
-                    polygon_out[p, 1] + along * (polygon_out[p + 1, 1] - polygon_out[p, 1]),
-                    polygon_out[p, 2] + along * (polygon_out[p + 1, 2] - polygon_out[p, 2]), h_q,
+    return note_met(found, polygon_out[p, U] + along * (polygon_out[p + 1, U] - polygon_out[p, U]),
+                    polygon_out[p, V] + along * (polygon_out[p + 1, V] - polygon_out[p, V]),
+                    polygon_out[p, H] + along * (polygon_out[p + 1, H] - polygon_out[p, H]), h_q,
                     name, meeting, polygon_out)
 
 
 @kernel
 def height_at(u, v, first, slope, polygon):
     """Return the height of a plane through the row `first`."""
-    return (polygon[first, 2] + slope[0] * (u - polygon[first, 0])
-            + slope[1] * (v - polygon[first, 1]))
+    return (polygon[first, H] + slope[0] * (u - polygon[first, U])
+            + slope[1] * (v - polygon[first, V]))
 
 
 @kernel
 def turning_of(first, count, polygon):
     """Return 1 for a polygon that is counter-clockwise in u and v, else -1."""
     area = 0.0
-    u0, v0 = polygon[first, 0], polygon[first, 1]
+    u0, v0 = polygon[first, U], polygon[first, V]
     for row in range(first + 1, first + count - 1):
-        area += ((polygon[row, 0] - u0) * (polygon[row + 1, 1] - v0)
-                 - (polygon[row + 1, 0] - u0) * (polygon[row, 1] - v0))
+        area += ((polygon[row, U] - u0) * (polygon[row + 1, V] - v0)
+                 - (polygon[row + 1, U] - u0) * (polygon[row, V] - v0))
     return 1.0 if area >= 0.0 else -1.0
 
 
@@ -73,11 +72,11 @@ def edge_line(k, first, count, sign, polygon):
     """
     row = first + k
     after = first if k + 1 == count else row + 1
-    du, dv = polygon[after, 0] - polygon[row, 0], polygon[after, 1] - polygon[row, 1]
+    du, dv = polygon[after, U] - polygon[row, U], polygon[after, V] - polygon[row, V]
     length = math.sqrt(du * du + dv * dv)
     scale = sign / length if length > 0.0 else 0.0
     a, b = -dv * scale, du * scale
-    return a, b, -(a * polygon[row, 0] + b * polygon[row, 1]), length
+    return a, b, -(a * polygon[row, U] + b * polygon[row, V]), length
 
 
 @kernel

@@ -1,21 +1,23 @@
 """
 The contact points of a pair: collected, reduced to eight, labelled and stored in order.
 
-Collected points are rows (U, V, ABOVE, BELOW: heights of a and b, FEATURE, CHOICE) of the polygon
-scratch, from the row FOUND on.
+Collected points are rows of CollisionScratch.polygon, from the row FIRST_FOUND on.
 """
-
-from __future__ import annotations
 
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data.collision_scratch import (
+    ABOVE,
+    BELOW,
+    CHOICE,
+    FEATURE,
+    FIRST_FOUND,
+    U,
+    V,
+)
 from sim_bridge.engine.math.vec3 import add, scale, store3
 
-# columns of a collected point; CHOICE: what `_choose` writes
-U, V, ABOVE, BELOW, FEATURE, CHOICE = range(6)
-
-FOUND = 192
 MAX_FOUND = 64
 MAX_POINTS = 8
 
@@ -39,11 +41,11 @@ def note(found, u, v, above, below, limit, same, feature, polygon_out):
     """
     if not above - below <= limit or found == MAX_FOUND:
         return found
-    for row in range(FOUND, FOUND + found):
+    for row in range(FIRST_FOUND, FIRST_FOUND + found):
         du, dv = polygon_out[row, U] - u, polygon_out[row, V] - v
         if du * du + dv * dv <= same * same:
             return found
-    row = FOUND + found
+    row = FIRST_FOUND + found
     polygon_out[row, U], polygon_out[row, V] = u, v
     polygon_out[row, ABOVE], polygon_out[row, BELOW] = above, below
     polygon_out[row, FEATURE] = feature
@@ -61,15 +63,15 @@ def store_points(found, axes, origin, polygon, points_out):
     """
     t, s, n = axes
     first_row, feature_out, point_out, _, gap_out = points_out
-    end = FOUND + found
-    for row in range(FOUND, end):
+    end = FIRST_FOUND + found
+    for row in range(FIRST_FOUND, end):
         polygon[row, CHOICE] = 1.0
     count = found
     if found > MAX_POINTS:
         count = MAX_POINTS
         _choose(end, polygon)
     for k in range(count):
-        least = FOUND
+        least = FIRST_FOUND
         while polygon[least, CHOICE] <= 0.0:
             least += 1
         for row in range(least + 1, end):
@@ -89,12 +91,12 @@ def store_points(found, axes, origin, polygon, points_out):
 def _choose(end, polygon_inout):
     """Write 1 into CHOICE for the points to keep, 0 for the others."""
     # meanwhile minus one for a point that stays, else its squared distance from those that do
-    deepest = FOUND
+    deepest = FIRST_FOUND
     widest = 0.0
-    for row in range(FOUND, end):
+    for row in range(FIRST_FOUND, end):
         widest = max(widest, abs(polygon_inout[row, U]) + abs(polygon_inout[row, V]))
         polygon_inout[row, CHOICE] = math.inf
-    for row in range(FOUND + 1, end):
+    for row in range(FIRST_FOUND + 1, end):
         gain = (polygon_inout[deepest, ABOVE] - polygon_inout[deepest, BELOW]
                 - polygon_inout[row, ABOVE] + polygon_inout[row, BELOW])
         if gain > _ROUNDING * widest:
@@ -104,12 +106,12 @@ def _choose(end, polygon_inout):
         polygon_inout[chosen, CHOICE] = -1.0
         u, v = polygon_inout[chosen, U], polygon_inout[chosen, V]
         farthest = 0.0
-        for row in range(FOUND, end):
+        for row in range(FIRST_FOUND, end):
             if polygon_inout[row, CHOICE] < 0.0:
                 continue
             du, dv = polygon_inout[row, U] - u, polygon_inout[row, V] - v
             polygon_inout[row, CHOICE] = min(polygon_inout[row, CHOICE], du * du + dv * dv)
             if polygon_inout[row, CHOICE] > farthest * (1.0 + _ROUNDING):
                 farthest, chosen = polygon_inout[row, CHOICE], row
-    for row in range(FOUND, end):
+    for row in range(FIRST_FOUND, end):
         polygon_inout[row, CHOICE] = 1.0 if polygon_inout[row, CHOICE] < 0.0 else 0.0

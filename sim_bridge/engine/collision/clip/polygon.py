@@ -1,7 +1,5 @@
 """Intersections of a polygon with polygons, segments and points; see `feature_clip`."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -20,14 +18,28 @@ from sim_bridge.engine.collision.clip.manifold import (
     CORNER_OF_A,
     CORNER_OF_B,
     EDGES,
-    FOUND,
     NEAREST,
     note,
 )
+from sim_bridge.engine.data.collision_scratch import (
+    ABOVE,
+    BELOW,
+    CUT,
+    CUT_COLUMNS,
+    CUT_TOO,
+    EDGE,
+    FACE_A,
+    FACE_B,
+    FIRST_FOUND,
+    H,
+    KIND,
+    LABEL,
+    NUMBER_P,
+    NUMBER_Q,
+    U,
+    V,
+)
 from sim_bridge.engine.math.vec3 import dot
-
-# rows of the polygon scratch for the faces of a and b, and for what is cut
-FACE_A, FACE_B, _CUT, _CUT_TOO = 0, 32, 64, 128
 
 # gaps differ from the distance by more than this share of the size where the faces miss it
 _NEAREST_MISSED = 1e-7
@@ -45,8 +57,8 @@ def _extent(first, count, polygon):
     """Return the extent of the rows from `first` on along u and v."""
     extent = 0.0
     for row in range(first + 1, first + count):
-        extent = max(extent, abs(polygon[row, 0] - polygon[first, 0])
-                     + abs(polygon[row, 1] - polygon[first, 1]))
+        extent = max(extent, abs(polygon[row, U] - polygon[first, U])
+                     + abs(polygon[row, V] - polygon[first, V]))
     return extent
 
 
@@ -62,8 +74,8 @@ def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
     """Collect the nearest point of a, unless a point found so far is as near."""
     if not distance <= limit:
         return found
-    for k in range(FOUND, FOUND + found):
-        gap = polygon_inout[k, 2] - polygon_inout[k, 3]
+    for k in range(FIRST_FOUND, FIRST_FOUND + found):
+        gap = polygon_inout[k, ABOVE] - polygon_inout[k, BELOW]
         if gap <= distance + _NEAREST_MISSED * size:
             return found
     t, s, n = axes
@@ -91,52 +103,52 @@ def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
     """
     Collect the corners of polygon p clipped by polygon q (Sutherland and Hodgman 1974).
 
-    Rows being clipped are (u, v, height of p, kind, i, j, edge): a corner's name, and the edge
-    from it to the next, negative for edges of q.
+    A row that is clipped has the height H of p, the corner's name KIND, NUMBER_P, NUMBER_Q, and
+    the EDGE from it to the next corner, negative for edges of q.
     """
     slack = INSIDE * meeting[1]
-    source, count = _CUT, count_p
+    source, count = CUT, count_p
     for k in range(count_p):
-        for column in range(3):
-            polygon[_CUT + k, column] = polygon[p + k, column]
-        label = polygon[p + k, 3]
-        polygon[_CUT + k, 3], polygon[_CUT + k, 4] = CORNER_OF_A, label
-        polygon[_CUT + k, 5], polygon[_CUT + k, 6] = 0.0, label
+        for column in range(H + 1):
+            polygon[CUT + k, column] = polygon[p + k, column]
+        label = polygon[p + k, LABEL]
+        polygon[CUT + k, KIND], polygon[CUT + k, NUMBER_P] = CORNER_OF_A, label
+        polygon[CUT + k, NUMBER_Q], polygon[CUT + k, EDGE] = 0.0, label
     sign = turning_of(q, count_q, polygon)
     for side in range(count_q):
         a, b, c, length = edge_line(side, q, count_q, sign, polygon)
         if length <= slack:
             continue
-        label = polygon[q + side, 3]
-        target = _CUT + _CUT_TOO - source
+        label = polygon[q + side, LABEL]
+        target = CUT + CUT_TOO - source
         kept = 0
         for k in range(count):
             row = source + k
             after = source if k + 1 == count else row + 1
-            d0 = a * polygon[row, 0] + b * polygon[row, 1] + c
-            d1 = a * polygon[after, 0] + b * polygon[after, 1] + c
+            d0 = a * polygon[row, U] + b * polygon[row, V] + c
+            d1 = a * polygon[after, U] + b * polygon[after, V] + c
             if d0 >= -slack:
-                for column in range(7):
+                for column in range(CUT_COLUMNS):
                     polygon[target + kept, column] = polygon[row, column]
                 kept += 1
             if (d0 >= -slack) != (d1 >= -slack):
                 along = d0 / (d0 - d1)
-                for column in range(3):
+                for column in range(H + 1):
                     here = polygon[row, column]
                     polygon[target + kept, column] = here + along * (polygon[after, column] - here)
-                edge = polygon[row, 6]
+                edge = polygon[row, EDGE]
                 on_p = edge >= 0.0
-                polygon[target + kept, 3] = EDGES if on_p else CORNER_OF_B
-                polygon[target + kept, 4] = edge if on_p else -1.0 - edge
-                polygon[target + kept, 5] = label
-                polygon[target + kept, 6] = -1.0 - label if d0 >= -slack else edge
+                polygon[target + kept, KIND] = EDGES if on_p else CORNER_OF_B
+                polygon[target + kept, NUMBER_P] = edge if on_p else -1.0 - edge
+                polygon[target + kept, NUMBER_Q] = label
+                polygon[target + kept, EDGE] = -1.0 - label if d0 >= -slack else edge
                 kept += 1
         source, count = target, kept
     found = 0
     for row in range(source, source + count):
-        u, v = polygon[row, 0], polygon[row, 1]
-        found = note_met(found, u, v, polygon[row, 2], height_at(u, v, q, slope_q, polygon),
-                         (int(polygon[row, 3]), int(polygon[row, 4]), int(polygon[row, 5])),
+        u, v = polygon[row, U], polygon[row, V]
+        name = (int(polygon[row, KIND]), int(polygon[row, NUMBER_P]), int(polygon[row, NUMBER_Q]))
+        found = note_met(found, u, v, polygon[row, H], height_at(u, v, q, slope_q, polygon), name,
                          meeting, polygon)
     return found
 
@@ -149,20 +161,20 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
     slack = INSIDE * meeting[1]
     sign = turning_of(q, count_q, polygon)
     lower, upper = 0.0, 1.0
-    kind_l, i_l, j_l = CORNER_OF_A, int(polygon[p, 3]), 0
-    kind_u, i_u, j_u = CORNER_OF_A, int(polygon[p + 1, 3]), 0
+    kind_l, i_l, j_l = CORNER_OF_A, int(polygon[p, LABEL]), 0
+    kind_u, i_u, j_u = CORNER_OF_A, int(polygon[p + 1, LABEL]), 0
     for side in range(count_q):
         a, b, c, length = edge_line(side, q, count_q, sign, polygon)
         if length <= slack:
             continue
-        d0 = a * polygon[p, 0] + b * polygon[p, 1] + c + slack
-        d1 = a * polygon[p + 1, 0] + b * polygon[p + 1, 1] + c + slack
+        d0 = a * polygon[p, U] + b * polygon[p, V] + c + slack
+        d1 = a * polygon[p + 1, U] + b * polygon[p + 1, V] + c + slack
         if d0 < 0.0 and d1 < 0.0:
             return 0
         if d0 < 0.0 and d0 / (d0 - d1) > lower:
-            lower, kind_l, i_l, j_l = d0 / (d0 - d1), EDGES, 0, int(polygon[q + side, 3])
+            lower, kind_l, i_l, j_l = d0 / (d0 - d1), EDGES, 0, int(polygon[q + side, LABEL])
         if d1 < 0.0 and d0 / (d0 - d1) < upper:
-            upper, kind_u, i_u, j_u = d0 / (d0 - d1), EDGES, 1, int(polygon[q + side, 3])
+            upper, kind_u, i_u, j_u = d0 / (d0 - d1), EDGES, 1, int(polygon[q + side, LABEL])
     if lower > upper:
         return 0
     found = 0
@@ -170,8 +182,8 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
         along, kind, i, j = lower, kind_l, i_l, j_l
         if end == 1:
             along, kind, i, j = upper, kind_u, i_u, j_u
-        u = polygon[p, 0] + along * (polygon[p + 1, 0] - polygon[p, 0])
-        v = polygon[p, 1] + along * (polygon[p + 1, 1] - polygon[p, 1])
+        u = polygon[p, U] + along * (polygon[p + 1, U] - polygon[p, U])
+        v = polygon[p, V] + along * (polygon[p + 1, V] - polygon[p, V])
         found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), (kind, i, j),
                                 p, meeting, polygon)
     return found
@@ -180,44 +192,43 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
 @subroutine
 def lay_along(p, q, meeting, polygon):
     """Collect the end points of the overlap of two nearly parallel segments."""
-    eu, ev = polygon[p + 1, 0] - polygon[p, 0], polygon[p + 1, 1] - polygon[p, 1]
-    fu, fv = polygon[q + 1, 0] - polygon[q, 0], polygon[q + 1, 1] - polygon[q, 1]
+    eu, ev = polygon[p + 1, U] - polygon[p, U], polygon[p + 1, V] - polygon[p, V]
+    fu, fv = polygon[q + 1, U] - polygon[q, U], polygon[q + 1, V] - polygon[q, V]
     e_2, f_2 = eu * eu + ev * ev, fu * fu + fv * fv
     turn = eu * fv - ev * fu
     if not turn * turn < _PARALLEL * _PARALLEL * e_2 * f_2:
         return 0
     # where the ends of q lie along p
-    x0 = ((polygon[q, 0] - polygon[p, 0]) * eu + (polygon[q, 1] - polygon[p, 1]) * ev) / e_2
+    x0 = ((polygon[q, U] - polygon[p, U]) * eu + (polygon[q, V] - polygon[p, V]) * ev) / e_2
     step = (fu * eu + fv * ev) / e_2
     found = 0
     for end in range(2):
         on_p = float(end)
         on_q = (on_p - x0) / step
         if 0.0 <= on_q <= 1.0:
-            h_q = polygon[q, 2] + on_q * (polygon[q + 1, 2] - polygon[q, 2])
-            found = note_on_segment(found, on_p, h_q, (CORNER_OF_A, int(polygon[p + end, 3]), 0),
-                                    p, meeting, polygon)
+            h_q = polygon[q, H] + on_q * (polygon[q + 1, H] - polygon[q, H])
+            name = (CORNER_OF_A, int(polygon[p + end, LABEL]), 0)
+            found = note_on_segment(found, on_p, h_q, name, p, meeting, polygon)
     for end in range(2):
         on_p = x0 + step * end
         if 0.0 <= on_p <= 1.0:
-            found = note_on_segment(found, on_p, polygon[q + end, 2],
-                                    (CORNER_OF_B, int(polygon[q + end, 3]), 0), p, meeting,
-                                    polygon)
+            name = (CORNER_OF_B, int(polygon[q + end, LABEL]), 0)
+            found = note_on_segment(found, on_p, polygon[q + end, H], name, p, meeting, polygon)
     return found
 
 
 @kernel
 def drop_point(p, q, count_q, slope_q, meeting, polygon):
     """Collect the point p of a above the polygon q of b, if it is above it."""
-    u, v = polygon[p, 0], polygon[p, 1]
+    u, v = polygon[p, U], polygon[p, V]
     height = height_at(u, v, q, slope_q, polygon)
     if slope_q[2] < STEEP:
         # seen from the side: its highest corner
         height = -math.inf
         for row in range(q, q + count_q):
-            height = max(height, polygon[row, 2])
+            height = max(height, polygon[row, H])
     else:
         sign = turning_of(q, count_q, polygon)
         if not is_inside(u, v, q, count_q, sign, SAME * meeting[1], polygon):
             return 0
-    return note_met(0, u, v, polygon[p, 2], height, (CORNER_OF_A, 0, 0), meeting, polygon)
+    return note_met(0, u, v, polygon[p, H], height, (CORNER_OF_A, 0, 0), meeting, polygon)

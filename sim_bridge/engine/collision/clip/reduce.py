@@ -1,7 +1,5 @@
 """Reduction of many contact points to the corners and the deepest point of each patch."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -18,10 +16,7 @@ DROPPED, CHOSEN = -1, -2
 
 
 @subroutine
-def reduce_candidates(
-    size, most,
-    count, group_inout, feature_inout, point_inout, normal_inout, gap_inout,
-):
+def reduce_candidates(size, most, count, scratch):
     """
     Move the representative points to the first rows; return their number, at most `most`.
 
@@ -29,49 +24,47 @@ def reduce_candidates(
     patch, the extreme points in directions all around and the deepest point are kept. `size` [m]
     is the length that `SAME` is a share of.
     """
-    patches = find_patches(most, count, group_inout, feature_inout, point_inout, normal_inout,
-                           gap_inout)
+    patches = find_patches(most, count, scratch)
     for patch in range(patches):
-        choose_corners(patch, most // patches, SAME * size, count, group_inout, point_inout,
-                       normal_inout, gap_inout)
+        choose_corners(patch, most // patches, SAME * size, count, scratch)
     chosen = 0
     for k in range(count):
-        if group_inout[k] <= CHOSEN:
-            swap_candidates(k, chosen, group_inout, feature_inout, point_inout, normal_inout,
-                            gap_inout)
+        if scratch.candidate_group[k] <= CHOSEN:
+            swap_candidates(k, chosen, scratch)
             chosen += 1
     return chosen
 
 
 @kernel
-def find_patches(most, count, group_out, feature_inout, point_inout, normal_inout, gap_inout):
+def find_patches(most, count, scratch):
     """Assign a number to each patch of similar normals; its deepest point moves to that row."""
+    group, gap, normal = scratch.candidate_group, scratch.candidate_gap, scratch.candidate_normal
     for k in range(count):
-        group_out[k] = DROPPED
+        group[k] = DROPPED
     patches = 0
     while patches < most:
         leader = -1
         for k in range(patches, count):
-            if group_out[k] == DROPPED and (leader < 0 or gap_inout[k] < gap_inout[leader]):
+            if group[k] == DROPPED and (leader < 0 or gap[k] < gap[leader]):
                 leader = k
         if leader < 0:
             break
-        swap_candidates(patches, leader, group_out, feature_inout, point_inout, normal_inout,
-                        gap_inout)
-        n = load3(normal_inout, patches, 0)
+        swap_candidates(patches, leader, scratch)
+        n = load3(normal, patches, 0)
         for k in range(patches, count):
-            if group_out[k] == DROPPED and dot(n, load3(normal_inout, k, 0)) >= ALIKE:
-                group_out[k] = patches
+            if group[k] == DROPPED and dot(n, load3(normal, k, 0)) >= ALIKE:
+                group[k] = patches
         # a normal that is no unit vector would be alike to none
-        group_out[patches] = patches
+        group[patches] = patches
         patches += 1
     return patches
 
 
 @kernel
-def choose_corners(patch, most, near, count, group_inout, point, normal, gap):
+def choose_corners(patch, most, near, count, scratch):
     """Mark the points of a patch to keep, with CHOSEN minus the patch's number."""
-    n = load3(normal, patch, 0)
+    group, gap, point = scratch.candidate_group, scratch.candidate_gap, scratch.candidate_point
+    n = load3(scratch.candidate_normal, patch, 0)
     across = (0.0, n[2], -n[1]) if abs(n[0]) < 0.6 else (-n[2], 0.0, n[0])
     along = cross(n, across)
     mark, chosen, last = CHOSEN - patch, 0, patch
@@ -82,30 +75,31 @@ def choose_corners(patch, most, near, count, group_inout, point, normal, gap):
         c, s = math.cos(turn), math.sin(turn)
         best, farthest = patch, -math.inf
         for row in range(count):
-            if group_inout[row] == patch or group_inout[row] == mark:
+            if group[row] == patch or group[row] == mark:
                 x = load3(point, row, 0)
                 reach = c * dot(along, x) + s * dot(across, x)
                 if reach > farthest:
                     best, farthest = row, reach
-        if group_inout[best] != mark and is_alone(best, mark, near, count, group_inout, point):
-            group_inout[best] = mark
+        if group[best] != mark and is_alone(best, mark, near, count, scratch):
+            group[best] = mark
             chosen += 1
             last = best
     # the patch's own row is its deepest
-    if group_inout[patch] != mark:
+    if group[patch] != mark:
         least = math.inf
         for row in range(count):
-            if group_inout[row] == mark:
+            if group[row] == mark:
                 least = min(least, gap[row])
         if gap[patch] < least - near:
             if chosen == most:
-                group_inout[last] = patch
-            group_inout[patch] = mark
+                group[last] = patch
+            group[patch] = mark
 
 
 @kernel
-def is_alone(row, mark, near, count, group, point):
+def is_alone(row, mark, near, count, scratch):
     """Return whether no marked point is near a point."""
+    group, point = scratch.candidate_group, scratch.candidate_point
     x = load3(point, row, 0)
     for other in range(count):
         if group[other] == mark:
@@ -116,33 +110,33 @@ def is_alone(row, mark, near, count, group, point):
 
 
 @kernel
-def swap_candidates(i, j, group_inout, feature_inout, point_inout, normal_inout, gap_inout):
+def swap_candidates(i, j, scratch):
     """Exchange two rows."""
-    group_inout[i], group_inout[j] = group_inout[j], group_inout[i]
-    feature_inout[i], feature_inout[j] = feature_inout[j], feature_inout[i]
-    gap_inout[i], gap_inout[j] = gap_inout[j], gap_inout[i]
-    point, normal = load3(point_inout, i, 0), load3(normal_inout, i, 0)
-    store3(point_inout, i, 0, load3(point_inout, j, 0))
-    store3(normal_inout, i, 0, load3(normal_inout, j, 0))
-    store3(point_inout, j, 0, point)
-    store3(normal_inout, j, 0, normal)
+    group, feature, gap = scratch.candidate_group, scratch.candidate_feature, scratch.candidate_gap
+    group[i], group[j] = group[j], group[i]
+    feature[i], feature[j] = feature[j], feature[i]
+    gap[i], gap[j] = gap[j], gap[i]
+    for vectors in (scratch.candidate_point, scratch.candidate_normal):
+        v = load3(vectors, i, 0)
+        store3(vectors, i, 0, load3(vectors, j, 0))
+        store3(vectors, j, 0, v)
 
 
 @kernel
-def sort_candidates(count, group_inout, feature_inout, point_inout, normal_inout, gap_inout):
+def sort_candidates(count, scratch):
     """Sort the first rows by their features (by insertion: they are few)."""
+    feature = scratch.candidate_feature
     for i in range(1, count):
         k = i
-        while k > 0 and feature_inout[k] < feature_inout[k - 1]:
-            swap_candidates(k, k - 1, group_inout, feature_inout, point_inout, normal_inout,
-                            gap_inout)
+        while k > 0 and feature[k] < feature[k - 1]:
+            swap_candidates(k, k - 1, scratch)
             k -= 1
 
 
 @kernel
-def is_listed(feature, count, features):
+def is_listed(feature, count, scratch):
     """Return whether a feature is among the first `count`."""
     row = 0
-    while row < count and features[row] != feature:
+    while row < count and scratch.candidate_feature[row] != feature:
         row += 1
     return row < count

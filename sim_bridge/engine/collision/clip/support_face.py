@@ -6,17 +6,13 @@ normal n, h the height along n. The labels number a shape's corners, so that a c
 its name from step to step.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.support import support
+from sim_bridge.engine.data.collision_scratch import H, LABEL, U, V
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE, TRIANGLE
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
-
-# columns of a row; of a point that is collected the heights of a and b, and its feature
-U, V, H, LABEL = range(4)
 
 # what was written
 POINT = 0  # one row

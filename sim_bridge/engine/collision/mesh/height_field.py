@@ -5,8 +5,6 @@ Each cell is cut along its diagonal from least to greatest coordinates. Triangle
 cell k with the greater x, 2 k + 1 the other; cells are counted along x, row by row.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -6,8 +6,6 @@ a contact would push sideways. So a normal is valid only if it lies in the surfa
 the touching corner, edge or face: no neighbouring vertex reaches farther along it.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel

@@ -1,7 +1,5 @@
 """Contacts of meshes with planes: the vertices near the plane."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import subroutine
 from sim_bridge.engine.collision.broad.place import spread_along
 from sim_bridge.engine.collision.broad.tree import next_node
@@ -52,15 +50,11 @@ def collide_plane_mesh(
                     x = load3(geometry.vertex, vertex, 0)
                     height = dot(down, x) + offset
                     feature = vertex - geometry.vertex_range[mesh, 0]
-                    if height > limit or is_listed(
-                            feature, count, scratch_inout.candidate_feature):
+                    if height > limit or is_listed(feature, count, scratch_inout):
                         continue
                     if count == CANDIDATES:
                         count = reduce_candidates(
-                            half[0] + half[1] + half[2], KEPT, count,
-                            scratch_inout.candidate_group, scratch_inout.candidate_feature,
-                            scratch_inout.candidate_point, scratch_inout.candidate_normal,
-                            scratch_inout.candidate_gap)
+                            half[0] + half[1] + half[2], KEPT, count, scratch_inout)
                     at = add(pose[1], mul_mv(pose[0], x))
                     scratch_inout.candidate_feature[count] = feature
                     store3(scratch_inout.candidate_point, count, 0,

@@ -14,8 +14,6 @@ and a face that the shape's motion crosses within the step is a contact ahead, e
 are nearer, also where contacts deflect the shape first.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -95,9 +93,7 @@ def collide_surface_pairs(
             count = collide_convex_surface(geometry, other, surface, limit, scratch_inout)
         if geometry.shape[other] != PLANE or count > MOST_POINTS:
             count = keep_candidates(geometry, a, b, count, MOST_POINTS, scratch_inout)
-        sort_candidates(count, scratch_inout.candidate_group, scratch_inout.candidate_feature,
-                        scratch_inout.candidate_point, scratch_inout.candidate_normal,
-                        scratch_inout.candidate_gap)
+        sort_candidates(count, scratch_inout)
         for k in range(count):
             contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
             store3(contacts_inout.point, first + k, 0, load3(scratch_inout.candidate_point, k, 0))
@@ -202,8 +198,8 @@ def add_faces_ahead(
                 gap, _, _, _ = triangle_distance(geometry, scratch_inout, convex,
                                                  (pose[0], add(pose[1], way)), (x0, x1, x2))
                 goes_in = gap < 0.0 and height < -dot(face, way)
-            if goes_in and count < CANDIDATES and not is_listed(
-                    number + FACE, count, scratch_inout.candidate_feature):
+            is_new = not is_listed(number + FACE, count, scratch_inout)
+            if goes_in and count < CANDIDATES and is_new:
                 count = add_face(
                     foremost, face, max(height, 0.0), number, count, scratch_inout)
         if count == before:
@@ -337,6 +333,4 @@ def keep_candidates(geometry, a, b, count, most, scratch_inout):
     half_a, half_b = load3(geometry.bounds, a, 3), load3(geometry.bounds, b, 3)
     size = math.sqrt(min(dot(half_a, half_a), dot(half_b, half_b)))
     return reduce_candidates(
-        size, most, count, scratch_inout.candidate_group, scratch_inout.candidate_feature,
-        scratch_inout.candidate_point, scratch_inout.candidate_normal,
-        scratch_inout.candidate_gap)
+        size, most, count, scratch_inout)

@@ -1,7 +1,5 @@
 """Common access to the triangles of meshes and height fields: enumeration, corners, normals."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

@@ -5,8 +5,6 @@ The axis of minimum penetration of two convex polytopes is a face normal of one 
 orthogonal to an edge of each (Gottschalk, Lin and Manocha 1996).
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

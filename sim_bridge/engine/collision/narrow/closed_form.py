@@ -6,8 +6,6 @@ the low one; `sign` flips them where the geometries are numbered the other way. 
 first row, and arrays of features, points, normals and gaps.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -16,8 +14,6 @@ from sim_bridge.engine.collision.clip.polygon import (
     add_nearest,
     common_size,
     cut_segment,
-    FACE_A,
-    FACE_B,
     meet_polygons,
 )
 from sim_bridge.engine.collision.clip.support_face import lay_box, lay_capsule
@@ -29,6 +25,7 @@ from sim_bridge.engine.collision.narrow.nearest import (
     from_ellipsoid,
     from_segment,
 )
+from sim_bridge.engine.data.collision_scratch import FACE_A, FACE_B
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, SPHERE
 from sim_bridge.engine.math.vec3 import (
     add,

@@ -1,7 +1,5 @@
 """Signed distance of two convex shapes: GJK, EPA and normal refinement on cores, then margins."""
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

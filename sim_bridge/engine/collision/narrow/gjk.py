@@ -5,8 +5,6 @@ The simplex moves through the Minkowski difference of both sets, w = a - b, towa
 points, at most four, are stored as rows of (w, a, weight).
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

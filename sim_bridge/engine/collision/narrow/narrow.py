@@ -5,8 +5,6 @@ Pairs are divided by the cost of compiling them. The closed pairs (`is_closed`) 
 only; all others use one generic distance query (GJK, EPA) and one face clipper.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

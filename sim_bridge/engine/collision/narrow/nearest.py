@@ -5,8 +5,6 @@ Each function returns the distance, negative inside, and the outward unit normal
 several surface points are equally near, a fixed one is chosen.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

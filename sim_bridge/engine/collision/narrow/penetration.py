@@ -7,8 +7,6 @@ faces are planes (outward unit normal, offset) with three corners and, across th
 corner to the next, three neighbours.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

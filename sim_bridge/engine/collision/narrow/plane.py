@@ -1,7 +1,5 @@
 """Contact points of convex shapes with a half-space, in closed form."""
 
-from __future__ import annotations
-
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.manifold import MAX_FOUND, note, store_points
 from sim_bridge.engine.collision.clip.support_face import lean

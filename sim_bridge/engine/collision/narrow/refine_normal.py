@@ -9,8 +9,6 @@ method follows. Every F(n) is a lower bound of the distance, so the greatest one
 valid.
 """
 
-from __future__ import annotations
-
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine

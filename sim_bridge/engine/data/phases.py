@@ -1,0 +1,35 @@
+"""The phases of the stages of contacts and of constraints."""
+
+from enum import IntEnum
+
+
+class ContactPhase(IntEnum):
+    """Phases of the stage of contacts, in the order in which a step runs them."""
+
+    PREPARE = 0
+    BUILD = 1
+    SOLVE = 2
+    PROJECT_POSITIONS = 3
+    KEEP = 4
+
+
+class LoopPhase(IntEnum):
+    """
+    Phases of the stage of constraints: those of a step, of an observation, and two others.
+
+    OBEY begins an evaluation of the accelerations; OBEY_MORE adds what more it takes after
+    contacts. ASSEMBLE and BEGIN are for joints that are new.
+    """
+
+    PREPARE = 0
+    BUILD = 1
+    OBEY = 2
+    OBEY_MORE = 3
+    SWITCH = 4
+    FOLLOW_SHIFT = 5
+    CLOSE = 6
+    KEEP = 7
+    BUILD_PRESENT = 8
+    OBEY_PRESENT = 9
+    ASSEMBLE = 10
+    BEGIN = 11
