@@ -148,8 +148,6 @@ class JointController(Generic[Parameters]):
     is.
     """
 
-    node_type: type[Node] = Node
-
     def __init__(
         self,
         node: Node,

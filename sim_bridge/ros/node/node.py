@@ -6,7 +6,6 @@ import contextlib
 from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros.command.joint_controls import JointControls
@@ -36,7 +35,7 @@ _REFRESH_PERIOD_S = 0.05
 class SimBridge:
     """Runs the simulation that a node's parameters describe, from construction until `close`."""
 
-    node_type: type[Node] = PollingNode
+    node_type: type[PollingMixin] = PollingNode
 
     pacer: Pacer
     """Of the physics thread, once loaded."""
@@ -110,7 +109,8 @@ class SimBridge:
         controls = JointControls(node, simulator.interfaces, parameters)
         self._announced.callback(controls.close)
         self._paced = paced = PacedSimulation(
-            simulator, parameters, node.get_logger(), parameters.paused or not is_active)
+            simulator, parameters, node.get_logger(), node.faults,
+            parameters.paused or not is_active)
         self.pacer = pacer = paced.pacer
         # before a request, so that earlier subscribers get the messages it causes
         services = DeferredServices(node, pacer, simulator.refresh)

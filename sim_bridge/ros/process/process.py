@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.bounded_exit import exit_within
 from sim_bridge.ros.process.discovery import discovery_defaults
+from sim_bridge.ros.process.guarded_node import GuardedMixin, GuardedNode
 from sim_bridge.ros.process.lifeline import hold_lifeline
 from sim_bridge.ros.process.rclpy_compat import make_executor
 
@@ -59,13 +59,13 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
         try:
             hold_lifeline()
             os.environ.update(discovery_defaults(os.environ))
-            node = _make_node(getattr(program, 'node_type', Node), name, args)
+            node = _make_node(getattr(program, 'node_type', GuardedNode), name, args)
             running = program(node)
             with _executor() as executor:
                 executor.add_node(node)
                 signals.only_set_flag()
                 while not signals.stop_requested and rclpy.ok():
-                    executor.spin_once(timeout_sec=_SPIN_S)
+                    _spin(executor, node)
             code = EXIT_OK
         except (SimBridgeError, _GraphError) as err:
             print(f'{_program()}: {err}', file=sys.stderr)
@@ -85,11 +85,23 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
     return code
 
 
+def _spin(executor: Executor, node: GuardedMixin) -> None:
+    """Do what is due; survive what no callback's guard has caught, such as errors of rclpy's."""
+    try:
+        executor.spin_once(timeout_sec=_SPIN_S)
+    except ExternalShutdownException:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the node must live on
+        node.faults.note('executor', error)
+
+
 class _GraphError(Exception):
     """ROS refused to create a node: bad arguments, parameter files or names."""
 
 
-def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
+def _make_node(
+    kind: type[GuardedMixin], name: str, args: Sequence[str] | None
+) -> GuardedMixin:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
         rclpy.init(
