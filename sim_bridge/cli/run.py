@@ -19,8 +19,8 @@ from sim_bridge.ros.params.robot_parameters import (
     controller_for,
     CONTROLLERS,
     DEFAULT_CONTROLLER,
-    DEFAULT_ROBOT,
     parameter_file_beside,
+    robots_of,
 )
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
@@ -142,14 +142,7 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
 
 def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
     """Yield namespace, controller and parameter file, as arguments, of every robot to control."""
-    robots = []
-    if args.world:
-        from sim_bridge.description.scene.scene import read_scene
-
-        robots += [(robot.namespace, robot.urdf) for robot in read_scene(args.world).robots]
-    if args.robot or not args.world:
-        robots.append(('', args.robot or DEFAULT_ROBOT))
-    for namespace, robot in robots:
+    for namespace, robot in robots_of(args.world or '', args.robot or ''):
         file = parameter_file_beside(robot)
         beside = [] if file is None else ['--params-file', str(file)]
         yield namespace, controller_for(robot), beside

@@ -33,6 +33,7 @@ class OfflineRun:
 
         parameters: `record` names the bag. commands: a table or a bag. Raises a SimBridgeError.
         """
+        parameters = parameters.in_namespace(namespace)
         loaded = load_world(parameters)
         self.recorder = Recorder(Path(parameters.record).expanduser(), waits=True)
         self.commands = 0

@@ -53,7 +53,8 @@ class SimBridge:
         # callbacks that end the simulation, and that remove its entities from the graph
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
-        self.parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
+        self.parameters = parameter_table.declare(
+            node, SimulatorParameters, self._apply).in_namespace(node.get_namespace())
         self.begin()
 
     def begin(self) -> None:
@@ -162,6 +163,7 @@ class SimBridge:
 
     def _apply(self, parameters: SimulatorParameters) -> None:
         """Apply parameters that were set while running."""
+        parameters = parameters.in_namespace(self._node.get_namespace())
         self.parameters = parameters
         if self._paced is not None:
             self._paced.apply(parameters)

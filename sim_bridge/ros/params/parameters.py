@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import Any
 
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
 
@@ -268,9 +269,10 @@ class SimulatorParameters:
         'odom', 'Parent frame of the base of a robot on odom and /tf; it coincides with world'
     )
     frame_prefix: str = parameter(
-        '',
+        AUTO,
         'Prefix of all frames of robots, as in robot_state_publisher; for robots of a `world`, '
-        'their namespace and a slash follow',
+        "their namespace and a slash follow. 'auto': the node's namespace and a slash, since all "
+        "simulators share /tf; '' for none",
     )
     publish_tf: bool = parameter(
         False,
@@ -338,6 +340,10 @@ class SimulatorParameters:
                 raise InvalidValueError(
                     "parameter 'xacro_args'", argument, "texts of the form 'name:=value'"
                 )
+
+    def in_namespace(self, namespace: str) -> SimulatorParameters:
+        """Return the parameters of a node in a namespace, with the prefix of its frames."""
+        return replace(self, frame_prefix=frame_prefix_in(self.frame_prefix, namespace))
 
     @property
     def time_step_ns(self) -> int:
