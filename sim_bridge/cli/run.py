@@ -76,7 +76,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument('--paused', action='store_true', help='start paused')
     parser.add_argument(
-        '--duration', type=float, metavar='S', help='end after so many seconds of simulating'
+        '--duration', type=float, metavar='S',
+        help='end so many seconds after the first command, or with --controller none or --paused '
+        'after the first message'
     )
     parser.add_argument(
         '--record', metavar='BAG',
@@ -98,7 +100,10 @@ def run(args: argparse.Namespace) -> int:
     console = Console(sys.stdout)
     robots = [namespace for namespace, *_ in _controlled(args)]
     watched = robots[0] if robots else ''
-    return supervise(build_commands(args), args.namespace, args.duration, console, watched)
+    # a paused simulator gets no commands: there is nothing to answer
+    is_commanded = args.controller != 'none' and bool(robots) and not args.paused
+    return supervise(
+        build_commands(args), args.namespace, args.duration, console, watched, is_commanded)
 
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -159,12 +164,14 @@ def supervise(
     duration: float | None,
     console: Console,
     robot: str = '',
+    is_commanded: bool = False,
 ) -> int:
     """
     Run `commands` until one ends, a signal comes or the time is over; return the exit code.
 
     namespace: of the simulator node among the commands. duration: in real time, from the first
-    message [s]; None for no end. robot: namespace within `namespace` of the one to watch.
+    message, or command if `is_commanded` [s]; None for no end. robot: namespace within `namespace`
+    of the one to watch.
     """
     environment = {**os.environ, 'PYTHONUNBUFFERED': '1', ENDS_WITH_STDIN: '1'}
     if console.is_terminal:
@@ -176,7 +183,7 @@ def supervise(
         from sim_bridge.cli.watch import Watch
 
         with Watch(namespace, robot) as watch:
-            reason, code = _follow(supervisor, watch, duration, console)
+            reason, code = _follow(supervisor, watch, duration, console, is_commanded)
         console.end_status()
         console.line(f'{reason}; ending {names}')
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
@@ -189,10 +196,13 @@ def supervise(
 
 
 def _follow(
-    supervisor: Supervisor, watch: Watch, duration: float | None, console: Console
+    supervisor: Supervisor, watch: Watch, duration: float | None, console: Console,
+    is_commanded: bool,
 ) -> tuple[str, int]:
     """Show the status until there is a reason to end; return the reason and the exit code."""
     begun, first_message, next_status = time.monotonic(), None, math.inf
+    # when the duration began
+    counted_from: float | None = None
     while True:
         supervisor.wait(_PERIOD_S)
         if supervisor.stop_signal:
@@ -218,7 +228,12 @@ def _follow(
                 console.status(seen.compiling)
             elif now - begun > _WAITING_S:
                 console.status(f'no message after {now - begun:.0f} s')
-        elif duration is not None and now - first_message >= duration:
+        elif duration is not None and counted_from is None:
+            if not is_commanded or watch.look().is_commanded:
+                counted_from = now
+            elif now - begun > START_LIMIT_S:
+                return f'no command within {START_LIMIT_S:g} s', 1
+        elif counted_from is not None and now - counted_from >= duration:
             return f'{duration:g} s are over', 0
         elif now >= next_status:
             next_status = now + _STATUS_PERIOD_S

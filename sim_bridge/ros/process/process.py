@@ -28,6 +28,9 @@ EXIT_REFUSED = 2
 # how soon a signal is noticed while nothing happens on the graph
 _SPIN_S = 0.1
 
+# how soon a start that has not ended by a signal is interrupted again
+_AGAIN_S = 0.2
+
 # time limit for the middleware to leave the graph
 _LEAVE_LIMIT_S = 3.0
 
@@ -117,9 +120,10 @@ class _Signals:
     """
     Handlers of SIGINT, SIGTERM and SIGHUP, for repeated signals.
 
-    At first, signals raise KeyboardInterrupt, which ends loading or compiling. Later they only set
-    a flag, so that a second signal cannot interrupt the clean-up. A node may get several signals:
-    from the terminal, from `ros2 launch` and from a supervisor.
+    At first, signals raise KeyboardInterrupt, which ends loading or compiling; again and again,
+    since Python loses the exceptions of a finalizer or a callback of a library. Later they only
+    set a flag, so that a second signal cannot interrupt the clean-up. A node may get several
+    signals: from the terminal, from `ros2 launch` and from a supervisor.
     """
 
     def __init__(self) -> None:
@@ -128,7 +132,7 @@ class _Signals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Signals:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
             # a process started by nohup outlives its terminal
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._handle)
@@ -142,10 +146,12 @@ class _Signals:
     def only_set_flag(self) -> None:
         """Raise no more exceptions from now on; only set the flag."""
         self._raises = False
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
     def _handle(self, number: int, frame: object) -> None:
         self.stop_requested = True
         if self._raises:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
             raise KeyboardInterrupt
 
 
