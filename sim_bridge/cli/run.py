@@ -228,14 +228,15 @@ def _follow(
                 console.status(seen.compiling)
             elif now - begun > _WAITING_S:
                 console.status(f'no message after {now - begun:.0f} s')
-        elif duration is not None and counted_from is None:
-            if not is_commanded or watch.look().is_commanded:
+            continue
+        if duration is not None:
+            if counted_from is None and (not is_commanded or watch.look().is_commanded):
                 counted_from = now
-            elif now - begun > START_LIMIT_S:
+            if counted_from is not None and now - counted_from >= duration:
+                return f'{duration:g} s are over', 0
+            if counted_from is None and now - begun > START_LIMIT_S:
                 return f'no command within {START_LIMIT_S:g} s', 1
-        elif counted_from is not None and now - counted_from >= duration:
-            return f'{duration:g} s are over', 0
-        elif now >= next_status:
+        if now >= next_status:
             next_status = now + _STATUS_PERIOD_S
             console.status(describe(watch.look()))
 
