@@ -9,6 +9,7 @@ from rclpy.clock import Clock, ClockType
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.node.neighbours import Neighbours
 from sim_bridge.ros.node.paced_simulation import PacedSimulation
 from sim_bridge.ros.params import parameter_table
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -127,6 +128,7 @@ class SimBridge:
         Services(services, control, simulator, lambda: self.parameters)
         offer_standard_services(node, services, control, entities, simulator, calls)
         Diagnostics(node, pacer, simulator, parameters.diagnostics_rate)
+        Neighbours(node, parameters.publish_tf and parameters.publish_link_tf)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)
         return simulator

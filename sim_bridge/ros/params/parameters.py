@@ -304,6 +304,17 @@ class SimulatorParameters:
     publish_truth: bool = parameter(
         False, 'Publish every sensor also without noise, on <topic>/truth'
     )
+    imu_data_topics: bool = parameter(
+        False,
+        'Publish IMUs also as REP 145 names them: <sensor>/data_raw, and with an orientation '
+        '<sensor>/data',
+    )
+    sensor_qos: str = parameter(
+        'reliable',
+        "QoS of sensors' topics: 'reliable', or 'sensor_data', best effort, which subscribers "
+        'that ask for reliability, such as `ros2 bag record` beside others, do not get',
+        choices=('reliable', 'sensor_data'),
+    )
     publish_robot_description: bool = parameter(
         True, 'Publish the URDF on robot_description; switch off where robot_state_publisher does'
     )

@@ -86,8 +86,7 @@ class RobotInterface:
             sink, prefix, robot, parameters.joint_state_rate or parameters.rate,
             hardware.states_topic)
         self.frame_prefix = frame_prefix = parameters.frame_prefix + prefix
-        self._sensors = sensor_streams(
-            sink, prefix, frame_prefix, robot, parameters.publish_truth)
+        self._sensors = sensor_streams(sink, prefix, frame_prefix, robot, parameters)
         self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters)
         odometry_rate = Rate(parameters.odom_rate)
         self._outboxes = outboxes([
