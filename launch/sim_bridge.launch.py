@@ -8,7 +8,7 @@ checked, in sim_bridge/cli/launch_plan.py.
 
 import sys
 
-from launch.actions import DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown
+from launch.actions import DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, Shutdown
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
@@ -37,11 +37,14 @@ def launch_processes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
         each.name: LaunchConfiguration(each.name).perform(context) for each in ARGUMENTS})
     return [
         *(LogInfo(msg=remark) for remark in planned.remarks),
-        *(_node(process) for process in planned.processes)]
+        *(_action(process) for process in planned.processes)]
 
 
-def _node(process: Process) -> Node:
+def _action(process: Process) -> ExecuteProcess:
     """Return the action that starts a process; Python's run as modules, however installed."""
+    if process.parameters is None:
+        return ExecuteProcess(
+            cmd=[sys.executable, '-m', *process.arguments], name=process.name, output='screen')
     parameters = [
         each if isinstance(each, str) else {name: _typed(value) for name, value in each.items()}
         for each in process.parameters]

@@ -64,6 +64,10 @@ ARGUMENTS = (
         'record all topics and commands to a bag: true, for a folder of its own here named after '
         'the time, or the folder; numbered where it exists', 'false'),
     Argument(
+        'rosbag',
+        'record all topics of the graph by rosbag2, with queues long enough to lose none: true, '
+        'for a folder here named after the time, or the folder', 'false'),
+    Argument(
         'use_sim_time',
         'whether controller, robot_state_publisher and RViz live in simulated time', 'true',
         _BOOLEAN),
@@ -81,12 +85,13 @@ class Process:
     A process to start.
 
     package, executable: of a ROS package; '' for modules of this Python, by `arguments`.
-    parameters: files and values, later before earlier. is_vital: whether its end ends all.
+    parameters: files and values, later before earlier; None for what is no node. is_vital:
+    whether its end ends all.
     """
 
     name: str
     namespace: str
-    parameters: list[str | dict[str, Any]]
+    parameters: list[str | dict[str, Any]] | None
     arguments: list[str] = field(default_factory=list)
     package: str = ''
     executable: str = ''
@@ -120,6 +125,7 @@ class _Planner:
         for argument, package, is_needed in (
             ('robot_state_publisher', 'robot_state_publisher', self._has_state_publisher),
             ('rviz', 'rviz2', self._has_rviz),
+            ('rosbag', 'ros2bag', chosen['rosbag'] != 'false'),
         ):
             if is_needed:
                 _require(argument, package)
@@ -155,6 +161,8 @@ class _Planner:
             processes.append(Process(
                 'rviz2', self._namespace, [self._sim_time], ['-d', config], 'rviz2', 'rviz2',
                 is_vital=False))
+        if chosen['rosbag'] != 'false':
+            processes.append(self._recorder())
         return Plan(processes, remarks)
 
     @property
@@ -172,8 +180,7 @@ class _Planner:
             if chosen[name]:
                 values[name] = _number(name, chosen[name])
         if chosen['record'] != 'false':
-            folder = time.strftime('sim_bridge_%Y_%m_%d-%H_%M_%S')
-            values['record'] = folder if chosen['record'] == 'true' else chosen['record']
+            values['record'] = _folder(chosen['record'])
         if self._has_state_publisher:  # or there would be two of each
             values |= {'publish_robot_description': False, 'publish_link_tf': False}
         if self._has_rviz:
@@ -192,6 +199,14 @@ class _Planner:
             return [*beside, given]
         return [str(share_directory() / 'config' / 'sim_bridge.yaml'), *beside]
 
+    def _recorder(self) -> Process:
+        """Return rosbag2's recorder, which begins once the topics are known."""
+        space = ['--namespace', self._namespace] if self._namespace else []
+        return Process(
+            'rosbag2', '', None,
+            ['sim_bridge', 'qos', '--record', _folder(self._chosen['rosbag']), *space],
+            is_vital=False)
+
     def _state_publisher(self, namespace: str, own: str, robot: str) -> Process:
         """Return a robot_state_publisher; own: namespace of the robot in the scene."""
         rate = float(self._values['tf_rate'] or self._chosen['rate'] or self._values['rate'])
@@ -205,6 +220,11 @@ class _Planner:
                 **self._sim_time,
             }],
             package='robot_state_publisher', executable='robot_state_publisher', is_vital=False)
+
+
+def _folder(given: str) -> str:
+    """Return the folder of a bag: the given one, or for 'true' one named after the time."""
+    return time.strftime('sim_bridge_%Y_%m_%d-%H_%M_%S') if given == 'true' else given
 
 
 def _require(argument: str, package: str) -> None:

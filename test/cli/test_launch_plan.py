@@ -78,6 +78,16 @@ def test_the_prefix_of_frames_is_the_namespace_unless_given(tmp_path):
         assert values_of(planned(**chosen)[0]['sim_bridge'])['frame_prefix'] == expected
 
 
+def test_rosbag2_records_with_the_qos_of_the_graph(packages):
+    """Start the recorder through the verb that finds the topics, in the namespace."""
+    with pytest.raises(InvalidValueError, match='ros2bag to be installed'):
+        planned(rosbag='bag')
+    packages('ros2bag')
+    recorder = planned(rosbag='bag', namespace='left')[0]['rosbag2']
+    assert recorder.arguments == ['sim_bridge', 'qos', '--record', 'bag', '--namespace', 'left']
+    assert recorder.parameters is None
+
+
 def test_what_cannot_be_started_is_refused(tmp_path):
     """Name robots that are unknown, numbers that are none, files that hold no parameters."""
     with pytest.raises(UnknownNameError, match="'amr'.*Did you mean 'arm'"):

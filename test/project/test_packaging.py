@@ -44,7 +44,7 @@ IMPORTED_BY_OTHERS = {'pycollada'}
 LAUNCH_PACKAGES = {'launch', 'launch_ros'}
 
 # started by the launch file where they are asked for, and not to be had from PyPI
-LAUNCHED_PACKAGES = {'robot_state_publisher', 'rviz2'}
+LAUNCHED_PACKAGES = {'robot_state_publisher', 'ros2bag', 'rviz2'}
 
 # messages that are taken where they are: there are no wheels of them
 OPTIONAL_MESSAGES = {'control_msgs', 'tf2_msgs'}

@@ -84,6 +84,14 @@ class Node:
         self.command = [executable, *arguments, '--ros-args', *names, *files]
 
 
+class ExecuteProcess:
+    """A process that is no node."""
+
+    def __init__(self, *, cmd, name, output):
+        assert output == 'screen'
+        self.command, self.exec_name, self.on_exit = cmd, name, None
+
+
 def _file_of(parameters) -> str:
     if isinstance(parameters, str):
         return parameters
@@ -128,7 +136,7 @@ class LaunchService:
             else:
                 yield self._launch(action)
 
-    def _launch(self, node: Node) -> threading.Thread:
+    def _launch(self, node: Node | ExecuteProcess) -> threading.Thread:
         process = subprocess.Popen(
             node.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.processes.append(process)
@@ -177,7 +185,7 @@ _MODULES = {
     'launch': {'LaunchContext': SimpleNamespace, 'LaunchDescription': list,
                'LaunchDescriptionEntity': object},
     'launch.actions': {each.__name__: each for each in (
-        DeclareLaunchArgument, LogInfo, OpaqueFunction, Shutdown)},
+        DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, Shutdown)},
     'launch.event_handlers': {'OnProcessExit': SimpleNamespace},
     'launch.substitutions': {'LaunchConfiguration': LaunchConfiguration},
     'launch_ros': {},
