@@ -26,10 +26,10 @@ from sim_bridge.trajectory.tolerances import (
 
 if TYPE_CHECKING:
     from rclpy.action.server import ServerGoalHandle
-    from rclpy.node import Node
 
     from sim_bridge.ros.command.controllers import TrajectoryController
     from sim_bridge.ros.command.trajectories import Trajectories
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
 
 _NO_TOLERANCE = -1.0
 _FIELDS = ('position', 'velocity', 'acceleration')
@@ -52,7 +52,7 @@ class FollowJointTrajectory:
     """
 
     def __init__(
-        self, node: Node, action_type: Any, name: str, trajectories: Trajectories,
+        self, node: GuardedMixin, action_type: Any, name: str, trajectories: Trajectories,
         controller: TrajectoryController,
     ) -> None:
         """

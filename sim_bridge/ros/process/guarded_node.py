@@ -55,7 +55,7 @@ class GuardedMixin(_Mixed):
         return super().create_subscription(msg_type, topic, guarded, *args, **options)
 
     def create_timer(
-        self, timer_period_sec: float, callback: Callable[..., None], *args: Any, **options: Any
+        self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **options: Any
     ) -> Timer:
         """Create a timer, as `Node` does."""
         name = getattr(callback, '__qualname__', repr(callback))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import functools
 from typing import Any, NamedTuple, Protocol, TYPE_CHECKING
 
 from geometry_msgs.msg import WrenchStamped
@@ -229,9 +230,14 @@ def _streams(
             message, copies = channel.make(is_truth)
             streams.append(PreparedStream(
                 sink, f'{topic}/truth' if is_truth else topic, channel.message_type, message,
-                copies=lambda copies=copies: copies, rate_hz=device.update_rate,
+                copies=functools.partial(_same, copies), rate_hz=device.update_rate,
                 is_reliable=is_reliable))
     return SensorStreams(device, tuple(streams))
+
+
+def _same(copies: Sequence[Copy]) -> Sequence[Copy]:
+    """Return the blocks, which stay where they are."""
+    return copies
 
 
 def _check_distinct(found: list[SensorStreams]) -> None:

@@ -17,10 +17,9 @@ from sim_bridge.ros.services.standard.spawning import SPAWN_FORMATS, SpawnServic
 from sim_bridge.ros.services.standard.stepping import STEPPING, SteppingAction
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
     from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
     from sim_bridge.ros.process.executor_calls import ExecutorCalls
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
     from sim_bridge.ros.services.entities import Entities
     from sim_bridge.ros.services.simulation_control import SimulationControl
     from sim_bridge.ros.session.simulator import Simulator
@@ -65,7 +64,7 @@ def handlers_of(
 
 
 def offer_standard_services(
-    node: Node,
+    node: GuardedMixin,
     services: DeferredServices,
     control: SimulationControl,
     entities: Entities,
