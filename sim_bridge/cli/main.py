@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from importlib import import_module
 import sys
 
+from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_on_signals
 from sim_bridge.foundation.errors import SimBridgeError
 
-VERBS = ('run', 'node', 'record', 'replay', 'check', 'compile', 'version')
+VERBS = ('run', 'node', 'record', 'replay', 'qos', 'check', 'compile', 'version')
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
@@ -24,6 +25,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     What follows a bare `--` reaches the verb as `args.forwarded`; a verb whose parser has the
     default `forwards_unknown=True` gets the arguments it does not know in front of these.
     """
+    if argv is None:
+        quit_on_signals()
     arguments = list(sys.argv[1:] if argv is None else argv)
     forwarded: list[str] = []
     if '--' in arguments:
@@ -36,6 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if unknown and not getattr(args, 'forwards_unknown', False):
         parser.error(f'unrecognized arguments: {" ".join(unknown)}')
     args.forwarded = unknown + forwarded
+    if argv is None:
+        # a node that is told to end while it starts has ended as it was told to
+        quit_on_signals(0) if args.verb == 'node' else interrupt_on_signals()
     try:
         code: int = args.run(args)
         return code

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.simulated import add_simulated
-from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
+from sim_bridge.foundation.errors import (
+    InvalidValueError,
+    RecordingError,
+    SimulationError,
+    UnknownNameError,
+)
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
 
 if TYPE_CHECKING:
@@ -90,13 +95,18 @@ def run(args: argparse.Namespace) -> int:
         f'{args.output}: {args.duration:g} s in {took:.1f} s ({args.duration / took:.1f} x real '
         f'time), {recorder.message_count} messages, {recorder.byte_count / 1e6:.1f} MB, '
         f'{recording.commands} commands, state hash {state_hash}')
+    if recording.left_over:
+        console.line(
+            f'warning: {recording.left_over} of {recording.left_over + recording.commands} '
+            f'commands in {args.commands} come after the {args.duration:g} s of --duration, and '
+            'were not taken')
     return 0
 
 
 def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
     """Return the parameters: from beside the robot, then the file, then the command line."""
     from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
-    from sim_bridge.ros.params.parameter_table import from_flat
+    from sim_bridge.ros.params.parameter_table import from_flat, is_member, specifications
     from sim_bridge.ros.params.parameters import SimulatorParameters
 
     node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
@@ -108,6 +118,12 @@ def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParamete
             values.update(parameters_in(file, node))
     given = {'world': args.world, 'robot': args.robot, 'rate': args.rate}
     values.update({name: value for name, value in given.items() if value is not None})
-    values.update(map(parameter_in, args.parameter))
+    typed = dict(map(parameter_in, args.parameter))
+    known = specifications(SimulatorParameters)
+    for name in typed:
+        # in a file it may be of another version's; what was typed was meant
+        if name not in known and not is_member(known, name):
+            raise UnknownNameError('parameter', name, known, '-p')
+    values.update(typed)
     values['record'] = os.fspath(args.output)
     return from_flat(SimulatorParameters, values, lambda text: console.line(f'warning: {text}'))

@@ -19,8 +19,8 @@ from sim_bridge.ros.params.robot_parameters import (
     controller_for,
     CONTROLLERS,
     DEFAULT_CONTROLLER,
-    DEFAULT_ROBOT,
     parameter_file_beside,
+    robots_of,
 )
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
@@ -76,7 +76,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument('--paused', action='store_true', help='start paused')
     parser.add_argument(
-        '--duration', type=float, metavar='S', help='end after so many seconds of simulating'
+        '--duration', type=float, metavar='S',
+        help='end so many seconds after the first command, or with --controller none or --paused '
+        'after the first message'
     )
     parser.add_argument(
         '--record', metavar='BAG',
@@ -98,7 +100,10 @@ def run(args: argparse.Namespace) -> int:
     console = Console(sys.stdout)
     robots = [namespace for namespace, *_ in _controlled(args)]
     watched = robots[0] if robots else ''
-    return supervise(build_commands(args), args.namespace, args.duration, console, watched)
+    # a paused simulator gets no commands: there is nothing to answer
+    is_commanded = args.controller != 'none' and bool(robots) and not args.paused
+    return supervise(
+        build_commands(args), args.namespace, args.duration, console, watched, is_commanded)
 
 
 def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
@@ -142,14 +147,7 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
 
 def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
     """Yield namespace, controller and parameter file, as arguments, of every robot to control."""
-    robots = []
-    if args.world:
-        from sim_bridge.description.scene.scene import read_scene
-
-        robots += [(robot.namespace, robot.urdf) for robot in read_scene(args.world).robots]
-    if args.robot or not args.world:
-        robots.append(('', args.robot or DEFAULT_ROBOT))
-    for namespace, robot in robots:
+    for namespace, robot in robots_of(args.world or '', args.robot or ''):
         file = parameter_file_beside(robot)
         beside = [] if file is None else ['--params-file', str(file)]
         yield namespace, controller_for(robot), beside
@@ -166,12 +164,14 @@ def supervise(
     duration: float | None,
     console: Console,
     robot: str = '',
+    is_commanded: bool = False,
 ) -> int:
     """
     Run `commands` until one ends, a signal comes or the time is over; return the exit code.
 
     namespace: of the simulator node among the commands. duration: in real time, from the first
-    message [s]; None for no end. robot: namespace within `namespace` of the one to watch.
+    message, or command if `is_commanded` [s]; None for no end. robot: namespace within `namespace`
+    of the one to watch.
     """
     environment = {**os.environ, 'PYTHONUNBUFFERED': '1', ENDS_WITH_STDIN: '1'}
     if console.is_terminal:
@@ -183,7 +183,7 @@ def supervise(
         from sim_bridge.cli.watch import Watch
 
         with Watch(namespace, robot) as watch:
-            reason, code = _follow(supervisor, watch, duration, console)
+            reason, code = _follow(supervisor, watch, duration, console, is_commanded)
         console.end_status()
         console.line(f'{reason}; ending {names}')
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
@@ -196,10 +196,13 @@ def supervise(
 
 
 def _follow(
-    supervisor: Supervisor, watch: Watch, duration: float | None, console: Console
+    supervisor: Supervisor, watch: Watch, duration: float | None, console: Console,
+    is_commanded: bool,
 ) -> tuple[str, int]:
     """Show the status until there is a reason to end; return the reason and the exit code."""
     begun, first_message, next_status = time.monotonic(), None, math.inf
+    # when the duration began
+    counted_from: float | None = None
     while True:
         supervisor.wait(_PERIOD_S)
         if supervisor.stop_signal:
@@ -225,9 +228,15 @@ def _follow(
                 console.status(seen.compiling)
             elif now - begun > _WAITING_S:
                 console.status(f'no message after {now - begun:.0f} s')
-        elif duration is not None and now - first_message >= duration:
-            return f'{duration:g} s are over', 0
-        elif now >= next_status:
+            continue
+        if duration is not None:
+            if counted_from is None and (not is_commanded or watch.look().is_commanded):
+                counted_from = now
+            if counted_from is not None and now - counted_from >= duration:
+                return f'{duration:g} s are over', 0
+            if counted_from is None and now - begun > START_LIMIT_S:
+                return f'no command within {START_LIMIT_S:g} s', 1
+        if now >= next_status:
             next_status = now + _STATUS_PERIOD_S
             console.status(describe(watch.look()))
 

@@ -29,6 +29,7 @@ class Progress:
     """What is known of the simulator."""
 
     robots: tuple[str, ...] = ()
+    is_commanded: bool = False  # whether a command has come on joint_commands
     time_s: float | None = None  # simulated time; None before the first message
     rate_hz: float | None = None  # of joint_states in real time, over the last half second or more
     condition: str = ''  # what the node says in a word or two: 'running', 'paused' …
@@ -75,6 +76,8 @@ class Watch:
             # rclpy's annotation lacks callbacks that take the message's information, too
             self._on_joint_states,  # type: ignore[arg-type]
             _LATEST)
+        commands = '/'.join(filter(None, (robot, 'joint_commands')))
+        self._node.create_subscription(JointState, commands, self._on_command, _LATEST)
         self._node.create_subscription(Clock, '/clock', self._on_clock, _LATEST)
         self._node.create_subscription(DiagnosticArray, '/diagnostics', self._on_diagnostics, 10)
         self._executor = SingleThreadedExecutor(context=self._context)
@@ -97,6 +100,9 @@ class Watch:
         self.progress.topic_count = self._count_topics()
         self.progress.publisher_count = self._node.count_publishers(self.joint_states)
         return self.progress
+
+    def _on_command(self, message: JointState) -> None:
+        self.progress.is_commanded = True
 
     def _on_clock(self, message: Clock) -> None:
         self.progress.time_s = message.clock.sec + message.clock.nanosec * 1e-9

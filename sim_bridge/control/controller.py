@@ -146,8 +146,6 @@ class JointController(Generic[Parameters]):
     is.
     """
 
-    node_type: type[Node] = Node
-
     def __init__(
         self,
         node: Node,

@@ -55,8 +55,6 @@ class VelocityController:
     their last velocity; those that follow a sinusoid are then led back to it.
     """
 
-    node_type: type[Node] = Node
-
     def __init__(self, node: Node) -> None:
         """Declare the parameters and wait for joint states. Raises InvalidValueError."""
         self._parameters = declare(node, VelocityParameters)

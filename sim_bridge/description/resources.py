@@ -26,6 +26,12 @@ _RESOURCE_VARIABLES = (
 )
 
 
+def has_ros_package(name: str) -> bool:
+    """Return whether a ROS 2 package is in the ament index, as its executables must be."""
+    index = Path('ament_index', 'resource_index', 'packages', name)
+    return any((share.parent / index).is_file() for share in _ament_share(name))
+
+
 def share_directory() -> Path:
     """
     Return the folder that holds this package's launch, config and urdf folders.

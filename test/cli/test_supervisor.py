@@ -47,6 +47,26 @@ except KeyboardInterrupt:
     print('controller cleaned up')
 """
 
+# lets half a second of states pass before it answers
+COMMANDING = """
+import rclpy
+from sensor_msgs.msg import JointState
+rclpy.init()
+node = rclpy.create_node('controller')
+publisher, states = node.create_publisher(JointState, 'joint_commands', 10), []
+def answer(state):
+    states.append(state)
+    if len(states) == 50:
+        print('commanding', flush=True)
+    if len(states) >= 50:
+        publisher.publish(state)
+node.create_subscription(JointState, 'joint_states', answer, 10)
+try:
+    rclpy.spin(node)
+except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
+    pass
+"""
+
 STUBBORN = """
 import signal
 import subprocess
@@ -76,8 +96,10 @@ from sim_bridge.cli.run import supervise
 run._WAITING_S = 1.0
 supervisor.STAGES = tuple((number, 0.25 * patience) for number, patience in supervisor.STAGES)
 names, scripts = ('simulator', 'controller'), sys.argv[2:]
+duration, *awaited = sys.argv[1].split()
 commands = {name: [sys.executable, '-c', script] for name, script in zip(names, scripts)}
-sys.exit(supervise(commands, '', float(sys.argv[1]), Console(sys.stdout)))
+console = Console(sys.stdout)
+sys.exit(supervise(commands, '', float(duration), console, is_commanded=bool(awaited)))
 """
 
 FOREVER = 'inf'
@@ -203,6 +225,14 @@ def test_it_ends_when_the_duration_is_over(supervise):
     output = supervise(SIMULATOR, WAITING, duration='0.1')
     assert output.finish() == 0
     assert '0.1 s are over; ending simulator and controller' in output.lines
+
+
+def test_the_duration_counts_from_the_first_command(supervise):
+    """Do not end before the controller has done anything."""
+    output = supervise(SIMULATOR, COMMANDING, duration='0 commanded')
+    assert output.finish() == 0
+    over = '0 s are over; ending simulator and controller'
+    assert output.lines.index('[controller] commanding') < output.lines.index(over)
 
 
 def test_it_ends_when_nobody_reads(start_process):

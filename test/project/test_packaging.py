@@ -43,6 +43,9 @@ IMPORTED_BY_OTHERS = {'pycollada'}
 # needed by launch/ alone, and not to be had from PyPI
 LAUNCH_PACKAGES = {'launch', 'launch_ros'}
 
+# started by the launch file where they are asked for, and not to be had from PyPI
+LAUNCHED_PACKAGES = {'robot_state_publisher', 'ros2bag', 'rviz2'}
+
 # messages that are taken where they are: there are no wheels of them
 OPTIONAL_MESSAGES = {'control_msgs', 'tf2_msgs'}
 
@@ -164,7 +167,8 @@ def test_manifest_and_setup_name_the_same_dependencies(manifest, setup_arguments
         }
         for extra in ('ros', 'ros-test')
     )
-    ros_packages = declared - set(ROSDEP_TO_PYPI) - LAUNCH_PACKAGES - OPTIONAL_MESSAGES
+    ros_packages = (
+        declared - set(ROSDEP_TO_PYPI) - LAUNCH_PACKAGES - LAUNCHED_PACKAGES - OPTIONAL_MESSAGES)
     for_tests = {element.text for element in manifest.findall('test_depend')} - {'python3-pytest'}
     # a ROS installation brings its middleware; from wheels it has to be chosen
     assert ros_packages == of_run - {'rmw_fastrtps_cpp'}
@@ -180,7 +184,8 @@ def test_what_is_imported_is_declared_and_the_other_way_round(manifest, reposito
     needed = {IMPORT_TO_PYPI.get(name, name) for name in imported | in_launch} - BY_PIP
     needed |= IMPORTED_BY_OTHERS
     declared = {element.text for element in manifest.findall('exec_depend')}
-    assert {pypi_to_rosdep.get(name, name) for name in needed} == declared - OPTIONAL_MESSAGES
+    assert {pypi_to_rosdep.get(name, name) for name in needed} == (
+        declared - OPTIONAL_MESSAGES - LAUNCHED_PACKAGES)
 
 
 @pytest.mark.parametrize('python', PYTHONS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 import csv
 import math
 from pathlib import Path
@@ -19,15 +19,18 @@ _QUANTITIES = ('position', 'velocity', 'effort')
 Command = tuple[int, str, bytes]
 
 
-def read_commands(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
+def read_commands(
+    path: Path, topics: Mapping[str, str], joints: Mapping[str, Sequence[str]]
+) -> Iterator[Command]:
     """
     Return commands in order of time.
 
     path: a table if its name ends in .csv, otherwise a bag. topics: names of the command topics,
-    by their full names. Raises InvalidValueError, UnknownNameError or ReplayError.
+    by their full names. joints: what can be commanded, by topic, for tables. Raises
+    InvalidValueError, UnknownNameError or ReplayError.
     """
     if path.suffix == '.csv':
-        return iter(_in_table(path, set(topics.values())))
+        return iter(_in_table(path, joints))
     return _in_bag(path, topics)
 
 
@@ -42,7 +45,7 @@ def _in_bag(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
             yield message.time_ns - start, topics[message.topic], message.data
 
 
-def _in_table(path: Path, topics: set[str]) -> list[Command]:
+def _in_table(path: Path, joints: Mapping[str, Sequence[str]]) -> list[Command]:
     """
     Read a CSV file.
 
@@ -59,7 +62,7 @@ def _in_table(path: Path, topics: set[str]) -> list[Command]:
     if not rows or rows[0][:1] != ['time'] or len(rows[0]) < 2:
         raise InvalidValueError(
             'first line', rows[0] if rows else '', "'time' and a column for each command", place)
-    columns = [_column(name, topics, place) for name in rows[0][1:]]
+    columns = [_column(name, joints, place) for name in rows[0][1:]]
     commands, latest = [], 0
     for number, row in enumerate(rows[1:], 2):
         values = [_number(cell, f'{place}, line {number}') for cell in row]
@@ -80,17 +83,20 @@ def _in_table(path: Path, topics: set[str]) -> list[Command]:
     return commands
 
 
-def _column(name: str, topics: set[str], place: str) -> tuple[str, str, str]:
+def _column(name: str, joints: Mapping[str, Sequence[str]], place: str) -> tuple[str, str, str]:
     """Return the topic, joint and quantity of a column."""
     namespace, _, rest = name.strip().rpartition('/')
     joint, _, quantity = rest.rpartition('.')
     if quantity not in _QUANTITIES:
         joint, quantity = rest, 'effort'
     topic = f'{namespace}/joint_commands' if namespace else 'joint_commands'
-    if topic not in topics:
+    place = f'{place}, column {name!r}'
+    if topic not in joints:
         suffix = '/joint_commands'
-        known = [each.removesuffix(suffix) for each in topics if each.endswith(suffix)]
-        raise UnknownNameError('namespace', namespace, known, f'{place}, column {name!r}')
+        known = [each.removesuffix(suffix) for each in joints if each.endswith(suffix)]
+        raise UnknownNameError('namespace', namespace, known, place)
+    if joint not in joints[topic]:
+        raise UnknownNameError('joint', joint, joints[topic], place)
     return topic, joint, quantity
 
 

@@ -10,6 +10,7 @@ from sim_bridge.ros.bag.bag_sink import absolute, BagSink
 from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.command_files import Command, read_commands
 from sim_bridge.ros.bag.recording import Recording
+from sim_bridge.ros.command.command_inbox import STAMPED_TOPIC
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.session.loading import load_world
@@ -20,7 +21,11 @@ _STRETCH = 500
 
 
 class OfflineRun:
-    """A simulator and the bag it records to; `commands` is the number of commands applied."""
+    """
+    A simulator and the bag it records to.
+
+    commands: number of commands applied. left_over: number of those that come after the end.
+    """
 
     def __init__(
         self, parameters: SimulatorParameters, namespace: str = '', commands: Path | None = None
@@ -30,9 +35,10 @@ class OfflineRun:
 
         parameters: `record` names the bag. commands: a table or a bag. Raises a SimBridgeError.
         """
+        parameters = parameters.in_namespace(namespace)
         loaded = load_world(parameters)
         self.recorder = Recorder(Path(parameters.record).expanduser(), waits=True)
-        self.commands = 0
+        self.commands = self.left_over = 0
         self._ticks, self._tick_ns = 0, parameters.tick_ns
         try:
             bag = BagSink(
@@ -43,7 +49,11 @@ class OfflineRun:
                 topic.name: topic.take
                 for interface in self.simulator.interfaces for topic in interface.command_topics}
             names = {absolute(name, namespace): name for name in self._takers}
-            self._source = iter(()) if commands is None else read_commands(commands, names)
+            joints = {
+                f'{interface.prefix}{STAMPED_TOPIC}': interface.commands.names
+                for interface in self.simulator.interfaces}
+            self._source = (
+                iter(()) if commands is None else read_commands(commands, names, joints))
             self._next: Command | None = next(self._source, None)
             self.recording = Recording(bag, self.simulator, loaded, parameters, namespace)
         except SimBridgeError:
@@ -65,6 +75,7 @@ class OfflineRun:
                     self.simulator.tick()
                     self._ticks += 1
                 progress(self._ticks * self._tick_ns * 1e-9)
+            self.left_over = (self._next is not None) + sum(1 for _ in self._source)
         finally:
             self.recording.close()
         error = self.recorder.error

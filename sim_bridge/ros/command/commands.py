@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 
 
+# for how long after a reset answers to states of before it may still come [ns]
+_LATE_NS = 1_000_000_000
+
+
 class SavedCommands(NamedTuple):
     """
     The saved state of a robot's commands.
@@ -112,7 +116,11 @@ class RobotCommands:
         self._record: Callable[[list[Input]], None] = _ignore
         self._applied_at_ns: int | None = None
         self._is_timed_out = False
+        self._now_ns = self._jumped_by_ns = 0
+        # times before and after the last reset; None once nothing of before it can come
+        self._reset: tuple[int, int] | None = None
         self.restart(0)
+        self._reset = None
 
     @property
     def joint_names(self) -> list[str]:
@@ -173,6 +181,9 @@ class RobotCommands:
 
         Otherwise as `accept_named`; a command beyond the limits is not taken here.
         """
+        if self._reset is not None:
+            # its stamp has to be looked at before its values are taken
+            return False
         with self._lock:
             stamp_ns, quantities = self._repeats.take(data)
             if stamp_ns >= 0:
@@ -246,6 +257,10 @@ class RobotCommands:
 
         time_ns: simulated time [ns].
         """
+        if self._reset is not None:
+            self._now_ns = time_ns
+            if time_ns > self._reset[1] + _LATE_NS:
+                self._reset = None
         commands: dict[int, np.ndarray] = {}
         if self._fresh or self._changes or self._requests:
             with self._lock:
@@ -294,12 +309,32 @@ class RobotCommands:
 
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the simulated time jumps by this much [ns]."""
+        self._jumped_by_ns = by_ns
         if self._applied_at_ns is not None:
             self._applied_at_ns += by_ns
         self.following.shift(by_ns)
         if by_ns < 0:
             # ages of earlier stamps are meaningless now
             self.timing.restart()
+
+    def _expect_late(self, time_ns: int) -> None:
+        """
+        Drop from now on what answers a state of before a reset to this time [ns].
+
+        A controller's answer may come after the reset, and would be the first command then.
+        """
+        self._now_ns = time_ns
+        self._reset = time_ns - self._jumped_by_ns, time_ns
+
+    def _is_outdated(self, stamp_ns: int) -> bool:
+        """Return whether a stamp [ns] is of before the last reset; 0: there is none."""
+        if self._reset is None or not stamp_ns:
+            return False
+        before, after = self._reset
+        if not before - _LATE_NS < stamp_ns <= before:
+            return False
+        # where the clock was set back, it is of the time that it is nearer to
+        return before < after or before - stamp_ns < stamp_ns - self._now_ns
 
     def save(self, time_ns: int) -> SavedCommands:
         """Return the state for `restore`; time_ns: simulated time [ns]."""
@@ -313,6 +348,7 @@ class RobotCommands:
         time_ns: simulated time [ns], which may differ from that of `save`.
         """
         self._forget_new()
+        self._expect_late(time_ns)
         with self._lock:
             self._changes.clear()
             self._inputs.clear()
@@ -324,6 +360,7 @@ class RobotCommands:
     def restart(self, time_ns: int, reason: str = 'the simulation was reset') -> None:
         """Drop all commands and wait for the first; reason: for clients whose goals end."""
         self._forget_new()
+        self._expect_late(time_ns)
         self.following.restart(reason)
         self._drop_commands()
         self._robot.hold = self._hold_until_first
@@ -411,6 +448,9 @@ class RobotCommands:
         self, parts: Sequence[tuple[int, np.ndarray, Values]], stamp_ns: int = 0,
         source: Input | None = None,
     ) -> None:
+        if self._is_outdated(stamp_ns):
+            self.counts.outdated += 1
+            return
         checked = [
             (quantity, *self._table.checked(quantity, rows, values))
             for quantity, rows, values in parts if len(values)]

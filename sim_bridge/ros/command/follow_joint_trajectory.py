@@ -10,13 +10,13 @@ from builtin_interfaces.msg import Duration
 import numpy as np
 from rclpy.action.server import ServerGoalHandle
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.command.controllers import TrajectoryController
 from sim_bridge.ros.command.trajectories import Order, Trajectories
 from sim_bridge.ros.process.deferred_action import DeferredActionServer
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp
 from sim_bridge.ros.wire.trajectory_message import seconds
 from sim_bridge.trajectory.tolerances import (
@@ -48,7 +48,7 @@ class FollowJointTrajectory:
     """
 
     def __init__(
-        self, node: Node, action_type: Any, name: str, trajectories: Trajectories,
+        self, node: GuardedMixin, action_type: Any, name: str, trajectories: Trajectories,
         controller: TrajectoryController,
     ) -> None:
         """

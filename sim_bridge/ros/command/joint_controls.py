@@ -183,7 +183,8 @@ class JointControls:
         values = {**self._values, **changes}
         for key in self._axes:
             control, p, d = (values[kind.format(key)] for kind in (_CONTROL, _P, _D))
-            if control not in CONTROLS:
+            # of whatever type it is set to, a list too
+            if not isinstance(control, str) or control not in CONTROLS:
                 raise InvalidValueError(f'parameter {_CONTROL.format(key)!r}', control, _WORDS)
             for kind, gain in ((_P, p), (_D, d)):
                 is_number = isinstance(gain, (int, float)) and not isinstance(gain, bool)

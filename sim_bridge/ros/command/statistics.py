@@ -15,7 +15,8 @@ class CommandCounts:
 
     accepted, rejected: messages. clamped: accepted messages beyond an effort limit. late: messages
     whose stamp was older than allowed. missed: times at which a command was expected and none
-    came. timeouts: how often commands timed out.
+    came. timeouts: how often commands timed out. outdated: messages that answered states of before
+    a reset, and were dropped.
     """
 
     accepted: int = 0
@@ -24,6 +25,7 @@ class CommandCounts:
     late: int = 0
     missed: int = 0
     timeouts: int = 0
+    outdated: int = 0
 
 
 class CommandTiming:

@@ -6,10 +6,10 @@ import contextlib
 from pathlib import Path
 
 from rclpy.clock import Clock, ClockType
-from rclpy.node import Node
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.node.neighbours import Neighbours
 from sim_bridge.ros.node.paced_simulation import PacedSimulation
 from sim_bridge.ros.params import parameter_table
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -36,7 +36,7 @@ _REFRESH_PERIOD_S = 0.05
 class SimBridge:
     """Runs the simulation that a node's parameters describe, from construction until `close`."""
 
-    node_type: type[Node] = PollingNode
+    node_type: type[PollingMixin] = PollingNode
 
     pacer: Pacer
     """Of the physics thread, once loaded."""
@@ -54,7 +54,8 @@ class SimBridge:
         # callbacks that end the simulation, and that remove its entities from the graph
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
-        self.parameters = parameter_table.declare(node, SimulatorParameters, self._apply)
+        self.parameters = parameter_table.declare(
+            node, SimulatorParameters, self._apply).in_namespace(node.get_namespace())
         self.begin()
 
     def begin(self) -> None:
@@ -110,7 +111,8 @@ class SimBridge:
         controls = JointControls(node, simulator.interfaces, parameters)
         self._announced.callback(controls.close)
         self._paced = paced = PacedSimulation(
-            simulator, parameters, node.get_logger(), parameters.paused or not is_active)
+            simulator, parameters, node.get_logger(), node.faults,
+            parameters.paused or not is_active)
         self.pacer = pacer = paced.pacer
         # before a request, so that earlier subscribers get the messages it causes
         services = DeferredServices(node, pacer, simulator.refresh)
@@ -126,6 +128,7 @@ class SimBridge:
         Services(services, control, simulator, lambda: self.parameters)
         offer_standard_services(node, services, control, entities, simulator, calls)
         Diagnostics(node, pacer, simulator, parameters.diagnostics_rate)
+        Neighbours(node, parameters.publish_tf and parameters.publish_link_tf)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)
         return simulator
@@ -162,6 +165,7 @@ class SimBridge:
 
     def _apply(self, parameters: SimulatorParameters) -> None:
         """Apply parameters that were set while running."""
+        parameters = parameters.in_namespace(self._node.get_namespace())
         self.parameters = parameters
         if self._paced is not None:
             self._paced.apply(parameters)

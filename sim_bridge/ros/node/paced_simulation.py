@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process import realtime
+from sim_bridge.ros.process.faults import described, Faults
 from sim_bridge.ros.process.pacer import Pacer
 
 if TYPE_CHECKING:
@@ -19,13 +21,14 @@ class PacedSimulation:
 
     def __init__(
         self, simulator: Simulator, parameters: SimulatorParameters, logger: RcutilsLogger,
-        is_paused: bool,
+        faults: Faults, is_paused: bool,
     ) -> None:
         """Prepare the thread, which `pacer.start` starts; is_paused: whether it starts paused."""
         self.tick = realtime.uninterrupted(simulator.tick)
         self.attend, self.idle = simulator.poll, simulator.publish_clock
         self.is_ready = simulator.is_ready
         self._parameters, self._logger = parameters, logger
+        self._faults = faults
         self._is_rushing = False
         self.pacer = Pacer(
             self, parameters.tick_ns, real_time_factor=parameters.real_time_factor,
@@ -49,8 +52,14 @@ class PacedSimulation:
         self._schedule()
 
     def fail(self, error: Exception) -> None:
-        """Log why the simulation was paused."""
-        self._logger.error(f'paused, because a step failed: {type(error).__name__}: {error}')
+        """Log why the simulation was paused, with a trace if nobody raised that on purpose."""
+        if not isinstance(error, SimBridgeError):
+            self._faults.note('step', error)
+        self._logger.error(f'paused, because a step failed: {described(error)}')
+
+    def survive(self, what: str, error: Exception) -> None:
+        """Log and count an exception after which the simulation goes on."""
+        self._faults.note(what, error)
 
     def _schedule(self) -> None:
         # a thread that never sleeps must not go before all others

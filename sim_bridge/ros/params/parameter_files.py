@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 import re
 from typing import Any
 
 import yaml
 
+from sim_bridge.description import share_directory
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.files import read_file
 
@@ -47,6 +49,14 @@ def parameter_in(word: str) -> tuple[str, Any]:
     except yaml.YAMLError:
         pass
     raise InvalidValueError('parameter', word, 'NAME:=VALUE, the value as in YAML')
+
+
+@cache
+def names_of_all_nodes() -> frozenset[str]:
+    """Return the names of the parameters, and blocks of them, of all nodes of this package."""
+    text = (share_directory() / 'config' / 'sim_bridge.yaml').read_text(encoding='utf-8')
+    # blocks have no default, and are there as comments
+    return frozenset(re.findall(r'^    (?:# (?=\w+:$))?(\w+):', text, re.MULTILINE))
 
 
 def _blocks(tree: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:

@@ -25,6 +25,7 @@ from rcl_interfaces.msg import (
 from rclpy.parameter import Parameter
 
 from sim_bridge.foundation.errors import brief, close_match, InvalidValueError, UnknownNameError
+from sim_bridge.ros.params.parameter_files import names_of_all_nodes
 from sim_bridge.ros.process.rclpy_compat import given_parameters
 
 if TYPE_CHECKING:
@@ -203,6 +204,12 @@ def specifications(table: type) -> dict[str, Specification]:
     }
 
 
+def is_member(known: Mapping[str, Specification], name: str) -> bool:
+    """Return whether a name is that of a member of a block, such as 'control.elbow'."""
+    block, dot, member = name.partition('.')
+    return bool(dot and member) and block in known and known[block].kind == BLOCK
+
+
 def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> Table:
     """
     Return a table with values by name, and defaults for all others.
@@ -285,7 +292,8 @@ def _sorted_out(
             blocks[block][name] = value
         elif name in known:
             own[name] = value
-        else:
+        elif name.split('.')[0] not in names_of_all_nodes():
+            # a block of /** is for all nodes, and holds what others of this package take
             close = close_match(name, known)
             hint = f' Did you mean {close!r}?' if close else ''
             warn(f'unknown parameter {brief(name)} is ignored.{hint}')

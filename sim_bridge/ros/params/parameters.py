@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import Any
 
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
 
@@ -254,9 +255,10 @@ class SimulatorParameters:
         'odom', 'Parent frame of the base of a robot on odom and /tf; it coincides with world'
     )
     frame_prefix: str = parameter(
-        '',
+        AUTO,
         'Prefix of all frames of robots, as in robot_state_publisher; for robots of a `world`, '
-        'their namespace and a slash follow',
+        "their namespace and a slash follow. 'auto': the node's namespace and a slash, since all "
+        "simulators share /tf; '' for none",
     )
     publish_tf: bool = parameter(
         False,
@@ -285,6 +287,17 @@ class SimulatorParameters:
     )
     publish_truth: bool = parameter(
         False, 'Publish every sensor also without noise, on <topic>/truth'
+    )
+    imu_data_topics: bool = parameter(
+        False,
+        'Publish IMUs also as REP 145 names them: <sensor>/data_raw, and with an orientation '
+        '<sensor>/data',
+    )
+    sensor_qos: str = parameter(
+        'reliable',
+        "QoS of sensors' topics: 'reliable', or 'sensor_data', best effort, which subscribers "
+        'that ask for reliability, such as `ros2 bag record` beside others, do not get',
+        choices=('reliable', 'sensor_data'),
     )
     publish_robot_description: bool = parameter(
         True, 'Publish the URDF on robot_description; switch off where robot_state_publisher does'
@@ -322,6 +335,10 @@ class SimulatorParameters:
                 raise InvalidValueError(
                     "parameter 'xacro_args'", argument, "texts of the form 'name:=value'"
                 )
+
+    def in_namespace(self, namespace: str) -> SimulatorParameters:
+        """Return the parameters of a node in a namespace, with the prefix of its frames."""
+        return replace(self, frame_prefix=frame_prefix_in(self.frame_prefix, namespace))
 
     @property
     def time_step_ns(self) -> int:

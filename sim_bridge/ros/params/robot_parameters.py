@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 import re
 
@@ -14,6 +15,22 @@ CONTROLLERS = ('pd', 'computed_torque', 'velocity')
 DEFAULT_CONTROLLER = 'pd'
 
 _SUFFIX = '.params.yaml'
+
+
+def robots_of(world: str, robot: str) -> Iterator[tuple[str, str]]:
+    """
+    Yield the namespace and the file or name of every robot to simulate.
+
+    world: scene file, '' for none. robot: beside the scene's robots; '' for DEFAULT_ROBOT, or for
+    none where there is a scene. Raises DescriptionError for a scene file with errors.
+    """
+    if world:
+        # imported here, since it takes time that few need to spend
+        from sim_bridge.description.scene.scene import read_scene
+
+        yield from ((each.namespace, each.urdf) for each in read_scene(world).robots)
+    if robot or not world:
+        yield '', robot or DEFAULT_ROBOT
 
 
 def parameter_file_beside(robot: str) -> Path | None:

@@ -11,7 +11,8 @@ from sim_bridge.ros.process.rclpy_compat import HeldGoals
 
 if TYPE_CHECKING:
     from rclpy.action.server import ServerGoalHandle
-    from rclpy.node import Node
+
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
 
 
 class DeferredActionServer:
@@ -19,7 +20,7 @@ class DeferredActionServer:
 
     def __init__(
         self,
-        node: Node,
+        node: GuardedMixin,
         action_type: Any,
         name: str,
         check: Callable[[Any], bool],
@@ -42,12 +43,19 @@ class DeferredActionServer:
             cancel(goal)
             return CancelResponse.ACCEPT
 
+        def abort(error: Exception, goal: ServerGoalHandle) -> None:
+            self.finish(goal, 'abort', action_type.Result())
+
+        guard, what = node.faults.guard, f'action {name!r}'
         self._goals = HeldGoals(ActionServer(
             node, action_type, name,
             execute_callback=lambda goal: None,
-            goal_callback=lambda goal: GoalResponse.ACCEPT if check(goal) else GoalResponse.REJECT,
-            handle_accepted_callback=accept,
-            cancel_callback=request_cancel))
+            goal_callback=guard(
+                what, lambda goal: GoalResponse.ACCEPT if check(goal) else GoalResponse.REJECT,
+                lambda error, goal: GoalResponse.REJECT),
+            handle_accepted_callback=guard(what, accept, abort),
+            cancel_callback=guard(
+                what, request_cancel, lambda error, goal: CancelResponse.REJECT)))
 
     def finish(self, goal: ServerGoalHandle, transition: str, result: Any) -> None:
         """

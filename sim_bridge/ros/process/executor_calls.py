@@ -9,7 +9,7 @@ from typing import Generic, TYPE_CHECKING, TypeVar
 from sim_bridge.foundation.errors import StateError
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
 
 _Result = TypeVar('_Result')
 
@@ -26,7 +26,7 @@ class ExecutorCalls:
     the physics thread.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: GuardedMixin) -> None:
         """Prepare to run functions."""
         self._node = node
         self._is_closed = False
@@ -54,6 +54,7 @@ class ExecutorCalls:
             function()
         else:
             # the EventsExecutor of Jazzy knows tasks, but no guard conditions
+            function = self._node.faults.guard('call from the physics thread', function)
             executor.create_task(lambda: None if self._is_closed else function())
 
     def close(self) -> None:

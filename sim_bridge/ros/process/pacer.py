@@ -79,7 +79,10 @@ class Paced(Protocol):
         """Adapt to a thread that is too slow and ticks without sleeping, or that sleeps again."""
 
     def fail(self, error: Exception) -> None:
-        """Report an exception, after the pacer has paused."""
+        """Report the exception of a tick, after the pacer has paused."""
+
+    def survive(self, what: str, error: Exception) -> None:
+        """Report an exception of other work, such as a request, after which ticks go on."""
 
 
 class Pacer:
@@ -162,7 +165,7 @@ class Pacer:
         """
         Queue a function to run soon on the physics thread, between two ticks; from any thread.
 
-        Its exceptions are reported like those of a tick.
+        Its exceptions are reported, and the thread goes on.
         """
         self._requests.append(request)
         self._wake.set()
@@ -204,7 +207,7 @@ class Pacer:
         """Drop all ticks requested with `step` and pass the error to their callers; as `pause`."""
         owed, self._owed = self._owed, deque()
         for waiting in owed:
-            self._guarded(functools.partial(waiting.on_done, error))
+            self._attempt('the end of stepping', functools.partial(waiting.on_done, error))
 
     def run(self) -> None:
         """Tick until `stop`; this is the thread's main function."""
@@ -215,21 +218,31 @@ class Pacer:
                 self._serve_requests()
             if self._is_paused and not self._owed:
                 self._stand_by()
-            elif not self._paced.is_ready():
+            elif not self._is_ready():
                 self._await_readiness()
             elif self._is_due():
                 self._tick_now()
             else:
-                self._guarded(self._paced.attend)
+                self._attend()
 
     def _stand_by(self) -> None:
         """Wait briefly for requests."""
         now = self._clock.now_ns()
         if now - self._idled_ns >= _IDLE_PERIOD_NS:
             self._idled_ns = now
-            self._paced.idle()
-        self._guarded(self._paced.attend)
+            self._attempt('work while paused', self._paced.idle)
+        self._attend()
         self._wait()
+
+    def _attend(self) -> None:
+        self._attempt('work between ticks', self._paced.attend)
+
+    def _is_ready(self) -> bool:
+        try:
+            return self._paced.is_ready()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
+            self._paced.survive('readiness for a tick', error)
+            return False
 
     def _await_readiness(self) -> None:
         """Sleep until `wake`; waiting past the deadline does not count as lateness."""
@@ -243,9 +256,9 @@ class Pacer:
 
     def _serve_requests(self) -> None:
         # a command that was sent before a request for a reset takes effect before it
-        self._guarded(self._paced.attend)
+        self._attend()
         while self._requests:
-            self._guarded(self._requests.popleft())
+            self._attempt('request', self._requests.popleft())
 
     def _is_due(self) -> bool:
         """Sleep towards the deadline; return whether it has come."""
@@ -269,13 +282,16 @@ class Pacer:
 
     def _set_rushing(self, is_rushing: bool) -> None:
         self._is_rushing = is_rushing
-        self._guarded(functools.partial(self._paced.set_rushing, is_rushing))
+        self._attempt('scheduling', functools.partial(self._paced.set_rushing, is_rushing))
 
     def _tick_now(self) -> None:
         period = self._period_ns
         started = self._clock.now_ns()
         lateness = started - self._deadline_ns if period else 0
-        if not self._guarded(self._paced.tick):
+        try:
+            self._paced.tick()
+        except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
+            self._fail(error)
             return
         self.statistics.record(lateness, self._clock.now_ns() - started)
         if period:
@@ -285,23 +301,27 @@ class Pacer:
         else:
             self._deadline_ns = started
         if self._owed:
-            self._guarded(self._count_down)
+            self._attempt('stepping', self._count_down)
 
     def _count_down(self) -> None:
         owed = self._owed[0]
         owed.remaining -= 1
-        if not owed.on_tick(owed.remaining) or not owed.remaining:
+        try:
+            goes_on = owed.on_tick(owed.remaining) and owed.remaining > 0
+        except Exception as error:
+            self._owed.popleft()
+            owed.on_done(error)
+            raise
+        if not goes_on:
             self._owed.popleft()
             owed.on_done(None)
 
-    def _guarded(self, function: Callable[[], None]) -> bool:
-        """Call a function and return whether it succeeded; an exception pauses and is reported."""
+    def _attempt(self, what: str, function: Callable[[], None]) -> None:
+        """Call a function; an exception is reported, and the thread goes on."""
         try:
             function()
         except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
-            self._fail(error)
-            return False
-        return True
+            self._paced.survive(what, error)
 
     def _fail(self, error: Exception) -> None:
         self._is_paused = True

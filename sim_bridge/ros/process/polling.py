@@ -14,6 +14,7 @@ from typing import Any, Protocol, TYPE_CHECKING
 
 from rclpy.node import Node
 
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 from sim_bridge.ros.process.rclpy_compat import publisher_count_of, raw_take_of
 from sim_bridge.ros.wire.qos import for_one_topic, overridable
 
@@ -38,14 +39,7 @@ class Poll(Protocol):
 _AT_ONCE = 3
 
 
-# what it is mixed into; not said at run time, where it comes before `Node` or `LifecycleNode`
-if TYPE_CHECKING:
-    _Mixed = Node
-else:
-    _Mixed = object
-
-
-class PollingMixin(_Mixed):
+class PollingMixin(GuardedMixin):
     """
     Lets a node have subscriptions that no executor serves.
 
@@ -77,6 +71,7 @@ class PollingMixin(_Mixed):
         Call this on the executor's thread or before it spins; the returned function may be called
         on any other thread.
         """
+        callback = self.faults.guard(f'callback of topic {topic!r}', callback)
         least, qos = qos.depth, for_one_topic(qos)
         subscription = self.create_subscription(
             message_type, topic, callback, qos, raw=True,

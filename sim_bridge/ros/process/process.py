@@ -11,13 +11,13 @@ from typing import Any, Protocol
 
 import rclpy
 from rclpy.executors import Executor, ExternalShutdownException
-from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.bounded_exit import exit_within
 from sim_bridge.ros.process.discovery import discovery_defaults
+from sim_bridge.ros.process.guarded_node import GuardedMixin, GuardedNode
 from sim_bridge.ros.process.lifeline import hold_lifeline
 from sim_bridge.ros.process.rclpy_compat import make_executor
 
@@ -27,6 +27,9 @@ EXIT_REFUSED = 2
 
 # how soon a signal is noticed while nothing happens on the graph
 _SPIN_S = 0.1
+
+# how soon a start that has not ended by a signal is interrupted again
+_AGAIN_S = 0.2
 
 # time limit for the middleware to leave the graph
 _LEAVE_LIMIT_S = 3.0
@@ -59,13 +62,13 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
         try:
             hold_lifeline()
             os.environ.update(discovery_defaults(os.environ))
-            node = _make_node(getattr(program, 'node_type', Node), name, args)
+            node = _make_node(getattr(program, 'node_type', GuardedNode), name, args)
             running = program(node)
             with _executor() as executor:
                 executor.add_node(node)
                 signals.only_set_flag()
                 while not signals.stop_requested and rclpy.ok():
-                    executor.spin_once(timeout_sec=_SPIN_S)
+                    _spin(executor, node)
             code = EXIT_OK
         except (SimBridgeError, _GraphError) as err:
             print(f'{_program()}: {err}', file=sys.stderr)
@@ -85,11 +88,23 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
     return code
 
 
+def _spin(executor: Executor, node: GuardedMixin) -> None:
+    """Do what is due; survive what no callback's guard has caught, such as errors of rclpy's."""
+    try:
+        executor.spin_once(timeout_sec=_SPIN_S)
+    except ExternalShutdownException:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the node must live on
+        node.faults.note('executor', error)
+
+
 class _GraphError(Exception):
     """ROS refused to create a node: bad arguments, parameter files or names."""
 
 
-def _make_node(kind: type[Node], name: str, args: Sequence[str] | None) -> Node:
+def _make_node(
+    kind: type[GuardedMixin], name: str, args: Sequence[str] | None
+) -> GuardedMixin:
     try:
         # rclpy's own handlers would shut the context down under the feet of the physics thread
         rclpy.init(
@@ -105,9 +120,10 @@ class _Signals:
     """
     Handlers of SIGINT, SIGTERM and SIGHUP, for repeated signals.
 
-    At first, signals raise KeyboardInterrupt, which ends loading or compiling. Later they only set
-    a flag, so that a second signal cannot interrupt the clean-up. A node may get several signals:
-    from the terminal, from `ros2 launch` and from a supervisor.
+    At first, signals raise KeyboardInterrupt, which ends loading or compiling; again and again,
+    since Python loses the exceptions of a finalizer or a callback of a library. Later they only
+    set a flag, so that a second signal cannot interrupt the clean-up. A node may get several
+    signals: from the terminal, from `ros2 launch` and from a supervisor.
     """
 
     def __init__(self) -> None:
@@ -116,7 +132,7 @@ class _Signals:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Signals:
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM):
             # a process started by nohup outlives its terminal
             if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
                 self._before[number] = signal.signal(number, self._handle)
@@ -130,10 +146,12 @@ class _Signals:
     def only_set_flag(self) -> None:
         """Raise no more exceptions from now on; only set the flag."""
         self._raises = False
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
 
     def _handle(self, number: int, frame: object) -> None:
         self.stop_requested = True
         if self._raises:
+            signal.setitimer(signal.ITIMER_REAL, _AGAIN_S)
             raise KeyboardInterrupt
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+import functools
 from typing import Any, NamedTuple, Protocol
 
 from geometry_msgs.msg import WrenchStamped
@@ -13,6 +14,7 @@ from sensor_msgs.msg import Imu
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.publish.sinks import Sink
 from sim_bridge.ros.wire.messages import (
     ClockMessage,
@@ -92,15 +94,17 @@ class Stream:
         *,
         copies: Callable[[], Sequence[Copy]] = tuple,
         rate_hz: float,
+        is_reliable: bool = True,
     ) -> None:
         """
         Open the topic.
 
         message: what is published. fill: updates the message. copies: returns the blocks that are
         only copied, which an `Outbox` does for many streams at once. rate_hz: publishing rate
-        [Hz], which determines the queue depth for slow subscribers.
+        [Hz], which determines the queue depth for slow subscribers. is_reliable: whether lost
+        messages are sent again.
         """
-        self._outlet = sink.open(topic, message_type, stream_qos(rate_hz))
+        self._outlet = sink.open(topic, message_type, stream_qos(rate_hz, is_reliable))
         self.message_type = message_type
         self.message, self._fill, self.copies = message, fill, copies
         self.is_wanted = False
@@ -158,14 +162,13 @@ def clock_stream(sink: Sink, rate_hz: float) -> Stream:
 
 
 def sensor_streams(
-    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, truth: bool
+    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters
 ) -> list[SensorStreams]:
     """
     Return the streams of all sensors of a robot.
 
-    prefix: of topics. frame_prefix: of the frame names in messages. truth: publish the noise-free
-    twin of every sensor, not only of those whose description asks for it. Raises InvalidValueError
-    if two sensors would publish on one topic.
+    prefix: of topics. frame_prefix: of the frame names in messages. parameters: which topics there
+    are, and their QoS. Raises InvalidValueError if two sensors would publish on one topic.
     """
     imus = robot.devices(sb.ImuSensor)
     inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
@@ -177,6 +180,7 @@ def sensor_streams(
             _motion_channel('imu', imu, frame_prefix, imu.gyro, imu.accelerometer),
             _gyro_channel(imu.gyro, frame_prefix),
             _accel_channel(imu.accelerometer, frame_prefix),
+            *(_data_channels(imu, frame_prefix) if parameters.imu_data_topics else ()),
         ])
         for imu in imus
     ]
@@ -186,7 +190,8 @@ def sensor_streams(
     ):
         alone = [device for device in robot.devices(kind) if id(device) not in inside_imus]
         channels += [(device, [channel(device, frame_prefix)]) for device in alone]
-    found = [_streams(sink, prefix, device, of_device, truth) for device, of_device in channels]
+    found = [
+        _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
     _check_distinct(found)
     return found
 
@@ -206,8 +211,10 @@ class _Channel:
 
 
 def _streams(
-    sink: Sink, prefix: str, device: Device, channels: list[_Channel], truth: bool
+    sink: Sink, prefix: str, device: Device, channels: list[_Channel],
+    parameters: SimulatorParameters,
 ) -> SensorStreams:
+    is_reliable = parameters.sensor_qos == 'reliable'
     streams = []
     for index, channel in enumerate(channels):
         # a topic of the description's replaces that of the sensor's main quantity, which comes
@@ -215,20 +222,20 @@ def _streams(
         given = device.description.topic if index == 0 else ''
         topic = given or f'{topic_name(device.name)}/{channel.suffix}'
         topic = topic if topic.startswith('/') else prefix + topic
-        twins = [False, True] if truth or device.description.truth else [False]
+        has_truth = parameters.publish_truth or device.description.truth
+        twins = [False, True] if has_truth else [False]
         for is_truth in twins:
-            streams.append(_copied(
-                sink, f'{topic}/truth' if is_truth else topic, channel.message_type,
-                *channel.make(is_truth), device.update_rate))
+            message, copies = channel.make(is_truth)
+            streams.append(PreparedStream(
+                sink, f'{topic}/truth' if is_truth else topic, channel.message_type, message,
+                copies=functools.partial(_same, copies), rate_hz=device.update_rate,
+                is_reliable=is_reliable))
     return SensorStreams(device, tuple(streams))
 
 
-def _copied(
-    sink: Sink, topic: str, message_type: type, message: PreparedMessage, copies: Sequence[Copy],
-    rate_hz: float,
-) -> PreparedStream:
-    return PreparedStream(
-        sink, topic, message_type, message, copies=lambda: copies, rate_hz=rate_hz)
+def _same(copies: Sequence[Copy]) -> Sequence[Copy]:
+    """Return the blocks, which stay where they are."""
+    return copies
 
 
 def _check_distinct(found: list[SensorStreams]) -> None:
@@ -251,12 +258,23 @@ def _wrench_channel(device: sb.ForceSensor, prefix: str) -> _Channel:
     return _Channel('wrench', WrenchStamped, make)
 
 
+def _data_channels(imu: sb.ImuSensor, prefix: str) -> list[_Channel]:
+    """Return the topics of REP 145: data with an orientation, data_raw without one."""
+    parts = imu.gyro, imu.accelerometer
+    raw = _motion_channel('data_raw', imu, prefix, *parts, has_orientation=False)
+    if not imu.description.enable_orientation:
+        return [raw]
+    return [raw, _motion_channel('data', imu, prefix, *parts)]
+
+
 def _motion_channel(
     suffix: str, device: Device, prefix: str, gyro: sb.RateGyroSensor | None,
-    accelerometer: sb.AccelerationSensor | None,
+    accelerometer: sb.AccelerationSensor | None, has_orientation: bool = True,
 ) -> _Channel:
     """Return the channel of a gyro, an accelerometer, or an IMU, which has both."""
-    has_orientation = isinstance(device, sb.ImuSensor) and device.description.enable_orientation
+    has_orientation = (
+        has_orientation
+        and isinstance(device, sb.ImuSensor) and device.description.enable_orientation)
 
     def make(is_truth: bool) -> tuple[PreparedMessage, list[Copy]]:
         message = ImuMessage(

@@ -135,7 +135,7 @@ class Entities:
         if name in self.world.robots:
             return self.world.robots[name].root_link
         links = {
-            f'{interface.prefix}{link.name}': link
+            f'{interface.frame_prefix}{link.name}': link
             for interface in self._simulator.interfaces for link in interface.robot.links}
         if name not in links:
             raise UnknownNameError(

@@ -24,8 +24,7 @@ from sim_bridge.trajectory.tolerances import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from rclpy.node import Node
-
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
     from sim_bridge.ros.process.pacer import Pacer
     from sim_bridge.ros.session.robot_interface import RobotInterface
     from sim_bridge.ros.session.simulator import Simulator
@@ -44,13 +43,16 @@ _AHEAD_WARNING = 10.0
 class Diagnostics:
     """Publishes one status each for pacing and solver, and one for each robot's commands."""
 
-    def __init__(self, node: Node, pacer: Pacer, simulator: Simulator, rate_hz: float) -> None:
+    def __init__(
+        self, node: GuardedMixin, pacer: Pacer, simulator: Simulator, rate_hz: float
+    ) -> None:
         """
         Start to publish.
 
         rate_hz: in real time [Hz]; 0 to publish nothing.
         """
-        self._pacer, self._simulator = pacer, simulator
+        self._pacer, self._simulator, self._faults = pacer, simulator, node.faults
+        self._failures = 0
         self._timeouts = 0
         self._name = node.get_fully_qualified_name().lstrip('/')
         self._counted: dict[str, CommandCounts] = {}
@@ -71,6 +73,7 @@ class Diagnostics:
             self._solver(),
             *self._lockstep(),
             *self._recording(),
+            self._callbacks(),
         ]
 
     def _publish(self) -> None:
@@ -230,6 +233,19 @@ class Diagnostics:
                 'bytes written': str(each.size),
                 'bytes waiting': str(each.queued),
             })
+
+    def _callbacks(self) -> DiagnosticStatus:
+        """Return the status of the callbacks: exceptions that the node has survived."""
+        counts = self._faults.counts
+        lately = sum(counts.values()) - self._failures
+        self._failures += lately
+        if lately:
+            level, summary = DiagnosticStatus.WARN, f'{lately} callbacks failed: see the log'
+        else:
+            level, summary = DiagnosticStatus.OK, 'none failed'
+        return self._status('callbacks', level, summary, {
+            'failed since start': str(self._failures),
+            **{place: str(count) for place, count in counts.items()}})
 
     def _status(
         self, name: str, level: bytes, summary: str, values: Mapping[str, str]

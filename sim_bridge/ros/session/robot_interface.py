@@ -52,7 +52,7 @@ class RobotInterface:
     Publishes a robot's state after every control step; `inbox` takes commands before the next.
 
     commands, trajectories: inputs of the robot. namespace, prefix: of its topics; the prefix ends
-    in a slash.
+    in a slash. frame_prefix: of its frames.
     """
 
     def __init__(
@@ -84,9 +84,8 @@ class RobotInterface:
         self._joint_states = JointStates(
             sink, prefix, robot, parameters.joint_state_rate or parameters.rate,
             hardware.states_topic)
-        frame_prefix = parameters.frame_prefix + prefix
-        self._sensors = sensor_streams(
-            sink, prefix, frame_prefix, robot, parameters.publish_truth)
+        self.frame_prefix = frame_prefix = parameters.frame_prefix + prefix
+        self._sensors = sensor_streams(sink, prefix, frame_prefix, robot, parameters)
         self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters)
         odometry_rate = Rate(parameters.odom_rate)
         self._outboxes = outboxes([

@@ -58,6 +58,8 @@ class Simulator:
 
     def __init__(self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters) -> None:
         """Open /clock and the topics of every robot and of the world."""
+        # who knows the node's namespace has done that with it before
+        parameters = parameters.in_namespace('')
         self.world = loaded.world
         # attributes, not properties of the world: these are read in each tick
         self._simulation = loaded.world.simulation
@@ -343,8 +345,7 @@ class Simulator:
         self.world_interface.resume(self.time_ns)
 
     def _prefixes(self) -> dict[str, str]:
-        ours = self._parameters.frame_prefix
-        return {one.robot.name: ours + one.prefix for one in self.interfaces}
+        return {one.robot.name: one.frame_prefix for one in self.interfaces}
 
     def _set_clock(self, time_ns: int, before_ns: int) -> None:
         """Make /clock jump from one time to another [ns]; the world may already have jumped."""

@@ -41,7 +41,7 @@ _LEAST_DEPTH, _MOST_DEPTH = 10, 5000
 _UNPACED = 10.0
 
 
-def stream_qos(rate_hz: float) -> QoSProfile:
+def stream_qos(rate_hz: float, is_reliable: bool = True) -> QoSProfile:
     """
     Return the QoS profile of a topic that is published at a rate [Hz].
 
@@ -50,7 +50,8 @@ def stream_qos(rate_hz: float) -> QoSProfile:
     only while a subscriber stalls.
     """
     depth = min(max(_LEAST_DEPTH, math.ceil(_PATIENCE_S * rate_hz)), _MOST_DEPTH)
-    return QoSProfile(depth=depth, reliability=ReliabilityPolicy.RELIABLE)
+    policies = ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE
+    return QoSProfile(depth=depth, reliability=policies[is_reliable])
 
 
 def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:

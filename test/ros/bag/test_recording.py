@@ -20,6 +20,7 @@ from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, PointCloud2
 
+from sim_bridge.cli.main import main
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, UnknownNameError
 from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.mcap_file import McapFile
@@ -139,11 +140,32 @@ def test_commands_of_a_table_act_at_their_steps(tmp_path):
     assert read_bag(tmp_path / 'again') == recorded
 
 
+def test_commands_after_the_end_are_told(tmp_path, capsys):
+    """Say how many commands of a file were not taken, since the run ended before them."""
+    table = tmp_path / 'commands.csv'
+    table.write_text('time,elbow\n0,1\n0.01,2\n0.02,3\n0.5,4\n')
+    assert main(['record', 'double_pendulum', '-o', str(tmp_path / 'bag'), '--duration', '0.02',
+                 '--commands', str(table)]) == 0
+    assert '2 of 4 commands' in capsys.readouterr().out
+    assert main(['record', 'double_pendulum', '-o', str(tmp_path / 'whole'), '--duration', '0.6',
+                 '--commands', str(table)]) == 0
+    assert 'of 4 commands' not in capsys.readouterr().out
+
+
+def test_parameters_that_are_typed_must_be_known(tmp_path, capsys):
+    """Refuse an unknown -p, of which a file is only warned."""
+    words = ['record', 'pendulum', '-o', str(tmp_path / 'bag'), '--duration', '0.01', '-p']
+    assert main([*words, 'gravty:=[0.0, 0.0, 0.0]']) == 2
+    assert "unknown parameter 'gravty' in -p. Did you mean 'gravity'?" in capsys.readouterr().err
+    assert main([*words, 'control.pivot:=velocity']) == 0
+
+
 @pytest.mark.parametrize(
     ('text', 'error', 'said'),
     [
         ('', InvalidValueError, "'time' and a column"),
         ('elbow\n1\n', InvalidValueError, "'time' and a column"),
+        ('time,elbwo.velocity\n0,1\n', UnknownNameError, "joint 'elbwo'.*Did you mean 'elbow'"),
         ('time,left/elbow\n0,1\n', UnknownNameError, "namespace 'left'"),
         ('time,elbow\n0,one\n', InvalidValueError, "line 2.*'one'|'one'.*line 2"),
         ('time,elbow\n1,1\n0,1\n', InvalidValueError, 'line 3.*times in order'),

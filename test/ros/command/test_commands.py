@@ -405,3 +405,31 @@ def test_crawlers_take_velocities_and_nothing_else(repository):
         taken.accept_named(['left_track'], velocity=[1.0])
     taken.apply(11 * MS)
     assert [crawler.speed for crawler in vehicle.crawlers] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(('before', 'after'), [
+    (14_678 * MS, 14_679 * MS), (14_678 * MS, 0), (300 * MS, 0)],
+    ids=['the clock goes on', 'the clock goes back', 'the clock goes back a little'])
+def test_what_answers_a_state_of_before_a_reset_is_dropped(robot, before, after):
+    """Wait for the first command after a reset, though one of before it comes later."""
+    taken = make(robot, timeout_ns=500 * MS)
+    taken.accept_named(['joint_2'], effort=[5.0], stamp_ns=before - 5 * MS)
+    taken.apply(before - MS)
+    taken.shift(after - before)
+    taken.restart(after)
+    for late in (before, before - 3 * MS):
+        taken.accept_named(['joint_2'], effort=[7.0], stamp_ns=late)
+    taken.apply(after)
+    assert taken.is_waiting
+    assert robot.hold
+    assert taken.counts.outdated == 2
+    # answers to what came since, those without a stamp, and those by another clock
+    for time, stamp in ((after + MS, after + MS), (after + 2 * MS, 0), (after + 3 * MS, 10**18)):
+        taken.accept_named(['joint_2'], effort=[float(time % 7)], stamp_ns=stamp)
+        taken.apply(time)
+        assert robot.u[1] == float(time % 7)
+    assert taken.counts.outdated == 2
+    # a second later nothing of before can come any more
+    taken.apply(after + 1001 * MS)
+    taken.accept_named(['joint_2'], effort=[3.0], stamp_ns=before)
+    assert taken.counts.outdated == 2

@@ -27,15 +27,15 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 SERVER = """
 import time
 import rclpy
-from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from test_msgs.action import Fibonacci
 from sim_bridge.ros.process.deferred_action import DeferredActionServer
+from sim_bridge.ros.process.guarded_node import GuardedNode
 from sim_bridge.ros.process.deferred import await_delivery
 from sim_bridge.ros.process.process import _executor
 
 rclpy.init()
-node = Node('server')
+node = GuardedNode('server')
 running, canceled = [], []
 server = DeferredActionServer(
     node, Fibonacci, 'follow', lambda goal: goal.order > 0, running.append, canceled.append)

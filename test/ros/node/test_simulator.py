@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 import rclpy
 from rclpy.node import Node
+from rclpy.qos import ReliabilityPolicy
+from rclpy.serialization import deserialize_message
 from rosgraph_msgs.msg import Clock
 
 from sim_bridge.description import sensors_from_mapping
@@ -175,6 +177,45 @@ def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published)
     names = {topic for topic, _ in published} - {'/clock', '/contacts', '/joint_states'}
     parts = {'/base/imu', '/s/gyro', '/s/accel'}
     assert names == parts | {f'{topic}/truth' for topic in parts} | {'/spin'}
+
+
+@pytest.mark.parametrize('enable_orientation', [True, False])
+def test_imus_are_published_as_rep_145_names_them(
+        make_simulator, published, monkeypatch, enable_orientation):
+    """Publish data_raw without an orientation, and data with it where there is one."""
+    sent = {}
+
+    def send(stream: streams.PreparedStream) -> None:
+        stream.publish(pack_stamp(0))
+        sent[stream.topic] = deserialize_message(
+            bytes(stream.message.content()), stream.message_type)
+
+    monkeypatch.setattr(streams.PreparedStream, 'send_filled', send)
+    imu = {'type': 'imu', 'link': 'rod', 'enable_orientation': enable_orientation}
+    make_simulator(robot='pendulum', sensors={'s': imu}, imu_data_topics=True).tick()
+    assert ('/s/data' in sent) == enable_orientation
+    for topic, has_orientation in (
+            ('/s/imu', enable_orientation), ('/s/data_raw', False), ('/s/data', True)):
+        if topic in sent:
+            assert (sent[topic].orientation_covariance[0] == 0.0) == has_orientation
+            assert sent[topic].linear_acceleration == sent['/s/imu'].linear_acceleration
+            assert sent[topic].header == sent['/s/imu'].header
+
+
+@pytest.mark.parametrize(('given', 'policy'), [
+    ('reliable', ReliabilityPolicy.RELIABLE), ('sensor_data', ReliabilityPolicy.BEST_EFFORT)])
+def test_sensors_have_the_qos_that_is_asked_for(make_simulator, node, given, policy):
+    """Publish sensors with it, and nothing else."""
+    make_simulator(robot='arm', sensor_qos=given, publish_truth=True)
+
+    def reliability(topic: str) -> ReliabilityPolicy:
+        (info,) = node.get_publishers_info_by_topic(topic)
+        return info.qos_profile.reliability
+
+    assert {reliability(f'/{name}') for name in (
+        'imu/imu', 'imu/gyro', 'imu/accel/truth', 'wrist_ft/wrench')} == {policy}
+    assert {reliability(f'/{name}') for name in ('joint_states', 'clock', 'contacts')} == {
+        ReliabilityPolicy.RELIABLE}
 
 
 @pytest.mark.parametrize(

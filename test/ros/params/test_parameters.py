@@ -12,7 +12,9 @@ from rclpy.parameter import Parameter
 import yaml
 
 from sim_bridge.control.parameter_file import parameter_file, TABLES
+from sim_bridge.control.pd_controller import PdParameters
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.ros.params.parameter_files import names_of_all_nodes
 from sim_bridge.ros.params.parameter_table import (
     BLOCK,
     checked,
@@ -198,6 +200,16 @@ def test_an_undeclared_name_is_warned_of(make_node, capfd):
         "unknown parameter 'comand_timeout' is ignored. Did you mean 'command_timeout'?" in errors
     )
     assert 'use_sim_time' not in errors
+
+
+def test_parameters_of_other_nodes_are_not_warned_of(make_node, repository, capfd):
+    """Let a file for all nodes, /**, hold what the controllers take."""
+    node = make_node('--params-file', str(repository / 'docs' / 'sinusoid.yaml'))
+    declare(node, SimulatorParameters)
+    assert 'unknown parameter' not in capfd.readouterr().err
+    names = names_of_all_nodes()
+    assert names >= set(specifications(SimulatorParameters))
+    assert names >= set(specifications(PdParameters))
 
 
 def test_parameters_change_while_running_if_they_may(make_node):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 import sys
 import threading
 from types import MappingProxyType
@@ -49,6 +50,7 @@ class Script:
         self.begin = self.attend = self.idle = lambda: None
         self.is_ready = lambda: True
         self.set_rushing = self.fail = lambda given: None
+        self.survive = lambda what, error: None
         vars(self).update(functions)
 
 
@@ -63,7 +65,10 @@ class Run:
         self.errors: list[Exception] = []
         self.idles = 0
         self._script, self._ticks = script, ticks
-        self.paced = Script(self._tick, idle=self._idle, fail=self.errors.append, **functions)
+        self.survived: list[tuple[str, Exception]] = []
+        self.paced = Script(
+            self._tick, idle=self._idle, fail=self.errors.append,
+            survive=lambda what, error: self.survived.append((what, error)), **functions)
         self.pacer = Pacer(self.paced, TICK_NS, clock=self.clock, **options)
 
     def go(self) -> Run:
@@ -332,17 +337,44 @@ def test_an_error_is_the_answer_of_the_steps_it_ends():
     assert len(run.times_ns) == 2
 
 
-def test_a_request_that_raises_is_reported_too():
-    """Live on when a service handler fails."""
+def test_what_raises_beside_ticks_is_reported_and_ticks_go_on():
+    """Neither pause nor end when a request, polling or the question for readiness fails."""
+    calls: Counter[str] = Counter()
+
+    def once(name: str) -> None:
+        calls[name] += 1
+        if calls[name] == 1:
+            raise ZeroDivisionError(name)
 
     def ask(run: Run) -> None:
         if len(run.times_ns) == 2:
             run.pacer.submit(lambda: 1 // 0)
-            run.pacer.submit(run.pacer.resume)
 
-    run = Run(ask).go()
-    assert [type(error) for error in run.errors] == [ZeroDivisionError]
+    def is_ready() -> bool:
+        once('is_ready')
+        return True
+
+    run = Run(ask, functions={'attend': lambda: once('attend'), 'is_ready': is_ready}).go()
+    assert not run.errors
+    assert not run.pacer.is_paused
+    assert sorted(what for what, _ in run.survived) == [
+        'readiness for a tick', 'request', 'work between ticks']
     assert len(run.times_ns) == 10
+
+
+def test_what_raises_while_stepping_ends_the_steps():
+    """Answer the caller of `step` although its function fails, and serve the next one."""
+    answers: list[Exception | None] = []
+
+    def fail(remaining: int) -> bool:
+        raise ZeroDivisionError
+
+    run = Run(paused=True, ticks=3)
+    run.pacer.submit(lambda: run.pacer.step(5, answers.append, fail))
+    run.pacer.submit(lambda: run.pacer.step(2, answers.append))
+    run.go()
+    assert [type(answer) for answer in answers] == [ZeroDivisionError, type(None)]
+    assert [what for what, _ in run.survived] == ['stepping']
 
 
 def test_the_thread_ticks_and_ends():

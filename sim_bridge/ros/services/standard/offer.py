@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rclpy.node import Node
 
 from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.simulation_control import SimulationControl
 from sim_bridge.ros.services.standard.entities import EntityServices
@@ -63,7 +63,7 @@ def handlers_of(
 
 
 def offer_standard_services(
-    node: Node,
+    node: GuardedMixin,
     services: DeferredServices,
     control: SimulationControl,
     entities: Entities,

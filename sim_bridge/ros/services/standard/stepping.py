@@ -9,10 +9,10 @@ from sim_bridge.ros.services.standard.interfaces import OK, OPERATION_FAILED
 
 if TYPE_CHECKING:
     from rclpy.action.server import ServerGoalHandle
-    from rclpy.node import Node
 
     from sim_bridge.ros.process.deferred import DeferredServices
     from sim_bridge.ros.process.executor_calls import ExecutorCalls
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
     from sim_bridge.ros.services.simulation_control import SimulationControl
 
 STEPPING = 'SimulateSteps'
@@ -23,7 +23,7 @@ class SteppingAction:
 
     def __init__(
         self,
-        node: Node,
+        node: GuardedMixin,
         kind: Any,
         name: str,
         services: DeferredServices,

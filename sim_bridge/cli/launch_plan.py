@@ -1,0 +1,242 @@
+"""
+What the launch file starts: processes as plain data, all checked before any of them begins.
+
+`launch` cannot take back what it has begun, and ends with exit code 0 where a node refuses its
+arguments. So whatever can be wrong with those is found here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+import time
+from typing import Any
+
+from sim_bridge.description import find_robot, load_description, share_directory
+from sim_bridge.description.resources import has_ros_package
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
+from sim_bridge.ros.params.parameter_files import parameters_in
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.params.robot_parameters import (
+    controller_for,
+    CONTROLLERS,
+    DEFAULT_CONTROLLER,
+    parameter_file_beside,
+    robots_of,
+)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of the launch file; choices: the values it may have, () for any."""
+
+    name: str
+    description: str
+    default: str = ''
+    choices: tuple[str, ...] = ()
+
+
+_BOOLEAN = ('true', 'false')
+
+ARGUMENTS = (
+    Argument('robot', 'name of a shipped robot, or a URDF or xacro file'),
+    Argument(
+        'world', 'scene file: ground, objects, materials and robots, each with a namespace'),
+    Argument(
+        'params',
+        'parameter file of all nodes; goes before quadruped.params.yaml that lies beside '
+        'quadruped.urdf, which goes before config/sim_bridge.yaml'),
+    Argument('namespace', 'namespace of all nodes'),
+    Argument(
+        'frame_prefix',
+        "prefix of the robots' frames; auto: the parameter file's, else the namespace and a "
+        'slash, since all simulators share /tf', AUTO),
+    Argument('rate', 'control steps per simulated second [Hz]'),
+    Argument('real_time_factor', 'simulated seconds per second; 0: no limit'),
+    Argument('paused', 'start paused', 'false', _BOOLEAN),
+    Argument(
+        'controller',
+        'who moves the robot; empty: the one that the parameter file beside it is for, else '
+        f'{DEFAULT_CONTROLLER}', '', ('', *CONTROLLERS, 'none')),
+    Argument(
+        'record',
+        'record all topics and commands to a bag: true, for a folder of its own here named after '
+        'the time, or the folder; numbered where it exists', 'false'),
+    Argument(
+        'rosbag',
+        'record all topics of the graph by rosbag2, with queues long enough to lose none: true, '
+        'for a folder here named after the time, or the folder', 'false'),
+    Argument(
+        'use_sim_time',
+        'whether controller, robot_state_publisher and RViz live in simulated time', 'true',
+        _BOOLEAN),
+    Argument(
+        'robot_state_publisher', "also publish the robot's frames on /tf", 'false', _BOOLEAN),
+    Argument(
+        'rviz', 'also show all in RViz, which needs robot_state_publisher:=true', 'false',
+        _BOOLEAN),
+)
+
+
+@dataclass(frozen=True)
+class Process:
+    """
+    A process to start.
+
+    package, executable: of a ROS package; '' for modules of this Python, by `arguments`.
+    parameters: files and values, later before earlier; None for what is no node. is_vital:
+    whether its end ends all.
+    """
+
+    name: str
+    namespace: str
+    parameters: list[str | dict[str, Any]] | None
+    arguments: list[str] = field(default_factory=list)
+    package: str = ''
+    executable: str = ''
+    is_vital: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The processes, in the order of their start, and lines for the user."""
+
+    processes: list[Process]
+    remarks: list[str]
+
+
+def plan(chosen: Mapping[str, str]) -> Plan:
+    """
+    Return what to start for the values of the launch file's arguments.
+
+    Raises InvalidValueError, UnknownNameError or DescriptionError for what cannot be started.
+    """
+    return _Planner(chosen).plan()
+
+
+class _Planner:
+    def __init__(self, chosen: Mapping[str, str]) -> None:
+        self._chosen = chosen
+        self._has_state_publisher = chosen['robot_state_publisher'] == 'true'
+        self._has_rviz = chosen['rviz'] == 'true'
+        self._sim_time = {'use_sim_time': chosen['use_sim_time'] == 'true'}
+        self._namespace = chosen['namespace'].strip('/')
+        for argument, package, is_needed in (
+            ('robot_state_publisher', 'robot_state_publisher', self._has_state_publisher),
+            ('rviz', 'rviz2', self._has_rviz),
+            ('rosbag', 'ros2bag', chosen['rosbag'] != 'false'),
+        ):
+            if is_needed:
+                _require(argument, package)
+        self._robots = list(robots_of(chosen['world'], chosen['robot']))
+        for _, robot in self._robots:
+            find_robot(robot)
+        own = [robot for namespace, robot in self._robots if not namespace]
+        self._simulator_files = self._files(*own)
+        values: dict[str, Any] = {}
+        for file in self._simulator_files:
+            values.update(parameters_in(file, f'/{self._namespace}/sim_bridge'.replace('//', '/')))
+        self._values = {
+            **{name: getattr(SimulatorParameters(), name)
+               for name in ('tf_rate', 'rate', 'publish_link_tf', 'frame_prefix')},
+            **values}
+
+    def plan(self) -> Plan:
+        chosen, processes, remarks = self._chosen, [self._simulator()], []
+        if self._has_state_publisher and self._values['publish_link_tf']:
+            remarks.append(
+                'publish_link_tf is switched off: robot_state_publisher publishes the links')
+        for namespace, robot in self._robots:
+            space = '/'.join(filter(None, (self._namespace, namespace)))
+            if chosen['controller'] != 'none':
+                name = f'{chosen["controller"] or controller_for(robot)}_controller'
+                processes.append(Process(
+                    name, space, [*self._files(robot), self._sim_time],
+                    [f'sim_bridge.control.{name}']))
+            if self._has_state_publisher:
+                processes.append(self._state_publisher(space, namespace, robot))
+        if self._has_rviz:
+            config = str(share_directory() / 'config' / 'sim_bridge.rviz')
+            processes.append(Process(
+                'rviz2', self._namespace, [self._sim_time], ['-d', config], 'rviz2', 'rviz2',
+                is_vital=False))
+        if chosen['rosbag'] != 'false':
+            processes.append(self._recorder())
+        return Plan(processes, remarks)
+
+    @property
+    def _frame_prefix(self) -> str:
+        given = self._chosen['frame_prefix']
+        return frame_prefix_in(
+            self._values['frame_prefix'] if given == AUTO else given, self._namespace)
+
+    def _simulator(self) -> Process:
+        chosen = self._chosen
+        values: dict[str, Any] = {
+            'paused': chosen['paused'] == 'true', 'frame_prefix': self._frame_prefix}
+        values |= {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
+        for name in ('rate', 'real_time_factor'):
+            if chosen[name]:
+                values[name] = _number(name, chosen[name])
+        if chosen['record'] != 'false':
+            values['record'] = _folder(chosen['record'])
+        if self._has_state_publisher:  # or there would be two of each
+            values |= {'publish_robot_description': False, 'publish_link_tf': False}
+        if self._has_rviz:
+            values['publish_tf'] = True
+        return Process(
+            'sim_bridge', self._namespace, [*self._simulator_files, values],
+            ['sim_bridge', 'node'])
+
+    def _files(self, *robots: str) -> list[str]:
+        """Return the parameter files of a node for some robots; later before earlier."""
+        beside = [str(file) for file in map(parameter_file_beside, robots) if file is not None]
+        given = self._chosen['params']
+        if given:
+            # each node would say what is wrong with it in its own words
+            parameters_in(given, '')
+            return [*beside, given]
+        return [str(share_directory() / 'config' / 'sim_bridge.yaml'), *beside]
+
+    def _recorder(self) -> Process:
+        """Return rosbag2's recorder, which begins once the topics are known."""
+        space = ['--namespace', self._namespace] if self._namespace else []
+        return Process(
+            'rosbag2', '', None,
+            ['sim_bridge', 'qos', '--record', _folder(self._chosen['rosbag']), *space],
+            is_vital=False)
+
+    def _state_publisher(self, namespace: str, own: str, robot: str) -> Process:
+        """Return a robot_state_publisher; own: namespace of the robot in the scene."""
+        rate = float(self._values['tf_rate'] or self._chosen['rate'] or self._values['rate'])
+        return Process(
+            'robot_state_publisher', namespace,
+            [{
+                'robot_description': load_description(find_robot(robot)).xml,
+                'frame_prefix': self._frame_prefix + (f'{own}/' if own else ''),
+                # its own default of 20 Hz leaves 50 ms of motion to interpolation
+                'publish_frequency': rate,
+                **self._sim_time,
+            }],
+            package='robot_state_publisher', executable='robot_state_publisher', is_vital=False)
+
+
+def _folder(given: str) -> str:
+    """Return the folder of a bag: the given one, or for 'true' one named after the time."""
+    return time.strftime('sim_bridge_%Y_%m_%d-%H_%M_%S') if given == 'true' else given
+
+
+def _require(argument: str, package: str) -> None:
+    """Raise InvalidValueError if a ROS package that an argument asks for is not installed."""
+    if not has_ros_package(package):
+        raise InvalidValueError(
+            f'launch argument {argument!r}', 'true',
+            f'the package {package} to be installed; none of AMENT_PREFIX_PATH has it')
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidValueError(f'launch argument {name!r}', text, 'a number') from None

@@ -1,0 +1,155 @@
+"""`sim_bridge qos`: write the QoS with which rosbag2 records a running simulator whole."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+import shutil
+import sys
+import tempfile
+import time
+from typing import Any
+
+import yaml
+
+from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.ros.process.discovery import discovery_defaults
+
+# Two seconds of a topic at 1 kHz. The recorder's own 10 messages are 10 ms, and it stalls for
+# longer on busy processors.
+DEPTH = 2000
+
+# how long the graph may have no new topic to count as known, and how often it is looked at [s]
+_SETTLED_S, _PERIOD_S = 1.0, 0.1
+PATIENCE_S = 300.0
+
+_EPILOG = """\
+for example:
+  sim_bridge qos -o qos.yaml
+  ros2 bag record -a --qos-profile-overrides-path qos.yaml
+  sim_bridge qos --record run -- --storage-preset-profile fastwrite
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this verb to the command line."""
+    parser = subparsers.add_parser(
+        'qos',
+        help='write QoS overrides for `ros2 bag record`, or start it with them',
+        description='Wait for a simulator, and write the QoS overrides of all topics of the graph '
+        'with which `ros2 bag record` loses no messages where its processor is busy.',
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument('-o', '--output', metavar='FILE', help='file to write; default: print it')
+    parser.add_argument(
+        '--record', metavar='BAG',
+        help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it')
+    parser.add_argument(
+        '--namespace', default='', metavar='NAME', help='namespace of the simulator to wait for')
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """
+    Write the overrides; return the exit code, unless this process becomes the recorder.
+
+    Raises MissingRosError, InvalidValueError, or StateError if no simulator comes.
+    """
+    require_ros('sim_bridge qos')
+    set_prefix()
+    os.environ.update(discovery_defaults(os.environ))
+    recorder = shutil.which('ros2')
+    if args.record and recorder is None:
+        raise InvalidValueError('--record', args.record, 'the command ros2, with rosbag2, on PATH')
+    if args.record and Path(args.record).exists():
+        raise InvalidValueError('--record', args.record, 'a folder that does not exist yet')
+    text = yaml.safe_dump(overrides(args.namespace), sort_keys=True)
+    if args.output:
+        Path(args.output).write_text(text, encoding='utf-8')
+    elif not args.record:
+        sys.stdout.write(text)
+    if args.record:
+        assert recorder is not None
+        file = args.output or _temporary(text)
+        command = [recorder, 'bag', 'record', '-a', '-o', args.record,
+                   '--qos-profile-overrides-path', file, *args.forwarded]
+        sys.stdout.flush()
+        os.execv(recorder, command)
+    return 0
+
+
+def overrides(namespace: str) -> dict[str, dict[str, Any]]:
+    """
+    Return the QoS profile for every topic of the graph, in the form that rosbag2 reads.
+
+    namespace: of the simulator to wait for. Raises StateError if it does not come.
+    """
+    import rclpy
+
+    from sim_bridge.ros.process import realtime
+
+    rclpy.init(args=[])
+    with realtime.undisturbed():
+        node = rclpy.create_node('sim_bridge_qos', enable_rosout=False,
+                                 start_parameter_services=False)
+    try:
+        _await_topics(node, '/' + namespace.strip('/'))
+        return {
+            topic: profile(infos) for topic, _ in node.get_topic_names_and_types()
+            if (infos := node.get_publishers_info_by_topic(topic))}
+    finally:
+        node.destroy_node()
+        rclpy.try_shutdown()
+
+
+def profile(publishers: list[Any]) -> dict[str, Any]:
+    """
+    Return the QoS profile of a subscription that all publishers of a topic fit.
+
+    publishers: TopicEndpointInfo of each. Every policy is in it, since the parameter file of
+    rosbag2's component refuses a part of them; durations of 0 mean that there is no limit.
+    """
+    from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
+
+    offered = [info.qos_profile for info in publishers]
+    is_reliable = all(each.reliability == ReliabilityPolicy.RELIABLE for each in offered)
+    is_latched = all(each.durability == DurabilityPolicy.TRANSIENT_LOCAL for each in offered)
+    return {
+        'history': 'keep_last',
+        'depth': DEPTH,
+        'reliability': 'reliable' if is_reliable else 'best_effort',
+        'durability': 'transient_local' if is_latched else 'volatile',
+        'deadline': {'sec': 0, 'nsec': 0},
+        'lifespan': {'sec': 0, 'nsec': 0},
+        'liveliness': 'automatic',
+        'liveliness_lease_duration': {'sec': 0, 'nsec': 0},
+        'avoid_ros_namespace_conventions': False,
+    }
+
+
+def _await_topics(node: Any, namespace: str) -> None:
+    """Wait until the simulator of a namespace is there, and no topic has come for a while."""
+    begun = changed = time.monotonic()
+    known: set[str] = set()
+    while time.monotonic() - changed < _SETTLED_S or not known:
+        time.sleep(_PERIOD_S)
+        clocks = node.get_publishers_info_by_topic('/clock')
+        is_there = any(info.node_namespace == namespace for info in clocks)
+        now = {topic for topic, _ in node.get_topic_names_and_types()} if is_there else set()
+        if now != known:
+            known, changed = now, time.monotonic()
+        if time.monotonic() - begun > PATIENCE_S:
+            raise StateError(
+                f'no simulator in namespace {namespace} publishes /clock within {PATIENCE_S:g} s')
+
+
+def _temporary(text: str) -> str:
+    """Return the path of a new file with this text, for the process that this one becomes."""
+    handle, path = tempfile.mkstemp(prefix='sim_bridge_qos_', suffix='.yaml')
+    with os.fdopen(handle, 'w', encoding='utf-8') as file:
+        file.write(text)
+    return path

@@ -1,0 +1,121 @@
+"""
+Nodes that outlive the exceptions of their callbacks.
+
+rclpy passes an exception of a callback on to whoever spins the executor, which ends the process,
+and the EventsExecutor forgets the messages that arrived with the one that failed. Callbacks are
+therefore guarded where they are registered. A service whose callback fails responds nevertheless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import functools
+from typing import Any, TYPE_CHECKING
+
+from rcl_interfaces.msg import SetParametersResult
+from rclpy.node import Node
+
+from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.ros.process.faults import described, Faults
+
+if TYPE_CHECKING:
+    from rclpy.parameter import Parameter
+    from rclpy.service import Service
+    from rclpy.subscription import Subscription
+    from rclpy.timer import Timer
+
+# what it is mixed into; not said at run time, where it comes before `Node` or `LifecycleNode`
+if TYPE_CHECKING:
+    _Mixed = Node
+else:
+    _Mixed = object
+
+
+class GuardedMixin(_Mixed):
+    """
+    Guards the callbacks of a node's subscriptions, timers, services and parameters.
+
+    Those of actions are guarded by `DeferredActionServer`.
+    """
+
+    faults: Faults
+    """The exceptions of callbacks so far."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        """Create the node."""
+        # the node creates services while it is being made
+        self.faults = Faults(lambda: self.get_logger())
+        super().__init__(*args, **options)
+
+    def create_subscription(
+        self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **options: Any
+    ) -> Subscription:
+        """Subscribe, as `Node` does."""
+        guarded = self.faults.guard(f'callback of topic {topic!r}', callback)
+        return super().create_subscription(msg_type, topic, guarded, *args, **options)
+
+    def create_timer(
+        self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **options: Any
+    ) -> Timer:
+        """Create a timer, as `Node` does."""
+        name = getattr(callback, '__qualname__', repr(callback))
+        guarded = self.faults.guard(f'timer {name!r}', callback)
+        return super().create_timer(timer_period_sec, guarded, *args, **options)
+
+    def create_service(
+        self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], *args: Any,
+        **options: Any,
+    ) -> Service:
+        """Create a service, as `Node` does; where the callback fails, `message` says why."""
+        guarded = self.faults.guard(
+            f'service {srv_name!r}', callback, functools.partial(_failed, srv_type))
+        return super().create_service(srv_type, srv_name, guarded, *args, **options)
+
+    def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
+        """
+        Set parameters, as `Node` does; the services that set parameters call this.
+
+        An unknown name and an exception of a callback are reasons in the result. rclpy raises an
+        exception for both, whose message contains no name, and changes the described type of a
+        parameter also where the new value is refused.
+        """
+        declared = self.list_parameters([], 0).names
+        for parameter in parameter_list:
+            if parameter.name not in declared:
+                return _refused(str(_unknown(self, parameter.name, declared)))
+        # the descriptors are the node's own, not copies
+        descriptors = self.describe_parameters([each.name for each in parameter_list])
+        types = [descriptor.type for descriptor in descriptors]
+        set_them = self.faults.guard(
+            'setting ' + ', '.join(repr(each.name) for each in parameter_list),
+            super().set_parameters_atomically, lambda error, given: _refused(described(error)))
+        result: SetParametersResult = set_them(parameter_list)
+        if not result.successful:
+            for descriptor, before in zip(descriptors, types, strict=True):
+                descriptor.type = before
+        return result
+
+
+def _failed(srv_type: Any, error: Exception, request: Any, response: Any) -> Any:
+    """Return the response of a service whose callback failed."""
+    response = srv_type.Response()
+    if isinstance(getattr(response, 'message', None), str):
+        response.message = described(error)
+    return response
+
+
+def _refused(reason: str) -> SetParametersResult:
+    return SetParametersResult(successful=False, reason=reason)
+
+
+def _unknown(node: Node, name: str, declared: list[str]) -> UnknownNameError:
+    """Return the error of a name that is not declared, with those of its block, if it has one."""
+    block = name.partition('.')[0] + '.'
+    settable = [each for each in declared if not node.describe_parameter(each).read_only]
+    return UnknownNameError(
+        'parameter', name, [each for each in settable if each.startswith(block)] or settable,
+        f'node {node.get_fully_qualified_name()}')
+
+
+class GuardedNode(GuardedMixin, Node):
+    """A node that outlives the exceptions of its callbacks."""

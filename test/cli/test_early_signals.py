@@ -1,0 +1,67 @@
+"""Signals while a process starts: each instant is the import of a module, or a call."""
+
+from __future__ import annotations
+
+import pytest
+from ros_graph import PATIENCE_S
+
+# runs a module as `python -m` does, and sends itself a signal when it begins to import another
+PROGRAM = """
+import os, runpy, signal, sys
+module, instant, number, *arguments = sys.argv[1:]
+
+def watch(event, given):
+    if event == 'import' and given[0] == instant:
+        os.kill(os.getpid(), int(number))
+
+sys.addaudithook(watch)
+sys.argv = ['-m', *arguments]
+runpy.run_module(module, run_name='__main__', alter_sys=True)
+"""
+
+# does so when the world is loaded, or once it is ready, and loses the exception of the first
+LOADING = """
+import os, signal, sys, time
+from sim_bridge.ros.node.main import main
+from sim_bridge.ros.session import loading
+
+def load(world):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except KeyboardInterrupt:
+        pass
+    time.sleep(1000)
+
+loading.units_of = load
+sys.exit(main(['sim_bridge', '--ros-args', '-p', 'robot:=pendulum']))
+"""
+
+NODE, PD = ('sim_bridge', ('node',)), ('sim_bridge.control.pd_controller', ())
+
+
+@pytest.mark.parametrize('number', [2, 15], ids=['SIGINT', 'SIGTERM'])
+@pytest.mark.parametrize(('program', 'instant', 'code'), [
+    (NODE, 'argparse', None),
+    (NODE, 'sim_bridge.cli.environment', None),
+    (NODE, 'rclpy', 0),
+    (NODE, 'sim_bridge.ros.session.loading', 0),
+    (NODE, 'sim_bridge.ros.node.node', 0),
+    (PD, 'numpy', 0),
+    (PD, 'rclpy', 0),
+    (('sim_bridge', ('check', 'arm')), 'argparse', None),
+])
+def test_a_start_is_ended_without_a_word(start_process, program, instant, code, number):
+    """End at once; a node as it was told to, a verb as a shell expects."""
+    module, arguments = program
+    process = start_process('-c', PROGRAM, module, instant, number, *arguments)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert output == ''
+    assert process.returncode == (128 + number if code is None else code)
+
+
+def test_loading_is_ended_though_an_exception_is_lost(start_process):
+    """Interrupt again what has swallowed the interruption."""
+    process = start_process('-c', LOADING)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert 'Traceback' not in output
+    assert process.returncode == 0

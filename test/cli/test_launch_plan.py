@@ -1,0 +1,103 @@
+"""What the launch file starts, and what it refuses before it starts anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from sim_bridge.cli.launch_plan import ARGUMENTS, plan
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+
+DEFAULTS = {each.name: each.default for each in ARGUMENTS}
+
+
+@pytest.fixture
+def packages(tmp_path, monkeypatch):
+    """Return a function that makes ROS packages known, and no others."""
+    index = tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages'
+    index.mkdir(parents=True)
+    monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
+    return lambda *names: [(index / name).touch() for name in names]
+
+
+def planned(**chosen: str):
+    """Return the processes by name, and the remarks."""
+    found = plan({**DEFAULTS, **chosen})
+    return {each.name: each for each in found.processes}, found.remarks
+
+
+def values_of(process) -> dict:
+    """Return the parameters that are no files."""
+    return {name: value for each in process.parameters if isinstance(each, dict)
+            for name, value in each.items()}
+
+
+def test_a_simulator_and_a_controller_are_started_by_default():
+    """Run both as modules, the simulator first, with the file of all parameters."""
+    processes, remarks = planned()
+    assert list(processes) == ['sim_bridge', 'pd_controller']
+    assert processes['sim_bridge'].arguments == ['sim_bridge', 'node']
+    assert values_of(processes['sim_bridge']) == {'paused': False, 'frame_prefix': ''}
+    assert not remarks
+
+
+@pytest.mark.parametrize(('argument', 'package'), [
+    ('rviz', 'rviz2'), ('robot_state_publisher', 'robot_state_publisher')])
+def test_packages_are_looked_up_first(packages, argument, package):
+    """Refuse before anything runs what `launch` would find missing when all the others run."""
+    with pytest.raises(InvalidValueError, match=f'{argument}.*{package} to be installed'):
+        planned(**{argument: 'true'})
+    packages(package)
+    assert package in planned(**{argument: 'true'})[0]
+
+
+def test_frames_are_published_once_and_in_time(packages, tmp_path):
+    """Let robot_state_publisher have the rate of /tf, and the node's own frames make way."""
+    packages('robot_state_publisher')
+    file = tmp_path / 'mine.yaml'
+    file.write_text(
+        '/**/sim_bridge:\n  ros__parameters:\n    tf_rate: 250.0\n    publish_link_tf: true\n')
+    processes, remarks = planned(robot_state_publisher='true', params=str(file), namespace='left')
+    publisher = values_of(processes['robot_state_publisher'])
+    assert publisher['publish_frequency'] == 250.0
+    assert publisher['frame_prefix'] == 'left/'
+    assert values_of(processes['sim_bridge'])['publish_link_tf'] is False
+    assert [remark.split(':')[0] for remark in remarks] == ['publish_link_tf is switched off']
+    assert values_of(planned(robot_state_publisher='true')[0]['robot_state_publisher'])[
+        'publish_frequency'] == 100.0
+
+
+def test_the_prefix_of_frames_is_the_namespace_unless_given(tmp_path):
+    """Take the argument, else the parameter file's, else the namespace."""
+    file = tmp_path / 'mine.yaml'
+    file.write_text('/**:\n  ros__parameters:\n    frame_prefix: lab/\n')
+    for chosen, expected in (
+        ({'namespace': 'a/b'}, 'a/b/'), ({'namespace': 'a', 'frame_prefix': ''}, ''),
+        ({'namespace': 'a', 'params': str(file)}, 'lab/'),
+        ({'params': str(file), 'frame_prefix': 'mine/'}, 'mine/'),
+    ):
+        assert values_of(planned(**chosen)[0]['sim_bridge'])['frame_prefix'] == expected
+
+
+def test_rosbag2_records_with_the_qos_of_the_graph(packages):
+    """Start the recorder through the verb that finds the topics, in the namespace."""
+    with pytest.raises(InvalidValueError, match='ros2bag to be installed'):
+        planned(rosbag='bag')
+    packages('ros2bag')
+    recorder = planned(rosbag='bag', namespace='left')[0]['rosbag2']
+    assert recorder.arguments == ['sim_bridge', 'qos', '--record', 'bag', '--namespace', 'left']
+    assert recorder.parameters is None
+
+
+def test_what_cannot_be_started_is_refused(tmp_path):
+    """Name robots that are unknown, numbers that are none, files that hold no parameters."""
+    with pytest.raises(UnknownNameError, match="'amr'.*Did you mean 'arm'"):
+        planned(robot='amr')
+    with pytest.raises(InvalidValueError, match="'real_time_factor' = 'fast': expected a number"):
+        planned(real_time_factor='fast')
+    broken = tmp_path / 'broken.yaml'
+    broken.write_text('/**:\n  ros__parameters: [\n')
+    for params in (broken, tmp_path / 'missing.yaml', tmp_path):
+        with pytest.raises(InvalidValueError, match='parameter file'):
+            planned(params=str(params))
+    with pytest.raises(SimBridgeError):
+        planned(world=str(tmp_path / 'missing.yaml'))

@@ -1,0 +1,88 @@
+"""Other nodes that do what a simulator does: it warns of each once."""
+
+from __future__ import annotations
+
+import pytest
+from rcl_interfaces.msg import Log
+from ros_graph import end
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+from sim_bridge.ros.node.neighbours import Neighbours
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+
+def test_two_simulators_in_a_domain_are_told(graph, start_node):
+    """Warn of the name and of /clock, at the start and when another comes; of each once."""
+    log = graph.listen(Log, '/rosout')
+    first = start_node(robot='pendulum')
+    states = graph.listen(JointState, '/joint_states')
+    graph.wait_for_next(states)
+    # a clock beside it, and one that comes again
+    for _ in range(2):
+        before = len(log)
+        publisher = graph.node.create_publisher(Clock, '/clock', 1)
+        graph.wait(lambda since=before: any(
+            '/clock is also published by /test:' in each.msg for each in log[since:]), 'a warning')
+        graph.node.destroy_publisher(publisher)
+        # longer than two looks at the graph
+        graph.wait_for_next(states, 2500)
+    second = start_node(robot='pendulum')
+    graph.wait(lambda: sum(
+        'another node has the name /sim_bridge' in each.msg for each in log) >= 2, 'both warnings')
+    graph.wait(lambda: sum(
+        '/clock is also published by /sim_bridge:' in each.msg for each in log) >= 2, 'both')
+    outputs = [end(process)[1] for process in (first, second)]
+    assert [output.count('another node has the name') for output in outputs] == [1, 1]
+
+
+class Publisher:
+    """One of a topic, as the graph tells of it."""
+
+    def __init__(self, node_name: str) -> None:
+        self.node_name, self.node_namespace = node_name, '/'
+
+
+class LonelyNode:
+    """A node on a graph of which the test knows all."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self.publishers = {'/clock': ['sim_bridge'], '/tf': ['sim_bridge']}
+        self.warning = self.warnings.append
+
+    def get_fully_qualified_name(self) -> str:
+        """Return its name."""
+        return '/sim_bridge'
+
+    def get_node_names_and_namespaces(self) -> list[tuple[str, str]]:
+        """Return itself."""
+        return [('sim_bridge', '/')]
+
+    def get_publishers_info_by_topic(self, topic: str) -> list[Publisher]:
+        """Return who publishes on a topic."""
+        return [Publisher(name) for name in self.publishers[topic]]
+
+    def get_logger(self) -> LonelyNode:
+        """Return what has `warning`."""
+        return self
+
+    def create_timer(self, *given: object, **options: object) -> None:
+        """Do nothing: the test looks."""
+
+
+@pytest.mark.parametrize('publishes_links', [False, True])
+def test_links_that_come_twice_are_told(publishes_links):
+    """Warn where robot_state_publisher publishes what publish_link_tf does, and only there."""
+    node = LonelyNode()
+    neighbours = Neighbours(node, publishes_links)
+    neighbours.look()
+    assert not node.warnings
+    node.publishers['/tf'].append('robot_state_publisher')
+    neighbours.look()
+    neighbours.look()
+    assert len(node.warnings) == publishes_links
+    assert all('/robot_state_publisher' in warning for warning in node.warnings)

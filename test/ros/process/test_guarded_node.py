@@ -1,0 +1,160 @@
+"""Callbacks that raise: each kind, in a process of its own that goes on."""
+
+from __future__ import annotations
+
+import pytest
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
+from rclpy.action import ActionClient
+from rclpy.parameter import Parameter
+from ros_graph import end
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from test_msgs.action import Fibonacci
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+PROGRAM = """
+import sys
+from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from std_msgs.msg import String
+from std_srvs.srv import Trigger
+from test_msgs.action import Fibonacci
+from sim_bridge.ros.process import process
+from sim_bridge.ros.process.deferred_action import DeferredActionServer
+from sim_bridge.ros.process.executor_calls import ExecutorCalls
+from sim_bridge.ros.process.polling import PollingNode
+
+
+class Program:
+    node_type = PollingNode
+
+    def __init__(self, node):
+        self.node = node
+        self.calls = ExecutorCalls(node)
+        self.said = node.create_publisher(String, 'said', 100)
+        node.create_subscription(String, 'heard', self.hear, 10)
+        self.poll = node.create_poll(String, 'polled', self.take, QoSProfile(depth=10))
+        node.create_timer(0.02, self.fail_now_and_again)
+        node.create_timer(0.02, self.look)
+        # as what rclpy itself does may fail
+        Node.create_timer(node, 0.02, self.fail_unguarded)
+        node.create_service(Trigger, '~/ask', self.ask)
+        node.create_service(Trigger, '~/count', self.count)
+        node.declare_parameter(
+            'number', 1.0, ParameterDescriptor(dynamic_typing=True))
+        node.declare_parameter('numbers.first', 1)
+        node.add_on_set_parameters_callback(self.set)
+        DeferredActionServer(node, Fibonacci, 'act', self.check, self.start, self.cancel)
+
+    def hear(self, message):
+        if message.data == 'bad':
+            raise ValueError('heard')
+        self.said.publish(message)
+
+    def take(self, data):
+        raise ValueError('polled')
+
+    def look(self):
+        self.poll(0)
+
+    def fail_now_and_again(self):
+        raise ValueError('timer')
+
+    def ask(self, request, response):
+        raise TypeError('asked')
+
+    def count(self, request, response):
+        response.message = str(sum(self.node.faults.counts.values()))
+        return response
+
+    def fail_unguarded(self):
+        raise ValueError('unguarded')
+
+    def set(self, parameters):
+        if not isinstance(parameters[0].value, (int, float, str)):
+            raise TypeError('unhashable')
+        return SetParametersResult(successful=not isinstance(parameters[0].value, str))
+
+    def check(self, goal):
+        return 1 // (goal.order - 1) == 1
+
+    def start(self, goal):
+        raise ValueError('started')
+
+    def cancel(self, goal):
+        pass
+
+    def close(self):
+        pass
+
+
+sys.exit(process.run('guarded', Program))
+"""
+
+
+@pytest.fixture
+def program(start_process):
+    """Return the process of a node whose callbacks raise."""
+    return start_process('-c', PROGRAM)
+
+
+def test_a_node_outlives_its_callbacks(graph, program):
+    """Fail in every kind of callback, answer all the same, and log each place once."""
+    said = graph.listen(String, 'said')
+    heard, polled = graph.advertise(String, 'heard'), graph.advertise(String, 'polled')
+    for _ in range(3):
+        polled.publish(String())
+        heard.publish(String(data='bad'))
+        heard.publish(String(data='good'))
+    # none is forgotten with the one that failed
+    graph.wait(lambda: len(said) == 3, 'what was heard')
+    for _ in range(2):
+        answer = graph.call(Trigger, '/guarded/ask', Trigger.Request())
+        assert (answer.success, answer.message) == (False, "TypeError: 'asked'")
+    result = graph.set_parameter('/guarded', 'number', [1.0])
+    assert (result.successful, result.reason) == (False, "TypeError: 'unhashable'")
+    client = ActionClient(graph.node, Fibonacci, 'act')
+    graph.wait(client.server_is_ready, 'the action')
+    rejected = client.send_goal_async(Fibonacci.Goal(order=1))
+    graph.wait(rejected.done, 'a rejection')
+    assert not rejected.result().accepted
+    accepted = client.send_goal_async(Fibonacci.Goal(order=2))
+    graph.wait(accepted.done, 'an acceptance')
+    ended = accepted.result().get_result_async()
+    graph.wait(ended.done, 'a result')
+    assert ended.result().status == 6  # aborted
+    client.destroy()
+    counted = graph.call(Trigger, '/guarded/count', Trigger.Request())
+    assert int(counted.message) > 3 + 3 + 2 + 1 + 2
+    code, output = end(program)
+    assert code == 0, output
+    for what in ("topic 'heard'", "topic 'polled'", 'fail_now_and_again', "service '~/ask'",
+                 "setting 'number'", 'executor'):
+        assert sum(what in line and 'failed' in line for line in output.splitlines()) == 1, what
+    assert output.count("action 'act' failed") == 2
+    assert output.count('Traceback') == 8
+
+
+def test_parameters_that_are_refused_leave_no_trace(graph, program):
+    """Name an unknown parameter and those like it; keep the described type of a refused one."""
+    refused = graph.set_parameter('/guarded', 'number', 'fast')
+    assert not refused.successful
+    assert graph.describe_parameters('/guarded')['number'].type == Parameter.Type.DOUBLE.value
+    unknown = graph.set_parameter('/guarded', 'numbers.frist', 2)
+    assert unknown.reason == (
+        "unknown parameter 'numbers.frist' in node /guarded. Did you mean 'numbers.first'? "
+        'Known: numbers.first.')
+    message = Parameter('nmber', value=2.0).to_parameter_msg()
+    for kind, service in ((SetParameters, 'set_parameters'),
+                          (SetParametersAtomically, 'set_parameters_atomically')):
+        response = graph.call(
+            kind, f'/guarded/{service}', kind.Request(parameters=[message]))
+        result = response.results[0] if kind is SetParameters else response.result
+        assert "Did you mean 'number'?" in result.reason
+    assert graph.set_parameter('/guarded', 'number', 2).successful
+    assert graph.describe_parameters('/guarded')['number'].type == Parameter.Type.INTEGER.value
+    assert end(program)[0] == 0
