@@ -11,8 +11,8 @@ import numpy as np
 
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
 from sim_bridge.description.yaml.section import Section
+from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.shapes.files import DATA_BYTES, read_file
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
 from sim_bridge.shapes.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
