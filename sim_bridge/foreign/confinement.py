@@ -83,9 +83,8 @@ def confine(seconds: int, memory_bytes: int, *, may_read: bool) -> tuple[str, ..
     _limit(seconds, memory_bytes)
     if sys.platform != 'linux':
         return ()
-    # what ctypes needs is made before the address space is all that there is
+    end_with_parent()
     libc = ctypes.CDLL(None, use_errno=True)
-    _checked(libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
     _checked(libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     held = []
     if _forbid_files(libc, may_read):
@@ -93,6 +92,13 @@ def confine(seconds: int, memory_bytes: int, *, may_read: bool) -> tuple[str, ..
     if _forbid_calls(libc):
         held.append('seccomp')
     return tuple(held)
+
+
+def end_with_parent() -> None:
+    """End this process when the thread that started it ends, on Linux."""
+    if sys.platform == 'linux':
+        libc = ctypes.CDLL(None, use_errno=True)
+        _checked(libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
 
 
 def _limit(seconds: int, memory_bytes: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 import io
-import re
 import struct
 import sys
 from typing import Any
@@ -25,9 +24,8 @@ import trimesh  # noqa: E402
 MAY_READ = False
 
 _LOOKS = frozenset({'library_effects', 'library_images', 'library_materials', 'bind_material'})
-# how often geometries may be placed in a DAE file; the largest robots have some hundred parts
-_MOST_INSTANCES = 10_000
-_NOT_FINITE = re.compile('nan|inf', re.IGNORECASE)
+# nodes and what stands in them, in a DAE file; the largest robots have some hundred
+_MOST_INSTANCES = 20_000
 _STL_HEADER = struct.Struct('<80xI')
 _STL_TRIANGLE_BYTES = 50
 
@@ -57,8 +55,13 @@ def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> Sequence[np.n
     """Return the surface with coincident vertices merged, without the triangles that collapse."""
     if not len(triangles):
         return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
-    vertices, number = np.unique(vertices, axis=0, return_inverse=True)
-    triangles = number.reshape(-1)[triangles]
+    # as np.unique(vertices, axis=0), in a third of the time
+    order = np.lexsort(vertices.T[::-1])
+    ordered = vertices[order]
+    is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    number = np.empty(len(vertices), np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    vertices, triangles = ordered[is_new], number[triangles]
     a, b, c = triangles.T
     return vertices, triangles[(a != b) & (b != c) & (c != a)]
 
@@ -71,13 +74,13 @@ def _plain_dae(data: bytes) -> bytes:
             # defects in materials would make it drop meshes
             if _tag(child) in _LOOKS:
                 parent.remove(child)
-        # which it would read as 0
-        if _tag(parent) == 'float_array' and _NOT_FINITE.search(parent.text or ''):
+        # it would read nan as 0; of the letters of numbers only nan and inf have an n
+        if _tag(parent) == 'float_array' and 'n' in (parent.text or '').lower():
             raise ValueError('its coordinates are not finite')
     count = _count_instances(root)
     if count > _MOST_INSTANCES:
         raise ValueError(
-            f'it places geometries {count} times, and at most {_MOST_INSTANCES} are read')
+            f'it places {count} nodes and geometries, and at most {_MOST_INSTANCES} are read')
     return ElementTree.tostring(root)
 
 

@@ -1,5 +1,5 @@
 """
-The process that reads foreign files: `python worker.py READER`, started by `reader_process`.
+The process that reads foreign files: `python worker.py MODULE`, started by `reader_process`.
 
 It imports what the reader needs once. Then it reads requests from standard input, and for each
 forks a child, which confines itself, reads one file and writes the answer to standard output. So
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import functools
+import gc
 import importlib
 import io
 import json
@@ -51,10 +52,14 @@ def main() -> None:
     sys.path[:] = setup['path']
     try:
         confinement = importlib.import_module('sim_bridge.foreign.confinement')
-        reader = importlib.import_module(f'sim_bridge.foreign.{sys.argv[1]}')
+        reader = importlib.import_module(sys.argv[1])
     except Exception as err:  # noqa: BLE001  the parent process tells it
         write_frame(answers, {'error': _reason(err)})
         return
+    confinement.end_with_parent()
+    # what is not touched is not copied for each child
+    gc.freeze()
+    write_frame(answers, {})
     # libraries that print would break the answers
     sys.stdout = sys.stderr = io.StringIO()
     while (request := read_frame(requests)) is not None:
@@ -69,7 +74,9 @@ def main() -> None:
         _, status = os.waitpid(child, 0)
         code = os.waitstatus_to_exitcode(status)
         if code:
+            # the child may have written half an answer, behind which nothing is understood
             write_frame(answers, {'ended': code})
+            return
 
 
 def _answer(
@@ -77,13 +84,19 @@ def _answer(
     answers: BinaryIO,
 ) -> None:
     """Read one file, answer, and end the process."""
+    code = 1
+    gc.disable()
     try:
         confine()
         write_frame(answers, *reader.read(*request))
+        code = 0
     except BaseException as err:  # noqa: BLE001  whatever a foreign file can raise
+        # frees what fills the memory
+        err.__traceback__ = None
         write_frame(answers, {'error': _reason(err)})
+        code = 0
     finally:
-        os._exit(0)
+        os._exit(code)
 
 
 def _reason(err: BaseException) -> str:

@@ -10,7 +10,7 @@ confinement. All that is opened must be a file of sensible size.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 import contextlib
 import io
 import os
@@ -129,20 +129,10 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
 def _check(expression: str) -> None:
     """Raise RefusedError for an expression with names that lead to Python's own objects."""
     for node in ast.walk(ast.parse(expression.strip(), mode='eval')):
-        for name in _names(node):
-            if '__' in name or name in _FORBIDDEN:
-                raise RefusedError(f'invalid name {name!r}: it leads to objects of Python')
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    """Yield what a part of an expression names: attributes, variables, fields of formats."""
-    if isinstance(node, ast.Attribute):
-        yield node.attr
-    elif isinstance(node, ast.Name) and node.id.startswith('__'):
-        yield node.id
-    elif isinstance(node, ast.Constant) and isinstance(node.value, str) and '{' in node.value:
-        # str.format reads attributes
-        yield from (word for word in node.value.replace('[', '.').split('.')[1:] if '__' in word)
+        attribute, variable = getattr(node, 'attr', ''), getattr(node, 'id', '')
+        name = attribute or variable
+        if name.startswith('__') or attribute in _FORBIDDEN:
+            raise RefusedError(f'invalid name {name!r}: it leads to objects of Python')
 
 
 def _open(path: str, mode: str = 'r') -> BinaryIO:

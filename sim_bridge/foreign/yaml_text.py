@@ -39,9 +39,10 @@ class TextLoader(_FAST):  # type: ignore[misc]
         """Return the value of a node; raises YAMLError for a value that is none."""
         try:
             value = super().construct_object(node, deep)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError) as err:
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as err:
             kind = node.tag.rpartition(':')[2]
-            raise _error(f'is no {kind}: {err}', node) from err
+            reason = f' ({err})' if isinstance(err, ValueError) else ''
+            raise _error(f'a value of type {kind} that is none{reason}', node) from err
         if type(value) is int and value.bit_length() > _MOST_BITS:
             raise _error(f'an integer of {value.bit_length()} bits; at most {_MOST_BITS}', node)
         return value

@@ -9,15 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.foreign.files import DATA_BYTES, read_file
-from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError
+from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, start
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 
 FORMATS = ('.stl', '.obj', '.dae', '.ply')
 
-# of one file
-LIMITS = Limits(seconds=10.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
+# of one file; the largest mesh of a known robot, 29 MB of DAE, takes 5 s and 0.6 GB
+LIMITS = Limits(seconds=30.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
 
+_READER = 'sim_bridge.foreign.mesh_reader'
 # three 8-byte numbers
 _ROW_BYTES = 24
 
@@ -27,6 +28,11 @@ class MeshArrays(NamedTuple):
 
     vertices: np.ndarray
     triangles: np.ndarray
+
+
+def start_reading() -> None:
+    """Start what reads mesh files, within `sharing`, so that it is ready for the first of them."""
+    start(_READER, LIMITS)
 
 
 def load_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> MeshArrays:
@@ -49,7 +55,7 @@ def load_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Mes
         raise InvalidValueError(
             'mesh file', str(path), f'a file that can be read{reason}') from err
     try:
-        counts, arrays = read_apart('mesh_reader', LIMITS, {'suffix': suffix}, data)
+        counts, arrays = read_apart(_READER, LIMITS, {'suffix': suffix}, data)
         mesh = _arrays(counts, arrays)
     except ReadingError as err:
         raise InvalidValueError('mesh file', str(path), f'a sound mesh file ({err})') from err

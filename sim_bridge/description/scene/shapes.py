@@ -17,6 +17,9 @@ from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
 from sim_bridge.shapes.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
 
+# whole numbers up to it are exact as floats
+_EXACT = 1 << 53
+
 _Reader = Callable[[Section, str, Path], Shape | None]
 
 
@@ -106,7 +109,7 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
         section.error(
             key, section.peek(key), 'must hold either vertices [m] and triangles, or file')
         return None
-    if not np.array_equal(triangles, np.round(triangles)):
+    if not np.array_equal(triangles, np.round(triangles)) or np.abs(triangles).max() > _EXACT:
         inner.error('triangles', inner.peek('triangles'), 'must hold whole numbers of vertices')
         return None
     return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64)))

@@ -16,6 +16,7 @@ from sim_bridge.foundation.errors import plain
 # of an expansion; the largest robots need 1 s and 100 MB
 LIMITS = Limits(seconds=10.0, memory_bytes=1 << 30, answer_bytes=TEXT_BYTES)
 
+_READER = 'sim_bridge.foreign.xacro_reader'
 _PREFIX = 'xacro:'
 _PLACE = Place('xacro')
 
@@ -60,7 +61,7 @@ def expand(
         'package_paths': [os.fspath(path) for path in package_paths],
     }
     try:
-        answer, text = read_apart('xacro_reader', LIMITS, request, document.text.encode())
+        answer, text = read_apart(_READER, LIMITS, request, document.text.encode())
     except ReadingError as err:
         findings.error('xacro', _PLACE, f'cannot be expanded: {err}')
         return None
