@@ -112,21 +112,23 @@ class ReaderProcess:
         assert stdin is not None and stdout is not None
         self._streams = (stdin, stdout)
         self._input, self._output = stdin.fileno(), stdout.fileno()
+        self.is_closed = self._is_ready = False
+        # one that ended at once is told by the first answer
+        with contextlib.suppress(BrokenPipeError):
+            stdin.write(_frame({
+                'path': [*sys.path, _ROOT], 'memory_bytes': limits.memory_bytes,
+                'seconds': math.ceil(limits.seconds)}))
         os.set_blocking(self._input, False)
-        self.is_closed = False
-        self._setup = _frame({
-            'path': [*sys.path, _ROOT], 'memory_bytes': limits.memory_bytes,
-            'seconds': math.ceil(limits.seconds)})
 
     def read(self, request: Mapping[str, object], data: bytes) -> tuple[dict[str, Any], bytes]:
         """Return the answer to a request; raises ReadingError if it is none, which ends this."""
         try:
-            if self._setup:
+            if not self._is_ready:
                 # it answers once it has imported its libraries, which is not the file's time
-                fields, _ = self._exchange(self._setup, _START_S)
+                fields, _ = self._exchange(b'', _START_S)
                 if fields:
                     raise ReadingError(self._explain_error(fields.get('error')))
-                self._setup = b''
+                self._is_ready = True
             fields, answer = self._exchange(
                 _frame(request, len(data)) + data, _PATIENCE * self._limits.seconds)
             if 'ended' in fields:
@@ -143,8 +145,10 @@ class ReaderProcess:
         if self.is_closed:
             return
         self.is_closed = True
-        # the group is there until its first process is waited for
-        os.killpg(self._process.pid, signal.SIGKILL)
+        # the group is there until its first process is waited for; some systems signal no group of
+        # which all have ended
+        with contextlib.suppress(PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for stream in self._streams:
             stream.close()
@@ -154,7 +158,8 @@ class ReaderProcess:
         deadline = time.monotonic() + seconds
         unsent, received, size = memoryview(message), bytearray(), FRAME.size
         with selectors.DefaultSelector() as selector:
-            selector.register(self._input, selectors.EVENT_WRITE)
+            if unsent:
+                selector.register(self._input, selectors.EVENT_WRITE)
             selector.register(self._output, selectors.EVENT_READ)
             while len(received) < size:
                 ready = selector.select(max(0.0, deadline - time.monotonic()))
