@@ -14,6 +14,7 @@ from typing import NamedTuple
 from sim_bridge.description.model import ContactDescription, GeometryDescription, RobotDescription
 from sim_bridge.description.report import ERROR, Findings, Place, WARNING
 from sim_bridge.description.resources import explain_unresolved
+from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import one_of
@@ -56,6 +57,7 @@ def shapes_on(link: str, shapes: Iterable[Placed]) -> Collisions:
     return Collisions(tuple(LinkShape(link, placed) for placed in shapes))
 
 
+@sharing()
 def read_shapes(
     description: RobotDescription,
     findings: Findings,

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 import json
 
-from sim_bridge.foundation.errors import brief, close_match, SimBridgeError
+from sim_bridge.foundation.errors import brief, close_match, shortened, SimBridgeError
 
 ERROR = 'error'
 WARNING = 'warning'
 
 _LONGEST_VALUE = 60
+_LONGEST_MESSAGE = 2000
 _LINES_SHOWN = 8
 
 
@@ -191,10 +192,10 @@ class Findings:
         attribute: str = '',
         value: str = '',
     ) -> None:
-        """Add a finding of the given severity."""
+        """Add a finding of the given severity; the texts of a file in it are shortened."""
         finding = Finding(
-            severity, code, place.element, place.name, attribute, value, place.line, message
-        )
+            severity, code, shortened(place.element), shortened(place.name), shortened(attribute),
+            shortened(value), place.line, shortened(message, _LONGEST_MESSAGE))
         self.found.setdefault(finding)
 
     def report(self, source: str) -> Report:

@@ -1,8 +1,7 @@
 """
 Where files are: meshes and packages named by a description, and the robots this package ships.
 
-Packages are looked for in the given paths, then where ROS 2 (ament), Gazebo and ROS 1 keep them,
-then in the folders above the description, so that a source checkout works without any of these.
+`foreign.packages` says where packages are looked for.
 """
 
 from __future__ import annotations
@@ -11,25 +10,27 @@ from collections.abc import Callable, Iterable, Iterator
 import os
 from pathlib import Path
 import sys
+from typing import NamedTuple
 from urllib.parse import unquote
 
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foreign.packages import (
+    ament_share,
+    find_package,
+    is_linked_out,
+    leads_out,
+    package_folders,
+)
+from sim_bridge.foundation.errors import brief, InvalidValueError, shortened, UnknownNameError
 
 PACKAGE = 'sim_bridge'
 
 _PACKAGE_SCHEMES = ('package://', 'model://')
-_RESOURCE_VARIABLES = (
-    'GZ_SIM_RESOURCE_PATH',
-    'IGN_GAZEBO_RESOURCE_PATH',
-    'GAZEBO_MODEL_PATH',
-    'ROS_PACKAGE_PATH',
-)
 
 
 def has_ros_package(name: str) -> bool:
     """Return whether a ROS 2 package is in the ament index, as its executables must be."""
     index = Path('ament_index', 'resource_index', 'packages', name)
-    return any((share.parent / index).is_file() for share in _ament_share(name))
+    return any((share.parent / index).is_file() for share in ament_share(name))
 
 
 def share_directory() -> Path:
@@ -42,7 +43,7 @@ def share_directory() -> Path:
     """
     checkout = Path(__file__).resolve().parents[2]
     installed = Path(sys.prefix) / 'share' / PACKAGE
-    candidates = [*_ament_share(PACKAGE), checkout, installed]
+    candidates = [*ament_share(PACKAGE), checkout, installed]
     for candidate in candidates:
         if (candidate / 'urdf').is_dir():
             return candidate
@@ -96,9 +97,9 @@ def resolve_uri(
     base: the folder of the description, from which relative paths count; the working directory if
     None. package_paths: folders that hold packages, or are packages themselves; they come first.
     """
-    return next(
-        (path for path in _candidates(uri, base, package_paths) if _is(Path.is_file, path)), None
-    )
+    return next((
+        candidate.path for candidate in _candidates(uri, base, package_paths)
+        if _is(Path.is_file, candidate.path) and not candidate.is_linked_out), None)
 
 
 def explain_unresolved(
@@ -109,29 +110,26 @@ def explain_unresolved(
     if split is None:
         scheme = uri.split('://')[0] if '://' in uri else ''
         if scheme and scheme != 'file':
-            return f'{scheme}:// is not read'
+            return f'{shortened(scheme)}:// is not read'
         return 'no such file'
     package, rest = split
-    if _leads_out(rest):
-        return f'{rest} leads out of package {package!r}'
-    found = next(
-        (
-            path
-            for path in _package_folders(package, base, package_paths)
-            if _is(Path.is_dir, path)
-        ),
-        None,
-    )
-    if found is None:
-        return f'package {package!r} is not found; name its folder with a package path'
-    return f'package {package!r} has no such file'
+    if leads_out(rest):
+        return f'{shortened(rest)} leads out of package {brief(package)}'
+    package_paths = tuple(package_paths)
+    if find_package(package, base, package_paths) is None:
+        return f'package {brief(package)} is not found; name its folder with a package path'
+    for candidate in _candidates(uri, base, package_paths):
+        if _is(Path.is_file, candidate.path):
+            return f'{candidate.path} is a symbolic link that leads out of package {package!r}'
+    return f'package {brief(package)} has no such file'
 
 
 def searched_paths(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> list[Path]:
     """List where `resolve_uri` looks, in this order."""
-    return list(dict.fromkeys(_candidates(uri, base, package_paths)))
+    return list(dict.fromkeys(
+        candidate.path for candidate in _candidates(uri, base, package_paths)))
 
 
 def _is(kind: Callable[[Path], bool], path: Path) -> bool:
@@ -142,24 +140,32 @@ def _is(kind: Callable[[Path], bool], path: Path) -> bool:
         return False
 
 
-def _leads_out(rest: str) -> bool:
-    """Return whether a path inside a package leads out of it."""
-    return os.path.normpath(rest).split(os.sep)[0] == os.pardir
+class _Candidate(NamedTuple):
+    """A path that a URI may mean. folder, package: of the package it is in, if it names one."""
+
+    path: Path
+    folder: Path | None = None
+    package: str = ''
+
+    @property
+    def is_linked_out(self) -> bool:
+        """Whether the path, which exists, leads out of its package."""
+        return self.folder is not None and is_linked_out(self.path, self.folder, self.package)
 
 
 def _candidates(
     uri: str, base: Path | None, package_paths: Iterable[str | Path]
-) -> Iterator[Path]:
+) -> Iterator[_Candidate]:
     split = _split_package(uri)
     if split is not None:
         package, rest = split
-        if not _leads_out(rest):
-            for folder in _package_folders(package, base, package_paths):
-                yield folder / rest
+        if not leads_out(rest):
+            for folder in package_folders(package, base, package_paths):
+                yield _Candidate(folder / rest, folder, package)
     elif uri.startswith('file://'):
-        yield (base or Path()) / unquote(uri.removeprefix('file://'))
+        yield _Candidate((base or Path()) / unquote(uri.removeprefix('file://')))
     elif '://' not in uri:
-        yield (base or Path()) / uri
+        yield _Candidate((base or Path()) / uri)
 
 
 def _split_package(uri: str) -> tuple[str, str] | None:
@@ -169,39 +175,3 @@ def _split_package(uri: str) -> tuple[str, str] | None:
             package, _, rest = uri.removeprefix(scheme).lstrip('/').partition('/')
             return package, rest
     return None
-
-
-def _package_folders(
-    package: str, base: Path | None, package_paths: Iterable[str | Path]
-) -> Iterator[Path]:
-    # these would lead to folders that are no packages
-    if package in ('', os.curdir, os.pardir):
-        return
-    for path in map(Path, package_paths):
-        yield from _inside(path, package)
-    yield from _ament_share(package)
-    for variable in _RESOURCE_VARIABLES:
-        for folder in os.environ.get(variable, '').split(os.pathsep):
-            if folder:
-                yield from _inside(Path(folder), package)
-    if base is not None:
-        for above in base.parents:
-            yield above / package
-        for above in (base, *base.parents):
-            if above.name == package:
-                yield above
-
-
-def _inside(path: Path, package: str) -> Iterator[Path]:
-    """Yield where a package may be under a search path, itself included."""
-    yield path / package
-    yield path / 'share' / package
-    if path.name == package:
-        yield path
-
-
-def _ament_share(package: str) -> Iterator[Path]:
-    """Yield where the share folder of an installed ROS 2 package may be."""
-    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
-        if prefix:
-            yield Path(prefix) / 'share' / package

@@ -18,16 +18,52 @@ import reprlib
 _LONGEST_TEXT = 300
 _MOST_ITEMS = 40
 _MOST_NAMES_COMPARED = 1000
+_MOST_PARTS = 400
+_LONGEST_VALUE = 2000
+_MOST_BITS = 1000
 
-_brief = reprlib.Repr()
-_brief.maxlevel = 8
-_brief.maxlist = _brief.maxtuple = _brief.maxdict = _brief.maxarray = _MOST_ITEMS
-_brief.maxstring = _brief.maxother = _brief.maxlong = _LONGEST_TEXT
+
+class _Brief(reprlib.Repr):
+    """Shows values of any size, also those that hold the same part many times."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel = 8
+        self.maxlist = self.maxtuple = self.maxdict = self.maxarray = _MOST_ITEMS
+        self.maxstring = self.maxother = self.maxlong = _LONGEST_TEXT
+        self._left = _MOST_PARTS
+
+    def repr1(self, x: object, level: int) -> str:
+        """Return the text of a part; subclasses are shown as the class that they extend."""
+        self._left -= 1
+        if self._left < 0:
+            return '…'
+        for kind in (str, list, tuple, dict, int):
+            if isinstance(x, kind) and type(x) is not bool:
+                text: str = getattr(self, f'repr_{kind.__name__}')(x, level)
+                return text
+        return super().repr1(x, level)
+
+    def repr_int(self, x: int, level: int) -> str:
+        """Return the text of a number, which Python refuses for thousands of digits."""
+        bits = x.bit_length()
+        return super().repr_int(x, level) if bits < _MOST_BITS else f'<integer of {bits} bits>'
 
 
 def brief(value: object) -> str:
-    """Return the `repr` of a value, shortened in the middle if it is very long."""
-    return _brief.repr(value)
+    """Return the `repr` of a value, shortened if it is long, in a time that is bounded."""
+    return shortened(_Brief().repr(value), _LONGEST_VALUE)
+
+
+def plain(value: object) -> str:
+    """Return a text as it is, and any other value as `brief`."""
+    return value if isinstance(value, str) else brief(value)
+
+
+def shortened(text: str, longest: int = _LONGEST_TEXT) -> str:
+    """Return a text, its middle left out if it is longer than `longest` characters."""
+    half = longest // 2
+    return text if len(text) <= longest else f'{text[:half]} … {text[-half:]}'
 
 
 def close_match(name: object, known: Iterable[str], resemblance: float = 0.6) -> str:
@@ -83,15 +119,16 @@ class UnknownNameError(SimBridgeError, KeyError):
         place: where it was looked for, such as "robot 'arm'".
         """
         self.kind, self.name, self.known = kind, name, list(known)
-        where = f' in {place}' if place else ''
+        where = f' in {shortened(place)}' if place else ''
         close = close_match(name, self.known)
         hint = f' Did you mean {close!r}?' if close else ''
+        shown = ', '.join(shortened(known) for known in self.known[:_MOST_ITEMS])
         if not self.known:
             listing = f'There is no {kind} at all{where}.'
-        elif len(self.known) <= 40:
-            listing = f'Known: {", ".join(self.known)}.'
+        elif len(self.known) <= _MOST_ITEMS:
+            listing = f'Known: {shown}.'
         else:
-            listing = f'Known, the first 40 of {len(self.known)}: {", ".join(self.known[:40])}.'
+            listing = f'Known, the first {_MOST_ITEMS} of {len(self.known)}: {shown}.'
         super().__init__(f'unknown {kind} {brief(name)}{where}.{hint} {listing}')
 
     def __str__(self) -> str:
@@ -128,8 +165,10 @@ class InvalidValueError(SimBridgeError, ValueError):
         code: what is wrong, where programs act on it.
         """
         self.what, self.value, self.expected, self.code = what, value, expected, code
-        where = f' ({place})' if place else ''
-        super().__init__(f'{what} = {brief(value)}{where}: expected {expected}')
+        where = f' ({shortened(place)})' if place else ''
+        super().__init__(
+            f'{shortened(what)} = {brief(value)}{where}: expected '
+            f'{shortened(expected, _LONGEST_VALUE)}')
 
 
 class StateError(SimBridgeError, RuntimeError):

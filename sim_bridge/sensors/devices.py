@@ -25,6 +25,9 @@ from sim_bridge.sensors.step_and_sample import UNSAMPLED
 _ATTRIBUTES = {
     'f': 'force', 'tau': 'torque', 'w': 'angular_velocity', 'dv': 'linear_acceleration'}
 
+# in steps: 35 years at 1 kHz; longer ones would be no integers of the machine
+_LONGEST_PERIOD = 1 << 40
+
 Saved = tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
 
 
@@ -164,7 +167,8 @@ class Device(Reading):
         self.truth = Reading(self.quantities, memory.sample[1], f'the truth of {place}')
         self.time_step = time_step
         rate = description.update_rate
-        self.period = max(1, round(1.0 / (rate * time_step))) if rate > 0 else 1
+        least = 1.0 / (_LONGEST_PERIOD * time_step)
+        self.period = max(1, round(1.0 / (max(rate, least) * time_step))) if rate > 0 else 1
         """How many steps there are from one sample to the next."""
         self._noise = {
             quantity: Noise(description.noise, quantity, seed=seed,

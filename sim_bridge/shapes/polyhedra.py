@@ -11,9 +11,10 @@ import numpy as np
 
 from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
 from sim_bridge.engine.data import geometry as engine
+from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import positive_number, positive_vector, real_array
-from sim_bridge.shapes.mesh_files import load_mesh
+from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
 # relative to the extent of a set of points: thinner ones are flat
@@ -80,7 +81,12 @@ class ConvexHull(_Polyhedron):
         cls, path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)
     ) -> ConvexHull:
         """Return the hull of a mesh file; see `mesh_files.load_mesh`."""
-        return cls(load_mesh(path, scale).vertices)
+        with sharing():
+            start_reading()
+            # imported while the other process imports what it needs
+            import scipy.spatial  # noqa: F401
+
+            return cls(load_mesh(path, scale).vertices)
 
     @cached_property
     def polytope(self) -> Polytope:

@@ -19,6 +19,7 @@ from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.state import State
+from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, SimulationError
 from sim_bridge.foundation.names import counted
@@ -301,6 +302,7 @@ class World(DeclaredAttributes):
             Plane(), self.registry.free_name(None, GROUND), motion='static', material=material,
             position=(0.0, 0.0, height))
 
+    @sharing()
     def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
         """
         Add the contents of a scene, or nothing if anything is wrong with it.

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from sim_bridge import World
 from sim_bridge.description import (
     check_description,
     DescriptionError,
@@ -261,3 +262,20 @@ def test_a_description_is_read_without_ros_and_xacro():
         'assert not {"xacro", "rclpy", "ament_index_python"} & set(sys.modules)'
     )
     subprocess.run([sys.executable, '-c', code], check=True)
+
+
+def test_numbers_at_the_edge_of_floats_are_no_crash():
+    """Judge an inertia beside which rounding is large, and take a rate below all others."""
+    inertia = '<inertia ixx="1" iyy="{}" izz="1" ixy="0" ixz="0" iyz="0"/>'
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
+        f'{inertia}</inertial></link><joint name="j" type="continuous"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 1 0"/></joint><gazebo reference="b">'
+        '<sensor name="s" type="imu"><update_rate>{}</update_rate></sensor></gazebo></robot>')
+    codes = [finding.code for finding in check_description(text.format('-1e15', 100)).errors]
+    assert codes == ['negative-inertia']
+    for rate in ('1e-308', '5e-324'):
+        world = World()
+        (device,) = world.load_urdf(text.format(1, rate), fixed_base=True).devices()
+        world.step()
+        assert 0.0 < device.update_rate < 1e-8

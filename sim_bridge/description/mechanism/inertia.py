@@ -129,7 +129,9 @@ def _judge(
     if least < -rounding:
         message = f'moves what has a negative inertia ({least:.3g}) along it'
         findings.error('negative-inertia', place, message)
-    elif joint.type not in ONE_AXIS:
+        # a small number beside a large negative one would be lost
+        return felt - 2.0 * least * np.eye(len(felt)), joint
+    if joint.type not in ONE_AXIS:
         findings.error(
             'no-inertia',
             place,

@@ -11,11 +11,14 @@ import numpy as np
 
 from sim_bridge.description.resources import explain_unresolved, resolve_uri, searched_paths
 from sim_bridge.description.yaml.section import Section
+from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.shapes.files import DATA_BYTES, read_file
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
 from sim_bridge.shapes.shapes import Box, Capsule, Cone, Cylinder, Ellipsoid, Plane, Shape, Sphere
+
+# whole numbers up to it are exact as floats
+_EXACT = 1 << 53
 
 _Reader = Callable[[Section, str, Path], Shape | None]
 
@@ -106,7 +109,7 @@ def _mesh(section: Section, key: str, folder: Path) -> Shape | None:
         section.error(
             key, section.peek(key), 'must hold either vertices [m] and triangles, or file')
         return None
-    if not np.array_equal(triangles, np.round(triangles)):
+    if not np.array_equal(triangles, np.round(triangles)) or np.abs(triangles).max() > _EXACT:
         inner.error('triangles', inner.peek('triangles'), 'must hold whole numbers of vertices')
         return None
     return inner.make(lambda: TriangleMesh(vertices, triangles.astype(np.int64)))

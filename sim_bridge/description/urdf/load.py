@@ -98,11 +98,13 @@ def examine_description(
 ) -> tuple[RobotDescription | None, Report]:
     """Return the readable part of a description, None if there is none, and its report."""
     findings = Findings()
+    package_paths = tuple(package_paths)
     name, data = read_source(source, findings)
     label = name
     document = None if data is None else parse_document(data, findings)
     if document is not None and xacro_file.is_xacro(name, document):
-        document = xacro_file.expand(name, document, xacro_args or {}, findings)
+        document = xacro_file.expand(
+            name, document, xacro_args or {}, package_paths, findings)
         # the lines from here on are those of the expanded text
         label = f'{name} (expanded)'
     if document is None:

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 import importlib.util
-import json
 import os
 from pathlib import Path
-import sys
 
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Document, parse_document
+from sim_bridge.foreign.files import TEXT_BYTES
+from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError
+from sim_bridge.foundation.errors import plain
 
-# limits of an expansion; the largest robots need 1 s and 100 MB
-LIMIT_S = 10.0
-MOST_BYTES = 1 << 30
+# of an expansion; the largest robots need 1 s and 100 MB
+LIMITS = Limits(seconds=10.0, memory_bytes=1 << 30, answer_bytes=TEXT_BYTES)
 
+_READER = 'sim_bridge.foreign.xacro_reader'
 _PREFIX = 'xacro:'
 _PLACE = Place('xacro')
-_SCRIPT = Path(__file__).with_name('xacro_process.py')
 
 
 def is_xacro(name: str, document: Document) -> bool:
@@ -38,49 +38,33 @@ def is_xacro(name: str, document: Document) -> bool:
 
 
 def expand(
-    name: str, document: Document, arguments: Mapping[str, object], findings: Findings
+    name: str,
+    document: Document,
+    arguments: Mapping[str, object],
+    package_paths: Iterable[str | Path],
+    findings: Findings,
 ) -> Document | None:
     """
     Expand a xacro document; None, with an error among the findings, if it cannot be.
 
-    name: its path, from which includes count, or '<string>'. The lines of all later findings are
-    those of the expanded text, which `RobotDescription.xml` holds.
+    name: its path, from which includes count, or '<string>'. package_paths: where `$(find …)`
+    looks first. The lines of all later findings are those of the expanded text, which
+    `RobotDescription.xml` holds.
     """
     if importlib.util.find_spec('xacro') is None:
         message = 'this is a xacro file and the xacro package is not installed: pip install xacro'
         findings.error('xacro-missing', _PLACE, message)
         return None
-    answer = _answer({
-        'text': document.text,
+    request = {
         'file': None if name == '<string>' else os.fspath(name),
-        'mappings': {key: str(value) for key, value in arguments.items()},
-        'path': sys.path,
-        'most_bytes': MOST_BYTES,
-    })
-    if 'error' in answer:
-        message = f'cannot be expanded: {answer["error"]}'
-        findings.error('xacro', _PLACE, ' '.join(message.split()))
+        'mappings': {key: plain(value) for key, value in arguments.items()},
+        'package_paths': [os.fspath(path) for path in package_paths],
+    }
+    try:
+        answer, text = read_apart(_READER, LIMITS, request, document.text.encode())
+    except ReadingError as err:
+        findings.error('xacro', _PLACE, f'cannot be expanded: {err}')
         return None
-    for line in dict.fromkeys(answer['printed'].splitlines()):
+    for line in dict.fromkeys(str(answer.get('printed', '')).splitlines()):
         findings.warning('xacro', _PLACE, line.removeprefix('warning: '))
-    return parse_document(answer['text'], findings)
-
-
-def _answer(request: dict[str, object]) -> dict[str, str]:
-    """Expand a document in a child process, since that may never end."""
-    # imported here, since most robots are no xacro files
-    import subprocess
-
-    command = [sys.executable, '-I', os.fspath(_SCRIPT)]
-    try:
-        process = subprocess.run(
-            command, input=json.dumps(request), capture_output=True, text=True, check=False,
-            encoding='utf-8', timeout=LIMIT_S)
-    except subprocess.TimeoutExpired:
-        return {'error': f'it is not done within {LIMIT_S:g} s'}
-    try:
-        answer: dict[str, str] = json.loads(process.stdout)
-        return answer
-    except ValueError:
-        said = process.stderr.strip().splitlines() or [f'exit code {process.returncode}']
-        return {'error': f'{said[-1]}; it may take {MOST_BYTES >> 20} MB of memory'}
+    return parse_document(text, findings)

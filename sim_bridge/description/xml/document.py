@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+import re
 from typing import TYPE_CHECKING, TypeGuard
 from xml.parsers import expat
 
 from sim_bridge.description.report import Place
-from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.shapes.files import read_file, TEXT_BYTES
+from sim_bridge.foreign.files import read_file, TEXT_BYTES
+from sim_bridge.foundation.errors import brief, InvalidValueError
 
 if TYPE_CHECKING:
     from sim_bridge.description.report import Findings
@@ -26,6 +27,18 @@ _DOCUMENT = Place('document')
 
 # a hundred times those of a humanoid with all its meshes
 MOST_ELEMENTS = 200_000
+
+# by the names that documents give them; Python knows many more, and some are programs of their own
+ENCODINGS = {
+    'utf-8': 'utf-8', 'utf8': 'utf-8', 'utf-16': 'utf-16', 'us-ascii': 'ascii', 'ascii': 'ascii',
+    'iso-8859-1': 'latin-1', 'latin1': 'latin-1', 'latin-1': 'latin-1'}
+# what a document begins with, which counts more than what it declares: encoding, bytes to skip
+_MARKS = {
+    b'\xef\xbb\xbf': ('utf-8', 3), b'\xff\xfe': ('utf-16-le', 2), b'\xfe\xff': ('utf-16-be', 2),
+    b'<\0': ('utf-16-le', 0), b'\0<': ('utf-16-be', 0)}
+_LONGEST_DECLARATION = 1000
+_DECLARATION = re.compile(r'(<\?xml\s[^>]*?\bencoding\s*=\s*["\'])([^"\'>]*)')
+_BYTE_DECLARATION = re.compile(_DECLARATION.pattern.encode())
 
 
 @dataclass(eq=False, slots=True)
@@ -75,6 +88,10 @@ class _DoctypeError(Exception):
     """A DOCTYPE was met."""
 
 
+class _EncodingError(Exception):
+    """The encoding of a document is not read, or the document is not in it."""
+
+
 class _TooLargeError(Exception):
     """There are more elements than any robot has."""
 
@@ -114,7 +131,12 @@ class Document:
 
 
 def parse_document(data: bytes | str, findings: Findings) -> Document | None:
-    """Parse XML; None, with an error among the findings, if it is none or has a DOCTYPE."""
+    """
+    Parse XML; None, with an error among the findings, if it is none or has a DOCTYPE.
+
+    The parser gets the text that the document then holds, with its encoding named as UTF-8. So
+    whoever reads that text reads what was checked here.
+    """
     builder = _TreeBuilder()
     parser = builder.parser
     if len(data) > TEXT_BYTES:
@@ -122,7 +144,10 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
         findings.error('too-large', _DOCUMENT, message)
         return None
     try:
-        parser.Parse(data, True)
+        text = _decoded(data)
+        parser.Parse(text, True)
+    except _EncodingError as err:
+        findings.error('encoding', _DOCUMENT, str(err))
     except _TooLargeError:
         place = Place('document', line=parser.CurrentLineNumber)
         findings.error('too-large', place, f'more than {MOST_ELEMENTS} elements are not read')
@@ -132,12 +157,43 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
     except expat.ExpatError as err:
         message = f'not well-formed XML: {expat.ErrorString(err.code)} (column {err.offset + 1})'
         findings.error('xml', Place('document', line=err.lineno), message)
-    except (LookupError, ValueError) as err:
-        findings.error('xml', _DOCUMENT, f'the encoding of the XML cannot be read: {err}')
+    except UnicodeEncodeError:
+        findings.error('encoding', _DOCUMENT, 'the text holds half of a surrogate pair')
     else:
-        text = data if isinstance(data, str) else data.decode(builder.encoding, errors='replace')
-        return Document(builder.root, text.lstrip('\ufeff'))
+        return Document(builder.root, text)
     return None
+
+
+def _decoded(data: bytes | str) -> str:
+    """Return a document as text; raises _EncodingError if its encoding is not read, or wrong."""
+    if isinstance(data, str):
+        encoding, text = None, data.lstrip('\ufeff')
+    else:
+        encoding, size = next(
+            (found for mark, found in _MARKS.items() if data.startswith(mark)), (None, 0))
+        named = _BYTE_DECLARATION.match(data[size:_LONGEST_DECLARATION + size])
+        if encoding is None and named is not None:
+            encoding = _known_encoding(named[2].decode('latin-1'))
+        try:
+            text = data[size:].decode(encoding or 'utf-8')
+        except UnicodeDecodeError as err:
+            raise _EncodingError(
+                f'is not {encoding or "utf-8"}, its encoding: byte {err.start + size} is wrong; '
+                f'another one must be named as in <?xml version="1.0" encoding="ISO-8859-1"?>'
+            ) from err
+    declared = _DECLARATION.match(text[:_LONGEST_DECLARATION])
+    if declared is None:
+        return text
+    _known_encoding(declared[2])
+    return f'{declared[1]}UTF-8{text[declared.end(2):]}'
+
+
+def _known_encoding(name: str) -> str:
+    """Return the name of an encoding in Python; raises _EncodingError for those not read."""
+    if name.lower() not in ENCODINGS:
+        raise _EncodingError(
+            f'the encoding {brief(name)} is not read; known: UTF-8, UTF-16, US-ASCII, ISO-8859-1')
+    return ENCODINGS[name.lower()]
 
 
 class _TreeBuilder:
@@ -146,18 +202,13 @@ class _TreeBuilder:
     def __init__(self) -> None:
         self.root = Element('')
         self._count = 0
-        self.encoding = 'utf-8'
         self._open: list[Element] = []
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
-        self.parser.XmlDeclHandler = self._declaration
         self.parser.StartDoctypeDeclHandler = self._doctype
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
-
-    def _declaration(self, _version: str, encoding: str | None, _standalone: int) -> None:
-        self.encoding = encoding or self.encoding
 
     def _doctype(self, *_: object) -> None:
         raise _DoctypeError

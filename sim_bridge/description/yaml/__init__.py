@@ -2,5 +2,5 @@
 YAML files, and the sensors and loop joints declared in them.
 
 Imports the room `mechanism` and the modules `model`, `noise`, `numbers`, `poses` and `report` of
-`description`, and `shapes.files` and `foundation`.
+`description`, and `foreign` and `foundation`.
 """

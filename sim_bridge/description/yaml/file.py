@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.shapes.files import read_file
+from sim_bridge.foreign.files import read_file
+from sim_bridge.foreign.yaml_text import load_yaml, TextLoader, YamlTextError
 
 
 class MappingWithLines(dict[Any, Any]):
@@ -20,41 +21,38 @@ class MappingWithLines(dict[Any, Any]):
         self.lines: dict[object, int] = {}
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(TextLoader):
     """Builds mappings that know their lines and refuse a key given twice."""
 
+    def construct_yaml_map(self, node: yaml.MappingNode) -> MappingWithLines:
+        """Return a mapping, whole."""
+        self.flatten_mapping(node)
+        mapping = MappingWithLines()
+        for key_node, value_node in node.value:
+            self.check_key(key_node)
+            key = self.construct_object(key_node, deep=True)
+            if key in mapping:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f'the key {key!r} is given twice', key_node.start_mark)
+            mapping[key] = self.construct_object(value_node, deep=True)
+            mapping.lines[key] = key_node.start_mark.line + 1
+        return mapping
 
-def _construct_mapping(loader: _Loader, node: yaml.MappingNode) -> MappingWithLines:
-    loader.flatten_mapping(node)
-    mapping = MappingWithLines()
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if key in mapping:
-            raise yaml.constructor.ConstructorError(
-                None, None, f'the key {key!r} is given twice', key_node.start_mark)
-        mapping[key] = loader.construct_object(value_node, deep=True)
-        mapping.lines[key] = key_node.start_mark.line + 1
-    return mapping
 
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+_Loader.add_constructor(
+    yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _Loader.construct_yaml_map)
 
 
 def read_mapping(path: Path, findings: Findings) -> Mapping[str, object] | None:
     """Return what a file holds; None, with an error among the findings, if that is no mapping."""
     try:
-        content = yaml.load(read_file(path), _Loader)
+        content = load_yaml(read_file(path), _Loader)
     except OSError as err:
         findings.error('unreadable', Place('file', str(path)), f'cannot be read: {err.strerror}')
         return None
-    except RecursionError:
-        findings.error('not-yaml', Place('file', path.name), 'is nested too deeply')
-        return None
-    except yaml.YAMLError as err:
-        mark = getattr(err, 'problem_mark', None)
-        problem = getattr(err, 'problem', None) or str(err)
-        place = Place('file', path.name, mark.line + 1 if mark else 0)
-        findings.error('not-yaml', place, f'is no YAML: {problem}')
+    except YamlTextError as err:
+        place = Place('file', path.name, err.line)
+        findings.error('not-yaml', place, f'is no YAML: {err.problem}')
         return None
     if not isinstance(content, Mapping):
         findings.error('not-yaml', Place('file', path.name), 'must hold a mapping')

@@ -9,6 +9,7 @@ from sim_bridge.description.model import NoiseDescription, SensorKind
 from sim_bridge.description.noise import AXES, KEYS, KINDS, QUANTITIES
 from sim_bridge.description.numbers import parse_numbers
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.foundation.errors import plain
 
 
 def noise_from_mapping(
@@ -27,7 +28,7 @@ def noise_from_mapping(
             findings.error('unknown-key', inner, f'a {kind.value} sensor has noise of {known}')
         elif not isinstance(entries, Mapping):
             findings.error(
-                'bad-value', inner, 'must be a mapping of noise keys', value=str(entries)
+                'bad-value', inner, 'must be a mapping of noise keys', value=plain(entries)
             )
         else:
             common = {key: value for key, value in entries.items() if key not in AXES}
@@ -37,7 +38,7 @@ def noise_from_mapping(
                 at = Place(f'{inner.element}/{axis}', place.name)
                 if not isinstance(own, Mapping):
                     findings.error(
-                        'bad-value', at, 'must be a mapping of noise keys', value=str(own)
+                        'bad-value', at, 'must be a mapping of noise keys', value=plain(own)
                     )
                     own = {}
                 channels[f'{quantity}.{axis}'] = _noise_of(own, noise, at, findings)
@@ -52,15 +53,15 @@ def _noise_of(
         if key == 'type':
             if value not in KINDS:
                 findings.error(
-                    'noise-type', place, f'the types are {", ".join(KINDS)}', key, str(value)
+                    'noise-type', place, f'the types are {", ".join(KINDS)}', key, plain(value)
                 )
-            kind = str(value) if value in KINDS else 'none'
+            kind = plain(value) if value in KINDS else 'none'
         elif key not in KEYS:
             findings.error(
-                'unknown-key', place, f'the keys are type, {", ".join(KEYS)}', str(key), str(value)
-            )
+                'unknown-key', place, f'the keys are type, {", ".join(KEYS)}', plain(key),
+                plain(value))
         else:
-            numbers = parse_numbers(str(value), KEYS[key], place, findings, key)
+            numbers = parse_numbers(plain(value), KEYS[key], place, findings, key)
             if numbers is not None:
                 values[key] = numbers[0]
     # a number without a type means the plain model; a step without one, the quantised

@@ -12,7 +12,7 @@ import numpy as np
 
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.foundation.errors import close_match, SimBridgeError
+from sim_bridge.foundation.errors import brief, close_match, plain, SimBridgeError
 from sim_bridge.foundation.rotation import matrix_from_rpy, quaternion_from_matrix
 
 _Made = TypeVar('_Made')
@@ -27,7 +27,7 @@ def read_document(
     if isinstance(source, Mapping):
         return '<mapping>', Path(), source
     if not isinstance(source, (str, Path)):
-        problem = f'must be the name of a file, or a mapping as it would hold, not {source!r}'
+        problem = f'must be the name of a file, or a mapping as it would hold, not {brief(source)}'
         findings.error('bad-value', Place('file'), problem)
         return '<source>', Path(), None
     # imported here, since most worlds are made without scenes
@@ -79,7 +79,7 @@ class Section:
 
     def error(self, key: str, value: object, message: str) -> None:
         """Report a defect of a key."""
-        shown = '' if value is None or value == '' else str(value)
+        shown = '' if value is None or value == '' else plain(value)
         self._findings.error('bad-value', self.place(key), message, key, shown)
 
     def place(self, key: str = '') -> Place:
@@ -121,12 +121,13 @@ class Section:
             return None
         items = value if _is_list(value) else ()
         rows = [[_number(v) for v in (row if _is_list(row) else [row])] for row in items]
-        widths = {len(row) if _is_list(row) else 0 for row in items}
-        if not any(rows) or len(widths) != 1 or any(None in row for row in rows):
+        # -1: of a number that stands by itself
+        widths = {len(row) if _is_list(row) else -1 for row in items}
+        if len(widths) != 1 or widths == {0} or any(None in row for row in rows):
             self.error(key, value, 'must be a list of numbers, or of lists of equally many')
             return None
         matrix = np.array(rows, dtype=float)
-        return matrix.ravel() if widths == {0} else matrix
+        return matrix.ravel() if widths == {-1} else matrix
 
     def text(self, key: str, default: _Default, required: bool = False) -> str | _Default:
         """Return a text that is not empty."""
@@ -263,7 +264,10 @@ def _number(value: object) -> float | None:
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            return None
     return None
 
 

@@ -38,6 +38,7 @@ from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only, read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings, Place
 from sim_bridge.description.yaml.noise import noise_from_mapping
+from sim_bridge.foundation.errors import plain
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 TYPES = {kind.value: kind for kind in SensorKind}
@@ -78,15 +79,15 @@ def sensors_from_mapping(
             'bad-value',
             Place('sensors'),
             'must be a mapping from name to settings',
-            value=str(mapping),
+            value=plain(mapping),
         )
         mapping = {}
     for name, settings in mapping.items():
-        at = Place('sensor', str(name))
+        at = Place('sensor', plain(name))
         if not isinstance(settings, Mapping):
-            findings.error('bad-value', at, 'must be a mapping of settings', value=str(settings))
+            findings.error('bad-value', at, 'must be a mapping of settings', value=plain(settings))
         else:
-            sensor = _sensor(str(name), settings, at, findings)
+            sensor = _sensor(plain(name), settings, at, findings)
             if sensor is not None:
                 sensors.append(sensor)
     report = findings.report(place)
@@ -101,18 +102,18 @@ def _sensor(
     word = settings.get('type')
     if not isinstance(word, str) or word not in TYPES:
         message = f'must be one of {", ".join(TYPES)}'
-        findings.error('sensor-type', place, message, 'type', '' if word is None else str(word))
+        findings.error('sensor-type', place, message, 'type', '' if word is None else plain(word))
         return None
     kind = TYPES[word]
     values: dict[str, Any] = {'link': ''}
     for key, value in settings.items():
         if key not in KEYS:
             findings.error(
-                'unknown-key', place, f'the keys are {", ".join(KEYS)}', str(key), str(value)
+                'unknown-key', place, f'the keys are {", ".join(KEYS)}', plain(key), plain(value)
             )
         elif key in _FORCE_TORQUE_ONLY and kind is not SensorKind.FORCE_TORQUE:
             findings.error(
-                'unknown-key', place, 'only force_torque sensors have this key', key, str(value)
+                'unknown-key', place, 'only force_torque sensors have this key', key, plain(value)
             )
         elif key != 'type' and key not in _POSE:
             values[key] = _value(key, value, kind, place, findings)
@@ -125,24 +126,24 @@ def _sensor(
 def _value(key: str, value: object, kind: SensorKind, place: Place, findings: Findings) -> object:
     if key in _WORDS:
         if not isinstance(value, str):
-            findings.error('bad-value', place, 'must be text', key, str(value))
-        return str(value)
+            findings.error('bad-value', place, 'must be text', key, plain(value))
+        return plain(value)
     if key in _CHOICES:
         if value not in _CHOICES[key]:
             findings.error(
-                'bad-value', place, f'must be one of {", ".join(_CHOICES[key])}', key, str(value)
+                'bad-value', place, f'must be one of {", ".join(_CHOICES[key])}', key, plain(value)
             )
         return value
     if key in _SWITCHES:
         if not isinstance(value, bool):
-            findings.error('bad-value', place, 'must be true or false', key, str(value))
+            findings.error('bad-value', place, 'must be true or false', key, plain(value))
         return bool(value)
     if key == 'update_rate':
-        rate = parse_numbers(str(value), Numbers(minimum=0.0), place, findings, key)
+        rate = parse_numbers(plain(value), Numbers(minimum=0.0), place, findings, key)
         return rate[0] if rate else 0.0
     if not isinstance(value, Mapping):
         findings.error(
-            'bad-value', place, 'must be a mapping from quantity to noise keys', key, str(value)
+            'bad-value', place, 'must be a mapping from quantity to noise keys', key, plain(value)
         )
         return MappingProxyType({})
     return MappingProxyType(
@@ -155,9 +156,9 @@ def _pose(settings: Mapping[str, object], place: Place, findings: Findings) -> P
     for key, numbers in _POSE.items():
         if key in settings:
             value = settings[key]
-            text = str(value)
+            text = plain(value)
             if isinstance(value, Sequence) and not isinstance(value, str):
-                text = ' '.join(map(str, value))
+                text = ' '.join(map(plain, value))
             values = parse_numbers(text, numbers, place, findings, key)
             if values is not None:
                 given[key] = values

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from functools import cache
 from pathlib import Path
 import re
 from typing import Any
 
-import yaml
-
 from sim_bridge.description import share_directory
+from sim_bridge.foreign.files import read_file
+from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.shapes.files import read_file
 
 _EXPECTED = 'a YAML file of parameters: nodes, in each a block ros__parameters'
 
@@ -25,9 +25,9 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
     `**` for any number of them; later blocks override earlier ones. Raises InvalidValueError.
     """
     try:
-        content = yaml.safe_load(read_file(path).decode())
-    except (OSError, RecursionError, UnicodeDecodeError, yaml.YAMLError) as err:
-        reason = str(getattr(err, 'strerror', None) or err).splitlines()[0]
+        content = load_yaml(read_file(path))
+    except (OSError, YamlTextError) as err:
+        reason = getattr(err, 'strerror', None) or str(err)
         raise InvalidValueError('parameter file', str(path), f'{_EXPECTED} ({reason})') from err
     if not isinstance(content or {}, Mapping):
         raise InvalidValueError('parameter file', str(path), _EXPECTED)
@@ -45,8 +45,8 @@ def parameter_in(word: str) -> tuple[str, Any]:
     name, separator, text = word.partition(':=')
     try:
         if name and separator:
-            return name, yaml.safe_load(text)
-    except yaml.YAMLError:
+            return name, load_yaml(text)
+    except YamlTextError:
         pass
     raise InvalidValueError('parameter', word, 'NAME:=VALUE, the value as in YAML')
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
 from sim_bridge.ros.process.executor_calls import ExecutorCalls

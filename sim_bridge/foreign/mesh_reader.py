@@ -1,0 +1,145 @@
+"""
+Reads a mesh file inside the confined process: STL, OBJ, DAE and PLY, by trimesh.
+
+SciPy and Pillow are hidden from trimesh: it takes twice as long to import with them, and needs
+them for what is done to meshes later, and for pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import io
+import struct
+import sys
+from typing import Any
+from xml.etree import ElementTree
+
+for _name in ('scipy', 'PIL'):
+    sys.modules.setdefault(_name, None)  # type: ignore[arg-type]
+
+import numpy as np  # noqa: E402
+import trimesh  # noqa: E402
+
+# it gets the content of the file, and all modules are imported before
+MAY_READ = False
+
+_LOOKS = frozenset({'library_effects', 'library_images', 'library_materials', 'bind_material'})
+# nodes and what stands in them, in a DAE file; the largest robots have some hundred
+_MOST_INSTANCES = 20_000
+_STL_HEADER = struct.Struct('<80xI')
+_STL_TRIANGLE_BYTES = 50
+
+
+def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    """
+    Return the surface in a file: its numbers of vertices and triangles, then both arrays.
+
+    request: 'suffix', the format. The arrays are vertices (n, 3), 8-byte floats [m], and triangles
+    (m, 3), 8-byte integers, both in the byte order of the machine.
+    """
+    suffix = request['suffix']
+    is_dae = suffix == '.dae'
+    content = io.BytesIO(_plain_dae(data) if is_dae else _readable(suffix, data))
+    scene = trimesh.load_scene(
+        content, file_type=suffix[1:], process=False, skip_materials=True)
+    for part in scene.geometry.values():
+        # what joins the parts joins their pictures too, where they have texture coordinates
+        part.visual = trimesh.visual.ColorVisuals()
+    surface = (scene.convert_units('meters') if is_dae else scene).to_mesh()
+    vertices, triangles = merge_vertices(surface.vertices, surface.faces)
+    fields = {'vertices': len(vertices), 'triangles': len(triangles)}
+    return fields, vertices.astype('=f8').tobytes() + triangles.astype('=i8').tobytes()
+
+
+def merge_vertices(vertices: np.ndarray, triangles: np.ndarray) -> Sequence[np.ndarray]:
+    """Return the surface with coincident vertices merged, without the triangles that collapse."""
+    if not len(triangles):
+        return np.zeros((0, 3)), np.zeros((0, 3), np.int64)
+    # as np.unique(vertices, axis=0), in a third of the time
+    order = np.lexsort(vertices.T[::-1])
+    ordered = vertices[order]
+    is_new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
+    number = np.empty(len(vertices), np.int64)
+    number[order] = np.cumsum(is_new) - 1
+    vertices, triangles = ordered[is_new], number[triangles]
+    a, b, c = triangles.T
+    return vertices, triangles[(a != b) & (b != c) & (c != a)]
+
+
+def _plain_dae(data: bytes) -> bytes:
+    """Return a DAE file without what pycollada stumbles over, or would never end with."""
+    root = ElementTree.fromstring(data)
+    for parent in root.iter():
+        for child in list(parent):
+            # defects in materials would make it drop meshes
+            if _tag(child) in _LOOKS:
+                parent.remove(child)
+        # it would read nan as 0; of the letters of numbers only nan and inf have an n
+        if _tag(parent) == 'float_array' and 'n' in (parent.text or '').lower():
+            raise ValueError('its coordinates are not finite')
+    count = _count_instances(root)
+    if count > _MOST_INSTANCES:
+        raise ValueError(
+            f'it places {count} nodes and geometries, and at most {_MOST_INSTANCES} are read')
+    return ElementTree.tostring(root)
+
+
+def _count_instances(root: ElementTree.Element) -> int:
+    """Return how often geometries and nodes are placed, nodes inside others counted each time."""
+    nodes = {f'#{node.get("id")}': node for node in root.iter() if _tag(node) == 'node'}
+    counts: dict[ElementTree.Element, int] = {}
+
+    def count(node: ElementTree.Element, above: frozenset[ElementTree.Element]) -> int:
+        if node in above:
+            raise ValueError(f'the node {node.get("id")!r} is inside itself')
+        if node not in counts:
+            placed = 1
+            for child in node:
+                if _tag(child) == 'node':
+                    placed += count(child, above | {node})
+                elif _tag(child) == 'instance_node':
+                    inner = nodes.get(child.get('url', ''))
+                    placed += 0 if inner is None else count(inner, above | {node})
+                elif _tag(child).startswith('instance_'):
+                    placed += 1
+            counts[node] = placed
+        return counts[node]
+
+    scenes = [element for element in root.iter() if _tag(element) == 'visual_scene']
+    return sum(count(node, frozenset()) for scene in scenes for node in scene)
+
+
+def _tag(element: ElementTree.Element) -> str:
+    return element.tag.rpartition('}')[2]
+
+
+def _readable(suffix: str, data: bytes) -> bytes:
+    """Return a file as trimesh reads it, its text in UTF-8; raises ValueError for no STL."""
+    if suffix == '.ply':
+        return data
+    if suffix == '.stl' and len(data) >= _STL_HEADER.size:
+        (count,) = _STL_HEADER.unpack_from(data)
+        size = _STL_HEADER.size + count * _STL_TRIANGLE_BYTES
+        if size == len(data):
+            return data
+        if b'facet' not in data.lower():
+            raise ValueError(
+                f'{len(data)} bytes without a facet in words; as a binary file it begins with '
+                f'{count} triangles, which are {size} bytes')
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        # names and comments of older programs
+        return data.decode('latin-1').encode()
+    return data
+
+
+def _warm_up() -> None:
+    """Read a file of each format, which imports what is imported late."""
+    triangle = trimesh.Trimesh(np.eye(3), [[0, 1, 2]], process=False)
+    for suffix in ('stl', 'obj', 'ply', 'dae'):
+        content: Any = triangle.export(file_type=suffix)
+        read({'suffix': f'.{suffix}'}, content.encode() if isinstance(content, str) else content)
+
+
+_warm_up()

@@ -1,0 +1,107 @@
+"""
+The process that reads foreign files: `python worker.py MODULE`, started by `reader_process`.
+
+It imports what the reader needs once. Then it reads requests from standard input, and for each
+forks a child, which confines itself, reads one file and writes the answer to standard output. So
+no file has a hand in how the next one is read, and each has all of the limits for itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import functools
+import gc
+import importlib
+import io
+import json
+import os
+import struct
+import sys
+from typing import Any, BinaryIO
+
+# lengths of a JSON object and of the bytes that follow it
+FRAME = struct.Struct('<QQ')
+_LONGEST_REASON = 2000
+
+
+def write_frame(stream: BinaryIO, fields: dict[str, Any], data: bytes = b'') -> None:
+    """Write a request or an answer."""
+    text = json.dumps(fields).encode()
+    stream.write(FRAME.pack(len(text), len(data)) + text)
+    stream.write(data)
+    stream.flush()
+
+
+def read_frame(stream: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+    """Return the next request; None at the end."""
+    head = stream.read(FRAME.size)
+    if len(head) < FRAME.size:
+        return None
+    text_size, data_size = FRAME.unpack(head)
+    return json.loads(stream.read(text_size)), stream.read(data_size)
+
+
+def main() -> None:
+    """Answer requests until standard input ends."""
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    first = read_frame(requests)
+    if first is None:
+        return
+    setup, _ = first
+    # the same modules as in the parent process
+    sys.path[:] = setup['path']
+    try:
+        confinement = importlib.import_module('sim_bridge.foreign.confinement')
+        reader = importlib.import_module(sys.argv[1])
+    except Exception as err:  # noqa: BLE001  the parent process tells it
+        write_frame(answers, {'error': _reason(err)})
+        return
+    confinement.end_with_parent()
+    # what is not touched is not copied for each child
+    gc.freeze()
+    write_frame(answers, {})
+    # libraries that print would break the answers
+    sys.stdout = sys.stderr = io.StringIO()
+    while (request := read_frame(requests)) is not None:
+        child = os.fork()
+        if child == 0:
+            # neither the requests that follow nor what is left of ours is the child's to flush
+            os.close(requests.fileno())
+            confine = functools.partial(
+                confinement.confine, setup['seconds'], setup['memory_bytes'],
+                may_read=reader.MAY_READ)
+            _answer(confine, reader, request, answers)
+        _, status = os.waitpid(child, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if code:
+            # the child may have written half an answer, behind which nothing is understood
+            write_frame(answers, {'ended': code})
+            return
+
+
+def _answer(
+    confine: Callable[[], object], reader: Any, request: tuple[dict[str, Any], bytes],
+    answers: BinaryIO,
+) -> None:
+    """Read one file, answer, and end the process."""
+    code = 1
+    gc.disable()
+    try:
+        confine()
+        write_frame(answers, *reader.read(*request))
+        code = 0
+    except BaseException as err:  # noqa: BLE001  whatever a foreign file can raise
+        # frees what fills the memory
+        err.__traceback__ = None
+        write_frame(answers, {'error': _reason(err)})
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _reason(err: BaseException) -> str:
+    return f'{type(err).__name__}: {err}'[:_LONGEST_REASON]
+
+
+if __name__ == '__main__':
+    main()

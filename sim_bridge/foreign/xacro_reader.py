@@ -1,0 +1,160 @@
+"""
+Expands a xacro document inside the confined process, by the `xacro` package.
+
+A document is a program, of Python expressions among others. xacro looks for forbidden names in the
+outermost expression only; here all of it is searched, for attributes that lead to Python's own
+objects. That is a first fence, for clear messages: what an expression can do is decided by the
+confinement. All that is opened must be a file of sensible size.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+import contextlib
+import io
+import os
+from pathlib import Path
+from typing import Any, BinaryIO
+
+# which the parser of documents imports when it is first used
+import xml.dom.expatbuilder  # noqa: F401
+
+import xacro
+from xacro import substitution_args
+import yaml
+
+from sim_bridge.foreign.files import read_file
+from sim_bridge.foreign.packages import find_package
+from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
+
+# includes and YAML files may be anywhere
+MAY_READ = True
+
+# from a generator over its frame to the builtins, and from a class to all others
+_FORBIDDEN = frozenset({
+    'gi_frame', 'gi_code', 'gi_yieldfrom', 'cr_frame', 'ag_frame', 'tb_frame', 'f_back',
+    'f_builtins', 'f_code', 'f_globals', 'f_locals', 'mro'})
+_YAML_SUFFIXES = ('.yaml', '.yml', '.json')
+# shorter values of variables say nothing
+_SHORTEST_SECRET = 4
+_LONGEST_PRINTED = 1 << 16
+
+
+class RefusedError(Exception):
+    """What a document asks for and does not get."""
+
+
+def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    """
+    Return the document without xacro, and what xacro has printed.
+
+    request: 'file', the path of the document or None; 'mappings', its arguments; 'package_paths'.
+    data: the document.
+    """
+    secrets: set[str] = set()
+    _guard(request, secrets)
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
+            xacro.init_stacks(request['file'])
+            document = xacro.parse(data.decode(), request['file'])
+            xacro.process_doc(document, mappings=request['mappings'])
+            text = document.toprettyxml(indent='  ')
+    except Exception as err:  # noqa: BLE001  whatever an expression raises
+        kind = '' if isinstance(err, RefusedError) else f'{type(err).__name__}: '
+        return {'error': f'{kind}{_without(secrets, str(err))}'}, b''
+    return {'printed': _without(secrets, printed.getvalue()[:_LONGEST_PRINTED])}, text.encode()
+
+
+def _guard(request: dict[str, Any], secrets: set[str]) -> None:
+    """Put what is checked in the place of what xacro calls; secrets: collects what it reads."""
+    evaluate, evaluate_argument = xacro.safe_eval, substitution_args._eval
+    substitute = xacro.eval_extension
+
+    def checked(expression: str, *scopes: Any) -> Any:
+        _check(expression)
+        return evaluate(expression, *scopes)
+
+    def checked_argument(expression: str, context: Any) -> Any:
+        _check(expression)
+        return evaluate_argument(expression, context)
+
+    def substituted(text: str) -> Any:
+        try:
+            return substitute(text)
+        except xacro.XacroException as err:
+            # which it would tell twice
+            raise err.exc if isinstance(err.exc, RefusedError) else err from None
+
+    def noted(read_variable: Callable[..., Any]) -> Callable[..., Any]:
+        def value(*args: Any, **kwargs: Any) -> Any:
+            found = read_variable(*args, **kwargs)
+            if len(found) >= _SHORTEST_SECRET and args[0] in os.environ:
+                secrets.add(found)
+            return found
+        return value
+
+    def find(package: str) -> str:
+        base = None if request['file'] is None else Path(request['file']).resolve().parent
+        found = find_package(package, base, request['package_paths'])
+        if found is None:
+            raise RefusedError(
+                f'package {package!r} is not found; name its folder with a package path')
+        return str(found)
+
+    def folder(_: object = None) -> str:
+        current = xacro.filestack[-1]
+        if current is None:
+            raise RefusedError('$(dirname) stands in a text that comes from no file')
+        return os.path.dirname(os.path.abspath(str(current)))
+
+    xacro.safe_eval, substitution_args._eval = checked, checked_argument
+    xacro.eval_extension, xacro.open = substituted, _open
+    yaml.safe_load = _load_yaml  # type: ignore[assignment]
+    for name, function in (
+        ('env', noted(substitution_args._eval_env)),
+        ('optenv', noted(substitution_args._eval_optenv)), ('find', find),
+    ):
+        setattr(substitution_args, f'_eval_{name}', function)
+        substitution_args._eval_dict[name] = function
+    substitution_args._eval_dirname = folder
+    xacro.substitution_args_context['filename'] = request['file']
+    # of the functions in the namespace `python` these two reach what is forbidden by name
+    functions = xacro._global_symbols['python']
+    dict.pop(functions, 'vars', None)
+    dict.__setitem__(functions, 'type', lambda value: type(value))
+
+
+def _check(expression: str) -> None:
+    """Raise RefusedError for an expression with names that lead to Python's own objects."""
+    for node in ast.walk(ast.parse(expression.strip(), mode='eval')):
+        attribute, variable = getattr(node, 'attr', ''), getattr(node, 'id', '')
+        name = attribute or variable
+        if name.startswith('__') or attribute in _FORBIDDEN:
+            raise RefusedError(f'invalid name {name!r}: it leads to objects of Python')
+
+
+def _open(path: str, mode: str = 'r') -> BinaryIO:
+    """Return the content of a file; what reads it tells its encoding."""
+    content = io.BytesIO(read_file(path))
+    content.name = path
+    return content
+
+
+def _load_yaml(file: Any) -> Any:
+    """Return the content of a YAML file; no error shows any of it."""
+    name = os.path.realpath(file.name)
+    if not name.endswith(_YAML_SUFFIXES):
+        raise RefusedError(f'load_yaml reads {", ".join(_YAML_SUFFIXES)}, not {name!r}')
+    try:
+        return load_yaml(file.read(), yaml.SafeLoader)
+    except YamlTextError as err:
+        raise RefusedError(f'{name} is no YAML (line {err.line})') from None
+
+
+def _without(secrets: set[str], text: str) -> str:
+    """Return a text without the values of variables of the environment."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        text = text.replace(secret, '…')
+    return text

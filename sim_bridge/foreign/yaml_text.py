@@ -1,0 +1,157 @@
+"""
+YAML text, read in time and memory that its size bounds.
+
+Before anything is built, the parser's events are counted: aliases as often as they repeat what
+they stand for. So whoever walks what was built, or prints it, meets no more than was counted.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+# six times a scene of 20 000 objects; read in half a minute
+MOST_NODES = 2_000_000
+# what aliases stand for, counted each time
+_MOST_REPEATED = 100_000
+_MOST_LEVELS = 100
+_LONGEST_KEY = 1000
+_LONGEST_NUMBER = 400
+_MOST_BITS = 64
+
+# libyaml's parser is ten times as fast as Python's
+_FAST: Any = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)
+
+
+class YamlTextError(ValueError):
+    """A text that is no YAML, or more than is read. problem: what is wrong. line: from 1, or 0."""
+
+    def __init__(self, problem: str, line: int = 0):
+        self.problem, self.line = problem, line
+        super().__init__(f'line {line}: {problem}' if line else problem)
+
+
+class TextLoader(_FAST):  # type: ignore[misc]
+    """Builds plain data; whatever a value is refused for is told with its line."""
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Return the value of a node; raises YAMLError for a value that is none."""
+        try:
+            value = super().construct_object(node, deep)
+        except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as err:
+            kind = node.tag.rpartition(':')[2]
+            reason = f' ({err})' if isinstance(err, ValueError) else ''
+            raise _error(f'a value of type {kind} that is none{reason}', node) from err
+        if type(value) is int and value.bit_length() > _MOST_BITS:
+            raise _error(f'an integer of {value.bit_length()} bits; at most {_MOST_BITS}', node)
+        return value
+
+    def construct_mapping(self, node: yaml.Node, deep: bool = False) -> dict[Any, Any]:
+        """Return a mapping; raises YAMLError for keys that are lists or mappings."""
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            self.check_key(key)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
+
+    def check_key(self, node: yaml.Node) -> None:
+        """Raise YAMLError for a key that is a list or a mapping."""
+        if not isinstance(node, yaml.ScalarNode):
+            raise _error('a key must be a text or a number', node)
+
+
+def load_yaml(data: bytes | str, loader: Any = TextLoader) -> Any:
+    """
+    Return the content of a YAML text: plain data.
+
+    loader: a class that extends `TextLoader`, or one of PyYAML's safe loaders. Raises
+    YamlTextError if the text is no YAML, has no plain data, or holds more than is read.
+    """
+    try:
+        _check_size(data, _FAST if issubclass(loader, _FAST) else loader)
+        return yaml.load(data, loader)
+    except yaml.YAMLError as err:
+        mark = getattr(err, 'problem_mark', None)
+        problem = getattr(err, 'problem', None) or str(err).splitlines()[0]
+        raise YamlTextError(problem, mark.line + 1 if mark else 0) from err
+    except RecursionError as err:
+        raise YamlTextError('is nested too deeply') from err
+    except UnicodeDecodeError as err:
+        raise YamlTextError(f'is not UTF-8: {err.reason} at byte {err.start}') from err
+
+
+def _check_size(data: bytes | str, loader: Any) -> None:
+    """Raise YamlTextError for a text of too many or too long parts, or too many levels."""
+    sizes: dict[str, int | None] = {}
+    # of each list and mapping that is open: its anchor, its nodes, and whether a key is next
+    levels: list[_Level] = []
+    repeated = total = 0
+    for event in yaml.parse(data, loader):
+        size = 0
+        if isinstance(event, yaml.ScalarEvent):
+            size = 1
+            _check_scalar(event, bool(levels) and levels[-1].is_key_next)
+            if event.anchor is not None:
+                sizes[event.anchor] = 1
+        elif isinstance(event, yaml.CollectionStartEvent):
+            if len(levels) == _MOST_LEVELS:
+                raise _limit(f'is nested too deeply: {_MOST_LEVELS} levels are read', event)
+            if event.anchor is not None:
+                sizes[event.anchor] = None
+            levels.append(_Level(event.anchor, isinstance(event, yaml.MappingStartEvent)))
+            continue
+        elif isinstance(event, yaml.CollectionEndEvent):
+            closed = levels.pop()
+            size = closed.nodes + 1
+            if closed.anchor is not None:
+                sizes[closed.anchor] = size
+        elif isinstance(event, yaml.AliasEvent):
+            name = str(event.anchor)
+            known = sizes.get(name, 0)
+            if known is None:
+                raise _limit(f'the alias *{name[:40]} is inside what it stands for', event)
+            repeated += known
+            size = known
+        else:
+            continue
+        total += isinstance(event, yaml.NodeEvent)
+        if repeated > _MOST_REPEATED:
+            raise _limit(f'its aliases repeat more than {_MOST_REPEATED} values', event)
+        if total > MOST_NODES:
+            raise _limit(f'more than {MOST_NODES} values are not read', event)
+        if levels:
+            levels[-1].add(size)
+
+
+class _Level:
+    """A list or mapping that is being read."""
+
+    __slots__ = ('anchor', 'is_key_next', '_is_mapping', 'nodes')
+
+    def __init__(self, anchor: str | None, is_mapping: bool):
+        self.anchor, self.nodes = anchor, 0
+        self._is_mapping = self.is_key_next = is_mapping
+
+    def add(self, size: int) -> None:
+        """Count what is in it."""
+        self.nodes += size
+        self.is_key_next = self._is_mapping and not self.is_key_next
+
+
+def _check_scalar(event: yaml.ScalarEvent, is_key: bool) -> None:
+    """Raise YamlTextError for a key or a number that is too long."""
+    length = len(event.value)
+    if is_key and length > _LONGEST_KEY:
+        raise _limit(f'a key of {length} characters; at most {_LONGEST_KEY} are read', event)
+    # what is tried as a number, a date or a truth value takes longer than its length
+    if event.implicit[0] and length > _LONGEST_NUMBER and event.value[0] in '+-.0123456789':
+        raise _limit(f'a number of {length} characters; at most {_LONGEST_NUMBER} are read', event)
+
+
+def _limit(problem: str, event: yaml.Event) -> YamlTextError:
+    mark = event.start_mark
+    return YamlTextError(problem, mark.line + 1 if mark else 0)
+
+
+def _error(problem: str, node: yaml.Node) -> yaml.YAMLError:
+    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)

@@ -1,0 +1,86 @@
+"""YAML texts that are small and make much, or whose values are none."""
+
+from __future__ import annotations
+
+import pytest
+
+import sim_bridge as sb
+from sim_bridge.description import DescriptionError
+from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
+
+
+def aliases(levels: int) -> str:
+    """Return a text of lists in lists: ten times as many values with each level."""
+    lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x, x]']
+    lines += [f'a{k}: &a{k} [{", ".join([f"*a{k - 1}"] * 10)}]' for k in range(1, levels)]
+    return '\n'.join([*lines, f'world: *a{levels - 1}'])
+
+
+REFUSED = [
+    (aliases(9), 'aliases repeat more than'),
+    ('world: &a [*a]', 'inside what it stands for'),
+    ('world: &a {b: *a}', 'inside what it stands for'),
+    ('world: ' + '[' * 5000, 'nested too deeply'),
+    ('world: ' + '[' * 200 + ']' * 200, 'nested too deeply'),
+    (f'? {"k" * 1_000_000}\n: 1', 'a key of 1000000 characters'),
+    (f'world: {"9" * 5000}', 'a number of 5000 characters'),
+    (f'world: 0x{"f" * 6000}', 'a number of 6002 characters'),
+    (f'world: {"1" * 300}', 'an integer of 994 bits'),
+    ('world: !!int "x"', 'of type int that is none'),
+    ('world: !!float ""', 'of type float that is none'),
+    ('world: !!timestamp x', 'of type timestamp that is none'),
+    ('world: 2020-99-01', 'of type timestamp that is none'),
+    ('world: {[1, 2]: 3}', 'a key must be a text or a number'),
+    ('world: {? {a: 1} : 2}', 'a key must be a text or a number'),
+    ('world: !!python/object/apply:os.getpid []', 'could not determine a constructor'),
+    (b'world: \xff', 'UTF-8'),
+]
+
+
+@pytest.mark.parametrize(('text', 'said'), REFUSED, ids=[str(text)[:30] for text, _ in REFUSED])
+def test_what_is_no_plain_data_is_refused(tmp_path, text, said):
+    """Refuse it in a scene and in a parameter file, by its line, in few words."""
+    file = tmp_path / 'file.yaml'
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    with pytest.raises(DescriptionError, match=said) as caught:
+        sb.World().load_scene(file)
+    assert len(str(caught.value)) < 1000
+    with pytest.raises(InvalidValueError, match=said) as caught:
+        parameters_in(file, '/sim_bridge')
+    assert len(str(caught.value)) < 1000
+
+
+def test_lines_are_told():
+    """Name the line of a value that is none."""
+    with pytest.raises(YamlTextError, match=r'^line 3: '):
+        load_yaml('a: 1\nb:\n  c: 2020-99-01\n')
+
+
+def test_a_few_aliases_are_read():
+    """Read aliases and merges as robots have them."""
+    assert load_yaml('a: &a {x: 1}\nb: {<<: *a, y: 2}\nc: [*a, *a]') == {
+        'a': {'x': 1}, 'b': {'x': 1, 'y': 2}, 'c': [{'x': 1}, {'x': 1}]}
+
+
+def test_errors_show_little_of_what_repeats():
+    """Show the beginning of a value that holds the same list a thousand times."""
+    with pytest.raises(DescriptionError) as caught:
+        sb.World().load_scene({'world': {'gravity': load_yaml(aliases(4))['world']}})
+    assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize('text', ['2020-99-01', '{[1]: 2}', '9' * 5000, '!!int x'])
+def test_arguments_of_programs_are_refused_alike(text):
+    """Refuse a parameter of the command line by its name."""
+    with pytest.raises(InvalidValueError, match='NAME:=VALUE'):
+        parameter_in(f'rate:={text}')
+
+
+@pytest.mark.parametrize('inertia', ['[1, [], 2]', '[[], [], []]', '[]', '[[1, 2], [3]]'])
+def test_arrays_that_are_none_are_refused(inertia):
+    """Refuse lists that are no rows of equal length."""
+    body = {'box': [1, 1, 1], 'mass': 1, 'inertia': load_yaml(inertia)}
+    with pytest.raises(DescriptionError, match='must be a list of numbers'):
+        sb.World().load_scene({'world': {'objects': {'a': body}}})
