@@ -9,7 +9,7 @@ import sys
 
 from sim_bridge.foundation.errors import SimBridgeError
 
-VERBS = ('run', 'node', 'record', 'replay', 'check', 'compile', 'version')
+VERBS = ('run', 'node', 'record', 'replay', 'check', 'compile', 'interfaces', 'version')
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
