@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 import contextlib
+from functools import partial
 import json
 import os
 from pathlib import Path
@@ -106,7 +107,8 @@ class _Builder:
         python = Path(sysconfig.get_path('include'))
         for file, remedy in (
             (python / 'Python.h', 'apt install python3-dev'),
-            (headers / 'rosidl_runtime_c', 'reinstall the ROS wheels'),
+            (headers / 'rosidl_runtime_c', (
+                'the ROS wheels bring it: install them anew (make clean, then make run)')),
         ):
             if not file.exists():
                 raise InterfaceBuildError(f'there is no {file}: {remedy}')
@@ -124,16 +126,15 @@ class _Builder:
                 for future in [pool.submit(call) for call in calls]:
                     future.result()
 
-            all_of([lambda package=each: self._describe(package) for each in packages])
+            all_of(partial(self._describe, each) for each in packages)
             # the largest first, so that no processor waits long for the last
             ordered = sorted(packages, key=lambda each: -len(each.interfaces))
-            all_of([
-                lambda package=each, generator=one: self._generate(package, generator)
-                for one in _GENERATORS for each in ordered])
-            all_of([
-                lambda command=each: self._run(command)
-                for package in ordered for each in self._compilations(package)])
-            all_of([lambda package=each: self._install(package) for each in packages])
+            all_of(
+                partial(self._generate, each, one) for one in _GENERATORS for each in ordered)
+            all_of(
+                partial(self._run, each)
+                for package in ordered for each in self._compilations(package))
+            all_of(partial(self._install, each) for each in packages)
         self._check(packages)
 
     # --- steps of a package ----------------------------------------------------------------------

@@ -67,6 +67,14 @@ def find(files: Iterable[Path] | None = None) -> Path | None:
     return next((path for path in found if path.is_dir()), None)
 
 
+def absence(package: str) -> str:
+    """Return what to say where a package is not installed: how to get it."""
+    return (
+        f'{package} is not installed. Beside a ROS 2 installation, apt install '
+        f'ros-$ROS_DISTRO-{package.replace("_", "-")}; beside the ROS wheels, sim_bridge '
+        'interfaces')
+
+
 def python_path(prefix: Path) -> Path:
     """Return the folder of a prefix that Python searches for packages."""
     return prefix / 'python'
