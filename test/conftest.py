@@ -76,8 +76,6 @@ def pytest_configure(config):
             filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
         ),
     })
-
-
     # generated once, here rather than by every worker; a ROS 2 installation has them
     if store.wheels() is not None:
         store.offer(build.build()[0])
