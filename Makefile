@@ -84,6 +84,7 @@ $(VENV)/.bench: $(VENV)/.run requirements/bench.txt
 $(VENV)/.test: $(VENV)/.bench $(VENV)/.lint requirements/test.txt $(TESTED)
 	@echo 'Installing the requirements of the tests …'
 	@$(PIP) --requirement requirements/test.txt $(TESTED:%=--requirement %)
+	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.run requirements/lint.txt

@@ -71,6 +71,7 @@ setup(
     maintainer=maintainer.text,
     maintainer_email=maintainer.get('email'),
     packages=find_packages(include=[package_name, f'{package_name}.*']),
+    package_data={f'{package_name}.ros.interfaces': ['definitions/*.txt']},
     data_files=share_files(package_name),
     zip_safe=False,
     python_requires='>=3.10',

@@ -2,9 +2,9 @@
 Free what an environment holds for nothing; `make` runs this once what a run needs is installed.
 
 Wheels cannot hold links: a library of three names is there three times, and one that ten wheels
-need, ten times. Copies become links to one file here. The wheels of ROS bring their C++ headers
-too, for packages that are built against them, and numpy and scipy bring their tests: nothing here
-is built so, or runs these.
+need, ten times. Copies become links to one file here. The wheels of ROS bring the headers of the
+middleware and of messages in C++ too, and numpy and scipy bring their tests: nothing here is built
+with the former (message packages are, with the other headers), or runs the latter.
 """
 
 from __future__ import annotations
@@ -42,7 +42,11 @@ def link_copies(folder: Path) -> None:
 
 def main(environment: Path) -> None:
     """Trim a virtual environment."""
-    shutil.rmtree(environment / 'include', ignore_errors=True)
+    headers = environment / 'include'
+    for name in ('fastdds', 'fastrtps', 'foonathan_memory'):
+        shutil.rmtree(headers / name, ignore_errors=True)
+    for path in headers.glob('**/detail/*.hpp'):
+        path.unlink()
     for name in ('numpy', 'scipy'):
         for folder in list(environment.glob(f'lib/python3*/site-packages/{name}/**/tests')):
             shutil.rmtree(folder, ignore_errors=True)

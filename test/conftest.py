@@ -21,6 +21,8 @@ import tempfile
 
 import pytest
 
+from sim_bridge.ros.interfaces import build, store
+
 # what tests import beside fixtures explains its failures like the tests themselves
 pytest.register_assert_rewrite('node_fixtures', 'standard_simulation', 'twins')
 
@@ -74,6 +76,10 @@ def pytest_configure(config):
             filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
         ),
     })
+    # generated once, here rather than by every worker; a ROS 2 installation has them
+    if store.wheels() is not None:
+        store.offer(build.build()[0])
+        os.environ['PYTHONPATH'] += os.pathsep + sys.path[-1]
 
 
 def pytest_unconfigure(config):

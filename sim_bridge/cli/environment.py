@@ -8,6 +8,7 @@ from pathlib import Path
 import sys
 
 from sim_bridge.foundation.errors import MissingRosError
+from sim_bridge.ros.interfaces import store
 
 
 def require_ros(what: str) -> None:
@@ -30,9 +31,10 @@ def set_prefix() -> None:
     Add the packages installed beside this Python to the ament index of this process and children.
 
     A ROS 2 setup file sets AMENT_PREFIX_PATH; the wheels from PyPI do not. This Python comes
-    last, after what was sourced.
+    last, after what was sourced, and then the message packages that were generated beside it.
     """
     known = os.environ.get('AMENT_PREFIX_PATH', '')
     prefixes = [prefix for prefix in known.split(os.pathsep) if prefix]
     if (Path(sys.prefix) / 'share' / 'ament_index').is_dir() and sys.prefix not in prefixes:
         os.environ['AMENT_PREFIX_PATH'] = os.pathsep.join([*prefixes, sys.prefix])
+    store.offer()

@@ -10,7 +10,8 @@ import sys
 from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_on_signals
 from sim_bridge.foundation.errors import SimBridgeError
 
-VERBS = ('run', 'node', 'record', 'replay', 'qos', 'check', 'compile', 'version')
+VERBS = (
+    'run', 'node', 'record', 'replay', 'qos', 'check', 'compile', 'interfaces', 'version')
 
 USAGE_ERROR = 2
 INTERRUPTED = 130

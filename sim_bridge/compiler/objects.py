@@ -63,7 +63,7 @@ def folder() -> Path | None:
 
 
 @cache
-def _readable() -> tuple[Path, ...]:
+def readable() -> tuple[Path, ...]:
     """Return the folders to look in: one that cannot be written may have been prepared."""
     folder()  # which makes it where there is none yet
     return tuple(path for path in _candidates() if _is_trusted(path))
@@ -102,7 +102,7 @@ def find(key: str) -> Object | None:
     """Return the object of a key, None if there is none, or a damaged one."""
     if key in _memory:
         return _memory[key]
-    for where in _readable():
+    for where in readable():
         path = where / f'{key}.object'
         try:
             found = _parse(path.read_bytes())

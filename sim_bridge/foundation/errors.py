@@ -198,6 +198,14 @@ class ReplayError(SimBridgeError, RuntimeError):
     """A bag cannot be replayed: it holds no recording of a simulator, or was made differently."""
 
 
+class InterfaceBuildError(SimBridgeError, RuntimeError):
+    """Message packages cannot be generated."""
+
+    def __init__(self, reason: str):
+        """Build the message; reason: what is wrong, and what helps."""
+        super().__init__(f'the message packages cannot be generated: {reason}')
+
+
 class MissingRosError(SimBridgeError, ImportError):
     """ROS 2 is needed and not installed."""
 

@@ -299,7 +299,7 @@ def test_folder_that_everybody_can_write_is_not_used_unless_it_is_named(tmp_path
     usual = objects.folder.__wrapped__()
     assert usual == tmp_path / 'sim_bridge' / 'kernels'
     usual.chmod(0o777)
-    assert usual not in objects._readable.__wrapped__()
+    assert usual not in objects.readable.__wrapped__()
     assert objects.folder.__wrapped__() != usual
     monkeypatch.setenv(objects.VARIABLE, str(usual))
     assert objects.folder.__wrapped__() == usual
@@ -314,7 +314,7 @@ def test_objects_are_found_where_nothing_can_be_written(tmp_path, monkeypatch):
     objects.keep('a' * 32, made)
     monkeypatch.setattr(objects, '_memory', {})
     monkeypatch.setattr(objects, 'folder', lambda: None)
-    monkeypatch.setattr(objects, '_readable', objects._readable.__wrapped__)
+    monkeypatch.setattr(objects, 'readable', objects.readable.__wrapped__)
     assert objects.find('a' * 32) == made
 
 
@@ -330,7 +330,7 @@ def test_folder_is_the_users_cache_unless_it_is_named(tmp_path, monkeypatch):
 def test_what_nobody_uses_is_deleted_after_a_month(tmp_path, monkeypatch):
     """Delete objects that are old, keep those that were used."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
-    monkeypatch.setattr(objects, '_readable', lambda: (tmp_path,))
+    monkeypatch.setattr(objects, 'readable', lambda: (tmp_path,))
     monkeypatch.setattr(objects, '_memory', {})
     old, used = 'a' * 32, 'b' * 32
     foreign = tmp_path / 'notes.txt'

@@ -25,14 +25,13 @@ ROSDEP_TO_PYPI = {
     'python3-numpy': 'numpy',
     'python3-scipy': 'scipy',
     'python3-transforms3d': 'transforms3d',
-    'python3-trimesh-pip': 'trimesh',
     'python3-yaml': 'pyyaml',
     'urdfdom_py': 'urdf-parser-py',
     'xacro': 'xacro',
 }
 
-# what rosdep has no key for; README says how to get it
-BY_PIP = {'llvmlite'}
+# what rosdep has no key for that Ubuntu 24.04 installs; docs/installation.md says how to get it
+BY_PIP = {'llvmlite', 'trimesh'}
 
 # what is imported under another name than it is installed
 IMPORT_TO_PYPI = {'urdf_parser_py': 'urdf-parser-py', 'yaml': 'pyyaml'}
@@ -46,8 +45,8 @@ LAUNCH_PACKAGES = {'launch', 'launch_ros'}
 # started by the launch file where they are asked for, and not to be had from PyPI
 LAUNCHED_PACKAGES = {'robot_state_publisher', 'ros2bag', 'rviz2'}
 
-# messages that are taken where they are: there are no wheels of them
-OPTIONAL_MESSAGES = {'control_msgs', 'tf2_msgs'}
+# messages that are taken where they are: there are no wheels of them, but what generates them
+OPTIONAL_MESSAGES = {'control_msgs', 'simulation_interfaces', 'tf2_msgs'}
 
 PIP = (sys.executable, '-m', 'pip', '--disable-pip-version-check')
 

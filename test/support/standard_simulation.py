@@ -1,78 +1,74 @@
-"""A node whose services of simulation_interfaces can be called, installed or not."""
+"""A node whose services of simulation_interfaces can be called, in one of two versions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 import json
+import os
 from pathlib import Path
 import subprocess
 from typing import Any
 
+from plain_messages import fill, to_plain
 import pytest
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from ros_graph import nanoseconds
 from sensor_msgs.msg import JointState
-from simulation_messages import fill, make_interfaces, to_plain
+import simulation_interfaces.srv
 from std_msgs.msg import String
 
-from sim_bridge.ros.services.standard.interfaces import installed_interfaces, service_name
+from sim_bridge.ros.interfaces import build, definitions, store
+from sim_bridge.ros.services.standard.interfaces import names_of
 
 LATCHED = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
-INSTALLED = installed_interfaces()
-VERSIONS = ['1.5', '2.1', *(['installed'] if INSTALLED else [])]
-
 # asks for a service with the fields of a request; gives the fields of the response
 Call = Callable[..., dict[str, Any]]
 
+# what differs in version 2.1 from 1.5, and the services that a test of it calls
+CHANGES_IN_2 = (
+    ('package simulation_interfaces 1.5.1', 'package simulation_interfaces 2.1.0'),
+    ('interface msg/Spawnable.msg\nstring uri\n',
+     'interface msg/Spawnable.msg\nResource entity_resource\n'),
+    ('string uri\nstring resource_string\nstring entity_namespace',
+     'Resource entity_resource\nstring entity_namespace'),
+    ('string entity\nEntityState state\n---', (
+        'string entity\nEntityState state\nbool set_pose\nbool set_twist\nbool set_acceleration\n'
+        '---')),
+)
+SERVICES_OF_2 = (
+    'SpawnEntity', 'SetEntityState', 'GetEntityState', 'GetSpawnables', 'GetSimulatorFeatures')
+MESSAGES_OF_2 = ('Result', 'Resource', 'Bounds', 'EntityState', 'Spawnable', 'SimulatorFeatures',
+                 'SimulationState', 'EntityCategory')
+
+
+@pytest.fixture(scope='session')
+def second_version(tmp_path_factory) -> Path:
+    """Return the folder of Python that has simulation_interfaces in version 2.1."""
+    text = (definitions.FOLDER / 'simulation_interfaces.txt').read_text()
+    for old, new in CHANGES_IN_2:
+        assert old in text, old
+        text = text.replace(old, new)
+    head, *sections = text.split('\ninterface ')
+    kept = [section for section in sections if section.split('\n')[0] in {
+        *(f'msg/{name}.msg' for name in MESSAGES_OF_2),
+        *(f'srv/{name}.srv' for name in SERVICES_OF_2)}]
+    assert len(kept) == len(MESSAGES_OF_2) + len(SERVICES_OF_2)
+    path = tmp_path_factory.mktemp('definitions') / 'simulation_interfaces.txt'
+    path.write_text('\ninterface '.join([head, *kept]))
+    return store.python_path(build.build([path])[0])
+
 
 class Simulation:
-    """A node whose services of the standard can be called."""
+    """A node whose services of the standard can be called; `call` carries a call out."""
 
-    def __init__(
-        self, graph, start_process, version: str, parameters: dict[str, object], output: Path
-    ) -> None:
-        """output: a file for what a node with stand-ins says."""
-        self.graph, self.version = graph, version
-        interfaces = INSTALLED if version == 'installed' else make_interfaces(version)
-        self.is_2 = hasattr(interfaces.srv.SpawnEntity.Request(), 'entity_resource')
-        given = ['--ros-args', *(
-            item for name, value in parameters.items()
-            for item in ('-p', f'{name}:={json.dumps(value)}'))]
-        if version == 'installed':
-            self.process = start_process('-m', 'sim_bridge', 'node', *given)
-            return
-        script = Path(__file__).with_name('standard_node.py')
-        with output.open('w') as said:
-            self.process = start_process(
-                script, version, *given, stdin=subprocess.PIPE, stdout=said)
-        self._output, self._answers = output, 0
+    def __init__(self, process: subprocess.Popen, call: Call, is_2: bool) -> None:
+        self.process, self._call, self.is_2 = process, call, is_2
 
     def __call__(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Call a service by its type's name."""
-        if self.version == 'installed':
-            service = getattr(INSTALLED.srv, kind)
-            request = fill_real(service.Request(), fields)
-            name = service_name(kind).replace('~', '/sim_bridge')
-            return to_plain(self.graph.call(service, name, request))
-        self.process.stdin.write(json.dumps([kind, fields]) + '\n')
-        self.process.stdin.flush()
-        self.graph.wait(lambda: len(self.answers()) > self._answers, f'an answer of {kind}')
-        self._answers += 1
-        return json.loads(self.answers()[-1])
-
-    def answers(self) -> list[str]:
-        """Return all answers so far; fail where the node has."""
-        said = self._output.read_text()
-        assert not self.process.poll(), said
-        lines = said.split('\n')[:-1]
-        return [line.removeprefix('answer ') for line in lines if line.startswith('answer ')]
-
-    def close(self) -> None:
-        """Ask for nothing more."""
-        if self.process.stdin is not None:
-            self.process.stdin.close()
+        return self._call(kind, fields)
 
     def spawn(self, resource: str, **fields: Any) -> dict[str, Any]:
         """Spawn by a name, file or text, as the version wants it said."""
@@ -81,31 +77,47 @@ class Simulation:
         return self('SpawnEntity', **fields, **({'entity_resource': text} if self.is_2 else text))
 
 
-def fill_real(target: Any, values: dict[str, Any]) -> Any:
-    """Write fields into a real message; of lists of messages the standard's filters have two."""
-    for name, value in values.items():
-        if name in ('categories', 'points', 'spawn_requests'):
-            kinds = {'categories': 'EntityCategory', 'spawn_requests': 'SpawnEntity'}
-            from geometry_msgs.msg import Vector3
-            make = getattr(INSTALLED.msg, kinds[name]) if name in kinds else Vector3
-            setattr(target, name, [fill_real(make(), one) for one in value])
-        elif isinstance(value, dict):
-            fill_real(getattr(target, name), value)
-        else:
-            fill(target, {name: value})
-    return target
-
-
 @pytest.fixture
-def start(graph, start_process, tmp_path):
-    """Provide a function that starts a node and returns its Simulation once it publishes."""
-    started: list[Simulation] = []
+def start(graph, start_process, request):
+    """
+    Provide a function that starts a node and returns its Simulation once it publishes.
 
-    def begin(version: str = '2.1', **parameters: object) -> Simulation:
+    version: '1.5', which this process has too, or '2.1'.
+    """
+    clients: list[subprocess.Popen] = []
+
+    def call(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+        service = getattr(simulation_interfaces.srv, kind)
+        wanted = fill(service.Request(), fields)
+        name = names_of(kind)[1].replace('~', '/sim_bridge')
+        return to_plain(graph.call(service, name, wanted))
+
+    def begin(version: str = '1.5', **parameters: object) -> Simulation:
         parameters = {'robot': 'pendulum', 'diagnostics_rate': 0.0, **parameters}
-        output = tmp_path / f'output_{len(started)}.txt'
-        simulation = Simulation(graph, start_process, version, parameters, output)
-        started.append(simulation)
+        given = ['--ros-args', *(
+            item for name, value in parameters.items()
+            for item in ('-p', f'{name}:={json.dumps(value)}'))]
+        is_2 = version == '2.1'
+        options = {}
+        if is_2:
+            first = str(request.getfixturevalue('second_version'))
+            options['env'] = {
+                **os.environ,
+                'PYTHONPATH': os.pathsep.join([first, os.environ['PYTHONPATH']])}
+        process = start_process('-m', 'sim_bridge', 'node', *given, **options)
+        asked = call
+        if is_2:
+            script = Path(__file__).with_name('standard_client.py')
+            client = start_process(
+                script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **options)
+            clients.append(client)
+
+            def asked(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
+                client.stdin.write(json.dumps([kind, fields]) + '\n')
+                client.stdin.flush()
+                return json.loads(client.stdout.readline())
+
+        simulation = Simulation(process, asked, is_2)
         simulation.states = graph.listen(JointState, '/joint_states')
         simulation.events = graph.listen(String, '/sim_bridge/resets', LATCHED)
         if not parameters.get('paused'):
@@ -113,8 +125,9 @@ def start(graph, start_process, tmp_path):
         return simulation
 
     yield begin
-    for simulation in started:
-        simulation.close()
+    for client in clients:
+        client.stdin.close()
+        client.wait(30)
 
 
 def result(response: dict[str, Any]) -> int:

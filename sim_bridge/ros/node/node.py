@@ -9,6 +9,7 @@ from rclpy.clock import Clock, ClockType
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateError
 from sim_bridge.ros.command.joint_controls import JointControls
+from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.node.neighbours import Neighbours
 from sim_bridge.ros.node.paced_simulation import PacedSimulation
 from sim_bridge.ros.params import parameter_table
@@ -28,6 +29,7 @@ from sim_bridge.ros.services.standard import offer_standard_services
 from sim_bridge.ros.session.diagnostics import Diagnostics
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
+from sim_bridge.ros.wire.qos import optional_messages
 
 # how soon a new subscriber gets its first message [s]
 _REFRESH_PERIOD_S = 0.05
@@ -127,6 +129,9 @@ class SimBridge:
             lambda: self.parameters.reset_clock, is_active)
         Services(services, control, simulator, lambda: self.parameters)
         offer_standard_services(node, services, control, entities, simulator, calls)
+        if optional_messages('control_msgs', 'action') is None:
+            node.get_logger().info(
+                f'no actions follow_joint_trajectory: {absence("control_msgs")}')
         Diagnostics(node, pacer, simulator, parameters.diagnostics_rate)
         Neighbours(node, parameters.publish_tf and parameters.publish_link_tf)
         steady = Clock(clock_type=ClockType.STEADY_TIME)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from functools import cache
 from pathlib import Path
 import re
 from typing import Any

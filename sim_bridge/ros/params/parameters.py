@@ -263,7 +263,7 @@ class SimulatorParameters:
     publish_tf: bool = parameter(
         False,
         'Publish odom -> base of free robots, and world -> objects and fixed robots, on /tf and '
-        '/tf_static; needs tf2_msgs, which comes with ROS 2 but not as a wheel',
+        '/tf_static; needs tf2_msgs, which `sim_bridge interfaces` generates beside the wheels',
     )
     publish_link_tf: bool = parameter(
         False,

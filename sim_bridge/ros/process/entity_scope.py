@@ -54,9 +54,11 @@ class EntityScope:
 
     def destroy(self) -> None:
         """Destroy all of them, on the executor's thread or after it has spun."""
-        for action in self._actions:
-            action.destroy()
-        self._actions.clear()
+        actions, self._actions = self._actions, []
+        # some may have been destroyed earlier, by a scope within this one
+        for action in action_servers(self._node):
+            if action in actions:
+                action.destroy()
         for listing, destroy, role in _KINDS:
             found, self._found[listing] = self._found[listing], []
             # some may have been destroyed earlier by the code that created them

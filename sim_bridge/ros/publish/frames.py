@@ -19,6 +19,7 @@ from sim_bridge.description.model import JointType
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix, quaternions_from_matrices
+from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 from sim_bridge.ros.wire.qos import optional_messages
 
@@ -77,8 +78,7 @@ class Frames:
         messages = optional_messages('tf2_msgs')
         if messages is None:
             raise InvalidValueError(
-                "parameter 'publish_tf'", True,
-                'false, since tf2_msgs is not installed: it comes with ROS 2, but not as a wheel')
+                "parameter 'publish_tf'", True, f'false, since {absence("tf2_msgs")}')
         self._world, self._prefixes = world, prefixes
         self._odom = parameters.odom_frame
         moving: list[sb.Robot] = []

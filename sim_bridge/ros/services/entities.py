@@ -7,7 +7,7 @@ topics; the others are objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,15 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_fr
 from sim_bridge.foundation.validation import finite_vector, unit_quaternion
 from sim_bridge.ros.process.background import Background
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
+from sim_bridge.ros.services.bounds import box_around
 from sim_bridge.ros.session.loading import check_namespace, LoadedRobot
-from sim_bridge.ros.session.spawn_request import has_interface, namespace_of, prepare, SpawnRequest
+from sim_bridge.ros.session.spawn_request import (
+    check_name,
+    has_interface,
+    namespace_of,
+    prepare,
+    SpawnRequest,
+)
 from sim_bridge.ros.wire.messages import WORLD_FRAME
 
 if TYPE_CHECKING:
@@ -41,6 +48,8 @@ if TYPE_CHECKING:
 
 # called with the name of the spawned entity, or the error
 Spawned = Callable[['str | SimBridgeError'], None]
+# called with the boxes by name, or the error
+Measured = Callable[['dict[str, np.ndarray | None] | SimBridgeError'], None]
 
 
 class Entities:
@@ -65,6 +74,8 @@ class Entities:
         self._simulator, self._controls, self._pacer = simulator, controls, pacer
         self._calls, self._parameters = calls, parameters
         self._background = Background()
+        # of shipped robots; the background thread's own
+        self._boxes: dict[str, np.ndarray | None] = {}
         self._loaded = simulator.world.census()
         self._spawned: set[str] = set()
 
@@ -97,6 +108,15 @@ class Entities:
         SimBridgeError, whose `code` gives the cause.
         """
         self._background.submit(lambda: self._prepare(request, on_done))
+
+    def measure(self, names: Iterable[str], on_done: Measured) -> None:
+        """
+        Find the bounding boxes of shipped robots, as `box_around` returns them, by their names.
+
+        on_done: called on the physics thread with them, or with the error.
+        """
+        wanted = list(names)
+        self._background.submit(lambda: self._measure(wanted, on_done))
 
     def remove(self, name: str) -> None:
         """Remove an entity with its topics; raises UnknownNameError."""
@@ -148,11 +168,25 @@ class Entities:
 
     # --- on the background thread ----------------------------------------------------------------
 
+    def _measure(self, names: list[str], on_done: Measured) -> None:
+        try:
+            for name in names:
+                if name not in self._boxes:
+                    self._boxes[name] = box_around(
+                        prepare(SpawnRequest(name), self._parameters, ()))
+        except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+            failure = _told(err)
+            self._pacer.submit(lambda: on_done(failure))
+            return
+        boxes = {name: self._boxes[name] for name in names}
+        self._pacer.submit(lambda: on_done(boxes))
+
     def _prepare(self, request: SpawnRequest, on_done: Spawned) -> None:
         # a copy, as the physics thread may add or remove meanwhile
         robots = list(self.world.robots.values())
         shapes = [geometry.shape for robot in robots for geometry in robot.geometries]
         try:
+            check_name(request)
             with reporting_kernels(self._node):
                 pattern = prepare(request, self._parameters, shapes)
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told

@@ -9,7 +9,7 @@ import json
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from sim_bridge.foundation.errors import StateError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.pacer import Pacer
@@ -123,13 +123,12 @@ class SimulationControl:
     ) -> None:
         """Take control steps at the usual pace; `on_done`, `on_tick`: as in `Pacer.step`."""
         self._check_active()
+        if count < 1:
+            raise InvalidValueError('steps', count, 'at least 1')
         if not self._pacer.is_paused:
             raise StateError('the simulation is running; pause it by ~/pause first')
         self._is_stopped = False
-        if count:
-            self._pacer.step(count, on_done, on_tick)
-        else:
-            on_done(None)
+        self._pacer.step(count, on_done, on_tick)
 
     def reset(self, scope: Scope, clock: bool | None = None) -> None:
         """

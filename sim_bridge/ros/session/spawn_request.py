@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import contextlib
 from dataclasses import dataclass
 import re
+from xml.etree import ElementTree
 
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot, resolve_uri
-from sim_bridge.foundation.errors import coded, ErrorCode, InvalidValueError
+from sim_bridge.foundation.errors import brief, coded, ErrorCode, InvalidValueError
 from sim_bridge.ros.params.initial_values import initial_values
 from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
 from sim_bridge.ros.session.units import units_of
@@ -54,7 +56,7 @@ def prepare(
         _source_of(request.resource, parameters),
         package_paths=parameters.package_paths,
     )
-    name = request.name or description.name
+    name = request.name or topic_name(description.name)
     if not name:
         raise InvalidValueError(
             'name', name, 'a text that is not empty', code=ErrorCode.NAME_INVALID)
@@ -74,6 +76,19 @@ def prepare(
     build_apart(units_of(world))
     world.warm_up()
     return robot
+
+
+def check_name(request: SpawnRequest) -> None:
+    """
+    Raise InvalidValueError for a name that could not be part of the names of topics.
+
+    Clients find an entity's topics by its name.
+    """
+    valid = topic_name(request.name)
+    if valid != request.name:
+        raise InvalidValueError(
+            'name', request.name, 'letters, digits and single underscores, not beginning with a '
+            f'digit, such as {brief(valid)}', code=ErrorCode.NAME_INVALID)
 
 
 def has_interface(robot: sb.Robot) -> bool:
@@ -102,8 +117,10 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> object:
             'resource', resource, 'the name of a shipped robot, a file or its URI, or URDF text',
             code=ErrorCode.RESOURCE_MISSING)
     if text.startswith('<'):
-        root = re.search(r'<([A-Za-z_][\w.:-]*)', text)
-        if root is None or root[1] != 'robot':
+        # text that is no XML is left to the reader, which says where it ends to be
+        with contextlib.suppress(ElementTree.ParseError):
+            if ElementTree.fromstring(text).tag == 'robot':
+                return text
             raise InvalidValueError(
                 'format of resource', text[:40], 'URDF or xacro, whose root element is <robot>',
                 code=ErrorCode.RESOURCE_UNREADABLE)

@@ -1,11 +1,14 @@
-"""Goals of FollowJointTrajectory: the server with a real action, the rest with stand-ins."""
+"""Goals of FollowJointTrajectory: on the graph, and tick by tick without one."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
 
+from action_msgs.msg import GoalStatus
 from bags import start_recording
 from builtin_interfaces.msg import Duration
+from control_msgs.action import FollowJointTrajectory as Action
+from control_msgs.msg import JointTolerance
 from following import simulator, smooth, trajectory
 import numpy as np
 import pytest
@@ -14,6 +17,7 @@ from rclpy.serialization import serialize_message
 from ros_graph import end
 from sensor_msgs.msg import JointState
 from test_msgs.action import Fibonacci
+from trajectory_msgs.msg import JointTrajectory, MultiDOFJointTrajectory
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.bag.replay import replay
@@ -109,17 +113,60 @@ def test_goals_end_when_somebody_says_so(graph, start_process):
     assert 'cpu' in output, (end_code, output)
 
 
-def goal_of(message, **values):
-    """Make what a FollowJointTrajectory goal looks like."""
-    return SimpleNamespace(**{
-        'trajectory': message, 'path_tolerance': [], 'goal_tolerance': [],
-        'goal_time_tolerance': Duration(),
-        'multi_dof_trajectory': SimpleNamespace(joint_names=[], points=[]), **values})
+def test_a_goal_is_followed_on_the_graph(graph, start_node):
+    """Follow a trajectory to its end with feedback; refuse, replace and cancel others."""
+    process = start_node(robot='double_pendulum')
+    states = graph.listen(JointState, '/joint_states')
+    client = ActionClient(
+        graph.node, Action, '/joint_trajectory_controller/follow_joint_trajectory')
+    graph.wait(client.server_is_ready, 'the action')
+    feedback = []
+
+    def send(q: float, time: float, joint: str = 'elbow'):
+        future = client.send_goal_async(
+            goal_of(trajectory([joint], (time, [q], [0.0]))),
+            feedback_callback=lambda told: feedback.append(told.feedback))
+        graph.wait(future.done, 'an answer')
+        return future.result()
+
+    def result(goal):
+        future = goal.get_result_async()
+        graph.wait(future.done, 'a result')
+        return future.result().status, future.result().result
+
+    status, told = result(send(0.5, 0.4))
+    assert (status, told.error_code) == (GoalStatus.STATUS_SUCCEEDED, Action.Result.SUCCESSFUL)
+    # older ones may still be on their way
+    graph.wait(
+        lambda: states and abs(dict(zip(
+            states[-1].name, states[-1].position, strict=True))['elbow'] - 0.5) < 1e-3,
+        'the elbow where the trajectory ends')
+    assert feedback[0].joint_names == ['elbow']
+    assert all(abs(each.error.positions[0]) < 1e-6 for each in feedback)
+    assert not send(0.5, 0.4, 'knee').accepted
+
+    first, second = send(1.0, 1000.0), send(0.0, 1000.0)
+    status, told = result(first)
+    assert (status, told.error_code) == (
+        GoalStatus.STATUS_ABORTED, Action.Result.INVALID_GOAL)
+    assert 'another trajectory' in told.error_string
+    cancelling = second.cancel_goal_async()
+    graph.wait(cancelling.done, 'an answer')
+    assert result(second)[0] == GoalStatus.STATUS_CANCELED
+    client.destroy()
+    code, output = end(process)
+    assert code == 0, output
+    assert 'Traceback' not in output
+
+
+def goal_of(message=None, **values):
+    """Make a goal."""
+    return Action.Goal(trajectory=message or JointTrajectory(), **values)
 
 
 def tolerance(name, position=0.0, velocity=0.0, acceleration=0.0):
-    """Make what a JointTolerance looks like."""
-    return SimpleNamespace(
+    """Make a tolerance."""
+    return JointTolerance(
         name=name, position=position, velocity=velocity, acceleration=acceleration)
 
 
@@ -128,25 +175,19 @@ def test_tolerances_of_goals_go_before_those_of_the_controller():
     block = {'arm': {'constraints': {'goal_time': 2.0, 'a': {'trajectory': 0.1, 'goal': 0.2}}}}
     (arm,) = controllers_of(block, ['a', 'b'], ['a', 'b'])
     given = goal_of(
-        None, path_tolerance=[tolerance('b', 0.3, velocity=1.0), tolerance('a', -1.0)],
+        path_tolerance=[tolerance('b', 0.3, velocity=1.0), tolerance('a', -1.0)],
         goal_tolerance=[tolerance('a', velocity=-1.0)],
         goal_time_tolerance=Duration(sec=1, nanosec=500_000_000))
     found = goal_tolerances(given, arm)
     assert found.path.tolist() == [[0.0, 0.3], [0.0, 1.0], [0.0, 0.0]]
     assert found.goal.tolist() == [[0.2, 0.0], [0.0, 0.01], [0.0, 0.0]]
     assert found.goal_time == 1.5
-    assert goal_tolerances(goal_of(None), arm).goal_time == 2.0
-    assert goal_tolerances(goal_of(None, goal_time_tolerance=Duration(sec=-1)), arm).goal_time == 0
+    assert goal_tolerances(goal_of(), arm).goal_time == 2.0
+    assert goal_tolerances(goal_of(goal_time_tolerance=Duration(sec=-1)), arm).goal_time == 0
     with pytest.raises(UnknownNameError, match="'c' in path_tolerance"):
-        goal_tolerances(goal_of(None, path_tolerance=[tolerance('c')]), arm)
+        goal_tolerances(goal_of(path_tolerance=[tolerance('c')]), arm)
     with pytest.raises(InvalidValueError, match=r'goal_tolerance.velocity = -0.5'):
-        goal_tolerances(goal_of(None, goal_tolerance=[tolerance('a', velocity=-0.5)]), arm)
-
-
-class Result(SimpleNamespace):
-    """What the action's result looks like."""
-
-    SUCCESSFUL, INVALID_GOAL, PATH_TOLERANCE_VIOLATED, GOAL_TOLERANCE_VIOLATED = 0, -1, -4, -5
+        goal_tolerances(goal_of(goal_tolerance=[tolerance('a', velocity=-0.5)]), arm)
 
 
 class Handle:
@@ -163,7 +204,7 @@ class Handle:
 
 @pytest.fixture
 def follow_action(monkeypatch):
-    """Return a simulator, its action with stand-ins for message and server, and the ends."""
+    """Return a simulator, its action with a server that no graph knows, and the ends."""
     ends = {}
 
     class Server:
@@ -176,13 +217,11 @@ def follow_action(monkeypatch):
     monkeypatch.setattr(
         'sim_bridge.ros.command.follow_joint_trajectory.DeferredActionServer', Server)
     made = simulator(robot='double_pendulum')
-    kinds = SimpleNamespace(
-        Result=Result, Feedback=lambda: SimpleNamespace(header=SimpleNamespace()))
     node = SimpleNamespace(
         get_logger=lambda: SimpleNamespace(warning=lambda text: None),
         create_timer=lambda *arguments, **options: None)
     trajectories = made.interfaces[0].trajectories
-    action = FollowJointTrajectory(node, kinds, 'x', trajectories, trajectories.controllers[0])
+    action = FollowJointTrajectory(node, Action, 'x', trajectories, trajectories.controllers[0])
     return made, action, ends
 
 
@@ -235,7 +274,7 @@ def test_goals_are_followed_and_their_ends_are_told(follow_action):
 
     assert not server.check(goal_of(trajectory(['elbow'])))
     assert made.interfaces[0].commands.counts.rejected == 1
-    many = SimpleNamespace(joint_names=['base'], points=[])
+    many = MultiDOFJointTrajectory(joint_names=['base'])
     assert not server.check(goal_of(
         trajectory(['elbow'], (1.0, [0.0])), multi_dof_trajectory=many))
 
@@ -274,7 +313,7 @@ def test_trajectories_are_recorded_and_replayed(tmp_path):
         if step == 200:
             trajectories.cancel(order.number)
         if step == 250:
-            given = goal_of(None, path_tolerance=[tolerance('elbow', 1e-9)])
+            given = goal_of(path_tolerance=[tolerance('elbow', 1e-9)])
             order = trajectories.follow(
                 trajectories.read(
                     controller, trajectory(['elbow'], (0.3, [1.0])),

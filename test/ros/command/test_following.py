@@ -12,7 +12,6 @@ from trajectory_msgs.msg import JointTrajectory
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.command.controllers import controllers_of
-from sim_bridge.ros.wire.qos import optional_messages
 
 pytest_plugins = ['node_fixtures']
 
@@ -220,10 +219,8 @@ def test_controllers_are_configured_as_in_ros2_control(graph, start_node, tmp_pa
 
     graph.wait(lambda: counts().get('reached since start') == '1', 'one at its end')
     graph.wait(lambda: counts().get('path violated since start') == '1', 'one off its path')
-    # control_msgs is no dependency: without it there are topics alone
     names = {name for name, _ in graph.node.get_service_names_and_types()}
-    has_action = '/arm_controller/follow_joint_trajectory/_action/send_goal' in names
-    assert has_action == (optional_messages('control_msgs', 'action') is not None)
+    assert '/arm_controller/follow_joint_trajectory/_action/send_goal' in names
     code, output = end(process)
     assert code == 0
     assert "trajectory controller 'arm_controller'" in output

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import signal
 
+from action_msgs.msg import GoalStatus
 from bags import messages_on, read_bag
+from control_msgs.action import FollowJointTrajectory
+from following import trajectory
 from lifecycle_msgs.msg import State, Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 import pytest
+from rclpy.action import ActionClient
 from ros_graph import end, nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -85,6 +89,48 @@ def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, chan
         recorded = messages_on(read_bag(tmp_path / bag), '/joint_states', JointState)
         assert nanoseconds(recorded[0].header.stamp) == 1_000_000
         assert len(recorded) > 50
+
+
+def test_a_managed_node_with_actions_lives_through_ten_configurations(
+    graph, start_process, change
+):
+    """Follow a goal in each of them; end one under way, and leave no action behind."""
+    process = start_process(
+        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=double_pendulum')
+    action = '/joint_trajectory_controller/follow_joint_trajectory'
+    for _ in range(10):
+        assert change(Transition.TRANSITION_CONFIGURE)
+        assert change(Transition.TRANSITION_ACTIVATE)
+        client = ActionClient(graph.node, FollowJointTrajectory, action)
+        graph.wait(client.server_is_ready, 'the action')
+        codes = []
+        for seconds in (0.05, 1000.0):
+            goal = FollowJointTrajectory.Goal(
+                trajectory=trajectory(['elbow'], (seconds, [0.1], [0.0])))
+            sent = client.send_goal_async(goal)
+            graph.wait(sent.done, 'an answer')
+            assert sent.result().accepted
+            ended = sent.result().get_result_async()
+            if seconds < 1.0:
+                graph.wait(ended.done, 'a result')
+            codes.append(ended)
+        # what is answered now was asked later: the goal's client has asked for its result
+        graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
+        assert change(Transition.TRANSITION_DEACTIVATE)
+        assert change(Transition.TRANSITION_CLEANUP)
+        graph.wait(lambda waiting=codes[1]: waiting.done(), 'the end of the goal')
+        assert [each.result().status for each in codes] == [
+            GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_ABORTED]
+        client.destroy()
+        graph.wait(
+            lambda: f'{action}/_action/send_goal' not in dict(
+                graph.node.get_service_names_and_types()), 'the end of the action')
+    assert state_of(graph) == State.PRIMARY_STATE_UNCONFIGURED
+    code, output = end(process)
+    assert code == 0, output
+    assert 'Traceback' not in output
+    assert 'ERROR' not in output
+    assert 'FATAL' not in output
 
 
 def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, change):

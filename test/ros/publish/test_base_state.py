@@ -114,12 +114,8 @@ class FramesHeard:
 
 
 @pytest.fixture
-def hear(monkeypatch):
-    """Return a function that makes a simulator with stand-ins for tf2_msgs, and what is heard."""
-    messages = SimpleNamespace(
-        TFMessage=lambda transforms: SimpleNamespace(transforms=transforms))
-    monkeypatch.setattr(frames, 'optional_messages', lambda package: messages)
-
+def hear():
+    """Return a function that makes a simulator with frames, and what is heard."""
     def make(**values):
         heard = FramesHeard()
         return simulator(heard, publish_tf=True, tf_rate=0.0, **values), heard

@@ -99,7 +99,7 @@ def test_a_controller_on_simulated_time_survives_every_jump(graph, start, start_
         (lambda: call('reset'), True, False),
         (lambda: reset(2), True, False),
         (lambda: spawn_and_reset(4), False, False),
-        (lambda: spawn_and_reset(0), True, False),
+        (lambda: spawn_and_reset(0), True, True),
         (lambda: call('restore_snapshot'), False, False),
         (stop, True, False),
         (lambda: reset(1), False, True),

@@ -1,30 +1,26 @@
-"""
-The services of simulation_interfaces, and robots that come and go on a running graph.
-
-Over the graph with the real messages where the package is installed, and in any case with
-stand-ins of its versions, which reach the node's process by a pipe.
-"""
+"""The services of simulation_interfaces, and robots that come and go on a running graph."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 import json
+import os
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
+from action_msgs.msg import GoalStatus
+from bags import messages_on, read_bag
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 import pytest
+from rclpy.action import ActionClient
 from ros_graph import end
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from simulation_messages import make_interfaces, message
-from standard_simulation import INSTALLED, LATCHED, result, stamps, VERSIONS
+from simulation_interfaces.action import SimulateSteps
+from simulation_interfaces.srv import GetEntities
+from standard_simulation import LATCHED, result, stamps
 from std_msgs.msg import Float64MultiArray, String
 
-from sim_bridge.foundation.errors import SimulationError, StateError
 from sim_bridge.ros.bag.replay import replay
-from sim_bridge.ros.process import deferred_action
-from sim_bridge.ros.services.standard import stepping
-from sim_bridge.ros.services.standard.offer import handlers_of
+from sim_bridge.ros.interfaces import build, store
 
 pytest_plugins = ['node_fixtures', 'standard_simulation']
 
@@ -41,10 +37,9 @@ def topics_of(graph) -> set[str]:
             if graph.node.get_publishers_info_by_topic(name)}
 
 
-@pytest.mark.parametrize('version', VERSIONS)
-def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, version, tmp_path):
+def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_path):
     """Spawn a robot with topics, commands and parameters; take them all back; replay it all."""
-    simulation = start(version, record=str(tmp_path / 'bag'))
+    simulation = start(record=str(tmp_path / 'bag'))
     tables = graph.listen(String, '/contacts/geometries', LATCHED)
     pose = {'pose': {'position': {'y': 2.0, 'z': 1.0}}}
     spawned = simulation.spawn('arm', name='second', initial_pose=pose)
@@ -72,11 +67,11 @@ def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, versio
     assert again['entity_name'] == 'second', again
     graph.wait_for_next(others)
 
-    times = stamps(simulation.states)
-    late = [b - a for a, b in zip(times, times[1:], strict=False)]
-    # a jump of the state takes one step of the clock itself: each is stamped alike
-    assert set(late) == {MS}
     assert end(simulation.process)[0] == 0
+    # all of them are in the bag, whatever the middleware lost on the way here
+    times = stamps(messages_on(read_bag(tmp_path / 'bag'), '/joint_states', JointState))
+    # a jump of the state takes one step of the clock itself: each is stamped alike
+    assert {b - a for a, b in zip(times, times[1:], strict=False)} == {MS}
     verdict = replay(tmp_path / 'bag')
     assert verdict.is_same, verdict.difference
 
@@ -122,6 +117,10 @@ REFUSED_SPAWNS = {
     'nothing': (104, {'resource': ''}, 'URDF text'),
     'another format': (103, {'resource': '<sdf version="1.9"/>'}, '<robot>'),
     'broken': (106, {'resource': '<robot name="x"><link name="a"></robot>'}, 'XML'),
+    'broken, of whatever format': (106, {'resource': '<sdf version="1.9"'}, 'XML'),
+    'no element': (106, {'resource': '< robot/>'}, 'XML'),
+    'bad name': (102, {'resource': 'pendulum', 'name': 'bad name!'}, "such as 'bad_name_'"),
+    'name of no topic': (102, {'resource': 'pendulum', 'name': '9lives'}, "such as '_9lives'"),
     'no mesh': (107, {'resource': (
         '<robot name="x"><link name="a"><inertial><mass value="1"/><inertia ixx="1" iyy="1" '
         'izz="1" ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><mesh '
@@ -219,10 +218,9 @@ def test_entities_are_put_where_told(graph, start, version):
     assert "'post'" in response['result']['error_message']
 
 
-@pytest.mark.parametrize('version', VERSIONS)
-def test_states_steps_and_resets(graph, start, version):
+def test_states_steps_and_resets(graph, start):
     """Go through all states; step exactly; reset by scope, and tell of it before the state."""
-    simulation = start(version, real_time_factor=20.0)
+    simulation = start(real_time_factor=20.0)
     states, events = simulation.states, simulation.events
 
     def state() -> int:
@@ -237,6 +235,8 @@ def test_states_steps_and_resets(graph, start, version):
 
     assert state() == PLAYING
     assert result(simulation('StepSimulation', steps=3)) == FAILED, 'not while it plays'
+    none = simulation('StepSimulation', steps=0)
+    assert (result(none), 'at least 1' in none['result']['error_message']) == (FAILED, True)
     assert (set_state(PAUSED), state(), set_state(PAUSED)) == (OK, PAUSED, 101)
     stood = now()
     assert result(simulation('StepSimulation', steps=25)) == OK
@@ -257,8 +257,8 @@ def test_states_steps_and_resets(graph, start, version):
         ['state'], ['time', 'state', 'spawned'], ['time']]
     assert [each['removed'] for each in told] == [[], ['guest'], []]
     assert [each['count'] for each in told] == [1, 2, 3]
-    assert [each['time_ns'] - each['time_ns_before'] for each in told[:2]] == [MS, MS]
-    assert told[2]['time_ns'] == 1, 'who names the time has the clock go back, too'
+    assert told[0]['time_ns'] - told[0]['time_ns_before'] == MS
+    assert [each['time_ns'] for each in told[1:]] == [1, 1], 'time that begins again is /clock'
     assert result(simulation('ResetSimulation', scope=8)) == 0
 
     assert (set_state(STOPPED), state(), set_state(STOPPED)) == (OK, STOPPED, 101)
@@ -274,122 +274,152 @@ def test_states_steps_and_resets(graph, start, version):
     assert simulation.process.wait(30) == 0
 
 
-def test_features_are_those_of_the_version():
-    """Tell of what there is, in each version, and of nothing else."""
+def test_features_are_those_of_the_version(start):
+    """Tell of what there is, in each version, and of nothing else; bound what can be spawned."""
     offered = {}
-    for version in ('1.0', '2.1'):
-        interfaces = make_interfaces(version)
-        handlers = handlers_of(interfaces, None, None, None)
-        assert set(handlers) == set(vars(interfaces.srv))
-        responses = {kind: getattr(interfaces.srv, kind).Response() for kind in handlers}
-        for kind in ('GetSimulatorFeatures', 'GetSpawnables'):
-            request = getattr(interfaces.srv, kind).Request()
-            handlers[kind](request, responses[kind], lambda response: None)
-        features = responses['GetSimulatorFeatures'].features
-        assert features.spawn_formats == ['urdf', 'xacro']
-        offered[version] = set(features.features)
-        first = responses['GetSpawnables'].spawnables[0]
-        assert (first.uri if version == '1.0' else first.entity_resource.uri) == 'arm'
-    common = {0, 1, *range(5, 13), 14, *range(20, 27), 31, 32}
-    assert offered == {'1.0': common, '2.1': common | {50}}
+    for version in ('1.5', '2.1'):
+        simulation = start(version, paused=True)
+        features = simulation('GetSimulatorFeatures')['features']
+        assert features['spawn_formats'] == ['urdf', 'xacro']
+        offered[version] = set(features['features'])
+        spawnables = simulation('GetSpawnables', sources=['moon'])
+        assert 'moon' in spawnables['result']['error_message']
+        by_name = {
+            (each if version == '1.5' else each['entity_resource'])['uri']: each['spawn_bounds']
+            for each in spawnables['spawnables']}
+        assert list(by_name)[0] == 'arm'
+        # what the file says: a cube of half a metre about its root link
+        upper, lower = by_name['floating_box']['points']
+        assert (by_name['floating_box']['type'], upper) == (1, {
+            name: -value for name, value in lower.items()})
+        if version == '1.5':
+            simulation.spawn('quadruped', name='guest')
+            assert by_name['quadruped'] == simulation(
+                'GetEntityBounds', entity='guest')['bounds']
+        assert end(simulation.process)[0] == 0
+    everything = {0, 1, *range(5, 13), 14, *range(20, 27), 31, 32, 33, 50}
+    # what the second version here was generated with
+    assert offered == {'1.5': everything, '2.1': {0, 9, 10, 11, 14}}
 
 
-class Goal:
-    """A goal of the action, as rclpy hands it over, that is cancelled at a step."""
-
-    def __init__(self, steps: int, cancel_at: int | None = None) -> None:
-        self.request, self.cancel_at = SimpleNamespace(steps=steps), cancel_at
-        self.is_cancel_requested = False
-        self.feedback: list[tuple[int, int]] = []
-        self.ends: list[str] = []
-
-    def publish_feedback(self, feedback: Any) -> None:
-        self.feedback.append((feedback.completed_steps, feedback.remaining_steps))
-        self.is_cancel_requested = feedback.completed_steps == self.cancel_at
-
-
-class Server:
-    """The server of an action, without a graph."""
-
-    def __init__(self, node, kind, name, check, start, cancel) -> None:
-        self.start = start
-        made.append(self)
-
-    def finish(self, goal: Goal, end: str, result: Any) -> None:
-        goal.ends.append(end)
-        goal.result = result.result
+def test_services_have_the_names_a_client_of_one_simulator_looks_for(graph, start):
+    """Offer each service in the namespace of the node and below the node."""
+    simulation = start()
+    names = dict(graph.node.get_service_names_and_types_by_node('sim_bridge', '/'))
+    standard = {
+        name for name, types in names.items() if types[0].startswith('simulation_interfaces/srv')}
+    short = {name for name in standard if not name.startswith('/sim_bridge/')}
+    assert short >= {'/spawn_entity', '/get_simulator_features', '/reset_simulation'}
+    assert standard == short | {f'/sim_bridge{name}' for name in short}
+    client = graph.node.create_client(GetEntities, '/get_entities')
+    futures = []
+    graph.wait(
+        lambda: any(future.done() for future in futures), 'an answer',
+        lambda: futures.append(client.call_async(GetEntities.Request())))
+    (answer, *_) = (future.result() for future in futures if future.done())
+    assert answer.entities == ['pendulum']
+    assert end(simulation.process)[0] == 0
 
 
-made: list[Server] = []
+class Stepping:
+    """A client of the action that counts what it is told."""
+
+    def __init__(self, graph, name: str = '/simulate_steps') -> None:
+        self.graph, self.feedback = graph, []
+        self.client = ActionClient(graph.node, SimulateSteps, name)
+        graph.wait(self.client.server_is_ready, f'the action {name}')
+
+    def send(self, steps: int):
+        """Send a goal; return its handle."""
+        future = self.client.send_goal_async(
+            SimulateSteps.Goal(steps=steps),
+            feedback_callback=lambda told: self.feedback.append(
+                (told.feedback.completed_steps, told.feedback.remaining_steps)))
+        self.graph.wait(future.done, 'an answer')
+        assert future.result().accepted
+        return future.result()
+
+    def end_of(self, goal) -> tuple[int, int, str]:
+        """Return status, code and message of the result of a goal."""
+        future = goal.get_result_async()
+        self.graph.wait(future.done, 'a result')
+        told = future.result().result.result
+        return future.result().status, told.result, told.error_message
 
 
-def make_action(step: Callable[..., None], post: Callable[[Callable], None]) -> list[Callable]:
-    """Make the action of a control with this `step`; give what is called when it closes."""
-    kind = SimpleNamespace(
-        Feedback=message('Feedback', completed_steps=int, remaining_steps=int),
-        Result=message('Result', result=make_interfaces('2.1').msg.Result))
-    services = SimpleNamespace(submit=lambda function: function(), on_close=[])
-    stepping.SteppingAction(
-        None, kind, '~/simulate_steps', services, SimpleNamespace(step=step),
-        SimpleNamespace(post=post))
-    return services.on_close
-
-
-def test_the_action_tells_of_every_step_and_can_be_cancelled(monkeypatch):
+def test_the_action_tells_of_every_step_and_can_be_cancelled(graph, start):
     """Give feedback after each step and the result at the end, early where it is cancelled."""
-    monkeypatch.setattr(deferred_action, 'DeferredActionServer', Server)
+    simulation = start(robot='pendulum', real_time_factor=0.5)
+    stepping = Stepping(graph)
+    status, code, message = stepping.end_of(stepping.send(3))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, FAILED)
+    assert 'running' in message
+    assert result(simulation('SetSimulationState', state={'state': PAUSED})) == OK
+    assert stepping.end_of(stepping.send(3)) == (GoalStatus.STATUS_SUCCEEDED, OK, '')
+    graph.wait(lambda: len(stepping.feedback) == 3, 'feedback of each step')
+    assert stepping.feedback == [(1, 2), (2, 1), (3, 0)]
+    status, code, message = stepping.end_of(stepping.send(0))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, FAILED)
+    assert 'at least 1' in message
 
-    def step(count, on_done, on_tick) -> None:
-        if count == 13:
-            raise StateError('the simulation is running')
-        any(not on_tick(count - taken) for taken in range(1, count + 1))
-        on_done(SimulationError('it blew up') if count == 7 else None)
+    long = stepping.send(1_000_000)
+    graph.wait(lambda: len(stepping.feedback) > 5, 'further feedback')
+    cancelling = long.cancel_goal_async()
+    graph.wait(cancelling.done, 'an answer')
+    status, code, _ = stepping.end_of(long)
+    assert (status, code) == (GoalStatus.STATUS_CANCELED, OK)
 
-    make_action(step, lambda function: function())
-    goals = [Goal(3), Goal(1000, cancel_at=2), Goal(7), Goal(13)]
-    for goal in goals:
-        made[-1].start(goal)
-    assert [goal.ends for goal in goals] == [['succeed'], ['canceled'], ['abort'], ['abort']]
-    assert [goal.result.result for goal in goals] == [OK, OK, FAILED, FAILED]
-    assert goals[0].feedback == [(1, 2), (2, 1), (3, 0)]
-    assert goals[1].feedback == [(1, 999), (2, 998)]
-    assert 'blew up' in goals[2].result.error_message
-    assert 'running' in goals[3].result.error_message
-
-
-def test_goals_end_when_the_simulation_is_unloaded(monkeypatch):
-    """Tell what became of steps that were taken, and why others are not."""
-    monkeypatch.setattr(deferred_action, 'DeferredActionServer', Server)
-    posted: list[Callable[[], None]] = []
-
-    def step(count, on_done, on_tick) -> None:
-        if count == 1:
-            on_done(None)
-
-    (close,) = make_action(step, posted.append)
-    goals = [Goal(1), Goal(2)]
-    for goal in goals:
-        made[-1].start(goal)
-    assert len(posted) == 1
-    assert not goals[0].ends
-    close(StateError('it is being unloaded'))
-    assert [goal.ends for goal in goals] == [['succeed'], ['abort']]
-    assert goals[1].result.error_message == 'it is being unloaded'
+    command = graph.advertise(Float64MultiArray, '/effort_controller/commands')
+    command.publish(Float64MultiArray(data=[1.7e308]))
+    status, code, message = stepping.end_of(stepping.send(1000))
+    assert (status, code) == (GoalStatus.STATUS_ABORTED, FAILED)
+    assert 'a step failed' in message
+    stepping.client.destroy()
+    assert end(simulation.process)[0] == 0
 
 
-def test_without_the_package_nothing_is_offered(graph, start_node):
-    """Offer the services of the standard where its package is installed, and only there."""
-    process = start_node(robot='pendulum', paused=True)
-    graph.wait(lambda: 'sim_bridge' in graph.node.get_node_names(), 'the node')
+def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
+    """Tell whoever waits for steps why no more are taken; go on after the next configuration."""
+    process = start_process(
+        '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulum',
+        '-p', 'paused:=true', '-p', 'real_time_factor:=0.5')
 
-    def offered() -> dict[str, list[str]]:
-        return dict(graph.node.get_service_names_and_types_by_node('sim_bridge', '/'))
+    def change(transition: int) -> None:
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert graph.call(ChangeState, '/sim_bridge/change_state', request).success
 
-    ours = {f'/sim_bridge/{name}' for name in (
-        'pause', 'reset', 'step', 'save_snapshot', 'restore_snapshot', 'list_snapshots')}
-    if INSTALLED is not None:
-        ours.add('/sim_bridge/get_simulation_state')
-    graph.wait(lambda: ours <= offered().keys(), 'all its services')
-    kinds = {kind.split('/')[0] for types in offered().values() for kind in types}
-    assert ('simulation_interfaces' in kinds) == (INSTALLED is not None)
-    assert end(process)[0] == 0
+    for _ in range(2):
+        change(Transition.TRANSITION_CONFIGURE)
+        change(Transition.TRANSITION_ACTIVATE)
+        stepping = Stepping(graph)
+        goal = stepping.send(1_000_000)
+        waiting = goal.get_result_async()
+        graph.wait(lambda told=stepping.feedback: len(told) > 5, 'steps')
+        change(Transition.TRANSITION_DEACTIVATE)
+        change(Transition.TRANSITION_CLEANUP)
+        graph.wait(waiting.done, 'a result')
+        assert waiting.result().status == GoalStatus.STATUS_ABORTED
+        assert 'deactivated' in waiting.result().result.result.error_message
+        stepping.client.destroy()
+    code, output = end(process)
+    assert code == 0, output
+    assert 'Traceback' not in output
+
+
+def test_without_the_packages_the_node_says_how_to_get_them(graph, start_process, tmp_path):
+    """Offer nothing of what is absent, and say so."""
+    environment = {**os.environ, 'SIM_BRIDGE_CACHE_DIR': str(tmp_path)}
+    hidden = {str(store.python_path(build.build()[0]))}
+    environment['PYTHONPATH'] = os.pathsep.join(
+        path for path in os.environ['PYTHONPATH'].split(os.pathsep) if path not in hidden)
+    process = start_process(
+        '-m', 'sim_bridge', 'node', '--ros-args', '-p', 'robot:=pendulum', env=environment)
+    graph.wait_for_next(graph.listen(JointState, '/joint_states'))
+    names = dict(graph.node.get_service_names_and_types_by_node('sim_bridge', '/'))
+    kinds = {kind.split('/')[0] for types in names.values() for kind in types}
+    assert kinds.isdisjoint({'simulation_interfaces', 'control_msgs'})
+    code, output = end(process)
+    assert code == 0, output
+    assert 'no services of simulation_interfaces: simulation_interfaces is not' in output
+    assert 'no actions follow_joint_trajectory: control_msgs is not installed' in output
+    assert 'sim_bridge interfaces' in output

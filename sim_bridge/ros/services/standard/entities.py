@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,12 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.ros.process.deferred import Answer, Handler
+from sim_bridge.ros.services.bounds import box_around
 from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.standard.interfaces import (
     agree,
     FEATURE_UNSUPPORTED,
+    fill_bounds,
     Interfaces,
     OPERATION_FAILED,
     say,
@@ -113,16 +114,10 @@ class EntityServices:
 
     def _get_bounds(self, request: Any, response: Any, answer: Answer) -> None:
         robot = self._entities.get(request.entity)
-        box = _box_around(robot)
-        bounds = response.bounds
-        if box is None:
-            bounds.type, bounds.points = bounds.TYPE_EMPTY, []
-            answer(agree(response, f'{robot.name!r} has no geometry, or one without end'))
-            return
-        # the upper right corner comes first
-        bounds.type = bounds.TYPE_BOX
-        bounds.points = [self._point(corner) for corner in box[::-1]]
-        answer(agree(response))
+        box = box_around(robot)
+        fill_bounds(response.bounds, box)
+        answer(agree(response, f'{robot.name!r} has no geometry, or one without end'
+                     if box is None else ''))
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -185,11 +180,6 @@ class EntityServices:
         carried = link.v + np.cross(link.w, position - link.p)
         return carried + link.R @ v, link.w + link.R @ w
 
-    def _point(self, values: np.ndarray) -> Any:
-        point = self._msg.EntityState().twist.linear
-        point.x, point.y, point.z = values.tolist()
-        return point
-
 
 def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:
     """Return the shape of bounds and its position; raises InvalidValueError for invalid bounds."""
@@ -204,21 +194,6 @@ def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:
     raise InvalidValueError(
         'points', points.tolist(),
         'two for a box (1) or a sphere (3), at least four for a convex hull (2)', place)
-
-
-def _box_around(robot: sb.Robot) -> np.ndarray | None:
-    """Return the (2, 3) corners of a robot's bounding box along the root link's axes [m]."""
-    root, corners = robot.root_link, []
-    for geometry in robot.geometries:
-        low, high = geometry.shape.bounds
-        own = np.array(list(product(*zip(low, high, strict=True))))
-        if not np.isfinite(own).all():
-            return None
-        corners.append((own @ geometry.R.T + geometry.p - root.p) @ root.R)
-    if not corners:
-        return None
-    every = np.concatenate(corners)
-    return np.array([every.min(axis=0), every.max(axis=0)])
 
 
 def _vector(message: Any) -> np.ndarray:

@@ -13,6 +13,9 @@ import re
 from types import ModuleType
 from typing import Any, NamedTuple
 
+from geometry_msgs.msg import Vector3
+import numpy as np
+
 from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
 
 # simulation_interfaces/Result; services have codes of their own above 100
@@ -38,9 +41,25 @@ def installed_interfaces() -> Interfaces | None:
     return None if None in modules[:2] else Interfaces(*modules)
 
 
-def service_name(kind: str) -> str:
-    """Return the name of a service: 'GetEntities' is ~/get_entities."""
-    return '~/' + re.sub(r'(?<!^)(?=[A-Z])', '_', kind).lower()
+def names_of(kind: str) -> tuple[str, str]:
+    """
+    Return the names of a service or action: 'GetEntities' is get_entities and ~/get_entities.
+
+    The former is where clients that know of one simulator look, in the node's namespace.
+    """
+    name = re.sub(r'(?<!^)(?=[A-Z])', '_', kind).lower()
+    return name, f'~/{name}'
+
+
+def fill_bounds(bounds: Any, box: np.ndarray | None) -> None:
+    """Write the (2, 3) lower and upper corner of a box [m] into a Bounds; None for no bounds."""
+    if box is None:
+        bounds.type, bounds.points = bounds.TYPE_EMPTY, []
+        return
+    lower, upper = ([float(value) for value in corner] for corner in box)
+    # to the standard, the upper right corner comes first
+    bounds.type = bounds.TYPE_BOX
+    bounds.points = [Vector3(x=x, y=y, z=z) for x, y, z in (upper, lower)]
 
 
 def agree(response: Any, message: str = '') -> Any:

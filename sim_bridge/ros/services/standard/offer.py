@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sim_bridge.foundation.version import __version__
+from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.process.deferred import Answer, DeferredServices, Handler
 from sim_bridge.ros.process.executor_calls import ExecutorCalls
 from sim_bridge.ros.process.guarded_node import GuardedMixin
@@ -14,8 +15,8 @@ from sim_bridge.ros.services.standard.entities import EntityServices
 from sim_bridge.ros.services.standard.interfaces import (
     installed_interfaces,
     Interfaces,
+    names_of,
     refuse,
-    service_name,
 )
 from sim_bridge.ros.services.standard.simulation import SimulationServices
 from sim_bridge.ros.services.standard.spawning import SPAWN_FORMATS, SpawnServices
@@ -69,16 +70,19 @@ def offer_standard_services(
     simulator: Simulator,
     calls: ExecutorCalls,
 ) -> None:
-    """Create the services of simulation_interfaces, if it is installed."""
+    """Create the services of simulation_interfaces, if it is installed; say so if it is not."""
     interfaces = installed_interfaces()
     if interfaces is None:
+        node.get_logger().info(
+            f'no services of simulation_interfaces: {absence("simulation_interfaces")}')
         return
     for kind, handler in handlers_of(interfaces, control, entities, simulator).items():
-        services.create(getattr(interfaces.srv, kind), service_name(kind), handler, refuse)
+        for name in names_of(kind):
+            services.create(getattr(interfaces.srv, kind), name, handler, refuse)
     if hasattr(interfaces.action, STEPPING):
-        SteppingAction(
-            node, getattr(interfaces.action, STEPPING), service_name(STEPPING), services,
-            control, calls)
+        for name in names_of(STEPPING):
+            SteppingAction(
+                node, getattr(interfaces.action, STEPPING), name, services, control, calls)
 
 
 def _tell_features(interfaces: Interfaces, names: list[str]) -> Handler:
@@ -91,9 +95,8 @@ def _tell_features(interfaces: Interfaces, names: list[str]) -> Handler:
         response.features.features = features
         response.features.spawn_formats = list(SPAWN_FORMATS)
         response.features.custom_info = (
-            f'sim_bridge {__version__}; services are named after their types, below the node; '
-            'resets keep /clock going, unless the parameter reset_clock says otherwise or '
-            'SCOPE_TIME is asked for')
+            f'sim_bridge {__version__}; services are named after their types, in the namespace of '
+            'the node and below the node; a reset of the time sets /clock back')
         answer(response)
 
     return tell

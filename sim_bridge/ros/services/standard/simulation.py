@@ -89,15 +89,13 @@ class SimulationServices:
     def _reset(self, request: Any, response: Any, answer: Answer) -> None:
         given = request.scope
         if given in (_SCOPE_DEFAULT, _SCOPE_ALL):
-            scope, clock = Scope.ALL, None
-        elif given & ~Scope.ALL.value:
+            given = Scope.ALL.value
+        if given & ~Scope.ALL.value:
             answer(say(
                 response, FEATURE_UNSUPPORTED,
                 f'scope = {given}: expected 0 or 255 for all, or a sum of 1 (time), 2 (state) '
                 'and 4 (spawned)'))
             return
-        else:
-            # a request that names the time means /clock too
-            scope, clock = Scope(given), bool(given & Scope.TIME.value) or None
-        self._control.reset(scope, clock)
+        # to the standard, time that begins again is /clock
+        self._control.reset(Scope(given), bool(given & Scope.TIME.value))
         answer(agree(response))

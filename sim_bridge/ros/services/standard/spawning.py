@@ -6,10 +6,18 @@ from typing import Any, TYPE_CHECKING
 
 from sim_bridge.description import DescriptionError, shipped_robots
 from sim_bridge.foundation.errors import ErrorCode, SimBridgeError, UnknownNameError
-from sim_bridge.ros.services.standard.interfaces import agree, NOT_FOUND, OPERATION_FAILED, say
+from sim_bridge.ros.services.standard.interfaces import (
+    agree,
+    fill_bounds,
+    NOT_FOUND,
+    OPERATION_FAILED,
+    say,
+)
 from sim_bridge.ros.session.spawn_request import SpawnRequest
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from sim_bridge.ros.process.deferred import Answer, Handler
     from sim_bridge.ros.services.entities import Entities
     from sim_bridge.ros.services.standard.interfaces import Interfaces
@@ -83,13 +91,21 @@ class SpawnServices:
         answer(agree(response))
 
     def _spawnables(self, request: Any, response: Any, answer: Answer) -> None:
-        for name in shipped_robots():
-            spawnable = self._msg.Spawnable(description=f'{name}, which sim_bridge ships')
-            getattr(spawnable, 'entity_resource', spawnable).uri = name
-            response.spawnables.append(spawnable)
         sources = list(request.sources)
-        answer(agree(
-            response, f'sources that are not searched: {", ".join(sources)}' if sources else ''))
+
+        def on_done(boxes: dict[str, np.ndarray | None] | SimBridgeError) -> None:
+            if isinstance(boxes, SimBridgeError):
+                answer(say(response, OPERATION_FAILED, str(boxes)))
+                return
+            for name, box in boxes.items():
+                spawnable = self._msg.Spawnable(description=f'{name}, which sim_bridge ships')
+                getattr(spawnable, 'entity_resource', spawnable).uri = name
+                fill_bounds(spawnable.spawn_bounds, box)
+                response.spawnables.append(spawnable)
+            answer(agree(response, (
+                f'sources that are not searched: {", ".join(sources)}' if sources else '')))
+
+        self._entities.measure(shipped_robots(), on_done)
 
 
 _CODES = {

@@ -1,0 +1,37 @@
+"""`sim_bridge interfaces`: generate the message packages that the ROS wheels lack."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from sim_bridge.cli.environment import require_ros
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this verb to the command line."""
+    parser = subparsers.add_parser(
+        'interfaces',
+        help='generate the message packages that the ROS wheels lack',
+        description='Generate what is used of control_msgs, simulation_interfaces and tf2_msgs, '
+        'which come with ROS 2 but not as wheels, and print the folder for PYTHONPATH. Nodes of '
+        'sim_bridge find it by themselves. Needs a C++ compiler and the headers of Python. What '
+        'was generated is kept beside the compiled kernels and shared by all environments with '
+        'the same wheels.',
+        allow_abbrev=False,
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Generate; return the exit code. Raises MissingRosError, InterfaceBuildError."""
+    require_ros('sim_bridge interfaces')
+    from sim_bridge.ros.interfaces import build, store
+
+    start = time.perf_counter()
+    prefix, is_new = build.build()
+    took = f'generated in {time.perf_counter() - start:.0f} s' if is_new else 'generated before'
+    print(took, file=sys.stderr)
+    print(store.python_path(prefix))
+    return 0

@@ -1,0 +1,147 @@
+"""The message packages that are generated beside the ROS wheels."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+from sim_bridge.foundation.errors import InterfaceBuildError
+from sim_bridge.ros.interfaces import build, definitions, store
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
+]
+
+# of the released packages: control_msgs 5.8.0, simulation_interfaces 1.5.1, tf2_msgs 0.36.4
+HASHES = {
+    'control_msgs/msg/JointTolerance': 'c254f9cece0f3b73',
+    'control_msgs/msg/JointComponentTolerance': '739ea7566931944d',
+    'control_msgs/action/FollowJointTrajectory': '738ebcb7a2d7cfa4',
+    'simulation_interfaces/msg/Result': 'cf43a306adff3337',
+    'simulation_interfaces/msg/Resource': '2bb1939cf80f8d2f',
+    'simulation_interfaces/msg/Bounds': 'e8624fe51f0f5548',
+    'simulation_interfaces/msg/EntityCategory': '43bdf7933fddf75f',
+    'simulation_interfaces/msg/TagsFilter': '5c3efc51e8ed04c2',
+    'simulation_interfaces/msg/EntityFilters': '8e7b12e8ea062f14',
+    'simulation_interfaces/msg/EntityInfo': '3b9a2e7fa00f9a59',
+    'simulation_interfaces/msg/EntityState': '2e0464a85eb80a93',
+    'simulation_interfaces/msg/SimulationState': 'bb9f87ccdd98fba1',
+    'simulation_interfaces/msg/SimulatorFeatures': '8b101c8529bc0ea3',
+    'simulation_interfaces/msg/Spawnable': '8c22025d840e7a05',
+    'simulation_interfaces/msg/SpawnEntity': '94a349a865ccf673',
+    'simulation_interfaces/msg/SpawnResult': 'dbc277304b6c24bf',
+    'simulation_interfaces/srv/SpawnEntity': 'd4c086345d4194a5',
+    'simulation_interfaces/srv/SpawnEntities': '41703a359ee032bf',
+    'simulation_interfaces/srv/DeleteEntity': 'ff7e96a5b83dc8e2',
+    'simulation_interfaces/srv/GetSpawnables': '3bc0266bf8236058',
+    'simulation_interfaces/srv/GetEntities': 'cb90004c48cd50f3',
+    'simulation_interfaces/srv/GetEntitiesStates': '0a76170d0c1c90e1',
+    'simulation_interfaces/srv/GetEntityState': '749c91f2a2353d98',
+    'simulation_interfaces/srv/SetEntityState': 'ca210e7d2b66629a',
+    'simulation_interfaces/srv/GetEntityInfo': '953b7ab6bfc35063',
+    'simulation_interfaces/srv/GetEntityBounds': '17be8d36231178a5',
+    'simulation_interfaces/srv/GetSimulatorFeatures': 'abb9439c8cf19672',
+    'simulation_interfaces/srv/GetSimulationState': '3362dcebee4b1afe',
+    'simulation_interfaces/srv/SetSimulationState': 'a868b916dce49974',
+    'simulation_interfaces/srv/StepSimulation': '913fe0653690ce6b',
+    'simulation_interfaces/srv/ResetSimulation': '4ce285d7ff9b8ac7',
+    'simulation_interfaces/action/SimulateSteps': 'f0837c898e1219cd',
+    'tf2_msgs/msg/TFMessage': 'e369d0f05a23ae52',
+}
+
+
+def declared() -> dict[str, str]:
+    """Return the name of every interface that has a definition, and its text."""
+    packages = map(definitions.read, definitions.files())
+    return {
+        f'{package.name}/{Path(file).with_suffix("").as_posix()}': text
+        for package in packages for file, text in package.interfaces.items()}
+
+
+def test_types_are_those_of_the_released_packages():
+    """Have the hashes by which ROS tells whether two processes mean the same type."""
+    generated = {}
+    for name in declared():
+        package, kind, stem = name.split('/')
+        module = importlib.import_module(package)
+        share = Path(module.__file__).parents[2] / 'share'
+        if not (share / package / kind / f'{stem}.json').exists():
+            pytest.fail(f'{name} has no hash: {module.__file__}')
+        described = json.loads((share / package / kind / f'{stem}.json').read_text())
+        hashes = {each['type_name']: each['hash_string'] for each in described['type_hashes']}
+        generated[name] = hashes[name].removeprefix('RIHS01_')[:16]
+    assert generated == HASHES
+
+
+def test_a_second_build_finds_the_first():
+    """Give the same folder without a compiler."""
+    prefix, is_new = build.build()
+    assert not is_new
+    assert store.find() == prefix
+
+
+def test_what_decides_the_result_decides_its_key(tmp_path, monkeypatch):
+    """Give another key for other definitions, wheels and Pythons, the same for the same."""
+    path = tmp_path / 'a.txt'
+    path.write_text('package a 1.0')
+    key = store.key_of([path], ['ros_rcutils-6.7.4.dist-info'])
+    assert store.key_of([path], ['ros_rcutils-6.7.4.dist-info']) == key
+    assert store.key_of([path], ['ros_rcutils-6.7.5.dist-info']) != key
+    path.write_text('package a 1.1')
+    assert store.key_of([path], ['ros_rcutils-6.7.4.dist-info']) != key
+
+
+def test_what_is_missing_is_named(tmp_path, monkeypatch):
+    """Say which compiler or which kind of ROS is missing, and what helps; leave nothing."""
+    monkeypatch.setenv('PATH', str(tmp_path))
+    for variable in ('CC', 'CXX'):
+        monkeypatch.delenv(variable, raising=False)
+    path = tmp_path / 'one_msgs.txt'
+    path.write_text('package one_msgs 1.0.0\ndepends std_msgs\n\ninterface msg/A.msg\nint32 a\n')
+    with pytest.raises(InterfaceBuildError, match=r'neither CC in .* nor gcc or cc.*apt install'):
+        build.build([path])
+    monkeypatch.setattr(store, 'wheels', lambda: None)
+    with pytest.raises(InterfaceBuildError, match='apt install ros-'):
+        build.build([path])
+    assert store.find([path]) is None
+
+
+def test_processes_that_build_at_once_build_once(tmp_path):
+    """Let all but one wait; give all of them the same package, that can be used."""
+    path = tmp_path / 'one_msgs.txt'
+    path.write_text(
+        'package one_msgs 1.0.0\ndepends std_msgs\n\ninterface msg/A.msg\nint32 a\n')
+    script = (
+        'import sys; from pathlib import Path\n'
+        'from sim_bridge.ros.interfaces import build, store\n'
+        'prefix, is_new = build.build([Path(sys.argv[1])]); store.offer(prefix)\n'
+        'from one_msgs.msg import A; print(prefix, is_new, A(a=3).a)')
+    environment = {**os.environ, 'SIM_BRIDGE_CACHE_DIR': str(tmp_path / 'cache')}
+    (tmp_path / 'cache').mkdir(mode=0o700)
+    processes = [
+        subprocess.Popen(
+            [sys.executable, '-c', script, str(path)], env=environment, stdout=subprocess.PIPE,
+            text=True)
+        for _ in range(3)]
+    told = [process.communicate(timeout=300)[0].split() for process in processes]
+    assert sorted(is_new for _, is_new, _ in told) == ['False', 'False', 'True'], told
+    assert len({prefix for prefix, *_ in told}) == 1
+    assert {value for *_, value in told} == {'3'}
+    left = [each.name for each in (tmp_path / 'cache' / 'interfaces').iterdir()]
+    assert len(left) == 2, 'the package and its lock'
+
+
+def test_the_verb_prints_the_folder_for_python(tmp_path):
+    """Print what PYTHONPATH needs, and nothing else on standard output."""
+    done = subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', 'interfaces'], check=True, capture_output=True,
+        text=True)
+    folder = Path(done.stdout.strip())
+    assert (folder / 'control_msgs' / 'action').is_dir()
+    assert done.stderr == 'generated before\n'
