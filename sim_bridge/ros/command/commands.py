@@ -112,6 +112,8 @@ class RobotCommands:
         self._record: Callable[[list[Input]], None] = _ignore
         self._applied_at_ns: int | None = None
         self._is_timed_out = False
+        self.time_ns = 0
+        """Simulated time of the latest control step that began [ns], for requests."""
         self.restart(0)
 
     @property
@@ -247,6 +249,7 @@ class RobotCommands:
         time_ns: simulated time [ns].
         """
         commands: dict[int, np.ndarray] = {}
+        self.time_ns = time_ns
         if self._fresh or self._changes or self._requests:
             with self._lock:
                 changes, self._changes = self._changes, {}
@@ -375,9 +378,9 @@ class RobotCommands:
     def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
         """Release commanded joints from the trajectories that they follow."""
         if not self.following.is_aside:
-            given = np.zeros((len(QUANTITIES), self._joint_count), bool)
+            given = np.zeros((len(QUANTITIES), len(self._table.names)), bool)
             for quantity, values in commands.items():
-                given[quantity] = ~np.isnan(values[: self._joint_count])
+                given[quantity] = ~np.isnan(values)
             self.following.give_way(given[POSITION] | given[VELOCITY], given[EFFORT])
 
     def _drop_commands(self) -> None:
