@@ -507,7 +507,8 @@ class RobotDescription:
     source: the file's path, or '<string>'. xml: the URDF text as the robot_description topic
     publishes it (after xacro). report: what was wrong and could be lived with.
     constraints: joints that close loops of the tree. crawlers: links that are continuous tracks.
-    drives: of wheels; the drive of tracks follows from the crawlers.
+    drives: of wheels; the drive of tracks follows from the crawlers. controller_files: paths of
+    the files of ros2_control's controllers, by how the description names them.
     """
 
     name: str
@@ -521,6 +522,7 @@ class RobotDescription:
     constraints: tuple[ConstraintDescription, ...] = ()
     crawlers: tuple[CrawlerDescription, ...] = ()
     drives: tuple[DriveDescription, ...] = ()
+    controller_files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __repr__(self) -> str:
         """Show the name, the source and the sizes."""

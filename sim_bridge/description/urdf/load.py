@@ -111,8 +111,8 @@ def examine_description(
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
         package_paths = list(package_paths)
-        description = replace(description, drives=drives.read_drives(
-            document.root, description, base, package_paths, findings))
+        description = drives.with_drives(
+            document.root, description, base, package_paths, findings)
         description = meshes.with_mesh_files(description, base, package_paths, findings)
         description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)

@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 import re
 from typing import Any, TYPE_CHECKING
-from xml.sax.saxutils import quoteattr, unescape
+from xml.sax.saxutils import escape, quoteattr, unescape
 
 from std_msgs.msg import String
 
@@ -131,7 +131,7 @@ class Recording:
             'namespace': None if loaded is None else loaded.namespace,
             'position': [float(each) for each in position],
             'orientation': [float(each) for each in orientation],
-            'files': _sums(_meshes(robot)),
+            'files': _sums(_files(robot)),
         })
 
     def flush(self) -> None:
@@ -194,7 +194,7 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
 
 
 def portable_description(description: RobotDescription) -> str:
-    """Return the expanded URDF of a robot, with the full path of every mesh that was found."""
+    """Return the expanded URDF of a robot, with the full path of every file that was found."""
     paths = {
         shape.filename: shape.path for link in description.links.values()
         for shape in (*link.collisions, *link.visuals) if shape.kind == 'mesh' and shape.path}
@@ -203,22 +203,27 @@ def portable_description(description: RobotDescription) -> str:
         path = paths.get(unescape(match['uri']))
         return match[0] if path is None else f'filename={quoteattr(str(Path(path).resolve()))}'
 
-    return _FILE_NAME.sub(located, description.xml)
+    text = _FILE_NAME.sub(located, description.xml)
+    for name, found in description.controller_files.items():
+        text = re.sub(
+            rf'(<parameters>\s*){re.escape(escape(name))}(\s*</parameters>)',
+            lambda match, to=found: f'{match[1]}{escape(str(Path(to).resolve()))}{match[2]}', text)
+    return text
 
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
     """Return the SHA-256 of the files that the world was built from."""
     paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
-        paths |= _meshes(robot)
+        paths |= _files(robot)
     return _sums(paths)
 
 
-def _meshes(robot: Robot) -> set[str | None]:
-    """Return the mesh files of a robot's collision shapes."""
+def _files(robot: Robot) -> set[str | None]:
+    """Return the files of a robot's controllers and the mesh files of its collision shapes."""
     if robot.description is None:
         return set()
-    return {
+    return set(robot.description.controller_files.values()) | {
         shape.path for link in robot.description.links.values()
         for shape in link.collisions if shape.kind == 'mesh'}
 

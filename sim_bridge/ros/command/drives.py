@@ -145,10 +145,12 @@ class CommandedDrive:
 
     def _obey(self, x: float, y: float, yaw_rate: float) -> None:
         """Start to obey a twist; on the physics thread."""
+        now_ns, is_first = self._commands.time_ns, not self.is_active or self.is_timed_out
         if not self.is_active:
             self.drive.start()
+        self._commands.timing.applied(now_ns, None if is_first else self._commanded_ns)
         self.is_active, self.is_timed_out = True, False
-        self._commanded_ns = self._commands.time_ns
+        self._commanded_ns = now_ns
         self.drive.command(x, y, yaw_rate)
 
     def _check(self, twist: Sequence[float]) -> None:

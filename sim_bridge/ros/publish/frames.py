@@ -23,7 +23,7 @@ from sim_bridge.foundation.rotation import (
     quaternion_from_matrix,
     quaternions_from_matrices,
 )
-from sim_bridge.ros.publish.reckoning import reckoned_pose
+from sim_bridge.ros.publish.reckoning import reckoned_pose, reckoning_frame
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 from sim_bridge.ros.wire.qos import optional_messages
 
@@ -151,6 +151,9 @@ class Frames:
 
     def _parent(self, robot: sb.Robot) -> str:
         """Return the parent frame of a freely moving body: a robot has its own odom frame."""
+        if robot.name in self._reckoned:
+            return reckoning_frame(
+                self._reckoned[robot.name], self._prefixes[robot.name], self._odom)
         if robot.name in self._prefixes:
             return odom_frame(self._prefixes[robot.name], self._odom)
         return WORLD_FRAME

@@ -11,7 +11,7 @@ import numpy as np
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.ros.publish.frames import odom_frame
 from sim_bridge.ros.publish.outbox import Timed
-from sim_bridge.ros.publish.reckoning import reckoned_pose
+from sim_bridge.ros.publish.reckoning import reckoned_pose, reckoning_frame
 from sim_bridge.ros.publish.streams import PreparedStream, Rate
 from sim_bridge.ros.wire.messages import marks, PreparedMessage, WORLD_FRAME
 
@@ -92,7 +92,7 @@ def wheel_odometry_stream(
     """
     own, robot = drive.description, drive.robot
     message = OdometryMessage(
-        odom_frame(frame_prefix, own.odom_frame or parameters.odom_frame),
+        reckoning_frame(drive, frame_prefix, parameters.odom_frame),
         frame_prefix + (own.base_frame or robot.description.root),
         own.pose_covariance, own.twist_covariance)
 

@@ -9,7 +9,7 @@ from std_msgs.msg import String
 
 from sim_bridge.ros.command.command_inbox import CommandInbox
 from sim_bridge.ros.command.commands import RobotCommands
-from sim_bridge.ros.command.controllers import controllers_of
+from sim_bridge.ros.command.controllers import check_not_driven, controllers_of
 from sim_bridge.ros.command.drives import commanded_drives, drives_of, Followings
 from sim_bridge.ros.command.hardware import hardware_of
 from sim_bridge.ros.command.trajectories import Trajectories
@@ -108,8 +108,9 @@ class RobotInterface:
         if parameters.publish_robot_description:
             latched = sink.open(f'{prefix}robot_description', String, LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
-        driven = {joint for drive in drives for joint in drive.description.joints}
+        driven = {joint: drive.name for drive in drives for joint in drive.description.joints}
         joints = [name for name in self.commands.joint_names if name not in driven]
+        check_not_driven(parameters.trajectory_controllers, driven)
         self.trajectories = Trajectories(robot, self.commands, controllers_of(
             parameters.trajectory_controllers, joints, all_joints), now)
         self.drives = commanded_drives(robot, self.commands, drives, parameters)
