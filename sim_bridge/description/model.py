@@ -456,8 +456,9 @@ class DriveDescription:
     steering: empty, or the joints of a vehicle whose other wheels are on its frame's y axis.
     The drive's frame has x forward, y left and its origin in the middle of the wheels; of steered
     vehicles, in the middle of the axle that is not steered.
-    separation_multiplier: factor on the distances of the wheels from the middle, for wheels that
-    turn the vehicle less than their places say.
+    offset: x, y of that origin in the base frame [m]. separation_multiplier: factor on the
+    distances of the wheels from the middle, for wheels that turn the vehicle less than their
+    places say.
     limits: of the velocity forward and left and of the yaw rate. timeout: time after which a
     command ends [s], None for that of the robot's commands, 0 for never.
     open_loop: whether odometry adds up commands instead of measurements. position_feedback:
@@ -473,6 +474,7 @@ class DriveDescription:
     kind: str
     wheels: tuple[WheelDescription, ...]
     steering: tuple[SteeringDescription, ...] = ()
+    offset: tuple[float, float] = (0.0, 0.0)
     separation_multiplier: float = 1.0
     limits: tuple[SpeedLimits, SpeedLimits, SpeedLimits] = NO_SPEED_LIMITS
     timeout: float | None = None

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_bridge.drives.kinematics import kinematics_of, Twist
 from sim_bridge.drives.limiter import SpeedLimiter
-from sim_bridge.drives.odometry import Odometry, SavedOdometry
+from sim_bridge.drives.odometry import Odometry, PlanarPose, SavedOdometry
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import finite_vector
 
@@ -34,7 +34,7 @@ class SavedDrive(NamedTuple):
 
 class Drive:
     """
-    Drives a robot by the twist of its frame, and reckons where it got to from its wheels.
+    Drives a robot by the twist of its base frame, and reckons from its wheels where that got to.
 
     The wheels are joints under control 'velocity' (or crawlers), the steering joints under control
     'position'; the motors keep to the effort limits of the joints. Where a joint's velocity limit
@@ -60,8 +60,21 @@ class Drive:
         self._limiters = tuple(SpeedLimiter(limits) for limits in description.limits)
         self._wanted = _REST
         self.odometry = Odometry(description.velocity_window)
-        """Where it got to, reckoned from its wheels."""
+        """Where the drive's frame got to, reckoned from its wheels."""
         self._positions, self._angles = self._motors.measure()
+
+    @property
+    def pose(self) -> PlanarPose:
+        """Pose of the base frame since the start, by the wheels: x, y [m], yaw [rad]."""
+        x, y, yaw = self.odometry.pose
+        dx, dy = self.description.offset
+        c, s = math.cos(yaw), math.sin(yaw)
+        return PlanarPose(x + dx - c * dx + s * dy, y + dy - s * dx - c * dy, yaw)
+
+    @property
+    def reckoned_twist(self) -> Twist:
+        """Twist of the base frame, reckoned from the wheels [m/s, m/s, rad/s]."""
+        return self._of_base(self.odometry.twist)
 
     @property
     def is_at_rest(self) -> bool:
@@ -71,13 +84,13 @@ class Drive:
 
     @property
     def twist(self) -> Twist:
-        """The commanded twist within the limits, after the latest step [m/s, m/s, rad/s]."""
+        """The commanded twist of the base frame within the limits [m/s, m/s, rad/s]."""
         x, y, yaw_rate = (limiter.velocity for limiter in self._limiters)
         return x, y, yaw_rate
 
     def command(self, forward: float, left: float, yaw_rate: float) -> None:
         """
-        Set the twist to drive at [m/s, m/s, rad/s].
+        Set the twist of the base frame to drive at [m/s, m/s, rad/s].
 
         Raises InvalidValueError for what is not finite.
         """
@@ -89,16 +102,15 @@ class Drive:
     def start(self) -> None:
         """Take over wheels that something else has driven, at the twist that they have."""
         speeds, angles = self._motors.velocities(), self._motors.measure()[1]
-        for limiter, velocity in zip(
-                self._limiters, self._kinematics.twist(speeds, angles), strict=True):
+        twist = self._of_base(self._kinematics.twist(speeds, angles))
+        for limiter, velocity in zip(self._limiters, twist, strict=True):
             limiter.start(velocity)
 
     def advance(self, elapsed: float) -> None:
         """Command the motors for a step; elapsed: its length [s]."""
-        twist = tuple(
+        for limiter, wanted in zip(self._limiters, self._wanted, strict=True):
             limiter.step(wanted, elapsed)
-            for limiter, wanted in zip(self._limiters, self._wanted, strict=True))
-        motion = self._kinematics.motion(twist)  # type: ignore[arg-type]
+        motion = self._kinematics.motion(self._of_wheels(self.twist))
         speeds = motion.speeds
         excess = float(np.max(np.abs(speeds) / self._motors.limits, initial=1.0))
         self._motors.drive(speeds / excess if excess > 1.0 else speeds, motion.angles)
@@ -109,7 +121,7 @@ class Drive:
             return
         positions, angles = self._motors.measure(elapsed)
         if self.description.open_loop:
-            twist = self._kinematics.motion(self.twist).twist
+            twist = self._kinematics.motion(self._of_wheels(self.twist)).twist
         else:
             speeds = (
                 (positions - self._positions) / elapsed if self.description.position_feedback
@@ -117,6 +129,16 @@ class Drive:
             twist = self._kinematics.twist(speeds, 0.5 * (self._angles + angles))
         self._positions, self._angles = positions, angles
         self.odometry.advance(twist, elapsed)
+
+    def _of_wheels(self, twist: Twist) -> Twist:
+        """Return the twist of the drive's frame for one of the base frame."""
+        (x, y, yaw_rate), (dx, dy) = twist, self.description.offset
+        return x - yaw_rate * dy, y + yaw_rate * dx, yaw_rate
+
+    def _of_base(self, twist: Twist) -> Twist:
+        """Return the twist of the base frame for one of the drive's frame."""
+        (x, y, yaw_rate), (dx, dy) = twist, self.description.offset
+        return x + yaw_rate * dy, y - yaw_rate * dx, yaw_rate
 
     def restart(self) -> None:
         """Start again at rest and at the origin, after the robot was reset."""

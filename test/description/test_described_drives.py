@@ -151,12 +151,14 @@ WRONG = [
     ({'left_wheel_names': 'front_left'}, 'must be a list'),
     ({'left_wheel_names': ['front_left', 'front_left']}, 'each joint once'),
     ({'left_wheel_names': ['front_left', 'front_right']}, 'front_right'),
-    ({'wheel_radius': -1.0}, 'wheel_radius.*must be above 0'),
+    ({'wheel_radius': -1.0}, 'wheel_radius.*must be 1e-06 to'),
     ({'wheel_radius': 'big'}, 'wheel_radius.*must be a number'),
     ({'linear': {'x': {'max_jerk': -1.0}}}, 'max_jerk.*must be at least 0'),
     ({'cmd_vel_timeout': -1.0}, 'cmd_vel_timeout'),
     ({'pose_covariance_diagonal': [1.0]}, '6 finite numbers'),
-    ({'velocity_rolling_window_size': 0}, 'whole number'),
+    ({'velocity_rolling_window_size': 1.5}, 'whole number'),
+    ({'wheel_radius': math.nan}, 'wheel_radius'),
+    ({'velocity_rolling_window_size': math.nan}, 'must be 1 to'),
 ]
 
 
@@ -288,3 +290,17 @@ def test_the_rover_says_how_it_drives():
     (drive,) = description.drives
     assert [wheel.position for wheel in drive.wheels] == [(0.0, 0.16), (0.0, -0.16)]
     assert drive.limits[0].max_velocity == 1.2
+
+
+def test_a_drive_of_another_robot_is_skipped():
+    """Take the drives whose joints the robot has, and leave those of others alone."""
+    both = {
+        'base': {'type': 'differential', **SIDES},
+        'other': {
+            'type': 'differential', 'left_wheel_names': ['l'], 'right_wheel_names': ['r']}}
+    description = load_description(skid_steered())
+    drives = drives_from_mapping(both, description, [*description.joints, 'l', 'r'])
+    assert [drive.name for drive in drives] == ['base']
+    with pytest.raises(DescriptionError, match='no joint has this name') as caught:
+        drives_from_mapping(both, description)
+    assert [error.code for error in caught.value.report.errors] == ['drive-joint'] * 2

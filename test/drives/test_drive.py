@@ -113,8 +113,9 @@ def test_wheels_on_points_tell_the_truth():
         'type': 'ackermann', 'traction_joints_names': ['rear_right', 'rear_left'],
         'steering_joints_names': ['steer_right', 'steer_left'],
         'linear': {'x': {'max_acceleration': 1.0}}, 'angular': {'z': {'max_acceleration': 1.0}}})
-    wheels = ground.drive.description
-    assert wheels.steering[0].position == pytest.approx((0.4, 0.15))
+    described = ground.drive.description
+    assert described.steering[0].position == pytest.approx((0.4, 0.15))
+    assert described.offset == pytest.approx((-0.2, 0.0))
     ground.go((0.5, 0.0, 0.4), 2.0)
     start, then = ground.pose, ground.drive.odometry.pose
     ground.go((0.5, 0.0, 0.4), 3.0)
@@ -131,6 +132,10 @@ def test_wheels_on_points_tell_the_truth():
     # the chord of an arc of 1.2 rad with the radius v / ω
     assert moved == pytest.approx(2.0 * 1.25 * math.sin(0.6), rel=2e-3)
     assert reckoned == pytest.approx(moved, rel=2e-3)
+    # and what is told is the pose of base_link, which moves aside in a curve
+    np.testing.assert_allclose(ground.drive.pose, ground.pose, atol=3e-3)
+    np.testing.assert_allclose(ground.drive.reckoned_twist, ground.twist, atol=1e-3)
+    assert ground.twist[1] == pytest.approx(0.2 * 0.4, rel=1e-2)
     turned = ground.drive.odometry.pose.yaw - then.yaw
     assert turned == pytest.approx(ground.pose[2] - start[2], abs=2e-3)
 
@@ -312,3 +317,24 @@ def test_gazebos_car_drives_all_its_wheels():
     ground.go((0.5, 0.0, 0.4), 2.5)
     assert ground.twist[2] == pytest.approx(0.4, rel=1e-3)
     assert ground.drive.odometry.twist == pytest.approx((0.5, 0.0, 0.4), rel=1e-3)
+
+
+@pytest.mark.parametrize('forward', [0.1, 0.0])
+def test_rollers_turn_the_vehicle_about_its_base(forward):
+    """Turn about base_link where the wheels are off it, and tell its pose."""
+    text, parameters = rollers('omni')
+    # wheels 0.1 m ahead of the base
+    text = text.replace('<joint name="base_joint" type="fixed"><parent link="base_link"/>',
+                        '<joint name="base_joint" type="fixed"><parent link="base_link"/>'
+                        '<origin xyz="0.1 0 0"/>')
+    for name in 'abc':
+        text = text.replace(
+            f'<joint name="{name}" type="continuous"><parent link="base_link"/>',
+            f'<joint name="{name}" type="continuous"><parent link="chassis"/>')
+    ground = Ground(text, parameters, height=0.1)
+    assert ground.drive.description.offset == pytest.approx((0.1, 0.0))
+    ground.go((forward, 0.0, 0.5), 1.0)
+    turn = 0.5
+    expected = forward * math.sin(turn) / turn, forward * (1.0 - math.cos(turn)) / turn, turn
+    np.testing.assert_allclose(ground.drive.pose, expected, atol=0.01)
+    np.testing.assert_allclose(ground.pose, expected, atol=0.03)

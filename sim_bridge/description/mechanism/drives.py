@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
@@ -100,25 +101,28 @@ def steered(
 def distance_across(
     description: RobotDescription, left: Iterable[str], right: Iterable[str]
 ) -> float | None:
-    """Return how far apart joints on both sides are along y [m]; None if unknown or 0."""
-    one, other = _middle(description, left), _middle(description, right)
-    return None if one is None or other is None else abs(float((one - other)[1])) or None
+    """Return how far apart joints on both sides are along y [m]; None if 0, NaN if unknown."""
+    return abs(_apart(description, left, right, 1)) or None
 
 
 def distance_along(
     description: RobotDescription, front: Iterable[str], rear: Iterable[str]
 ) -> float | None:
-    """Return how far joints are before others along x [m]; None if unknown or 0."""
-    one, other = _middle(description, front), _middle(description, rear)
-    return None if one is None or other is None else float((one - other)[0]) or None
+    """Return how far joints are before others along x [m]; None if 0, NaN if unknown."""
+    return _apart(description, front, rear, 0) or None
 
 
 def wheel_radius(description: RobotDescription, joints: Iterable[str]) -> float | None:
-    """Return the radius [m] of the first wheel that collides as a cylinder or a sphere."""
-    for name in joints:
-        joint = description.joints.get(name)
-        link = description.links.get(joint.child) if joint is not None else None
-        for shape in link.collisions if link is not None else ():
+    """
+    Return the radius [m] of the first wheel that collides as a cylinder or a sphere.
+
+    None if there is none, NaN if a joint is unknown.
+    """
+    names = list(joints)
+    if not description.joints.keys() >= set(names):
+        return math.nan
+    for name in names:
+        for shape in description.links[description.joints[name].child].collisions:
             if shape.kind in ('cylinder', 'sphere', 'capsule'):
                 return shape.size[0]
     return None
@@ -149,7 +153,7 @@ def check_drives(
         if is_sound:
             _compare(drive, description, poses, place, findings)
             taken |= dict.fromkeys(drive.joints, drive.name)
-            kept.append(drive)
+            kept.append(replace(drive, offset=_offset(drive, description, poses)))
     return tuple(kept)
 
 
@@ -157,14 +161,18 @@ def _across(joints: Sequence[str], width: float) -> tuple[float, ...]:
     return (0.0,) if len(joints) == 1 else (0.5 * width, -0.5 * width)
 
 
-def _middle(description: RobotDescription, names: Iterable[str]) -> np.ndarray | None:
-    """Return the middle of joints in the root link's frame [m], at position 0; None if unknown."""
-    joints = [description.joints.get(name) for name in names]
-    poses = link_poses(description) if description.root else {}
-    places = [
-        poses[joint.child].position for joint in joints
-        if joint is not None and joint.child in poses]
-    return np.mean(places, axis=0) if places and len(places) == len(joints) else None
+def _apart(
+    description: RobotDescription, ones: Iterable[str], others: Iterable[str], axis: int
+) -> float:
+    """Return how far the middles of joints are apart along an axis of the root link [m]."""
+    groups = list(ones), list(others)
+    if not description.root or not description.joints.keys() >= {*groups[0], *groups[1]}:
+        return math.nan
+    poses = link_poses(description)
+    one, other = (
+        np.mean([poses[description.joints[name].child].position for name in group], axis=0)
+        for group in groups)
+    return float((one - other)[axis])
 
 
 def _problem(name: str, description: RobotDescription) -> str:
@@ -177,6 +185,22 @@ def _problem(name: str, description: RobotDescription) -> str:
     if joint.mimic is not None:
         return f'mimics joint {joint.mimic.joint!r}'
     return ''
+
+
+def _offset(
+    drive: DriveDescription, description: RobotDescription, poses: dict[str, Pose]
+) -> tuple[float, float]:
+    """Return where the drive's frame is in the base frame, by the places of its joints [m]."""
+    if not poses:
+        return 0.0, 0.0
+    base = poses[drive.base_frame if drive.base_frame in poses else description.root]
+    # a wheel that is steered is where its steering is
+    places = [(wheel.steering or wheel.joint, wheel.position) for wheel in drive.wheels]
+    places += [(each.joint, each.position) for each in drive.steering]
+    described = np.mean([place for _, place in places], axis=0)
+    own = np.mean([poses[description.joints[name].child].position for name, _ in places], axis=0)
+    x, y = np.round((base.rotation.T @ (own - base.position))[:2] - described, 12).tolist()
+    return x, y
 
 
 def _compare(

@@ -46,6 +46,8 @@ _WITHOUT_EFFECT = (
     'traction_joints_state_names', 'steering_joints_state_names', 'in_chained_mode',
     'front_left_wheel_state_joint_name', 'front_right_wheel_state_joint_name',
     'rear_left_wheel_state_joint_name', 'rear_right_wheel_state_joint_name')
+# of lengths, times, factors: what is beyond is a mistake
+_SMALLEST, _LARGEST = 1e-6, 1e6
 _AXES = (('linear', 'x'), ('linear', 'y'), ('angular', 'z'))
 
 
@@ -124,22 +126,18 @@ def _mecanum(section: Section, description: RobotDescription) -> DriveDescriptio
     else:
         joints = [
             section.text(f'{end}_wheel_command_joint_name', '', required=True) for end in ends]
-    inner = section.section('kinematics') or Section({}, '', Findings())
+    inner = section.section('kinematics') or section
     across = distance_across(description, [joints[0], joints[3]], joints[1:3])
     along = distance_along(description, joints[:2], joints[2:])
     own = None if across is None or along is None else 0.5 * (across + along)
-    total = inner.number('sum_of_robot_center_projection_on_X_Y_axis', None)
-    radius = inner.number('wheels_radius', None)
     offset = inner.section('base_frame_offset')
-    at = (0.0, 0.0, 0.0) if offset is None else (
-        offset.number('x', 0.0), offset.number('y', 0.0), offset.number('theta', 0.0))
-    if total is None:
-        total = _size(section, 'sum_of_robot_center_projection_on_X_Y_axis', own)
-    if radius is None:
-        radius = _size(section, 'wheels_radius', wheel_radius(description, joints))
+    x, y, yaw = (0.0, 0.0, 0.0) if offset is None else (
+        _number(offset, key, 0.0, -_LARGEST, _LARGEST, '') for key in ('x', 'y', 'theta'))
+    total = _size(inner, 'sum_of_robot_center_projection_on_X_Y_axis', own)
+    radius = _size(inner, 'wheels_radius', wheel_radius(description, joints))
     # only the sum matters; where the robot says more, its shape is kept
     share = 0.5 if across is None or along is None else along / (along + across)
-    wheels = mecanum(joints, 2.0 * total * share, 2.0 * total * (1.0 - share), radius, at)
+    wheels = mecanum(joints, 2.0 * total * share, 2.0 * total * (1.0 - share), radius, (x, y, yaw))
     return DriveDescription(section.name, 'mecanum', wheels)
 
 
@@ -147,7 +145,8 @@ def _omni(section: Section, description: RobotDescription) -> DriveDescription:
     joints = _names(section, 'wheel_names')
     radius = _size(section, 'wheel_radius', wheel_radius(description, joints))
     wheels = omni(
-        joints, _size(section, 'robot_radius', None), section.number('wheel_offset', 0.0), radius)
+        joints, _size(section, 'robot_radius', None),
+        _number(section, 'wheel_offset', 0.0, -_LARGEST, _LARGEST, ' [rad]'), radius)
     return DriveDescription(section.name, 'omni', wheels)
 
 
@@ -161,7 +160,7 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
         if section.has(old[0]) or section.has(old[1]):
             traction_key, steering_key = old if is_in_front else old[::-1]
         # right before left, as these controllers have them
-        traction = _names(section, traction_key)[::-1]
+        traction = _names(section, traction_key, *((1,) if kind == 'bicycle' else (2, 1)))[::-1]
         steering = _names(section, steering_key, 2 if kind == 'ackermann' else 1)[::-1]
         front, rear = (steering, traction) if is_in_front else (traction, steering)
         wheelbase = _size(section, 'wheelbase', distance_along(description, front, rear))
@@ -185,7 +184,7 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
             radius, 'fixed')
         return DriveDescription(
             section.name, kind, wheels, axles,
-            steering_limit=section.number('steering_limit', math.inf))
+            steering_limit=_number(section, 'steering_limit', math.inf, 1e-6, math.inf, ' [rad]'))
 
     return read
 
@@ -208,18 +207,14 @@ TYPES = {
 
 def _with_settings(drive: DriveDescription, section: Section) -> DriveDescription:
     """Return a drive with what all controllers can set."""
-    timeout = section.number(_first(section, ('cmd_vel_timeout', 'reference_timeout')), None)
-    if timeout is not None and not timeout >= 0.0:
-        section.error('cmd_vel_timeout', timeout, 'must be at least 0 [s]')
+    key = _first(section, ('cmd_vel_timeout', 'reference_timeout'))
+    timeout = _number(section, key, 0.0, 0.0, _LARGEST, ' [s]') if section.has(key) else None
     if section.flag('publish_limited_velocity', False):
         section.error('publish_limited_velocity', True, 'is not simulated; set it to false')
-    window = section.number('velocity_rolling_window_size', 1.0)
-    if window < 1.0 or window != round(window):
-        section.error('velocity_rolling_window_size', window, 'must be a whole number, at least 1')
-        window = 1.0
-    rate = section.number('publish_rate', 0.0)
-    if not 0.0 <= rate < math.inf:
-        section.error('publish_rate', rate, 'must be at least 0 [Hz]')
+    window = _number(section, 'velocity_rolling_window_size', 1.0, 1.0, _LARGEST, ' steps')
+    if window % 1.0:
+        section.error('velocity_rolling_window_size', window, 'must be a whole number')
+    rate = _number(section, 'publish_rate', 0.0, 0.0, _LARGEST, ' Hz')
     inner = section.section('diagonal_covariance')
     pose, twist = (
         _covariance(section, f'{what}_covariance_diagonal') if inner is None
@@ -288,43 +283,55 @@ def _limits(section: Section, outer: str, axis: str) -> SpeedLimits:
 
 def _covariance(section: Section, key: str) -> tuple[float, ...]:
     diagonal = section.vector(key, 6, ODOMETRY_COVARIANCE)
-    if min(diagonal) < 0.0:
+    if not min(diagonal) >= 0.0:
         section.error(key, diagonal, 'must be at least 0')
     return diagonal
 
 
-def _names(section: Section, key: str, count: int | None = None) -> list[str]:
+def _names(section: Section, key: str, *counts: int) -> list[str]:
+    """Return names of joints; counts: how many there may be, () for any number."""
     names = section.texts(key)
     if not names:
         section.error(key, section.peek(key), 'must be a list of joints')
-    elif count is not None and len(names) != count:
-        section.error(key, list(names), f'must be a list of {count} joints')
+    elif counts and len(names) not in counts:
+        numbers = ' or '.join(map(str, counts))
+        section.error(key, list(names), f'must be a list of {numbers} joints')
     elif len(set(names)) == len(names):
         return list(names)
     else:
         section.error(key, list(names), 'must name each joint once')
-    return [''] * (count or 1)
+    return [''] * (counts[0] if counts else 1)
 
 
 def _size(section: Section, key: str, own: float | None) -> float:
-    """Return a dimension [m]: as given, or else the robot's own."""
+    """Return a dimension [m]: as given, or else the robot's own; NaN if its joints are unknown."""
     given = section.number(key, None)
+    if given is None and own is not None and math.isnan(own):
+        # the joints are reported as such, and another robot may have them
+        return 1.0
     size = own if given is None else given
     if size is None:
         section.error(key, None, 'missing, and not to be told from the robot')
-    elif not 0.0 < size < math.inf:
-        section.error(key, size, 'must be above 0 [m]')
+    elif not _SMALLEST <= size <= _LARGEST:
+        section.error(key, size, f'must be {_SMALLEST:g} to {_LARGEST:g} m')
     else:
         return size
     return 1.0
 
 
 def _factor(section: Section, key: str) -> float:
-    factor = section.number(key, 1.0)
-    if 0.0 < factor < math.inf:
-        return factor
-    section.error(key, factor, 'must be above 0')
-    return 1.0
+    return _number(section, key, 1.0, _SMALLEST, _LARGEST, '')
+
+
+def _number(
+    section: Section, key: str, default: float, least: float, most: float, unit: str
+) -> float:
+    """Return a number within bounds; the default, with an error noted, for any other."""
+    number = section.number(key, default)
+    if least <= number <= most:
+        return number
+    section.error(key, number, f'must be {least:g} to {most:g}{unit}')
+    return default
 
 
 def _first(section: Section, keys: Sequence[str]) -> str:

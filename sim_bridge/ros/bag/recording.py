@@ -40,6 +40,7 @@ SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge
 FORMAT = 1
 
 _FILE_NAME = re.compile(r"""filename\s*=\s*(?P<quote>["'])(?P<uri>.*?)(?P=quote)""")
+_PARAMETERS = re.compile(r'<parameters>(?P<name>[^<]+)</parameters>')
 
 
 @dataclass(frozen=True)
@@ -203,12 +204,13 @@ def portable_description(description: RobotDescription) -> str:
         path = paths.get(unescape(match['uri']))
         return match[0] if path is None else f'filename={quoteattr(str(Path(path).resolve()))}'
 
-    text = _FILE_NAME.sub(located, description.xml)
-    for name, found in description.controller_files.items():
-        text = re.sub(
-            rf'(<parameters>\s*){re.escape(escape(name))}(\s*</parameters>)',
-            lambda match, to=found: f'{match[1]}{escape(str(Path(to).resolve()))}{match[2]}', text)
-    return text
+    def placed(match: re.Match[str]) -> str:
+        path = description.controller_files.get(unescape(match['name'].strip()))
+        if path is None:
+            return match[0]
+        return match[0].replace(match['name'].strip(), escape(str(Path(path).resolve())))
+
+    return _PARAMETERS.sub(placed, _FILE_NAME.sub(located, description.xml))
 
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
@@ -223,9 +225,10 @@ def _files(robot: Robot) -> set[str | None]:
     """Return the files of a robot's controllers and the mesh files of its collision shapes."""
     if robot.description is None:
         return set()
-    return set(robot.description.controller_files.values()) | {
-        shape.path for link in robot.description.links.values()
-        for shape in link.collisions if shape.kind == 'mesh'}
+    links = robot.description.links.values()
+    meshes = [
+        shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
+    return {*meshes, *robot.description.controller_files.values()}
 
 
 def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:

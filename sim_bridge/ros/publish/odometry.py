@@ -98,7 +98,7 @@ def wheel_odometry_stream(
 
     def fill() -> None:
         message.pose[:] = reckoned_pose(drive)
-        x, y, yaw_rate = drive.odometry.twist
+        x, y, yaw_rate = drive.reckoned_twist
         message.twist[:] = x, y, 0.0, 0.0, 0.0, yaw_rate
 
     topic = own.odom_topic

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def reckoned_pose(drive: Drive) -> tuple[float, ...]:
     """Return position [m] and quaternion x y z w that a drive reckons in its odom frame."""
-    x, y, yaw = drive.odometry.pose
+    x, y, yaw = drive.pose
     return x, y, 0.0, 0.0, 0.0, math.sin(0.5 * yaw), math.cos(0.5 * yaw)
 
 

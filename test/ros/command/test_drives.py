@@ -359,3 +359,38 @@ def test_a_drive_of_a_file_of_controllers_is_replayed_from_anywhere(tmp_path):
     (folder / 'c.yaml').write_text('{}')
     with pytest.raises(ReplayError, match=r'c\.yaml'):
         replay(tmp_path / 'bag')
+
+
+def test_a_parameter_file_declares_a_drive(graph, start_node, tmp_path):
+    """Read the block as ros2_control's files have it, and refuse what is wrong by its name."""
+    robot = tmp_path / 'robot.urdf'
+    robot.write_text(skid_steered())
+    given = tmp_path / 'given.yaml'
+    given.write_text(
+        '/**/sim_bridge:\n  ros__parameters:\n    cmd_vel_stamped: true\n    drives:\n'
+        '      base:\n        type: diff_drive_controller/DiffDriveController\n'
+        '        left_wheel_names: [front_left, rear_left]\n'
+        '        right_wheel_names: [front_right, rear_right]\n'
+        '        linear: {x: {max_velocity: 0.25, max_acceleration: 1.0}}\n'
+        '        pose_covariance_diagonal: [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]\n')
+    start_node('--params-file', str(given), robot=str(robot))
+    odometry = graph.listen(Odometry, '/base/odom')
+    commands = graph.advertise(TwistStamped, '/base/cmd_vel')
+    graph.wait(
+        lambda: odometry and abs(odometry[-1].twist.twist.linear.x - 0.25) < 1e-6, 'the limit',
+        also=lambda: commands.publish(TwistStamped(twist=twist(2.0))))
+    assert odometry[-1].pose.covariance[::7].tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+
+
+def test_wrong_drives_end_the_start_with_a_reason(refusals, tmp_path):
+    """Name the parameter, the drive and the joint."""
+    robot = tmp_path / 'robot.urdf'
+    robot.write_text(skid_steered())
+    given = tmp_path / 'given.yaml'
+    given.write_text(
+        '/**/sim_bridge:\n  ros__parameters:\n    drives:\n      base:\n'
+        '        type: differential\n        left_wheel_names: [front_lft]\n'
+        '        right_wheel_names: [front_right]\n')
+    (output,) = refusals(('--params-file', str(given), '-p', f'robot:={robot}'))
+    assert "parameter 'drives'" in output
+    assert "did you mean 'front_left'" in output
