@@ -59,6 +59,8 @@ class Drive:
         self._kinematics = kinematics_of(description, self._motors.steering_limits)
         self._limiters = tuple(SpeedLimiter(limits) for limits in description.limits)
         self._wanted = _REST
+        # what the motors were commanded; None if that is unknown
+        self._driven: Twist | None = None
         self.odometry = Odometry(description.velocity_window)
         """Where the drive's frame got to, reckoned from its wheels."""
         self._positions, self._angles = self._motors.measure()
@@ -99,8 +101,13 @@ class Drive:
             'three finite numbers [m/s, m/s, rad/s]').tolist()
         self._wanted = x, y, z
 
+    def renew(self) -> None:
+        """Command the motors again in the next step, after something else has."""
+        self._driven = None
+
     def start(self) -> None:
         """Take over wheels that something else has driven, at the twist that they have."""
+        self.renew()
         speeds, angles = self._motors.velocities(), self._motors.measure()[1]
         twist = self._of_base(self._kinematics.twist(speeds, angles))
         for limiter, velocity in zip(self._limiters, twist, strict=True):
@@ -110,10 +117,13 @@ class Drive:
         """Command the motors for a step; elapsed: its length [s]."""
         for limiter, wanted in zip(self._limiters, self._wanted, strict=True):
             limiter.step(wanted, elapsed)
-        motion = self._kinematics.motion(self._of_wheels(self.twist))
-        speeds = motion.speeds
-        excess = float(np.max(np.abs(speeds) / self._motors.limits, initial=1.0))
-        self._motors.drive(speeds / excess if excess > 1.0 else speeds, motion.angles)
+        twist = self.twist
+        if twist == self._driven:
+            return
+        speeds, angles = self._kinematics.motion(self._of_wheels(twist))
+        excess = float((np.abs(speeds) / self._motors.limits).max())
+        self._motors.drive(speeds / excess if excess > 1.0 else speeds, angles)
+        self._driven = twist
 
     def observe(self, elapsed: float) -> None:
         """Reckon the motion of a step that was taken; elapsed: its length [s]."""
@@ -121,7 +131,7 @@ class Drive:
             return
         positions, angles = self._motors.measure(elapsed)
         if self.description.open_loop:
-            twist = self._kinematics.motion(self._of_wheels(self.twist)).twist
+            twist = self._kinematics.possible(self._of_wheels(self.twist))
         else:
             speeds = (
                 (positions - self._positions) / elapsed if self.description.position_feedback
@@ -142,6 +152,7 @@ class Drive:
 
     def restart(self) -> None:
         """Start again at rest and at the origin, after the robot was reset."""
+        self.renew()
         self._wanted = _REST
         for limiter in self._limiters:
             limiter.start(0.0)
@@ -156,6 +167,7 @@ class Drive:
 
     def restore(self, saved: SavedDrive) -> None:
         """Return to a saved state, with the robot as it was then."""
+        self.renew()
         self._wanted = saved.wanted
         for limiter, (velocity, acceleration) in zip(self._limiters, saved.limited, strict=True):
             limiter.start(velocity, acceleration)

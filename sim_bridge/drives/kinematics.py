@@ -31,12 +31,11 @@ class Motion(NamedTuple):
     What drives the vehicle.
 
     speeds: of the wheels. angles: of the steering joints [rad]; empty for a drive without
-    steering, None to leave them as they are. twist: of the vehicle whose wheels do not slip.
+    steering, None to leave them as they are.
     """
 
     speeds: np.ndarray
     angles: np.ndarray | None
-    twist: Twist
 
 
 class Kinematics(Protocol):
@@ -44,6 +43,9 @@ class Kinematics(Protocol):
 
     def motion(self, twist: Twist) -> Motion:
         """Return what drives the vehicle as close to a twist as it can move."""
+
+    def possible(self, twist: Twist) -> Twist:
+        """Return the twist that `motion` leads to if no wheel slips."""
 
     def twist(self, speeds: np.ndarray, angles: np.ndarray) -> Twist:
         """Return the twist that fits the speeds of the wheels and the steering angles best."""
@@ -78,8 +80,11 @@ class FixedWheels:
 
     def motion(self, twist: Twist) -> Motion:
         """Return the speeds for a twist; components that the drive does not have are left out."""
-        speeds = self.matrix @ twist
-        return Motion(speeds, _NO_ANGLES, self.twist(speeds, _NO_ANGLES))
+        return Motion(self.matrix @ twist, _NO_ANGLES)
+
+    def possible(self, twist: Twist) -> Twist:
+        """Return the components of a twist that the drive has."""
+        return self.twist(self.matrix @ twist, _NO_ANGLES)
 
     def twist(self, speeds: np.ndarray, angles: np.ndarray) -> Twist:
         """Return the twist of least squares for the speeds; angles: empty."""
@@ -118,20 +123,22 @@ class SteeredWheels:
         """Return speeds and angles for a twist; its component to the left is left out."""
         v, _, yaw_rate = twist
         if v == 0.0 and yaw_rate == 0.0:
-            return Motion(np.zeros(len(self._wheels)), None, (0.0, 0.0, 0.0))
-        angles = self._angles(v, yaw_rate)
-        least, most = self.curvatures
-        wanted = yaw_rate / v if v else math.copysign(math.inf, yaw_rate)
-        if not least <= wanted <= most:
-            is_left = (yaw_rate > 0.0) == (v >= 0.0)
-            curvature = most if is_left else least
-            # the angles are those of the curve, also while the vehicle stands
-            angles = self._angles(1.0, curvature)
-            yaw_rate = v * curvature
+            return Motion(np.zeros(len(self._wheels)), None)
+        curvature = self._curvature(v, yaw_rate)
+        # the angles are those of the curve, also while the vehicle stands
+        along, about = (v, yaw_rate) if curvature is None else (1.0, curvature)
+        angles = self._angles(along, about)
+        yaw_rate = yaw_rate if curvature is None else v * curvature
         x, y = self._wheels.T
         turned = np.append(angles, 0.0)[self._turns]
-        along = (v - yaw_rate * y) * np.cos(turned) + yaw_rate * x * np.sin(turned)
-        return Motion(along / self._radii, angles, (v, 0.0, yaw_rate))
+        rolled = (v - yaw_rate * y) * np.cos(turned) + yaw_rate * x * np.sin(turned)
+        return Motion(rolled / self._radii, angles)
+
+    def possible(self, twist: Twist) -> Twist:
+        """Return the twist on the curve that the steering allows."""
+        v, _, yaw_rate = twist
+        curvature = self._curvature(v, yaw_rate)
+        return v, 0.0, yaw_rate if curvature is None else v * curvature
 
     def twist(self, speeds: np.ndarray, angles: np.ndarray) -> Twist:
         """
@@ -151,6 +158,16 @@ class SteeredWheels:
         p, q = (rows.T @ rolled).tolist()
         determinant = a * d - b * b
         return (d * p - b * q) / determinant, 0.0, (a * q - b * p) / determinant
+
+    def _curvature(self, v: float, yaw_rate: float) -> float | None:
+        """Return the curvature at the limit of the steering [1/m]; None within it."""
+        least, most = self.curvatures
+        if v == 0.0 and yaw_rate == 0.0:
+            return None
+        wanted = yaw_rate / v if v else math.copysign(math.inf, yaw_rate)
+        if least <= wanted <= most:
+            return None
+        return most if wanted > most else least
 
     def _angles(self, v: float, yaw_rate: float) -> np.ndarray:
         """Return the steering angles [rad], within a quarter turn."""

@@ -199,9 +199,14 @@ class TrajectoryFollower:
             self._release(leaving)
 
     def take_rest(self) -> None:
-        """Hold joints that others no longer command, of those it may hold."""
+        """
+        Hold joints that others no longer command, of those it may hold.
+
+        While it is active, it also holds those that nobody has commanded.
+        """
+        left = self._others.copy()
         self._others[:] = False
-        self._take(self._holds)
+        self._take(self._holds if self.is_active else self._holds & left)
 
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the time jumps by `by_ns` [ns]."""

@@ -23,7 +23,8 @@ NONE = np.zeros(0)
 def test_wheels_on_two_sides_follow_the_textbook():
     """Turn at (v ± ω s / 2) / r, whatever their number, each side with its radius."""
     wheels = FixedWheels(differential(['a', 'b'], ['c', 'd', 'e'], 0.4, 0.1, 0.11))
-    speeds, _, twist = wheels.motion((0.5, 0.2, 1.5))
+    speeds, _ = wheels.motion((0.5, 0.2, 1.5))
+    twist = wheels.possible((0.5, 0.2, 1.5))
     left, right = (0.5 - 1.5 * 0.2) / 0.1, (0.5 + 1.5 * 0.2) / 0.11
     np.testing.assert_allclose(speeds, [left, left, right, right, right], rtol=1e-13)
     # what two sides cannot do is left out
@@ -133,9 +134,12 @@ def test_the_limit_of_the_steering_widens_the_curve():
     kinematics = car(limit)
     for sign in (1.0, -1.0):
         motion = kinematics.motion((0.5, 0.0, sign * 50.0))
+        possible = kinematics.possible((0.5, 0.0, sign * 50.0))
         assert max(abs(motion.angles)) == pytest.approx(limit, abs=1e-12)
         curvature = math.tan(limit) / (0.5 + 0.18 * math.tan(limit))
-        assert motion.twist == pytest.approx((0.5, 0.0, sign * 0.5 * curvature))
+        assert possible == pytest.approx((0.5, 0.0, sign * 0.5 * curvature))
+        back = kinematics.twist(motion.speeds, motion.angles)
+        np.testing.assert_allclose(back, possible, atol=1e-12)
     # backwards the steering is that of the same curve
     np.testing.assert_allclose(
         kinematics.motion((-0.5, 0.0, 50.0)).angles, kinematics.motion((0.5, 0.0, -50.0)).angles)
@@ -145,7 +149,8 @@ def test_a_car_cannot_turn_on_the_spot_and_a_tricycle_can():
     """Stand with the steering at its limit, or turn about the middle of the rear axle."""
     motion = car(0.6).motion((0.0, 0.0, 1.0))
     assert max(motion.angles) == pytest.approx(0.6)
-    assert not motion.speeds.any() and motion.twist == (0.0, 0.0, 0.0)
+    assert not motion.speeds.any()
+    assert car(0.6).possible((0.0, 0.0, 1.0)) == (0.0, 0.0, 0.0)
     # while it stands without a command, its steering stays
     assert car(0.6).motion((0.0, 0.0, 0.0)).angles is None
     wheels = (WheelDescription('front', (0.5, 0.0), 0.1, steering='fork'),)

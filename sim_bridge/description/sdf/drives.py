@@ -23,7 +23,8 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, read_boolean
 
-_POSITIVE = Numbers(minimum=0.0, above=True)
+# of lengths [m] and angles [rad]: less is a mistake
+_POSITIVE = Numbers(minimum=1e-6)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _ANY = Numbers()
 # tags without a meaning here: their message or quantity is published anyway, or never

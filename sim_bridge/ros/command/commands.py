@@ -367,6 +367,8 @@ class RobotCommands:
             return
         # a later command may name only some joints: the others must not continue as before
         self._drop_commands()
+        # what goes on must not rely on earlier targets
+        self.following.refresh(())
         is_held = self._timeout_policy == 'hold'
         if self.following.is_active:
             # what follows a trajectory goes on, and is told where in this same control step

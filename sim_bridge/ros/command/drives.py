@@ -118,6 +118,7 @@ class CommandedDrive:
 
     def refresh(self, changed: Iterable[str]) -> None:
         """Release the joints if one of them has got another control."""
+        self.drive.renew()
         if not set(changed).isdisjoint(self._joints) and self._misfit() is not None:
             self.is_active = self.is_timed_out = False
 

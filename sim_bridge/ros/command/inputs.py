@@ -64,7 +64,7 @@ class Following(Protocol):
         """
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Use the new controls of joints whose control has changed."""
+        """Use the new controls of joints whose control has changed; all targets may be others."""
 
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the time jumps by this much [ns]."""

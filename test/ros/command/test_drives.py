@@ -394,3 +394,22 @@ def test_wrong_drives_end_the_start_with_a_reason(refusals, tmp_path):
     (output,) = refusals(('--params-file', str(given), '-p', f'robot:={robot}'))
     assert "parameter 'drives'" in output
     assert "did you mean 'front_left'" in output
+
+
+@pytest.mark.parametrize('policy', ['hold', 'zero', 'last'])
+def test_a_drive_outlasts_other_commands(policy):
+    """Drive on when commands to joints have timed out, with those joints held, and no others."""
+    made = simulator(
+        robot='rover', rate=500.0, command_timeout=0.2, command_timeout_policy=policy)
+    (interface,) = made.interfaces
+    robot = interface.robot
+    send(interface, 'joint_commands', JointState(name=WHEELS, velocity=[1.0, 1.0]))
+    send(interface, 'joint_commands', JointState(name=['caster_wheel_joint'], effort=[0.0]))
+    drive(made, 0.1)
+    drive(made, 1.0, command=twist(0.4))
+    assert interface.commands.is_timed_out
+    assert not robot.hold
+    assert speeds(made) == pytest.approx([4.0, 4.0])
+    held = 'velocity' if policy == 'hold' else 'effort'
+    assert robot.joint('caster_wheel_joint').control == held
+    assert robot.joint('caster_swivel_joint').control == 'effort'
