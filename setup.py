@@ -126,6 +126,7 @@ setup(
             'pd_controller = sim_bridge.control.pd_controller:main',
             'computed_torque_controller = sim_bridge.control.computed_torque_controller:main',
             'velocity_controller = sim_bridge.control.velocity_controller:main',
+            'square_controller = sim_bridge.control.square_controller:main',
         ],
     },
 )

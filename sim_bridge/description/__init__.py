@@ -19,6 +19,7 @@ from sim_bridge.description.urdf.load import (
     load_description,
 )
 from sim_bridge.description.yaml.constraints import add_extra_joints
+from sim_bridge.description.yaml.drives import drives_from_mapping
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     'add_extra_joints',
     'add_sensors',
     'check_description',
+    'drives_from_mapping',
     'examine_description',
     'find_robot',
     'gap',

@@ -44,6 +44,11 @@ class Crawler(DeclaredAttributes):
         return f'robot {self.link.robot.name!r}, crawler {self.name!r}'
 
     @property
+    def can_run(self) -> bool:
+        """Whether its link has geometry; a speed would move nothing without."""
+        return bool(self._geometries)
+
+    @property
     def axis(self) -> np.ndarray:
         """(3,) unit vector about which the surface runs, in the link's frame."""
         return np.array(self.description.axis)

@@ -182,10 +182,11 @@ class TrajectoryFollower:
         """
         Release joints to a user who has commanded them directly.
 
-        commanded: (n,) whether a joint got a position or velocity command; by_effort: whether it
+        commanded: whether a joint got a position or velocity command; by_effort: whether it
         got an effort command, which takes over joints without a motor and adds to the motor's
-        effort on others.
+        effort on others. Both begin with the robot's joints, (n,).
         """
+        commanded, by_effort = commanded[: len(self._mine)], by_effort[: len(self._mine)]
         taken = commanded | (by_effort & (self._lent | (self._controls == 'effort')))
         self._others |= taken
         leaving = taken & self._mine
@@ -194,10 +195,14 @@ class TrajectoryFollower:
             self._release(leaving)
 
     def take_rest(self) -> None:
-        """Hold joints that others no longer command, of those it may hold."""
+        """
+        Hold joints that others no longer command, of those it may hold.
+
+        While it is active, it also holds those that nobody has commanded.
+        """
+        left = self._others.copy()
         self._others[:] = False
-        if self.is_active:
-            self._take(self._holds)
+        self._take(self._holds if self.is_active else self._holds & left)
 
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the time jumps by `by_ns` [ns]."""

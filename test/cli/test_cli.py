@@ -124,7 +124,7 @@ def test_controllers_of_run_exist(controller):
 @pytest.mark.parametrize(
     ('robot', 'controller'),
     [('arm', 'pd'), ('quadruped', 'pd'), ('four_bar', 'velocity'), ('delta', 'velocity'),
-     ('tracked_vehicle', 'velocity'), ('nobody', 'pd')],
+     ('tracked_vehicle', 'velocity'), ('rover', 'square'), ('nobody', 'pd')],
 )
 def test_run_chooses_the_controller_that_the_robot_is_for(robot, controller):
     """Take the one whose parameters lie beside the robot, unless the user says another."""

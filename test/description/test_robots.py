@@ -15,17 +15,18 @@ from sim_bridge.description.model import SensorKind
 
 NAMES = (
     'pendulum', 'double_pendulum', 'arm', 'floating_box', 'quadruped', 'four_bar', 'delta',
-    'tracked_vehicle')
-FREE = ('floating_box', 'quadruped', 'tracked_vehicle')
+    'tracked_vehicle', 'rover')
+FREE = ('floating_box', 'quadruped', 'tracked_vehicle', 'rover')
 LEGS = ('lf', 'rf', 'lh', 'rh')
 
 MASSES = {'pendulum': 1.0, 'double_pendulum': 2.0, 'arm': 20.2, 'floating_box': 10.0,
-          'quadruped': 14.22, 'four_bar': 8.47, 'delta': 6.5, 'tracked_vehicle': 50.0}
+          'quadruped': 14.22, 'four_bar': 8.47, 'delta': 6.5, 'tracked_vehicle': 50.0,
+          'rover': 11.0}
 # of the foot of the arm and of what else is bolted to the world
 GROUNDED = {'arm': 4.0, 'four_bar': 8.0, 'delta': 5.0}
 # of the tree; loops take some of them away
 DOFS = {'pendulum': 1, 'double_pendulum': 2, 'arm': 7, 'floating_box': 0, 'quadruped': 12,
-        'four_bar': 3, 'delta': 18, 'tracked_vehicle': 0}
+        'four_bar': 3, 'delta': 18, 'tracked_vehicle': 0, 'rover': 4}
 
 
 def pinocchio_model(name):
@@ -215,7 +216,7 @@ def test_sensor_frames_are_links(name):
     ('name', 'carrier', 'place'),
     [
         ('arm', 'tool_flange', (0.0, 0.0, 0.018)), ('quadruped', 'trunk', (-0.01, 0.0, 0.02)),
-        ('tracked_vehicle', 'chassis', (0.1, 0.0, 0.07)),
+        ('tracked_vehicle', 'chassis', (0.1, 0.0, 0.07)), ('rover', 'chassis', (0.06, 0.0, 0.05)),
     ],
 )
 def test_imu_link_sits_where_its_comment_says(name, carrier, place):

@@ -21,6 +21,7 @@ from urdf_cases import (
     sensor,
 )
 from urdf_error_cases import ERRORS
+from vehicles import plugin
 
 from sim_bridge.description import check_description, load_description
 
@@ -202,6 +203,32 @@ WARNINGS = {
             'http://a/a.stl',
             3,
         ),
+    ],
+    'drive-geometry': [
+        (
+            {
+                3: link('arm') + link('hand'), 7: '<axis xyz="0 -1 0"/>',
+                9: joint('wrist', parent='base', child='hand') + '\n'
+                + plugin('gz-sim-diff-drive-system', '<left_joint>elbow</left_joint>'
+                         '<right_joint>wrist</right_joint>') + '</robot>',
+            },
+            'gazebo/plugin',
+            'p',
+            '',
+            'elbow',
+            10,
+        )
+    ],
+    'unread-controllers': [
+        (
+            {9: plugin('gz_ros2_control-system', '\n<parameters>none.yaml</parameters>')
+             + '</robot>'},
+            'gazebo/plugin/parameters',
+            'p',
+            '',
+            'none.yaml',
+            10,
+        )
     ],
     'unknown-reference': [({9: gazebo('', 'elbo')}, 'gazebo', 'elbo', 'reference', 'elbo', 9)],
     'not-simulated': [

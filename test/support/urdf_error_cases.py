@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from urdf_cases import gazebo, INERTIAL, inertial, joint, LIMIT, link, sensor
+from vehicles import plugin
 
 MIMIC = '<mimic joint="elbow"/>'
 
 ERRORS = {
+    'drive-joint': [
+        (
+            {9: '\n' + plugin('gz-sim-diff-drive-system', '<left_joint>elbo</left_joint>'
+                              '<right_joint>elbow</right_joint>') + '</robot>'},
+            'gazebo/plugin',
+            'p',
+            '',
+            'elbo',
+            10,
+        )
+    ],
     'xml': [({8: '</join>'}, 'document', '', '', '', 8)],
     'not-a-robot': [({1: '<sdf>', 9: '</sdf>'}, 'document', '', '', '', 1)],
     'doctype': [

@@ -29,12 +29,6 @@ _NOT_SIMULATED = {
 _GRAVITY = {'gravity': True, 'turnGravityOff': False}
 # ODE's damping: the share of its velocity that a link loses in each step, whatever the step
 _DECAY = ('dampingFactor', 'velocity_decay')
-# file names of Gazebo plugins that move joints; `sensors` has those that make sensors
-_MOVING_PLUGINS = {
-    'mimic': 'declare <mimic> on the joint instead',
-    'disable_link': 'the link stays',
-    'grasp': 'grasping is left to contact',
-}
 
 
 def with_joint_physics(
@@ -125,9 +119,3 @@ def _warn_of_physics(element: Element, place: Place, findings: Findings) -> None
                 "is a share of the velocity for each of Gazebo's steps, ignored; "
                 'link.linear_velocity_damping and link.angular_velocity_damping are rates [1/s]',
                 value=shares)
-    if element.tag == 'plugin':
-        filename = element.get('filename', '')
-        for word, advice in _MOVING_PLUGINS.items():
-            if word in filename:
-                message = f'Gazebo plugins are not run; {advice}'
-                findings.warning('not-simulated', place, message, 'filename', filename)

@@ -44,7 +44,7 @@ _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
 _PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
 _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
 # plugins from before Gazebo had sensors of these types
-_SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
+SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
 
 
 class _Settings(TypedDict, total=False):
@@ -77,7 +77,7 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
                 message = 'sensors of this form are not supported, ignored'
                 findings.warning('unsupported-sensor', place, message)
             elif node.tag == 'plugin' and any(
-                word in node.get('filename', '') for word in _SENSOR_PLUGINS
+                word in node.get('filename', '') for word in SENSOR_PLUGINS
             ):
                 message = 'Gazebo plugins are not run; declare a <sensor> of this type'
                 findings.warning(

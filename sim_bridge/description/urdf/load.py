@@ -30,7 +30,7 @@ from sim_bridge.description.report import (
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
-from sim_bridge.description.urdf import crawlers, extension, meshes, xacro_file
+from sim_bridge.description.urdf import crawlers, drives, extension, meshes, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
 from sim_bridge.description.urdf.schema import (
@@ -112,6 +112,9 @@ def examine_description(
     description = _robot(document, name, findings)
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
+        package_paths = list(package_paths)
+        description = drives.with_drives(
+            document.root, description, base, package_paths, findings)
         description = meshes.with_mesh_files(description, base, package_paths, findings)
         description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)

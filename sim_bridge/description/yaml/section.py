@@ -217,6 +217,10 @@ class Section:
             turn = tuple(quaternion_from_matrix(rotation).tolist())
         return {'position': self.vector('position', 3, (0.0, 0.0, 0.0)), 'orientation': turn}
 
+    def unread(self) -> list[str]:
+        """List the keys that were not read."""
+        return [str(key) for key in self._content if key not in self._read]
+
     def close(self) -> None:
         """Report the keys that were not read."""
         for key in self._content:

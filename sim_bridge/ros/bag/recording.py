@@ -15,7 +15,7 @@ import json
 from pathlib import Path
 import re
 from typing import Any
-from xml.sax.saxutils import quoteattr, unescape
+from xml.sax.saxutils import escape, quoteattr, unescape
 
 from std_msgs.msg import String
 
@@ -38,6 +38,7 @@ SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge
 FORMAT = 1
 
 _FILE_NAME = re.compile(r"""filename\s*=\s*(?P<quote>["'])(?P<uri>.*?)(?P=quote)""")
+_PARAMETERS = re.compile(r'<parameters>(?P<name>[^<]+)</parameters>')
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ class Recording(Journal):
             'namespace': None if loaded is None else loaded.namespace,
             'position': [float(each) for each in position],
             'orientation': [float(each) for each in orientation],
-            'files': _sums(_meshes(robot)),
+            'files': _sums(_files(robot)),
         })
 
     def flush(self) -> None:
@@ -192,7 +193,7 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
 
 
 def portable_description(description: RobotDescription) -> str:
-    """Return the expanded URDF of a robot, with the full path of every mesh that was found."""
+    """Return the expanded URDF of a robot, with the full path of every file that was found."""
     paths = {
         shape.filename: shape.path for link in description.links.values()
         for shape in (*link.collisions, *link.visuals) if shape.kind == 'mesh' and shape.path}
@@ -201,24 +202,31 @@ def portable_description(description: RobotDescription) -> str:
         path = paths.get(unescape(match['uri']))
         return match[0] if path is None else f'filename={quoteattr(str(Path(path).resolve()))}'
 
-    return _FILE_NAME.sub(located, description.xml)
+    def placed(match: re.Match[str]) -> str:
+        path = description.controller_files.get(unescape(match['name'].strip()))
+        if path is None:
+            return match[0]
+        return match[0].replace(match['name'].strip(), escape(str(Path(path).resolve())))
+
+    return _PARAMETERS.sub(placed, _FILE_NAME.sub(located, description.xml))
 
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
     """Return the SHA-256 of the files that the world was built from."""
     paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
-        paths |= _meshes(robot)
+        paths |= _files(robot)
     return _sums(paths)
 
 
-def _meshes(robot: Robot) -> set[str | None]:
-    """Return the mesh files of a robot's collision shapes."""
+def _files(robot: Robot) -> set[str | None]:
+    """Return the files of a robot's controllers and the mesh files of its collision shapes."""
     if robot.description is None:
         return set()
-    return {
-        shape.path for link in robot.description.links.values()
-        for shape in link.collisions if shape.kind == 'mesh'}
+    links = robot.description.links.values()
+    meshes = [
+        shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
+    return {*meshes, *robot.description.controller_files.values()}
 
 
 def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import functools
 from typing import TYPE_CHECKING
 
-from geometry_msgs.msg import Twist
+from geometry_msgs.msg import Twist, TwistStamped
 from rclpy.logging import get_logger
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
@@ -19,6 +19,7 @@ from sim_bridge.foundation.errors import (
     SimBridgeError,
     StateError,
 )
+from sim_bridge.ros.command.drives import from_stamped, from_twist
 from sim_bridge.ros.command.inputs import Message
 from sim_bridge.ros.process.throttle import once_in
 from sim_bridge.ros.wire.cdr import deserialize
@@ -35,10 +36,10 @@ from sim_bridge.ros.wire.qos import (
 
 if TYPE_CHECKING:
     from sim_bridge.ros.command.commands import RobotCommands
+    from sim_bridge.ros.command.drives import CommandedDrive
     from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
     from sim_bridge.ros.command.hardware import TopicBasedHardware
     from sim_bridge.ros.command.lockstep import LockstepPolicy
-    from sim_bridge.ros.command.tracked_drive import TrackedDrive
     from sim_bridge.ros.command.trajectories import Trajectories
     from sim_bridge.ros.process.polling import Poll, PollingMixin
 
@@ -73,16 +74,18 @@ class CommandInbox:
 
     def __init__(
         self, prefix: str, commands: RobotCommands, trajectories: Trajectories,
-        hardware: TopicBasedHardware, drive: TrackedDrive, lockstep: LockstepPolicy,
+        hardware: TopicBasedHardware, drives: Sequence[CommandedDrive],
+        lockstep: LockstepPolicy, is_stamped: bool = False,
     ) -> None:
         """
         Prepare to take messages.
 
-        prefix: of the topics, '' or ending in a slash. lockstep: the sources to wait for before a
-        step.
+        prefix: of the topics, '' or ending in a slash. drives: the first takes `cmd_vel`.
+        lockstep: the sources to wait for before a step. is_stamped: whether drives that do not say
+        it take TwistStamped rather than Twist.
         """
         self._prefix, self._commands, self._trajectories = prefix, commands, trajectories
-        self._hardware, self._drive, self._lockstep = hardware, drive, lockstep
+        self._hardware, self._lockstep = hardware, lockstep
         self._reader, self._hardware_reader = JointStateReader(), JointStateReader()
         self._stamp_reader = JointStateReader()
         self._logger = get_logger('sim_bridge')
@@ -96,8 +99,8 @@ class CommandInbox:
         """Those that report to clients how their goals go."""
         self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
         self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
-        if drive.is_possible:
-            self._accept('cmd_vel', Twist, self._take_twist)
+        for number, drive in enumerate(drives):
+            self._accept_twists(drive, is_stamped, [] if number else ['cmd_vel'])
         if hardware.commands_topic:
             self._accept(hardware.commands_topic, JointState, self._take_from_hardware)
         for controller in trajectories.controllers:
@@ -221,11 +224,20 @@ class CommandInbox:
     def _take_array(self, data: bytes, source: Message) -> None:
         self._commands.accept_ordered(deserialize(data, Float64MultiArray).data, source)
 
-    def _take_twist(self, data: bytes, source: Message) -> None:
-        twist = deserialize(data, Twist)
-        linear, angular = twist.linear, twist.angular
-        speeds = self._drive.speeds(linear.x, linear.y, angular.z)
-        self._commands.accept_named(self._drive.names, velocity=speeds, source=source)
+    def _accept_twists(self, drive: CommandedDrive, is_stamped: bool, names: list[str]) -> None:
+        """Take twists for a drive, on the topics named and on its own."""
+        own = drive.drive.description
+        kind, read = (
+            (TwistStamped, from_stamped)
+            if (is_stamped if own.is_stamped is None else own.is_stamped) else (Twist, from_twist))
+
+        def take(data: bytes, source: Message) -> None:
+            twist, stamp_ns = read(deserialize(data, kind))
+            drive.take(twist, stamp_ns, source)
+
+        given = [own.command_topic] if own.command_topic else []
+        for name in dict.fromkeys([*names, *given, f'{drive.name}/cmd_vel']):
+            self._accept(name, kind, take)
 
     def _refuse(self, topic: str, err: Exception) -> None:
         self._commands.counts.rejected += 1

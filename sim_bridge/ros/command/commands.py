@@ -116,7 +116,9 @@ class RobotCommands:
         self._record: Callable[[list[Input]], None] = _ignore
         self._applied_at_ns: int | None = None
         self._is_timed_out = False
-        self._now_ns = self._jumped_by_ns = 0
+        self.time_ns = 0
+        """Simulated time of the latest control step that began [ns], for requests."""
+        self._jumped_by_ns = 0
         # times before and after the last reset; None once nothing of before it can come
         self._reset: tuple[int, int] | None = None
         self.restart(0)
@@ -257,11 +259,10 @@ class RobotCommands:
 
         time_ns: simulated time [ns].
         """
-        if self._reset is not None:
-            self._now_ns = time_ns
-            if time_ns > self._reset[1] + _LATE_NS:
-                self._reset = None
+        if self._reset is not None and time_ns > self._reset[1] + _LATE_NS:
+            self._reset = None
         commands: dict[int, np.ndarray] = {}
+        self.time_ns = time_ns
         if self._fresh or self._changes or self._requests:
             with self._lock:
                 changes, self._changes = self._changes, {}
@@ -323,7 +324,7 @@ class RobotCommands:
 
         A controller's answer may come after the reset, and would be the first command then.
         """
-        self._now_ns = time_ns
+        self.time_ns = time_ns
         self._reset = time_ns - self._jumped_by_ns, time_ns
 
     def _is_outdated(self, stamp_ns: int) -> bool:
@@ -334,7 +335,7 @@ class RobotCommands:
         if not before - _LATE_NS < stamp_ns <= before:
             return False
         # where the clock was set back, it is of the time that it is nearer to
-        return before < after or before - stamp_ns < stamp_ns - self._now_ns
+        return before < after or before - stamp_ns < stamp_ns - self.time_ns
 
     def save(self, time_ns: int) -> SavedCommands:
         """Return the state for `restore`; time_ns: simulated time [ns]."""
@@ -401,6 +402,8 @@ class RobotCommands:
             return
         # a later command may name only some joints: the others must not continue as before
         self._drop_commands()
+        # what goes on must not rely on earlier targets
+        self.following.refresh(())
         is_held = self._timeout_policy == 'hold'
         if self.following.is_active:
             # what follows a trajectory goes on, and is told where in this same control step
@@ -412,9 +415,9 @@ class RobotCommands:
     def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
         """Release commanded joints from the trajectories that they follow."""
         if not self.following.is_aside:
-            given = np.zeros((len(QUANTITIES), self._joint_count), bool)
+            given = np.zeros((len(QUANTITIES), len(self._table.names)), bool)
             for quantity, values in commands.items():
-                given[quantity] = ~np.isnan(values[: self._joint_count])
+                given[quantity] = ~np.isnan(values)
             self.following.give_way(given[POSITION] | given[VELOCITY], given[EFFORT])
 
     def _drop_commands(self) -> None:

@@ -104,6 +104,21 @@ def controllers_of(
     return found
 
 
+def check_not_driven(block: Mapping[str, Any], driven: Mapping[str, str]) -> None:
+    """
+    Raise InvalidValueError where a trajectory controller names a joint of a drive.
+
+    block: the parameter. driven: names of drives, by joint.
+    """
+    for name, values in block.items():
+        joints = values.get('joints', ()) if isinstance(values, Mapping) else ()
+        for joint in joints if isinstance(joints, (list, tuple)) else ():
+            if joint in driven:
+                raise InvalidValueError(
+                    f"parameter '{_BLOCK}.{name}.joints'", list(joints),
+                    f'other joints; {joint!r} is driven by {driven[joint]!r}')
+
+
 def _controller(
     name: str, values: Any, joints: Sequence[str], all_joints: Sequence[str]
 ) -> TrajectoryController | None:

@@ -50,13 +50,21 @@ class Following(Protocol):
         """Whether it has no joint to release, so that `give_way` does nothing."""
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
-        """Release joints that get commands for position or velocity, or for effort."""
+        """
+        Release joints that get commands for position or velocity, or for effort.
+
+        Both are (m,): for the axes and crawlers that can be commanded, the robot's joints first.
+        """
 
     def take_rest(self) -> None:
-        """Hold the joints whose commands have timed out."""
+        """
+        Hold the joints whose commands have timed out.
+
+        Called while anything is active: the robot as a whole is then not held.
+        """
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Use the new controls of joints whose control has changed."""
+        """Use the new controls of joints whose control has changed; all targets may be others."""
 
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the time jumps by this much [ns]."""

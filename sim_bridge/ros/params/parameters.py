@@ -223,6 +223,18 @@ class SimulatorParameters:
         choices=('zero', 'hold', 'last'),
     )
 
+    drives: dict[str, Any] = parameter(
+        {},
+        "Drives of wheels, by name, with the parameters of ros2_control's controllers of drives: "
+        '{base_controller: {type: diff_drive_controller/DiffDriveController, left_wheel_names: '
+        '[...], right_wheel_names: [...], ...}}; see docs/drives.md. In addition to those of the '
+        'description',
+    )
+    cmd_vel_stamped: bool = parameter(
+        False,
+        'Whether drives take geometry_msgs/TwistStamped on cmd_vel rather than Twist, unless they '
+        'say it themselves by use_stamped_vel',
+    )
     track_separation_multiplier: float = parameter(
         1.0,
         'Factor by which cmd_vel increases the difference in speed of the tracks over that of '

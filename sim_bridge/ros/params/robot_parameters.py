@@ -11,7 +11,7 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
 DEFAULT_ROBOT = 'arm'
 
-CONTROLLERS = ('pd', 'computed_torque', 'velocity')
+CONTROLLERS = ('pd', 'computed_torque', 'velocity', 'square')
 DEFAULT_CONTROLLER = 'pd'
 
 _SUFFIX = '.params.yaml'

@@ -38,7 +38,7 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
 
 def running_crawlers(robot: sb.Robot) -> list[sb.Crawler]:
     """Return the crawlers that can run; those without collision geometry cannot."""
-    return [crawler for crawler in robot.crawlers if crawler.link.geometries]
+    return [crawler for crawler in robot.crawlers if crawler.can_run]
 
 
 class AxisStates:

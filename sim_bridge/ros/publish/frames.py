@@ -18,13 +18,19 @@ import numpy as np
 from sim_bridge.description.model import JointType
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.rotation import quaternion_from_matrix, quaternions_from_matrices
+from sim_bridge.foundation.rotation import (
+    matrix_from_quaternion,
+    quaternion_from_matrix,
+    quaternions_from_matrices,
+)
 from sim_bridge.ros.interfaces.store import absence
+from sim_bridge.ros.publish.reckoning import reckoned_pose, reckoning_frame
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 from sim_bridge.ros.wire.qos import optional_messages
 
 if TYPE_CHECKING:
     import sim_bridge as sb
+    from sim_bridge.drives.drive import Drive
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.publish.streams import Stream
     from sim_bridge.ros.publish.topic_pool import TopicPool
@@ -67,36 +73,46 @@ class Frames:
 
     def __init__(
         self, pool: TopicPool, world: sb.World, parameters: SimulatorParameters,
-        prefixes: Mapping[str, str],
+        prefixes: Mapping[str, str], reckoned: Mapping[str, Drive],
     ) -> None:
         """
         Create the topics, or reuse those in the pool.
 
         prefixes: frame prefix of each robot, by robot name; anything without one is an object.
+        reckoned: drives that provide the pose in the odom frame, by robot name. The odom frame
+        of such a robot then drifts in the world, as it does with a real robot.
         Raises InvalidValueError if tf2_msgs is not installed.
         """
         messages = optional_messages('tf2_msgs')
         if messages is None:
             raise InvalidValueError(
                 "parameter 'publish_tf'", True, f'false, since {absence("tf2_msgs")}')
-        self._world, self._prefixes = world, prefixes
+        self._world, self._prefixes, self._reckoned = world, prefixes, reckoned
         self._odom = parameters.odom_frame
         moving: list[sb.Robot] = []
         fixed: list[sb.Robot] = []
         for robot in world.robots.values():
-            (fixed if robot.fixed_base else moving).append(robot)
+            if robot.name not in reckoned:
+                (fixed if robot.fixed_base else moving).append(robot)
         links = [
             LinkFrames(world.robots[name], prefix)
             for name, prefix in prefixes.items() if parameters.publish_link_tf]
         self._publish_static(pool, messages, moving, fixed, links, parameters.publish_world_tf)
         rows = np.add.outer([robot.offsets.q for robot in moving], np.arange(7)).astype(int)
         names = [(self._parent(robot), self._base(robot)) for robot in moving]
+        drifting = [world.robots[name] for name in reckoned] * parameters.publish_world_tf
+        names += [(WORLD_FRAME, self._parent(robot)) for robot in drifting]
+        names += [
+            (self._parent(world.robots[name]), self._base(world.robots[name]))
+            for name in reckoned]
         names += [pair for each in links for pair in each.moving]
         message = FramesMessage(messages, names)
 
         def fill() -> None:
             message.fill(np.concatenate([
-                world.state.q[rows], *(each.poses(each.moving) for each in links)]))
+                world.state.q[rows], *(self._odom_pose(robot) for robot in drifting),
+                *(np.array([reckoned_pose(drive)]) for drive in reckoned.values()),
+                *(each.poses(each.moving) for each in links)]))
 
         self.streams: list[Stream] = []
         if names:
@@ -123,11 +139,21 @@ class Frames:
         message.fill(np.concatenate([*poses, np.zeros((0, 7))])[kept])
         pool.latch('/tf_static', messages.TFMessage, message.stamped(pack_stamp(0)))
 
+    def _odom_pose(self, robot: sb.Robot) -> np.ndarray:
+        """Return the (1, 7) pose in the world of an odom frame that a drive reckons in."""
+        root, pose = robot.root_link, np.array(reckoned_pose(self._reckoned[robot.name]))
+        rotation = root.R @ matrix_from_quaternion(pose[3:]).T
+        return np.concatenate(
+            [root.p - rotation @ pose[:3], quaternion_from_matrix(rotation)]).reshape(1, 7)
+
     def _base(self, robot: sb.Robot) -> str:
         return f"{self._prefixes.get(robot.name, '')}{robot.description.root}"
 
     def _parent(self, robot: sb.Robot) -> str:
         """Return the parent frame of a freely moving body: a robot has its own odom frame."""
+        if robot.name in self._reckoned:
+            return reckoning_frame(
+                self._reckoned[robot.name], self._prefixes[robot.name], self._odom)
         if robot.name in self._prefixes:
             return odom_frame(self._prefixes[robot.name], self._odom)
         return WORLD_FRAME

@@ -1,20 +1,29 @@
-"""The state of a floating robot's base: `odom`."""
+"""Odometry: the true state of a floating robot's base, and what its drives reckon."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from nav_msgs.msg import Odometry
+import numpy as np
 
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.ros.publish.frames import odom_frame
-from sim_bridge.ros.publish.streams import PreparedStream
-from sim_bridge.ros.wire.messages import marks, PreparedMessage
+from sim_bridge.ros.publish.outbox import Timed
+from sim_bridge.ros.publish.reckoning import reckoned_pose, reckoning_frame
+from sim_bridge.ros.publish.streams import PreparedStream, Rate
+from sim_bridge.ros.wire.messages import marks, PreparedMessage, WORLD_FRAME
 
 if TYPE_CHECKING:
     import sim_bridge as sb
+    from sim_bridge.drives.drive import Drive
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.publish.sinks import Sink
+
+
+# nothing is estimated
+_CERTAIN = (0.0,) * 6
 
 
 class OdometryMessage(PreparedMessage):
@@ -23,11 +32,17 @@ class OdometryMessage(PreparedMessage):
 
     pose: (7,) of the child frame in the parent frame, position [m] and quaternion x y z w. twist:
     (6,) velocity of the child frame's origin [m/s] and angular velocity [rad/s], in axes of the
-    child frame, as the message is defined. Covariances are zero: nothing is estimated.
+    child frame, as the message is defined.
     """
 
-    def __init__(self, frame_id: str, child_frame_id: str) -> None:
+    def __init__(
+        self, frame_id: str, child_frame_id: str, pose_covariance: Sequence[float] = _CERTAIN,
+        twist_covariance: Sequence[float] = _CERTAIN,
+    ) -> None:
+        """Name the frames; pose_covariance, twist_covariance: (6,) diagonals."""
         message = Odometry(child_frame_id=child_frame_id)
+        message.pose.covariance = np.diag(pose_covariance).ravel()
+        message.twist.covariance = np.diag(twist_covariance).ravel()
         message.header.frame_id = frame_id
         p, q = message.pose.pose.position, message.pose.pose.orientation
         p.x, p.y, p.z, q.x, q.y, q.z, q.w = marks(0, 7)
@@ -38,17 +53,21 @@ class OdometryMessage(PreparedMessage):
 
 
 def odometry_stream(
-    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters
+    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters,
+    drives: Sequence[Drive] = (),
 ) -> PreparedStream | None:
     """
-    Return the stream of odom; None for a robot that is fixed to the world.
+    Return the stream of odom, the truth; None for a robot that is fixed to the world.
 
-    prefix: of the topic. frame_prefix: of the frames.
+    prefix: of the topic. frame_prefix: of the frames. drives: if one of them provides the odom
+    frame, the truth is in the world's.
     """
     if robot.fixed_base:
         return None
+    is_reckoned = any(drive.description.provides_tf for drive in drives)
     message = OdometryMessage(
-        odom_frame(frame_prefix, parameters.odom_frame), frame_prefix + robot.description.root)
+        WORLD_FRAME if is_reckoned else odom_frame(frame_prefix, parameters.odom_frame),
+        frame_prefix + robot.description.root)
 
     def fill() -> None:
         state, offsets = robot.world.state, robot.offsets
@@ -60,3 +79,34 @@ def odometry_stream(
     return PreparedStream(
         sink, f'{prefix}odom', Odometry, message, fill,
         rate_hz=parameters.odom_rate or parameters.rate)
+
+
+def wheel_odometry_stream(
+    sink: Sink, prefix: str, frame_prefix: str, drive: Drive, parameters: SimulatorParameters
+) -> Timed:
+    """
+    Return the stream of what a drive reckons from its wheels, and its schedule.
+
+    prefix: of the topic. frame_prefix: of the frames. The topic of the truth is not used, whatever
+    the drive says.
+    """
+    own, robot = drive.description, drive.robot
+    message = OdometryMessage(
+        reckoning_frame(drive, frame_prefix, parameters.odom_frame),
+        frame_prefix + (own.base_frame or robot.description.root),
+        own.pose_covariance, own.twist_covariance)
+
+    def fill() -> None:
+        message.pose[:] = reckoned_pose(drive)
+        x, y, yaw_rate = drive.reckoned_twist
+        message.twist[:] = x, y, 0.0, 0.0, 0.0, yaw_rate
+
+    topic = own.odom_topic
+    is_truth = topic.lstrip('/') in ('', 'odom', f'{prefix}odom')
+    topic = f'{drive.name}/odom' if is_truth else topic
+    rate = own.rate or parameters.odom_rate
+    return Timed(
+        PreparedStream(
+            sink, topic if topic.startswith('/') else prefix + topic, Odometry, message, fill,
+            rate_hz=rate or parameters.rate),
+        Rate(rate))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sensor_msgs.msg import PointCloud2
@@ -20,6 +21,7 @@ from sim_bridge.ros.wire.qos import optional_messages
 
 if TYPE_CHECKING:
     import sim_bridge as sb
+    from sim_bridge.drives.drive import Drive
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.publish.sinks import Sink
 
@@ -33,9 +35,10 @@ class WorldInterface:
         world: sb.World,
         parameters: SimulatorParameters,
         prefixes: Mapping[str, str],
+        reckoned: Mapping[str, Drive] = MappingProxyType({}),
     ) -> None:
         """
-        Create all topics; prefixes: as in `populate`.
+        Create all topics; prefixes, reckoned: as in `populate`.
 
         Raises InvalidValueError if /tf is enabled and its message package is not installed.
         """
@@ -44,13 +47,14 @@ class WorldInterface:
             Rate(rate) for rate in (
                 parameters.contact_rate, parameters.object_state_rate, parameters.tf_rate,
                 parameters.marker_rate)]
-        self.populate(prefixes)
+        self.populate(prefixes, reckoned)
 
-    def populate(self, prefixes: Mapping[str, str]) -> None:
+    def populate(self, prefixes: Mapping[str, str], reckoned: Mapping[str, Drive]) -> None:
         """
         Rebuild the messages for the robots and objects that are in the world now.
 
         prefixes: frame prefix of each robot, by robot name; anything without one is an object.
+        reckoned: drives that provide the pose of a robot in its odom frame, by robot name.
         """
         world, parameters = self._world, self._parameters
         for stream in self._pool.streams_of(MarkerArray):
@@ -60,7 +64,7 @@ class WorldInterface:
             self._pool, world, parameters.object_state_rate or parameters.rate)
         frames: list[Stream] = []
         if parameters.publish_tf:
-            frames = Frames(self._pool, world, parameters, prefixes).streams
+            frames = Frames(self._pool, world, parameters, prefixes, reckoned).streams
         markers: list[Stream] = []
         if parameters.marker_rate:
             bodies = [robot for robot in world.robots.values() if robot.name not in prefixes]

@@ -135,8 +135,10 @@ class Diagnostics:
                 'use_sim_time where they come from')
         elif late or missed:
             level, summary = DiagnosticStatus.WARN, f'{late} commands late, {missed} missed'
-        elif commands.is_timed_out:
+        elif commands.is_timed_out or any(drive.is_timed_out for drive in interface.drives):
             level, summary = DiagnosticStatus.WARN, 'no command any more'
+        elif commands.is_waiting and any(drive.is_active for drive in interface.drives):
+            level, summary = DiagnosticStatus.OK, 'driving'
         elif commands.is_waiting and interface.trajectories.is_active:
             level, summary = DiagnosticStatus.OK, 'following trajectories'
         elif commands.is_waiting:

@@ -9,12 +9,12 @@ from std_msgs.msg import String
 
 from sim_bridge.ros.command.command_inbox import CommandInbox
 from sim_bridge.ros.command.commands import RobotCommands
-from sim_bridge.ros.command.controllers import controllers_of
+from sim_bridge.ros.command.controllers import check_not_driven, controllers_of
+from sim_bridge.ros.command.drives import commanded_drives, drives_of, Followings
 from sim_bridge.ros.command.hardware import hardware_of
-from sim_bridge.ros.command.tracked_drive import TrackedDrive
 from sim_bridge.ros.command.trajectories import Trajectories
 from sim_bridge.ros.publish.joint_states import JointStates
-from sim_bridge.ros.publish.odometry import odometry_stream
+from sim_bridge.ros.publish.odometry import odometry_stream, wheel_odometry_stream
 from sim_bridge.ros.publish.outbox import outboxes, Timed
 from sim_bridge.ros.publish.streams import Rate, sensor_streams
 from sim_bridge.ros.wire.qos import LATCHED_QOS
@@ -72,6 +72,8 @@ class RobotInterface:
         self.namespace, self.prefix = loaded.namespace, loaded.prefix
         prefix = loaded.prefix
         hardware = hardware_of(robot, prefix)
+        # their joints' controls must be set before commands read them
+        drives = drives_of(robot, parameters, all_joints)
         self.commands = RobotCommands(
             robot,
             loaded.joints or robot.actuated_joints,
@@ -86,11 +88,15 @@ class RobotInterface:
             hardware.states_topic)
         self.frame_prefix = frame_prefix = parameters.frame_prefix + prefix
         self._sensors = sensor_streams(sink, prefix, frame_prefix, robot, parameters)
-        self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters)
+        self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters, drives)
+        self._reckoned = [
+            wheel_odometry_stream(sink, prefix, frame_prefix, drive, parameters)
+            for drive in drives]
         odometry_rate = Rate(parameters.odom_rate)
         self._outboxes = outboxes([
             *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
             *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
+            *self._reckoned,
             *(Timed(stream, sensor.device)
               for sensor in self._sensors for stream in sensor.streams)],
             robot.world.time_step_ns)
@@ -100,12 +106,18 @@ class RobotInterface:
         if parameters.publish_robot_description:
             latched = sink.open(f'{prefix}robot_description', String, LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
-        joints = self.commands.joint_names
+        driven = {joint: drive.name for drive in drives for joint in drive.description.joints}
+        joints = [name for name in self.commands.joint_names if name not in driven]
+        check_not_driven(parameters.trajectory_controllers, driven)
         self.trajectories = Trajectories(robot, self.commands, controllers_of(
             parameters.trajectory_controllers, joints, all_joints), now)
+        self.drives = commanded_drives(robot, self.commands, drives, parameters)
+        """Its drives, which take twists."""
+        if self.drives:
+            self.commands.following = Followings(self.commands.following, *self.drives)
         self.inbox = CommandInbox(
-            prefix, self.commands, self.trajectories, hardware,
-            TrackedDrive(robot, parameters.track_separation_multiplier), lockstep)
+            prefix, self.commands, self.trajectories, hardware, self.drives, lockstep,
+            parameters.cmd_vel_stamped)
         self._stateful: tuple[Stateful, ...] = (
             self.commands, self.trajectories, self._joint_states)
         self.restart()
@@ -128,8 +140,16 @@ class RobotInterface:
             outbox.refresh()
         self.inbox.refresh()
 
+    def command(self, time_ns: int) -> None:
+        """Apply the commands for the control step that starts at this simulated time [ns]."""
+        self.commands.apply(time_ns)
+        for drive in self.drives:
+            drive.advance(time_ns)
+
     def publish(self, time_ns: int) -> None:
         """Publish the messages due at this simulated time [ns]."""
+        for drive in self.drives:
+            drive.observe()
         if self._joint_states.has_crawlers:
             self._joint_states.advance(time_ns)
         if self._answers_expected and self._joint_states.rate.is_due(time_ns):
@@ -200,4 +220,5 @@ class RobotInterface:
         return [
             *self._joint_states.streams,
             *([self._odometry] if self._odometry is not None else []),
+            *(stream for stream, _ in self._reckoned),
             *(stream for sensor in self._sensors for stream in sensor.streams)]

@@ -20,6 +20,7 @@ from sim_bridge.ros.wire.messages import pack_stamp
 
 if TYPE_CHECKING:
     import sim_bridge as sb
+    from sim_bridge.drives.drive import Drive
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.process.polling import PollingMixin
     from sim_bridge.ros.publish.sinks import Sink
@@ -81,7 +82,8 @@ class Simulator:
         self.interfaces: list[RobotInterface] = []
         for each in loaded.robots:
             self._add_interface(each)
-        self.world_interface = WorldInterface(sink, loaded.world, parameters, self._prefixes())
+        self.world_interface = WorldInterface(
+            sink, loaded.world, parameters, self._prefixes(), self._reckoned())
         self.solver_statistics = SolverStatistics(loaded.world)
         self._substeps, self._tick_ns = parameters.substeps, parameters.tick_ns
         self._taking_ns = round(_TAKING_SHARE * parameters.tick_ns)
@@ -110,7 +112,7 @@ class Simulator:
         until_ns = time.monotonic_ns() + self._taking_ns
         for interface in self.interfaces:
             interface.inbox.poll_likely(until_ns)
-            interface.commands.apply(now)
+            interface.command(now)
         self._advance()
         time_ns = self.time_ns
         self._sink.begin(time_ns)
@@ -341,11 +343,17 @@ class Simulator:
         """Publish the robots and objects that are in the world now."""
         for interface in self.interfaces:
             interface.locate()
-        self.world_interface.populate(self._prefixes())
+        self.world_interface.populate(self._prefixes(), self._reckoned())
         self.world_interface.resume(self.time_ns)
 
     def _prefixes(self) -> dict[str, str]:
         return {one.robot.name: one.frame_prefix for one in self.interfaces}
+
+    def _reckoned(self) -> dict[str, Drive]:
+        """Return the drives that provide the pose of a robot in its odom frame, by robot."""
+        return {
+            one.robot.name: each.drive for one in self.interfaces for each in one.drives
+            if each.drive.description.provides_tf and not one.robot.fixed_base}
 
     def _set_clock(self, time_ns: int, before_ns: int) -> None:
         """Make /clock jump from one time to another [ns]; the world may already have jumped."""

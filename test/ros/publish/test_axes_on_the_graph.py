@@ -12,7 +12,6 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 import sim_bridge as sb
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.ros.command.commands import RobotCommands
-from sim_bridge.ros.command.tracked_drive import TrackedDrive
 from sim_bridge.ros.publish.axes import AxisStates, named_axes
 from sim_bridge.ros.publish.joint_states import JointStates
 from sim_bridge.ros.publish.sinks import GraphSink
@@ -160,13 +159,6 @@ def test_crawlers_count_how_far_they_run(repository):
     states.restart()
     states.write(*values)
     assert not values[0].any()
-
-
-def test_a_turning_vehicle_can_make_up_for_what_its_tracks_scrub(repository):
-    """Let the tracks differ by so much more in a curve; straight on nothing changes."""
-    vehicle = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf')
-    drive = TrackedDrive(vehicle, 2.0)
-    np.testing.assert_allclose(drive.speeds(0.3, 0.0, 0.5), [0.3 - 0.22, 0.3 + 0.22])
 
 
 def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):

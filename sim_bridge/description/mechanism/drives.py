@@ -1,0 +1,235 @@
+"""Drives: their wheels from a few dimensions, and checks against the robot that carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.description.mechanism.loops import link_poses
+from sim_bridge.description.model import (
+    DriveDescription,
+    JointType,
+    RobotDescription,
+    SteeringDescription,
+    WheelDescription,
+)
+from sim_bridge.description.report import Findings, Place, unknown
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import Pose
+
+# a dimension that differs from the robot's own by more than this share was measured wrong
+_TOLERANCE = 0.02
+
+
+def differential(
+    left: Sequence[str], right: Sequence[str], separation: float, left_radius: float,
+    right_radius: float,
+) -> tuple[WheelDescription, ...]:
+    """Return wheels on both sides, as far apart as `separation` [m]."""
+    sides = ((left, 0.5 * separation, left_radius), (right, -0.5 * separation, right_radius))
+    return tuple(
+        WheelDescription(joint, (0.0, y), radius) for joints, y, radius in sides
+        for joint in joints)
+
+
+def mecanum(
+    joints: Sequence[str], length: float, width: float, radius: float,
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0),
+) -> tuple[WheelDescription, ...]:
+    """
+    Return four wheels whose rollers, seen from above, form an X.
+
+    joints: front left, front right, rear right, rear left. length, width: distances of the axles
+    and of the sides [m]. offset: x, y [m] and yaw [rad] of the drive's frame in the middle of the
+    wheels.
+    """
+    x, y, yaw = offset
+    c, s = math.cos(yaw), math.sin(yaw)
+    wheels = []
+    for joint, (forward, left) in zip(joints, ((1, 1), (1, -1), (-1, -1), (-1, 1)), strict=True):
+        dx, dy = 0.5 * forward * length - x, 0.5 * left * width - y
+        wheels.append(WheelDescription(
+            joint, (c * dx + s * dy, c * dy - s * dx), radius, -yaw,
+            0.25 * math.pi * forward * left))
+    return tuple(wheels)
+
+
+def omni(
+    joints: Sequence[str], distance: float, offset: float, radius: float
+) -> tuple[WheelDescription, ...]:
+    """
+    Return wheels in a circle, at equal angles. Positive speeds of all turn the vehicle right.
+
+    distance: of the wheels from the middle [m]. offset: angle of the first from x [rad].
+    """
+    wheels = []
+    for number, joint in enumerate(joints):
+        angle = offset + 2.0 * math.pi * number / len(joints)
+        place = distance * math.cos(angle), distance * math.sin(angle)
+        wheels.append(WheelDescription(joint, place, radius, angle - 0.5 * math.pi))
+    return tuple(wheels)
+
+
+def steered(
+    traction: Sequence[str], steering: Sequence[str], wheelbase: float,
+    tracks: tuple[float, float], radius: float, driven: str,
+) -> tuple[tuple[WheelDescription, ...], tuple[SteeringDescription, ...]]:
+    """
+    Return the wheels and the steering of a car, tricycle or bicycle.
+
+    traction, steering: one joint in the middle, or those on the left and on the right. wheelbase:
+    of the steered axle before the other [m], negative if behind. tracks: widths of the driven and
+    the steered axle [m]. driven: 'steered' or 'fixed', the axle of the traction.
+    """
+    axles = tuple(
+        SteeringDescription(joint, (wheelbase, y))
+        for joint, y in zip(steering, _across(steering, tracks[1]), strict=True))
+    at = wheelbase if driven == 'steered' else 0.0
+    wheels = tuple(
+        WheelDescription(
+            joint, (at, y), radius,
+            steering=axles[min(k, len(axles) - 1)].joint if driven == 'steered' else '')
+        for k, (joint, y) in enumerate(zip(traction, _across(traction, tracks[0]), strict=True)))
+    return wheels, axles
+
+
+def distance_across(
+    description: RobotDescription, left: Iterable[str], right: Iterable[str]
+) -> float | None:
+    """Return how far apart joints on both sides are along y [m]; None if 0, NaN if unknown."""
+    return abs(_apart(description, left, right, 1)) or None
+
+
+def distance_along(
+    description: RobotDescription, front: Iterable[str], rear: Iterable[str]
+) -> float | None:
+    """Return how far joints are before others along x [m]; None if 0, NaN if unknown."""
+    return _apart(description, front, rear, 0) or None
+
+
+def wheel_radius(description: RobotDescription, joints: Iterable[str]) -> float | None:
+    """
+    Return the radius [m] of the first wheel that collides as a cylinder or a sphere.
+
+    None if there is none, NaN if a joint is unknown.
+    """
+    names = list(joints)
+    if not description.joints.keys() >= set(names):
+        return math.nan
+    for name in names:
+        for shape in description.links[description.joints[name].child].collisions:
+            if shape.kind in ('cylinder', 'sphere', 'capsule'):
+                return shape.size[0]
+    return None
+
+
+def check_drives(
+    drives: Iterable[tuple[DriveDescription, Place]], description: RobotDescription,
+    findings: Findings,
+) -> tuple[DriveDescription, ...]:
+    """Return the drives whose joints the robot has and no other drive; report the others."""
+    kept: list[DriveDescription] = []
+    taken = {joint: each.name for each in description.drives for joint in each.joints}
+    poses = link_poses(description) if description.root else {}
+    for drive, place in drives:
+        is_sound = True
+        for number, name in enumerate(drive.joints):
+            problem = _problem(name, description)
+            if name in drive.joints[:number]:
+                problem = 'is named twice'
+            if name in taken:
+                problem = f'drive {taken[name]!r} has this joint already'
+            if problem:
+                findings.error('drive-joint', place, problem, value=name)
+                is_sound = False
+        if any(drive.name == other.name for other in (*description.drives, *kept)):
+            findings.error('duplicate-name', place, 'a drive has this name already', 'name')
+            is_sound = False
+        if is_sound:
+            _compare(drive, description, poses, place, findings)
+            taken |= dict.fromkeys(drive.joints, drive.name)
+            kept.append(replace(drive, offset=_offset(drive, description, poses)))
+    return tuple(kept)
+
+
+def _across(joints: Sequence[str], width: float) -> tuple[float, ...]:
+    return (0.0,) if len(joints) == 1 else (0.5 * width, -0.5 * width)
+
+
+def _apart(
+    description: RobotDescription, ones: Iterable[str], others: Iterable[str], axis: int
+) -> float:
+    """Return how far the middles of joints are apart along an axis of the root link [m]."""
+    groups = list(ones), list(others)
+    if not description.root or not description.joints.keys() >= {*groups[0], *groups[1]}:
+        return math.nan
+    poses = link_poses(description)
+    one, other = (
+        np.mean([poses[description.joints[name].child].position for name in group], axis=0)
+        for group in groups)
+    return float((one - other)[axis])
+
+
+def _problem(name: str, description: RobotDescription) -> str:
+    """Return why a joint cannot be driven, '' if it can."""
+    joint = description.joints.get(name)
+    if joint is None:
+        return unknown('joint', name, description.joints)
+    if joint.type not in (JointType.CONTINUOUS, JointType.REVOLUTE):
+        return f'a {joint.type.value} joint turns no wheel'
+    if joint.mimic is not None:
+        return f'mimics joint {joint.mimic.joint!r}'
+    return ''
+
+
+def _offset(
+    drive: DriveDescription, description: RobotDescription, poses: dict[str, Pose]
+) -> tuple[float, float]:
+    """Return where the drive's frame is in the base frame, by the places of its joints [m]."""
+    if not poses:
+        return 0.0, 0.0
+    base = poses[drive.base_frame if drive.base_frame in poses else description.root]
+    # a wheel that is steered is where its steering is
+    places = [(wheel.steering or wheel.joint, wheel.position) for wheel in drive.wheels]
+    places += [(each.joint, each.position) for each in drive.steering]
+    described = np.mean([place for _, place in places], axis=0)
+    own = np.mean([poses[description.joints[name].child].position for name, _ in places], axis=0)
+    x, y = np.round((base.rotation.T @ (own - base.position))[:2] - described, 12).tolist()
+    return x, y
+
+
+def _compare(
+    drive: DriveDescription, description: RobotDescription, poses: dict[str, Pose], place: Place,
+    findings: Findings,
+) -> None:
+    """Warn of wheels that are not as the robot's: distance, radius, direction."""
+    if not poses:
+        return
+    at = {name: poses[description.joints[name].child] for name in drive.joints}
+    middle = np.mean([at[wheel.joint].position[:2] for wheel in drive.wheels], axis=0)
+    described = np.mean([wheel.position for wheel in drive.wheels], axis=0)
+    for wheel in drive.wheels:
+        across = np.array([-math.sin(wheel.heading), math.cos(wheel.heading), 0.0])
+        axis = at[wheel.joint].rotation @ description.joints[wheel.joint].axis
+        own = abs(float((at[wheel.joint].position[:2] - middle) @ across[:2]))
+        given = abs(float((np.array(wheel.position) - described) @ across[:2]))
+        if wheel.steering == '' and float(axis @ across) < -0.5:
+            findings.warning(
+                'drive-geometry', place, 'turns backwards: its axis points to the right of the '
+                'way that positive speeds are to drive', value=wheel.joint)
+        if wheel.roller == 0.5 * math.pi and own and abs(given - own) > _TOLERANCE * own:
+            findings.warning(
+                'drive-geometry', place,
+                f'is {given:.4g} m off the middle by its drive, and {own:.4g} m by its joint',
+                value=wheel.joint)
+        radius = wheel_radius(description, [wheel.joint])
+        if radius is not None and abs(wheel.radius - radius) > _TOLERANCE * radius:
+            findings.warning(
+                'drive-geometry', place,
+                f'has the radius {wheel.radius:.4g} m by its drive, and {radius:.4g} m by its '
+                'collision geometry', value=wheel.joint)

@@ -1,0 +1,46 @@
+"""Gazebo's plugins: none is run; those whose work is not done otherwise are named."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.drives import drive_reader
+from sim_bridge.description.sdf.sensors import SENSOR_PLUGINS
+
+if TYPE_CHECKING:
+    from sim_bridge.description.xml.document import Element
+
+# of ros2_control: they name a file of controllers
+CONTROL_PLUGINS = ('gz_ros2_control', 'gazebo_ros2_control', 'ign_ros2_control')
+# parts of the file names of plugins whose work is done without them, or read elsewhere
+_DONE = (
+    *CONTROL_PLUGINS, *SENSOR_PLUGINS, 'track-controller-system', 'tracked-vehicle-system',
+    'joint-state-publisher', 'joint_state_publisher', 'pose-publisher', 'odometry-publisher',
+    'gazebo_ros_p3d', 'imu-system', 'forcetorque-system', 'sensors-system', 'contact-system',
+    'physics-system', 'scene-broadcaster', 'user-commands', 'gazebo_ros_state',
+    'gazebo_ros_init', 'gazebo_ros_factory')
+_ADVICE = {
+    'mimic': 'declare <mimic> on the joint instead',
+    'disable_link': 'the link stays',
+    'grasp': 'grasping is left to contact',
+    'planar_move': 'declare a drive of the wheels',
+    'wheel-slip': "set slip of the wheels' material",
+    'joint-position-controller': 'set the control of the joint to position',
+    'joint-controller': 'set the control of the joint to velocity',
+    'joint-trajectory-controller': 'send trajectories to joint_trajectory_controller',
+}
+
+
+def check_plugins(root: Element, findings: Findings) -> None:
+    """Warn of every plugin of a `<gazebo>` element whose work is not done."""
+    for gazebo in root.findall('gazebo'):
+        for node in gazebo.findall('plugin'):
+            filename = node.get('filename', '')
+            if drive_reader(node) is not None or any(word in filename for word in _DONE):
+                continue
+            advice = next((text for word, text in _ADVICE.items() if word in filename), '')
+            findings.warning(
+                'not-simulated', Place('gazebo/plugin', node.get('name', ''), node.line),
+                f'Gazebo plugins are not run{f"; {advice}" if advice else ""}', 'filename',
+                filename)

@@ -1,0 +1,342 @@
+"""
+Drives by the parameters of ros2_control's controllers.
+
+    diff_drive_controller:
+      type: diff_drive_controller/DiffDriveController    # or differential
+      left_wheel_names: [left_wheel_joint]
+      right_wheel_names: [right_wheel_joint]
+      wheel_separation: 0.4        # m; where a dimension is missing, it is that of the robot
+      wheel_radius: 0.1            # m
+      linear: {x: {max_velocity: 1.0, max_acceleration: 2.0, max_jerk: 10.0}}
+
+docs/drives.md has the types and their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+import math
+
+from sim_bridge.description.mechanism.drives import (
+    check_drives,
+    differential,
+    distance_across,
+    distance_along,
+    mecanum,
+    omni,
+    steered,
+    wheel_radius,
+)
+from sim_bridge.description.model import (
+    DriveDescription,
+    ODOMETRY_COVARIANCE,
+    RobotDescription,
+    SpeedLimits,
+)
+from sim_bridge.description.report import DescriptionError, Findings
+from sim_bridge.description.yaml.section import Section
+from sim_bridge.foundation.errors import close_match
+
+# keys of the controllers that mean nothing here, or the default of which is what is simulated
+_WITHOUT_EFFECT = (
+    'type', 'update_rate', 'use_sim_time', 'interface_name', 'state_interface_name', 'is_async',
+    'tf_frame_prefix', 'tf_frame_prefix_enable', 'wheels_per_side',
+    'allow_multiple_cmd_vel_publishers',
+    'traction_joints_state_names', 'steering_joints_state_names', 'in_chained_mode',
+    'front_left_wheel_state_joint_name', 'front_right_wheel_state_joint_name',
+    'rear_left_wheel_state_joint_name', 'rear_right_wheel_state_joint_name')
+# of lengths, times, factors: what is beyond is a mistake
+_SMALLEST, _LARGEST = 1e-6, 1e6
+_AXES = (('linear', 'x'), ('linear', 'y'), ('angular', 'z'))
+
+
+def drives_from_mapping(
+    mapping: Mapping[str, object], description: RobotDescription, all_joints: Sequence[str] = (),
+    place: str = 'drives',
+) -> tuple[DriveDescription, ...]:
+    """
+    Return the drives of a mapping from name to parameters.
+
+    all_joints: of all robots; a drive none of whose joints the robot has, and all of whose joints
+    others have, is skipped. Raises DescriptionError, with every defect, if a key or a value is
+    wrong; `place` says in its messages where the mapping came from.
+    """
+    findings = Findings()
+    outer = Section({'drives': mapping}, '', findings)
+    read = []
+    for section in outer.sections('drives'):
+        drive = read_drive(section, section.text('type', '', required=True), description, findings)
+        if drive is None:
+            continue
+        own = set(drive.joints) & description.joints.keys()
+        if own or not set(drive.joints) <= set(all_joints):
+            read.append((drive, section.place()))
+    drives = check_drives(read, description, findings)
+    report = findings.report(place)
+    if not report.ok:
+        raise DescriptionError(report)
+    return drives
+
+
+def read_drive(
+    section: Section, kind: str, description: RobotDescription, findings: Findings
+) -> DriveDescription | None:
+    """
+    Return the drive that a controller's parameters describe.
+
+    kind: type of the controller, or the short word for it. Returns None, with an error noted,
+    where it is not a drive's or a dimension is missing.
+    """
+    if kind not in TYPES:
+        if kind:
+            close = close_match(kind, TYPES)
+            hint = f'; did you mean {close!r}?' if close else ''
+            section.error('type', kind, f'must be one of {", ".join(TYPES)}{hint}')
+        return None
+    for key in _WITHOUT_EFFECT:
+        section.knows(key)
+    before = len(findings.report('').errors)
+    drive = TYPES[kind](section, description)
+    drive = _with_settings(drive, section)
+    for key in section.unread():
+        findings.warning(
+            'unknown-key', section.place(key), 'is not simulated, ignored', key,
+            str(section.peek(key)))
+    return drive if len(findings.report('').errors) == before else None
+
+
+def _differential(section: Section, description: RobotDescription) -> DriveDescription:
+    left, right = _names(section, 'left_wheel_names'), _names(section, 'right_wheel_names')
+    separation = _size(section, 'wheel_separation', distance_across(description, left, right))
+    radius = _size(section, 'wheel_radius', wheel_radius(description, [*left, *right]))
+    wheels = differential(
+        left, right, separation,
+        radius * _factor(section, 'left_wheel_radius_multiplier'),
+        radius * _factor(section, 'right_wheel_radius_multiplier'))
+    return DriveDescription(
+        section.name, 'differential', wheels,
+        separation_multiplier=_factor(section, 'wheel_separation_multiplier'))
+
+
+def _mecanum(section: Section, description: RobotDescription) -> DriveDescription:
+    ends = ('front_left', 'front_right', 'rear_right', 'rear_left')
+    if section.has('wheel_names'):
+        joints = _names(section, 'wheel_names', 4)
+    else:
+        joints = [
+            section.text(f'{end}_wheel_command_joint_name', '', required=True) for end in ends]
+    inner = section.section('kinematics') or section
+    across = distance_across(description, [joints[0], joints[3]], joints[1:3])
+    along = distance_along(description, joints[:2], joints[2:])
+    own = None if across is None or along is None else 0.5 * (across + along)
+    offset = inner.section('base_frame_offset')
+    x, y, yaw = (0.0, 0.0, 0.0) if offset is None else (
+        _number(offset, key, 0.0, -_LARGEST, _LARGEST, '') for key in ('x', 'y', 'theta'))
+    total = _size(inner, 'sum_of_robot_center_projection_on_X_Y_axis', own)
+    radius = _size(inner, 'wheels_radius', wheel_radius(description, joints))
+    # only the sum matters; where the robot says more, its shape is kept
+    share = 0.5 if across is None or along is None else along / (along + across)
+    wheels = mecanum(joints, 2.0 * total * share, 2.0 * total * (1.0 - share), radius, (x, y, yaw))
+    return DriveDescription(section.name, 'mecanum', wheels)
+
+
+def _omni(section: Section, description: RobotDescription) -> DriveDescription:
+    joints = _names(section, 'wheel_names')
+    radius = _size(section, 'wheel_radius', wheel_radius(description, joints))
+    wheels = omni(
+        joints, _size(section, 'robot_radius', None),
+        _number(section, 'wheel_offset', 0.0, -_LARGEST, _LARGEST, ' [rad]'), radius)
+    return DriveDescription(section.name, 'omni', wheels)
+
+
+def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescription]:
+    """Return the reader of a car, tricycle or bicycle, with the old names of keys too."""
+
+    def read(section: Section, description: RobotDescription) -> DriveDescription:
+        is_in_front = section.flag('front_steering', True)
+        old = ('rear_wheels_names', 'front_wheels_names')
+        traction_key, steering_key = ('traction_joints_names', 'steering_joints_names')
+        if section.has(old[0]) or section.has(old[1]):
+            traction_key, steering_key = old if is_in_front else old[::-1]
+        # right before left, as these controllers have them
+        traction = _names(section, traction_key, *((1,) if kind == 'bicycle' else (2, 1)))[::-1]
+        steering = _names(section, steering_key, 2 if kind == 'ackermann' else 1)[::-1]
+        front, rear = (steering, traction) if is_in_front else (traction, steering)
+        wheelbase = _size(section, 'wheelbase', distance_along(description, front, rear))
+        ends = ('front', 'rear') if is_in_front else ('rear', 'front')
+        tracks = [
+            1.0 if len(joints) < 2 else _size(
+                section, _first(section, keys),
+                distance_across(description, joints[:1], joints[1:]))
+            for joints, keys in (
+                (traction, ('traction_track_width', f'{ends[1]}_wheel_track', 'wheel_track')),
+                (steering, ('steering_track_width', f'{ends[0]}_wheel_track')))]
+        radius = _size(
+            section, _first(section, (
+                'traction_wheels_radius', 'traction_wheel_radius', f'{ends[1]}_wheels_radius',
+                f'{ends[1]}_wheel_radius')),
+            wheel_radius(description, traction))
+        for key in (f'{ends[0]}_wheels_radius', f'{ends[0]}_wheel_radius', 'steering_track_width'):
+            section.knows(key)
+        wheels, axles = steered(
+            traction, steering, wheelbase if is_in_front else -wheelbase, (tracks[0], tracks[1]),
+            radius, 'fixed')
+        return DriveDescription(
+            section.name, kind, wheels, axles,
+            steering_limit=_number(section, 'steering_limit', math.inf, 1e-6, math.inf, ' [rad]'))
+
+    return read
+
+
+# the controllers of ros2_controllers, and a word for each
+_READERS: dict[str, Callable[[Section, RobotDescription], DriveDescription]] = {
+    'differential': _differential, 'mecanum': _mecanum, 'omni': _omni,
+    'ackermann': _steering('ackermann'), 'tricycle': _steering('tricycle'),
+    'bicycle': _steering('bicycle')}
+TYPES = {
+    'diff_drive_controller/DiffDriveController': _READERS['differential'],
+    'mecanum_drive_controller/MecanumDriveController': _READERS['mecanum'],
+    'omni_wheel_drive_controller/OmniWheelDriveController': _READERS['omni'],
+    'ackermann_steering_controller/AckermannSteeringController': _READERS['ackermann'],
+    'tricycle_steering_controller/TricycleSteeringController': _READERS['tricycle'],
+    'bicycle_steering_controller/BicycleSteeringController': _READERS['bicycle'],
+    **_READERS,
+}
+
+
+def _with_settings(drive: DriveDescription, section: Section) -> DriveDescription:
+    """Return a drive with what all controllers can set."""
+    key = _first(section, ('cmd_vel_timeout', 'reference_timeout'))
+    timeout = _number(section, key, 0.0, 0.0, _LARGEST, ' [s]') if section.has(key) else None
+    if section.flag('publish_limited_velocity', False):
+        section.error('publish_limited_velocity', True, 'is not simulated; set it to false')
+    window = _number(section, 'velocity_rolling_window_size', 1.0, 1.0, _LARGEST, ' steps')
+    if window % 1.0:
+        section.error('velocity_rolling_window_size', window, 'must be a whole number')
+    rate = _number(section, 'publish_rate', 0.0, 0.0, _LARGEST, ' Hz')
+    inner = section.section('diagonal_covariance')
+    pose, twist = (
+        _covariance(section, f'{what}_covariance_diagonal') if inner is None
+        else _covariance(inner, what) for what in ('pose', 'twist'))
+    x, y, yaw = (_limits(section, *axis) for axis in _AXES)
+    return replace(
+        drive,
+        limits=(x, y, yaw),
+        timeout=timeout,
+        open_loop=section.flag('open_loop', False),
+        position_feedback=section.flag('position_feedback', True),
+        velocity_window=int(window),
+        rate=rate,
+        pose_covariance=pose,
+        twist_covariance=twist,
+        provides_tf=section.flag(_first(section, ('enable_odom_tf', 'publish_odom_tf')), False),
+        odom_frame=section.text('odom_frame_id', ''),
+        base_frame=section.text('base_frame_id', ''),
+        is_stamped=section.flag('use_stamped_vel', None),
+        line=section.line,
+    )
+
+
+def _limits(section: Section, outer: str, axis: str) -> SpeedLimits:
+    middle = section.section(outer)
+    inner = None if middle is None else middle.section(axis)
+    if inner is None:
+        return SpeedLimits()
+
+    def value(key: str, switch: str) -> float | None:
+        number = inner.number(key, None)
+        # NaN is how the controllers write that there is none
+        is_given = number is not None and not math.isnan(number)
+        return number if is_given and inner.flag(switch, True) else None
+
+    velocity, acceleration, jerk = (
+        f'has_{what}_limits' for what in ('velocity', 'acceleration', 'jerk'))
+    most = value('max_velocity', velocity)
+    least = value('min_velocity', velocity)
+    rising = value('max_acceleration', acceleration)
+    falling = value('max_deceleration', acceleration)
+    if falling is None:
+        falling = value('min_acceleration', acceleration)
+    limits = {
+        'max_velocity': most,
+        'min_velocity': -most if least is None and most is not None else least,
+        'max_acceleration': rising,
+        'max_deceleration': rising if falling is None else abs(falling),
+        'max_acceleration_reverse': value('max_acceleration_reverse', acceleration),
+        'max_deceleration_reverse': value('max_deceleration_reverse', acceleration),
+        'max_jerk': value('max_jerk', jerk),
+        'min_jerk': value('min_jerk', jerk),
+    }
+    for key, other in (
+            ('max_acceleration_reverse', 'max_acceleration'),
+            ('max_deceleration_reverse', 'max_deceleration'), ('min_jerk', 'max_jerk')):
+        given = limits[key]
+        limits[key] = limits[other] if given is None else abs(given)
+    given_limits = {key: number for key, number in limits.items() if number is not None}
+    for key, number in given_limits.items():
+        if key != 'min_velocity' and not number >= 0.0 or key == 'min_velocity' and number > 0.0:
+            inner.error(key, number, 'must be at most 0' if key == 'min_velocity' else (
+                'must be at least 0'))
+    return SpeedLimits(**given_limits)
+
+
+def _covariance(section: Section, key: str) -> tuple[float, ...]:
+    diagonal = section.vector(key, 6, ODOMETRY_COVARIANCE)
+    if not min(diagonal) >= 0.0:
+        section.error(key, diagonal, 'must be at least 0')
+    return diagonal
+
+
+def _names(section: Section, key: str, *counts: int) -> list[str]:
+    """Return names of joints; counts: how many there may be, () for any number."""
+    names = section.texts(key)
+    if not names:
+        section.error(key, section.peek(key), 'must be a list of joints')
+    elif counts and len(names) not in counts:
+        numbers = ' or '.join(map(str, counts))
+        section.error(key, list(names), f'must be a list of {numbers} joints')
+    elif len(set(names)) == len(names):
+        return list(names)
+    else:
+        section.error(key, list(names), 'must name each joint once')
+    return [''] * (counts[0] if counts else 1)
+
+
+def _size(section: Section, key: str, own: float | None) -> float:
+    """Return a dimension [m]: as given, or else the robot's own; NaN if its joints are unknown."""
+    given = section.number(key, None)
+    if given is None and own is not None and math.isnan(own):
+        # the joints are reported as such, and another robot may have them
+        return 1.0
+    size = own if given is None else given
+    if size is None:
+        section.error(key, None, 'missing, and not to be told from the robot')
+    elif not _SMALLEST <= size <= _LARGEST:
+        section.error(key, size, f'must be {_SMALLEST:g} to {_LARGEST:g} m')
+    else:
+        return size
+    return 1.0
+
+
+def _factor(section: Section, key: str) -> float:
+    return _number(section, key, 1.0, _SMALLEST, _LARGEST, '')
+
+
+def _number(
+    section: Section, key: str, default: float, least: float, most: float, unit: str
+) -> float:
+    """Return a number within bounds; the default, with an error noted, for any other."""
+    number = section.number(key, default)
+    if least <= number <= most:
+        return number
+    section.error(key, number, f'must be {least:g} to {most:g}{unit}')
+    return default
+
+
+def _first(section: Section, keys: Sequence[str]) -> str:
+    """Return the first key that is given; all are known from now on."""
+    for key in keys:
+        section.knows(key)
+    return next((key for key in keys if section.has(key)), keys[0])
+

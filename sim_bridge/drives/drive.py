@@ -1,0 +1,266 @@
+"""A drive of a robot in a world: its motors follow a commanded twist."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import math
+from typing import NamedTuple, Protocol, TYPE_CHECKING
+
+import numpy as np
+
+from sim_bridge.drives.kinematics import kinematics_of, Twist
+from sim_bridge.drives.limiter import SpeedLimiter
+from sim_bridge.drives.odometry import Odometry, PlanarPose, SavedOdometry
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.validation import finite_vector
+
+if TYPE_CHECKING:
+    from sim_bridge.description.model import DriveDescription
+    from sim_bridge.robots.crawler import Crawler
+    from sim_bridge.robots.robot import Robot
+
+_REST: Twist = (0.0, 0.0, 0.0)
+
+
+class SavedDrive(NamedTuple):
+    """State of a Drive. limited: velocity and acceleration of each limiter."""
+
+    wanted: Twist
+    limited: tuple[tuple[float, float], ...]
+    odometry: SavedOdometry
+    positions: np.ndarray
+    angles: np.ndarray
+
+
+class Drive:
+    """
+    Drives a robot by the twist of its base frame, and reckons from its wheels where that got to.
+
+    The wheels are joints under control 'velocity' (or crawlers), the steering joints under control
+    'position'; the motors keep to the effort limits of the joints. Where a joint's velocity limit
+    does not allow the twist, all of it becomes slower, so that the path stays the same.
+    """
+
+    def __init__(self, robot: Robot, description: DriveDescription):
+        """
+        Find the joints, and set their controls.
+
+        Raises UnknownNameError for a joint that the robot does not have, InvalidValueError for one
+        that cannot be driven, or for wheels that cannot drive.
+        """
+        self.robot, self.description = robot, description
+        self.name = description.name
+        crawlers = {crawler.name: crawler for crawler in robot.crawlers}
+        wheels = [wheel.joint for wheel in description.wheels]
+        self._motors: _Motors = (
+            _Tracks([crawlers[name] for name in wheels])
+            if all(name in crawlers for name in wheels)
+            else _Joints(robot, description))
+        self._kinematics = kinematics_of(description, self._motors.steering_limits)
+        self._limiters = tuple(SpeedLimiter(limits) for limits in description.limits)
+        self._wanted = _REST
+        # what the motors were commanded; None if that is unknown
+        self._driven: Twist | None = None
+        self.odometry = Odometry(description.velocity_window)
+        """Where the drive's frame got to, reckoned from its wheels."""
+        self._positions, self._angles = self._motors.measure()
+
+    @property
+    def pose(self) -> PlanarPose:
+        """Pose of the base frame since the start, by the wheels: x, y [m], yaw [rad]."""
+        x, y, yaw = self.odometry.pose
+        dx, dy = self.description.offset
+        c, s = math.cos(yaw), math.sin(yaw)
+        return PlanarPose(x + dx - c * dx + s * dy, y + dy - s * dx - c * dy, yaw)
+
+    @property
+    def reckoned_twist(self) -> Twist:
+        """Twist of the base frame, reckoned from the wheels [m/s, m/s, rad/s]."""
+        return self._of_base(self.odometry.twist)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether it neither drives nor is to drive."""
+        return self._wanted == _REST and not any(
+            limiter.velocity or limiter.acceleration for limiter in self._limiters)
+
+    @property
+    def twist(self) -> Twist:
+        """The commanded twist of the base frame within the limits [m/s, m/s, rad/s]."""
+        x, y, yaw_rate = (limiter.velocity for limiter in self._limiters)
+        return x, y, yaw_rate
+
+    def command(self, forward: float, left: float, yaw_rate: float) -> None:
+        """
+        Set the twist of the base frame to drive at [m/s, m/s, rad/s].
+
+        Raises InvalidValueError for what is not finite.
+        """
+        x, y, z = finite_vector(
+            'twist', (forward, left, yaw_rate), 3, f'drive {self.name!r}',
+            'three finite numbers [m/s, m/s, rad/s]').tolist()
+        self._wanted = x, y, z
+
+    def renew(self) -> None:
+        """Command the motors again in the next step, after something else has."""
+        self._driven = None
+
+    def start(self) -> None:
+        """Take over wheels that something else has driven, at the twist that they have."""
+        self.renew()
+        speeds, angles = self._motors.velocities(), self._motors.measure()[1]
+        twist = self._of_base(self._kinematics.twist(speeds, angles))
+        for limiter, velocity in zip(self._limiters, twist, strict=True):
+            limiter.start(velocity)
+
+    def advance(self, elapsed: float) -> None:
+        """Command the motors for a step; elapsed: its length [s]."""
+        for limiter, wanted in zip(self._limiters, self._wanted, strict=True):
+            limiter.step(wanted, elapsed)
+        twist = self.twist
+        if twist == self._driven:
+            return
+        speeds, angles = self._kinematics.motion(self._of_wheels(twist))
+        excess = float((np.abs(speeds) / self._motors.limits).max())
+        self._motors.drive(speeds / excess if excess > 1.0 else speeds, angles)
+        self._driven = twist
+
+    def observe(self, elapsed: float) -> None:
+        """Reckon the motion of a step that was taken; elapsed: its length [s]."""
+        if elapsed <= 0.0:
+            return
+        positions, angles = self._motors.measure(elapsed)
+        if self.description.open_loop:
+            twist = self._kinematics.possible(self._of_wheels(self.twist))
+        else:
+            speeds = (
+                (positions - self._positions) / elapsed if self.description.position_feedback
+                else self._motors.velocities())
+            twist = self._kinematics.twist(speeds, 0.5 * (self._angles + angles))
+        self._positions, self._angles = positions, angles
+        self.odometry.advance(twist, elapsed)
+
+    def _of_wheels(self, twist: Twist) -> Twist:
+        """Return the twist of the drive's frame for one of the base frame."""
+        (x, y, yaw_rate), (dx, dy) = twist, self.description.offset
+        return x - yaw_rate * dy, y + yaw_rate * dx, yaw_rate
+
+    def _of_base(self, twist: Twist) -> Twist:
+        """Return the twist of the base frame for one of the drive's frame."""
+        (x, y, yaw_rate), (dx, dy) = twist, self.description.offset
+        return x + yaw_rate * dy, y - yaw_rate * dx, yaw_rate
+
+    def restart(self) -> None:
+        """Start again at rest and at the origin, after the robot was reset."""
+        self.renew()
+        self._wanted = _REST
+        for limiter in self._limiters:
+            limiter.start(0.0)
+        self.odometry.restart()
+        self._positions, self._angles = self._motors.measure()
+
+    def save(self) -> SavedDrive:
+        """Return the state for `restore`."""
+        return SavedDrive(
+            self._wanted, tuple((one.velocity, one.acceleration) for one in self._limiters),
+            self.odometry.save(), self._positions.copy(), self._angles.copy())
+
+    def restore(self, saved: SavedDrive) -> None:
+        """Return to a saved state, with the robot as it was then."""
+        self.renew()
+        self._wanted = saved.wanted
+        for limiter, (velocity, acceleration) in zip(self._limiters, saved.limited, strict=True):
+            limiter.start(velocity, acceleration)
+        self.odometry.restore(saved.odometry)
+        self._positions, self._angles = saved.positions.copy(), saved.angles.copy()
+
+
+class _Motors(Protocol):
+    """What turns the wheels."""
+
+    @property
+    def limits(self) -> np.ndarray:
+        """(n,) greatest speeds of the wheels."""
+
+    @property
+    def steering_limits(self) -> Sequence[tuple[float, float]]:
+        """Least and greatest angle of each steering joint [rad]."""
+
+    def drive(self, speeds: np.ndarray, angles: np.ndarray | None) -> None:
+        """Set the speeds of the wheels, and the steering angles unless None."""
+
+    def measure(self, elapsed: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return positions of the wheels, and steering angles; elapsed: since the last [s]."""
+
+    def velocities(self) -> np.ndarray:
+        """Return the speeds of the wheels."""
+
+
+class _Joints:
+    """Joints with motors."""
+
+    def __init__(self, robot: Robot, description: DriveDescription):
+        wheels = [wheel.joint for wheel in description.wheels]
+        steering = [each.joint for each in description.steering]
+        names = list(robot.joint_names)
+        place = f'drive {description.name!r} of robot {robot.name!r}'
+        for name in (*wheels, *steering):
+            if name not in names:
+                raise UnknownNameError('joint', name, names, place)
+            mimic = robot.joint(name).mimic
+            if mimic is not None:
+                raise InvalidValueError(
+                    'joint', name, f'one that does not mimic another, as it does {mimic.joint!r}',
+                    place)
+        for joints, control in ((wheels, 'velocity'), (steering, 'position')):
+            for name in joints:
+                robot.joint(name).control = control
+        self._robot = robot
+        self._wheels = np.array([names.index(name) for name in wheels], int)
+        self._steering = np.array([names.index(name) for name in steering], int)
+        self._velocity, self._position = np.full((2, len(names)), np.nan)
+        self._velocity[self._steering] = 0.0
+        self.limits = robot.velocity_limits[self._wheels]
+        most = description.steering_limit
+        self.steering_limits = [
+            (max(lower, -most), min(upper, most)) for lower, upper in zip(
+                robot.lower[self._steering].tolist(), robot.upper[self._steering].tolist(),
+                strict=True)]
+
+    def drive(self, speeds: np.ndarray, angles: np.ndarray | None) -> None:
+        self._velocity[self._wheels] = speeds
+        if angles is None or not len(angles):
+            self._robot.set_commands(velocity=self._velocity)
+            return
+        self._position[self._steering] = angles
+        self._robot.set_commands(position=self._position, velocity=self._velocity)
+
+    def measure(self, elapsed: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        q = self._robot.q
+        return q[self._wheels], q[self._steering]
+
+    def velocities(self) -> np.ndarray:
+        return self._robot.dq[self._wheels]
+
+
+class _Tracks:
+    """Crawlers, whose surfaces run at their speeds."""
+
+    def __init__(self, crawlers: Sequence[Crawler]):
+        self._crawlers = crawlers
+        self._run = np.zeros(len(crawlers))
+        self.limits = np.full(len(crawlers), math.inf)
+        self.steering_limits: Sequence[tuple[float, float]] = ()
+
+    def drive(self, speeds: np.ndarray, angles: np.ndarray | None) -> None:
+        for crawler, speed in zip(self._crawlers, speeds.tolist(), strict=True):
+            crawler.speed = speed
+
+    def measure(self, elapsed: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        # a surface has no position of its own: what it has run since this was asked first
+        self._run = self._run + elapsed * self.velocities()
+        return self._run, np.zeros(0)
+
+    def velocities(self) -> np.ndarray:
+        return np.array([crawler.speed for crawler in self._crawlers])
+

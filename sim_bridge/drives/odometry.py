@@ -1,0 +1,87 @@
+"""Dead reckoning: the pose that a vehicle has after moving with measured twists."""
+
+from __future__ import annotations
+
+from collections import deque
+import math
+from typing import NamedTuple
+
+from sim_bridge.drives.kinematics import Twist
+
+# rad: below it the series is exact to the last bit
+_SMALL = 1e-3
+
+
+class PlanarPose(NamedTuple):
+    """A pose in the plane: x, y [m] and yaw [rad], which counts turns."""
+
+    x: float
+    y: float
+    yaw: float
+
+
+class SavedOdometry(NamedTuple):
+    """State of an Odometry. recent: the latest steps, each a moved twist and its time [s]."""
+
+    pose: PlanarPose
+    twist: Twist
+    recent: tuple[tuple[Twist, float], ...]
+
+
+class Odometry:
+    """
+    Adds up what a vehicle has moved.
+
+    pose: of the drive's frame since the start. twist: in that frame, the mean of the latest steps.
+    """
+
+    def __init__(self, window: int = 1):
+        """Start at the origin. window: number of steps that the twist is the mean of."""
+        self._recent: deque[tuple[Twist, float]] = deque(maxlen=window)
+        self.restart()
+
+    def restart(self) -> None:
+        """Start again at the origin, at rest."""
+        self.pose = PlanarPose(0.0, 0.0, 0.0)
+        self.twist: Twist = (0.0, 0.0, 0.0)
+        self._recent.clear()
+
+    def advance(self, twist: Twist, elapsed: float) -> None:
+        """Move with a constant twist for an elapsed time [s]."""
+        moved: Twist = (twist[0] * elapsed, twist[1] * elapsed, twist[2] * elapsed)
+        self.pose = moved_pose(self.pose, moved)
+        if self._recent.maxlen == 1:
+            self.twist = twist
+            return
+        self._recent.append((moved, elapsed))
+        time = sum(each for _, each in self._recent)
+        x, y, yaw = (math.fsum(each[k] for each, _ in self._recent) / time for k in range(3))
+        self.twist = x, y, yaw
+
+    def save(self) -> SavedOdometry:
+        """Return the state for `restore`."""
+        return SavedOdometry(self.pose, self.twist, tuple(self._recent))
+
+    def restore(self, saved: SavedOdometry) -> None:
+        """Return to a saved state."""
+        self.pose, self.twist = saved.pose, saved.twist
+        self._recent.clear()
+        self._recent.extend(saved.recent)
+
+
+def moved_pose(pose: PlanarPose, moved: Twist) -> PlanarPose:
+    """
+    Return a pose after a motion of constant twist: on an arc, exactly.
+
+    moved: twist times time [m, m, rad], in the frame of the pose (the exponential of SE(2)).
+    """
+    dx, dy, turn = moved
+    if abs(turn) < _SMALL:
+        square = turn * turn
+        along = 1.0 - square / 6.0 * (1.0 - square / 20.0)
+        across = 0.5 * turn * (1.0 - square / 12.0)
+    else:
+        along, across = math.sin(turn) / turn, (1.0 - math.cos(turn)) / turn
+    x, y = along * dx - across * dy, across * dx + along * dy
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    return PlanarPose(pose.x + c * x - s * y, pose.y + s * x + c * y, pose.yaw + turn)

@@ -1,0 +1,306 @@
+"""Drives as Gazebo's plugins, ros2_control's controllers and YAML declare them."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+from shipped import path_of
+from vehicles import car, plugin, skid_steered
+
+from sim_bridge.cli.main import main
+from sim_bridge.description import (
+    check_description,
+    DescriptionError,
+    drives_from_mapping,
+    load_description,
+)
+from sim_bridge.description.model import ODOMETRY_COVARIANCE
+
+SIDES = {
+    'left_wheel_names': ['front_left', 'rear_left'],
+    'right_wheel_names': ['front_right', 'rear_right']}
+TAGS = (
+    '<left_joint>front_left</left_joint><left_joint>rear_left</left_joint>'
+    '<right_joint>front_right</right_joint><right_joint>rear_right</right_joint>')
+
+
+def loaded(tags, filename='gz-sim-diff-drive-system'):
+    """Return the only drive of four wheels under a plugin, and the codes of what is reported."""
+    text = skid_steered().replace('</robot>', plugin(filename, tags) + '</robot>')
+    description = load_description(text)
+    (drive,) = description.drives
+    return drive, [finding.code for finding in description.report.findings]
+
+
+def from_yaml(text=None, **parameters):
+    """Return the drive of the parameters of a controller."""
+    description = load_description(text or skid_steered())
+    (drive,) = drives_from_mapping({'base': parameters}, description)
+    return drive
+
+
+def test_gazebos_differential_drive_is_read():
+    """Take joints, dimensions, limits, topics and frames of the plugin."""
+    drive, codes = loaded(
+        TAGS + '<wheel_separation>0.4</wheel_separation><wheel_radius>0.1</wheel_radius>'
+        '<odom_publish_frequency>20</odom_publish_frequency><topic>/go</topic>'
+        '<odom_topic>/reckoned</odom_topic><frame_id>o</frame_id>'
+        '<child_frame_id>b</child_frame_id><max_linear_velocity>2</max_linear_velocity>'
+        '<min_velocity>-0.5</min_velocity><max_angular_acceleration>3</max_angular_acceleration>')
+    assert codes == []
+    assert [(wheel.joint, wheel.position[1]) for wheel in drive.wheels] == [
+        ('front_left', 0.2), ('rear_left', 0.2), ('front_right', -0.2), ('rear_right', -0.2)]
+    assert (drive.name, drive.kind, drive.rate) == ('diff_drive', 'differential', 20.0)
+    assert (drive.command_topic, drive.odom_topic) == ('/go', '/reckoned')
+    assert (drive.odom_frame, drive.base_frame) == ('o', 'b')
+    linear, _, angular = drive.limits
+    assert (linear.min_velocity, linear.max_velocity) == (-0.5, 2.0)
+    assert (angular.max_acceleration, angular.max_deceleration) == (3.0, 3.0)
+    assert linear.max_jerk == math.inf
+
+
+def test_gazebo_classics_differential_drive_is_read():
+    """Take the diameter and the acceleration of a wheel, which bound both motions."""
+    drive, codes = loaded(
+        TAGS + '<wheel_separation>0.4</wheel_separation><wheel_diameter>0.2</wheel_diameter>'
+        '<max_wheel_acceleration>10</max_wheel_acceleration><command_topic>cmd_vel</command_topic>'
+        '<odometry_topic>odom</odometry_topic><publish_odom_tf>true</publish_odom_tf>'
+        '<robot_base_frame>base_link</robot_base_frame>', 'libgazebo_ros_diff_drive.so')
+    assert codes == []
+    assert drive.wheels[0].radius == 0.1
+    assert drive.limits[0].max_acceleration == pytest.approx(1.0)
+    assert drive.limits[2].max_deceleration == pytest.approx(5.0)
+    assert drive.provides_tf
+
+
+def test_gazebos_mecanum_drive_is_read():
+    """Put the wheels at the corners, with their rollers in an X."""
+    tags = ''.join(
+        f'<{end}_joint>{joint}</{end}_joint>' for end, joint in (
+            ('front_left', 'front_left'), ('front_right', 'front_right'),
+            ('back_left', 'rear_left'), ('back_right', 'rear_right')))
+    drive, codes = loaded(
+        tags + '<wheel_separation>0.4</wheel_separation><wheelbase>0.3</wheelbase>'
+        '<wheel_radius>0.1</wheel_radius>', 'libignition-gazebo-mecanum-drive-system.so')
+    assert codes == []
+    assert {wheel.joint: (*wheel.position, round(wheel.roller / math.pi, 12)) for wheel in
+            drive.wheels} == {
+        'front_left': (0.15, 0.2, 0.25), 'front_right': (0.15, -0.2, -0.25),
+        'rear_right': (-0.15, -0.2, 0.25), 'rear_left': (-0.15, 0.2, -0.25)}
+
+
+def test_dimensions_that_are_not_given_are_the_robots():
+    """Measure separation, radius and wheelbase in the description."""
+    drive = from_yaml(type='diff_drive_controller/DiffDriveController', **SIDES)
+    assert [wheel.position for wheel in drive.wheels] == [(0, 0.2), (0, 0.2), (0, -0.2), (0, -0.2)]
+    assert drive.wheels[0].radius == 0.1
+    assert drive.pose_covariance == drive.twist_covariance == ODOMETRY_COVARIANCE
+    names = {
+        'traction_joints_names': ['rear_right', 'rear_left'],
+        'steering_joints_names': ['steer_right', 'steer_left']}
+    drive = from_yaml(
+        car(), type='ackermann_steering_controller/AckermannSteeringController', **names)
+    assert [(one.joint, one.position) for one in drive.steering] == [
+        ('steer_left', pytest.approx((0.4, 0.15))), ('steer_right', pytest.approx((0.4, -0.15)))]
+    # the names of keys before they were changed
+    old = from_yaml(
+        car(), type='ackermann', front_steering=True, rear_wheels_names=names[
+            'traction_joints_names'], front_wheels_names=names['steering_joints_names'],
+        wheelbase=0.4, front_wheel_track=0.3, rear_wheel_track=0.3, front_wheels_radius=0.1,
+        rear_wheels_radius=0.1)
+    assert [each.joint for each in old.wheels] == [each.joint for each in drive.wheels]
+    assert old.steering[0].position == pytest.approx(drive.steering[0].position)
+
+
+def test_parameters_of_the_controllers_are_read():
+    """Take the names of diff_drive_controller, also those of earlier releases."""
+    drive = from_yaml(
+        type='differential', **SIDES, wheel_separation=0.4, wheel_radius=0.1,
+        wheel_separation_multiplier=1.5, left_wheel_radius_multiplier=1.01, cmd_vel_timeout=0.25,
+        open_loop=True, position_feedback=False, velocity_rolling_window_size=7, publish_rate=50,
+        enable_odom_tf=True, odom_frame_id='o', base_frame_id='b', use_stamped_vel=True,
+        pose_covariance_diagonal=[1, 2, 3, 4, 5, 6],
+        linear={'x': {
+            'has_velocity_limits': False, 'max_velocity': 1.0, 'max_acceleration': 2.0,
+            'min_acceleration': -3.0, 'max_jerk': math.nan}},
+        angular={'z': {
+            'max_velocity': 2.0, 'max_acceleration': 1.0, 'max_deceleration': -4.0,
+            'max_acceleration_reverse': -5.0, 'max_deceleration_reverse': 6.0, 'max_jerk': 7.0,
+            'min_jerk': -8.0}})
+    assert drive.wheels[0].radius == pytest.approx(0.101)
+    assert drive.separation_multiplier == 1.5
+    assert (drive.timeout, drive.rate, drive.velocity_window) == (0.25, 50.0, 7)
+    assert drive.open_loop and not drive.position_feedback and drive.provides_tf
+    assert (drive.odom_frame, drive.base_frame, drive.is_stamped) == ('o', 'b', True)
+    assert drive.pose_covariance == (1, 2, 3, 4, 5, 6)
+    linear, _, angular = drive.limits
+    assert linear.max_velocity == math.inf
+    assert (linear.max_acceleration, linear.max_deceleration) == (2.0, 3.0)
+    assert linear.max_jerk == math.inf
+    assert (angular.min_velocity, angular.max_velocity) == (-2.0, 2.0)
+    assert (
+        angular.max_acceleration, angular.max_deceleration, angular.max_acceleration_reverse,
+        angular.max_deceleration_reverse, angular.max_jerk, angular.min_jerk) == (1, 4, 5, 6, 7, 8)
+
+
+WRONG = [
+    ({'type': 'diferential'}, "must be one of .*did you mean 'differential'"),
+    ({'left_wheel_names': ['front_left', 'rear_lft']}, "did you mean 'rear_left'"),
+    ({'left_wheel_names': 'front_left'}, 'must be a list'),
+    ({'left_wheel_names': ['front_left', 'front_left']}, 'each joint once'),
+    ({'left_wheel_names': ['front_left', 'front_right']}, 'front_right'),
+    ({'wheel_radius': -1.0}, 'wheel_radius.*must be 1e-06 to'),
+    ({'wheel_radius': 'big'}, 'wheel_radius.*must be a number'),
+    ({'linear': {'x': {'max_jerk': -1.0}}}, 'max_jerk.*must be at least 0'),
+    ({'cmd_vel_timeout': -1.0}, 'cmd_vel_timeout'),
+    ({'pose_covariance_diagonal': [1.0]}, '6 finite numbers'),
+    ({'velocity_rolling_window_size': 1.5}, 'whole number'),
+    ({'wheel_radius': math.nan}, 'wheel_radius'),
+    ({'velocity_rolling_window_size': math.nan}, 'must be 1 to'),
+]
+
+
+@pytest.mark.parametrize(('wrong', 'words'), WRONG)
+def test_wrong_parameters_are_named(wrong, words):
+    """Say which key, its value and what is expected, at once for all."""
+    good = {'type': 'differential', **SIDES, 'wheel_separation': 0.4, 'wheel_radius': 0.1}
+    with pytest.raises(DescriptionError, match=f'(?s)base.*{words}|{words}.*base'):
+        drives_from_mapping({'base': {**good, **wrong}}, load_description(skid_steered()))
+
+
+def test_two_drives_do_not_share_a_joint():
+    """Name the drive that has it."""
+    good = {'type': 'differential', **SIDES}
+    with pytest.raises(DescriptionError, match="drive 'one' has this joint already"):
+        drives_from_mapping({'one': good, 'two': good}, load_description(skid_steered()))
+
+
+def test_a_drive_that_does_not_fit_the_robot_is_told():
+    """Warn of dimensions that are not the robot's, and of axes the wrong way round."""
+    text = skid_steered().replace('</robot>', plugin(
+        'gz-sim-diff-drive-system', TAGS + '<wheel_separation>0.5</wheel_separation>'
+        '<wheel_radius>0.2</wheel_radius><glitter>1</glitter>') + '</robot>')
+    text = text.replace('<origin xyz="0.15 0.2 0"/><axis xyz="0 1 0"/>',
+                        '<origin xyz="0.15 0.2 0"/><axis xyz="0 -1 0"/>')
+    words = [finding.message for finding in load_description(text).report.warnings]
+    assert 'is 0.25 m off the middle by its drive, and 0.2 m by its joint' in words
+    assert any('has the radius 0.2 m' in each for each in words)
+    assert any('turns backwards' in each for each in words)
+    codes = {finding.code for finding in load_description(text).report.warnings}
+    assert codes == {'drive-geometry', 'unknown-tag'}
+
+
+def test_defects_of_plugins_are_errors_with_their_lines():
+    """Say what is missing or no number, and which joint the robot does not have."""
+    text = skid_steered().replace('</robot>', '\n' + plugin(
+        'gz-sim-diff-drive-system',
+        '\n<left_joint>front_lft</left_joint><right_joint>front_right</right_joint>') + '</robot>')
+    (error,) = check_description(text).errors
+    assert (error.code, error.value, error.line) == ('drive-joint', 'front_lft', 2)
+    assert "did you mean 'front_left'" in error.message
+    text = skid_steered().replace('</robot>', '\n' + plugin(
+        'gz-sim-diff-drive-system',
+        '\n<left_joint>front_left</left_joint><wheel_radius>wide</wheel_radius>') + '</robot>')
+    assert [(error.code, error.line) for error in check_description(text).errors] == [
+        ('missing-tag', 2), ('not-a-number', 3)]
+
+
+CONTROLLERS = """\
+/**:
+  controller_manager:
+    ros__parameters:
+      update_rate: 100
+      joint_state_broadcaster:
+        type: joint_state_broadcaster/JointStateBroadcaster
+      gripper:
+        type: gripper_controllers/GripperActionController
+      arm:
+        type: joint_trajectory_controller/JointTrajectoryController
+      wheels:
+        type: diff_drive_controller/DiffDriveController
+  wheels:
+    ros__parameters:
+      left_wheel_names: [front_left, rear_left]
+      right_wheel_names: [front_right, rear_right]
+      wheel_separation: 0.4
+      wheel_radius: 0.1
+      sparkle: true
+"""
+CONTROL = (
+    '<gazebo><plugin filename="libgz_ros2_control-system.so" name="c">'
+    '<parameters>controllers.yaml</parameters></plugin></gazebo>')
+
+
+def test_controllers_of_ros2_control_are_simulated_or_named(tmp_path):
+    """Drive what is a drive; name the others with file, line, name and type."""
+    (tmp_path / 'controllers.yaml').write_text(CONTROLLERS)
+    robot = tmp_path / 'robot.urdf'
+    robot.write_text(skid_steered().replace('</robot>', CONTROL + '</robot>'))
+    description = load_description(robot)
+    (drive,) = description.drives
+    assert (drive.name, len(drive.wheels)) == ('wheels', 4)
+    told = {(found.name, found.value): found.message for found in description.report.findings}
+    assert told.keys() == {
+        ('gripper', 'gripper_controllers/GripperActionController'),
+        ('arm', 'joint_trajectory_controller/JointTrajectoryController'), ('wheels', 'True')}
+    gripper = told['gripper', 'gripper_controllers/GripperActionController']
+    assert gripper == 'is not simulated (controllers.yaml:8)'
+    assert 'trajectory_controllers (controllers.yaml:10)' in told[
+        'arm', 'joint_trajectory_controller/JointTrajectoryController']
+    assert 'controllers.yaml:19' in told['wheels', 'True']
+
+
+def test_missing_and_broken_files_of_controllers_are_told(tmp_path):
+    """Go on without a file that is not there; refuse one that cannot be read."""
+    robot = tmp_path / 'robot.urdf'
+    robot.write_text(skid_steered().replace('</robot>', CONTROL + '</robot>'))
+    (found,) = load_description(robot).report.findings
+    assert (found.code, found.value) == ('unread-controllers', 'controllers.yaml')
+    (tmp_path / 'controllers.yaml').write_text('a: [')
+    (error,) = check_description(robot).errors
+    assert error.code == 'not-yaml' and 'controllers.yaml:' in error.message
+
+
+def test_every_plugin_that_is_not_simulated_is_named():
+    """Be silent about those whose work is done, and name the others, with their lines."""
+    text = skid_steered().replace('</robot>', ''.join(f'\n{plugin(name, "")}' for name in (
+        'gz-sim-joint-state-publisher-system', 'libgazebo_ros_p3d.so', 'libfancy_lights.so',
+        'gz-sim-wheel-slip-system')) + '</robot>')
+    found = [(each.code, each.value, each.name, each.line)
+             for each in check_description(text).findings]
+    assert found == [
+        ('not-simulated', 'libfancy_lights.so', 'p', 4),
+        ('not-simulated', 'gz-sim-wheel-slip-system', 'p', 5)]
+
+
+def test_check_names_them_too(capsys, tmp_path):
+    """Print the plugin on the command line, as text and as JSON."""
+    robot = tmp_path / 'robot.urdf'
+    robot.write_text(skid_steered().replace('</robot>', plugin('libx.so', '') + '</robot>'))
+    assert main(['check', str(robot), '--json']) == 0
+    (finding,) = json.loads(capsys.readouterr().out)['findings']
+    assert (finding['code'], finding['value']) == ('not-simulated', 'libx.so')
+
+
+def test_the_rover_says_how_it_drives():
+    """Have one drive, with the dimensions of its wheels."""
+    description = load_description(path_of('rover'))
+    (drive,) = description.drives
+    assert [wheel.position for wheel in drive.wheels] == [(0.0, 0.16), (0.0, -0.16)]
+    assert drive.limits[0].max_velocity == 1.2
+
+
+def test_a_drive_of_another_robot_is_skipped():
+    """Take the drives whose joints the robot has, and leave those of others alone."""
+    both = {
+        'base': {'type': 'differential', **SIDES},
+        'other': {
+            'type': 'differential', 'left_wheel_names': ['l'], 'right_wheel_names': ['r']}}
+    description = load_description(skid_steered())
+    drives = drives_from_mapping(both, description, [*description.joints, 'l', 'r'])
+    assert [drive.name for drive in drives] == ['base']
+    with pytest.raises(DescriptionError, match='no joint has this name') as caught:
+        drives_from_mapping(both, description)
+    assert [error.code for error in caught.value.report.errors] == ['drive-joint'] * 2
