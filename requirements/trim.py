@@ -45,7 +45,8 @@ def main(environment: Path) -> None:
     headers = environment / 'include'
     for name in ('fastdds', 'fastrtps', 'foonathan_memory'):
         shutil.rmtree(headers / name, ignore_errors=True)
-    for path in headers.glob('**/detail/*.hpp'):
+    # of messages; libraries keep theirs
+    for path in headers.glob('*/*/*/detail/*.hpp'):
         path.unlink()
     for name in ('numpy', 'scipy'):
         for folder in list(environment.glob(f'lib/python3*/site-packages/{name}/**/tests')):
