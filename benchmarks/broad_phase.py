@@ -77,15 +77,14 @@ def _many(times, box, s):
 def _grid(times, box, s):
     found = 0
     for _ in range(times):
-        found = grid_overlaps(box, s.order, s.key, s.spare_key, s.start, s.sorted_box, s.found)
+        found = grid_overlaps(box, s, s.found)
     return found
 
 
 @entry
 def _tree(times, box, s):
     for _ in range(times):
-        tree_overlaps(box, s.order, s.key, s.spare_order, s.spare_key, s.start, s.sorted_box,
-                      s.node_box, s.found)
+        tree_overlaps(box, s, s.found)
 
 
 @entry

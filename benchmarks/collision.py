@@ -32,7 +32,8 @@ from sim_bridge.engine.data.geometry import (
     SPHERE,
 )
 from sim_bridge.engine.data.state import make_state
-from sim_bridge.engine.math.vec3 import load3, load_m, store3
+from sim_bridge.engine.math.mat3 import load_m
+from sim_bridge.engine.math.vec3 import load3, store3
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.simulation.handles import make_probe
 

@@ -74,7 +74,7 @@ def _fused(f: Function, a: str, b: str, c: str) -> Value:
 
 
 def rounded(f: Function, value: Value) -> Value:
-    """Return a number that is no product of this expression any more."""
+    """Return a number rounded: a sum it is an operand of does not fuse it."""
     leaf, = value.leaves
     if leaf not in f.products:
         return value
@@ -100,14 +100,14 @@ def _integral(f: Function, node: ast.AST, kind: type, a: Value, b: Value) -> Val
 
 
 def _divide(f: Function, kind: type, x: str, y: str, divisor: int | None) -> Value:
-    """Divide towards minus infinity; by 0 gives 0, as in numpy: the machine would trap."""
+    """Divide, rounded towards minus infinity; return 0 for a divisor of 0, which would trap."""
     if divisor is not None and divisor > 0 and divisor & (divisor - 1) == 0:
         if kind is ast.Mod:
             return Value(INT, (f.instruct(f'and i64 {x}, {divisor - 1}'),))
         return Value(INT, (f.instruct(f'ashr i64 {x}, {divisor.bit_length() - 1}'),))
     by = y
     if divisor is None or divisor in (0, -1):
-        # the quotient of the least integer and -1 does not exist either: negate instead
+        # the quotient of the least integer and -1 overflows, too: negate instead
         is_zero = f.instruct(f'icmp eq i64 {y}, 0')
         is_minus = f.instruct(f'icmp eq i64 {y}, -1')
         is_special = f.instruct(f'or i1 {is_zero}, {is_minus}')
@@ -118,7 +118,7 @@ def _divide(f: Function, kind: type, x: str, y: str, divisor: int | None) -> Val
     differ = f.instruct(f'icmp slt i64 {signs}, 0')
     is_over = f.instruct(f'and i1 {has_rest}, {differ}')
     if kind is ast.Mod:
-        # of 1, which stands for 0 and -1, the rest is 0
+        # the remainder of 1, the substitute for 0 and -1, is 0
         shifted = f.instruct(f'add i64 {rest}, {by}')
         return Value(INT, (f.instruct(f'select i1 {is_over}, i64 {shifted}, i64 {rest}'),))
     quotient = f.instruct(f'sdiv i64 {x}, {by}')
@@ -166,7 +166,7 @@ def compare(f: Function, node: ast.AST, op: ast.cmpop, a: Value, b: Value) -> st
 
 
 def select(f: Function, condition: str, a: Value, b: Value) -> Value:
-    """Return a where an i1 holds, else b, of the same kind; both have been computed."""
+    """Return a where the i1 is true, else b; both are computed and of the same kind."""
     return Value(a.kind, tuple(
         f.instruct(f'select i1 {condition}, {llvm} {x}, {llvm} {y}')
         for llvm, x, y in zip(a.kind.leaves, a.leaves, b.leaves, strict=True)))

@@ -12,7 +12,7 @@ import numpy as np
 
 
 class Layout(NamedTuple):
-    """What compiled code takes for granted of an array, which is C-contiguous besides."""
+    """Item type and number of dimensions of an array, which must be C-contiguous."""
 
     dtype: np.dtype
     dimensions: int

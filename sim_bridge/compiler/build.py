@@ -30,10 +30,10 @@ _BEGIN = ('import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.S
           'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); ')
 _WORKER = f'{_BEGIN}runpy.run_path({llvm.__file__!r}, run_name="__main__")'
 _APART = f'{_BEGIN}runpy.run_module("sim_bridge.compiler", run_name="__main__")'
-# how a process ends that fails at what it does: this one would end likewise
+# signals of a crash: compiling the same text here would crash this process
 _CRASHES = {signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGSEGV}
 _PACKAGES = Path(__file__).parents[2]
-# seconds to compile a line of LLVM's text, until it is known better
+# first estimate of the seconds to compile a line of LLVM's text
 _SECONDS_PER_LINE = 1.2e-4
 
 
@@ -41,8 +41,8 @@ class Text(NamedTuple):
     """
     A unit as LLVM's text.
 
-    facts: what is kept beside the object, as JSON: the kind of the result, and the places in the
-    sources that its checks name.
+    facts: stored with the object, as JSON: the kind of the result, and the source lines that its
+    index checks report.
     """
 
     llvm: str
@@ -50,11 +50,11 @@ class Text(NamedTuple):
 
 
 class Compilable(Protocol):
-    """What can be compiled, a `unit.Unit`."""
+    """Interface of `unit.Unit` that compilation needs."""
 
     @property
     def name(self) -> str:
-        """What users are told is being compiled."""
+        """Name for progress reports."""
 
     @property
     def place(self) -> str:
@@ -62,7 +62,7 @@ class Compilable(Protocol):
 
     @property
     def key(self) -> str:
-        """The digest of all that its object depends on."""
+        """Digest of everything that the object depends on."""
 
     def emit(self) -> Text:
         """Read the kernels; raises KernelError where one is outside the subset."""
@@ -76,7 +76,7 @@ _listeners: list[Report] = [show]
 
 @contextlib.contextmanager
 def listening(report: Report) -> Iterator[None]:
-    """Have progress reported to a function within a block, beside what a terminal shows."""
+    """Report progress to a function within a block, in addition to the terminal."""
     _listeners.append(report)
     try:
         yield
@@ -101,7 +101,7 @@ def build(units: Iterable[Compilable]) -> None:
     with contextlib.ExitStack() as locks:
         ours = [unit for unit in wanted
                 if locks.enter_context(objects.alone(unit.key, wait=False))]
-        # it may have been finished just now
+        # another process may have finished some meanwhile
         _compile(missing(ours))
     others = [unit for unit in wanted if unit not in ours]
     if others:
@@ -109,7 +109,7 @@ def build(units: Iterable[Compilable]) -> None:
 
 
 def _await(units: Sequence[Compilable]) -> None:
-    """Wait for what other processes compile; compile what they have not finished."""
+    """Wait for units that other processes compile; compile those that they did not finish."""
     track = _Track(len(units), time.perf_counter())
     track.report('')
     for unit in units:
@@ -121,11 +121,10 @@ def _await(units: Sequence[Compilable]) -> None:
 
 def build_apart(units: Iterable[Compilable]) -> None:
     """
-    Compile what is missing in a process of its own, at a low priority.
+    Compile the missing units in a separate process, at a low priority.
 
-    This one goes on undisturbed meanwhile, its other threads included, which `build` would keep
-    from the interpreter's lock. What cannot be compiled so is left to whoever needs it; a warning
-    says why.
+    The threads of this process keep running: `build` would hold the interpreter's lock. Units that
+    fail to compile are compiled when they are needed; a warning gives the reason.
     """
     wanted = missing(units)
     if not wanted or not sys.executable or objects.folder() is None:
@@ -133,7 +132,7 @@ def build_apart(units: Iterable[Compilable]) -> None:
     names = [unit.place for unit in wanted]
     track = _Track(len(wanted), time.perf_counter())
     track.report('')
-    # imported here as below, since most processes find all compiled
+    # imported here, and below, because most processes find all units compiled
     import subprocess
 
     paths = [str(_PACKAGES), *sys.path]
@@ -161,7 +160,7 @@ def _way_of_ending(code: int) -> str:
         return f'with exit code {code}'
     try:
         return f'by signal {signal.Signals(-code).name}'
-    except ValueError:  # one of those without a name
+    except ValueError:  # a real-time signal without a name
         return f'by signal {-code}'
 
 
@@ -171,7 +170,7 @@ def _compile(units: Sequence[Compilable]) -> None:
     track = _Track(len(units), time.perf_counter())
     track.report('')
     count = min(len(units), len(os.sched_getaffinity(0)))
-    # one that compiles alone does it here: a process takes longer to start than most units
+    # a single unit is compiled here: starting a process takes longer
     with _Workers(count if count > 1 and sys.executable else 0) as workers:
         jobs = []
         for unit in units:
@@ -191,7 +190,7 @@ def _finish(
 
 
 class _Track:
-    """Counts lines to tell how long the rest will take."""
+    """Progress of a build; estimates the remaining time from the number of lines."""
 
     def __init__(self, total: int, start: float):
         self._total, self._start = total, start
@@ -223,7 +222,7 @@ class _Track:
 
 
 class _Worker:
-    """A process that compiles one text after the other; when it is gone, this one does."""
+    """A process that compiles texts one by one; if it has ended, this process does."""
 
     def __init__(self) -> None:
         import subprocess
@@ -252,7 +251,7 @@ class _Worker:
         return code
 
     def _compile_here(self, text: str) -> bytes:
-        """Do what the process has not done: it was ended, for want of memory for instance."""
+        """Compile in this process if the worker was killed, for instance for lack of memory."""
         code = self._process.wait()
         if self._is_unwanted or -code in _CRASHES:
             raise RuntimeError(f'a process that compiles kernels ended {_way_of_ending(code)}')
@@ -272,13 +271,13 @@ class _Worker:
 
 
 class _Workers:
-    """Worker processes, and a thread for each that waits for it; without any, a thread alone."""
+    """Worker processes with a waiting thread each; without processes, one compiling thread."""
 
     def __init__(self, count: int):
         from concurrent.futures import ThreadPoolExecutor
 
         self._workers: list[_Worker] = []
-        with contextlib.suppress(OSError):  # where no process can be started, none helps
+        with contextlib.suppress(OSError):  # no process can be started: compile in a thread
             self._workers += (_Worker() for _ in range(count))
         compilers = [worker.compile for worker in self._workers] or [llvm.compile_text]
         self._free: queue.SimpleQueue[Callable[[str], bytes]] = queue.SimpleQueue()
@@ -298,7 +297,7 @@ class _Workers:
             worker.close()
 
     def submit(self, work: Callable[..., None], *arguments: object) -> Future[None]:
-        """Do work(compile_text, *arguments) with a worker that is free."""
+        """Run work(compile_text, *arguments) with an idle worker."""
         def with_worker() -> None:
             compile_text = self._free.get()
             try:

@@ -26,7 +26,7 @@ Emit = Callable[[Function, ast.Call, list[Value]], Value]
 
 
 def find(target: Any) -> Emit | None:
-    """Return what emits the call of a Python function, None where kernels know none."""
+    """Return the function that emits a call of a Python function, None if there is none."""
     try:
         return _EMITTERS.get(target)
     except TypeError:
@@ -34,7 +34,7 @@ def find(target: Any) -> Emit | None:
 
 
 def _extremum(op: ast.cmpop, f: Function, node: ast.Call, arguments: list[Value]) -> Value:
-    """As Python's: the first is kept unless a later one is less (greater), so nan may stay."""
+    """Emit min or max: the first is kept unless a later one is less (greater), also a nan."""
     if len(arguments) == 1 and isinstance(arguments[0].kind, Tuple):
         arguments = list(items_of(arguments[0]))
     elif len(arguments) == 1:
@@ -69,7 +69,7 @@ def _number(kind: Number, f: Function, node: ast.Call, arguments: list[Value]) -
 
 
 def _to_integer(f: Function, operand: str) -> Value:
-    """Round towards 0; what does not fit becomes the nearest integer that does, nan 0."""
+    """Round towards 0; a value out of range becomes the nearest integer, nan becomes 0."""
     return Value(INT, (f.call('llvm.fptosi.sat.i64.f64', 'i64', [('double', operand)]),))
 
 
@@ -99,10 +99,10 @@ def _is_nan(f: Function, node: ast.Call, arguments: list[Value]) -> Value:
 def _floats(
     name: str, count: int, f: Function, node: ast.Call, arguments: list[Value]
 ) -> Value:
-    """Call a function of floats by its name for LLVM or in the C library."""
+    """Call a function of floats: an LLVM intrinsic or a function of the C library."""
     values = _numbers(f, node, arguments, count)
     operands = [('double', f.convert(node, each, FLOAT).leaves[0]) for each in values]
-    # LLVM would make x * x of math.pow(x, 2.0), which differs; both of sin and cos it may join
+    # LLVM would replace pow(x, 2.0) by x * x, which differs; it may join calls of sin and cos
     attributes = '' if name.startswith('llvm.') or name in ('sin', 'cos') else 'nobuiltin'
     return Value(FLOAT, (f.call(name, 'double', operands, attributes),))
 
@@ -116,7 +116,7 @@ def _numbers(
     return arguments
 
 
-# by their names in LLVM, which knows them itself, or in the C library
+# names of LLVM intrinsics, or of functions of the C library
 _OF_FLOATS: dict[Callable[..., float], tuple[str, int]] = {
     math.sqrt: ('llvm.sqrt.f64', 1), math.fabs: ('llvm.fabs.f64', 1),
     math.copysign: ('llvm.copysign.f64', 2),

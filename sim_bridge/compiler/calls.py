@@ -1,10 +1,10 @@
 """
 Calls of compiled entries from Python.
 
-Arguments and results are words of one block of memory, whose address is all that is passed:
-converting twenty arguments at each call would cost more than a step of a small robot. The
-interpreter's lock is released while an entry runs, unless the call is known to be short: who gets
-the lock meanwhile may keep it for much longer.
+Arguments and results are words of one block of memory, whose address is the only argument of the
+machine code: converting twenty arguments at each call would cost more than a step of a small
+robot. The interpreter's lock is released while an entry runs, except for calls known to be short:
+another thread could keep the lock for much longer than these take.
 """
 
 from __future__ import annotations
@@ -52,32 +52,32 @@ class Compiled:
 
     @cached_property
     def run(self) -> Any:
-        """The C function of the address of a block."""
+        """C function that takes the address of a block."""
         return _Function(self.unit.address)
 
     @cached_property
     def run_short(self) -> Any:
-        """The same, for what is done before anybody else could use the interpreter's lock."""
+        """The same function, called without releasing the interpreter's lock."""
         return _ShortFunction(self.unit.address)
 
     @cached_property
     def result(self) -> Kind:
-        """The kind of what it returns."""
+        """Kind of the result."""
         return self.unit.result
 
     @cached_property
     def results(self) -> Struct:
-        """How the result stands behind the arguments."""
+        """Layout of the result, which follows the arguments in the block."""
         return Struct('=' + ''.join(_formats(self.result)))
 
     @property
     def size(self) -> int:
-        """Bytes of a block."""
+        """Size of a block [bytes]."""
         return 8 * self.words + self.results.size
 
     def words_of(self, arguments: Sequence[Any], alive: list[Any]) -> list[int]:
         """
-        Return the words of arguments, and append to `alive` what must live as long.
+        Return the words of the arguments; append to `alive` the objects they point to.
 
         Raises TypeError, naming the argument that is wrong.
         """
@@ -106,7 +106,7 @@ class Compiled:
         return self.unpack(block)
 
     def unpack(self, block: Any) -> Any:
-        """Return the result that a block holds."""
+        """Return the result in a block."""
         if not self.result.leaves:
             return None
         values = self.results.unpack_from(block, 8 * self.words)
@@ -118,7 +118,7 @@ class Call:
 
     def __init__(self, compiled: Compiled, arguments: Sequence[Any], *, is_short: bool = False):
         """Fill the block; is_short: keep the interpreter's lock."""
-        # arrays are used in place, and tables of parts are made for it
+        # arrays are used in place; tables of parts are created for the call
         self._alive: list[Any] = list(arguments)
         self._compiled = compiled
         words = compiled.words_of(arguments, self._alive)
@@ -134,12 +134,12 @@ class Call:
 
     @property
     def argument_words(self) -> int:
-        """How many words arguments take; behind them comes the result."""
+        """Number of words of the arguments; the result follows them."""
         return self._compiled.words
 
     @property
     def place(self) -> tuple[int, int]:
-        """The addresses of the function and of the block, for `memory.run_call`."""
+        """Addresses of the function and of the block, for `memory.run_call`."""
         return self._compiled.unit.address, self._address
 
     def __call__(self) -> Any:
@@ -153,7 +153,7 @@ class Call:
 
 
 def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
-    """Return an argument's 64-bit words; raises TypeError with what it is instead."""
+    """Return an argument's 64-bit words; raises TypeError with the kind found."""
     if kind is TABLE:
         table = getattr(argument, 'table', None)
         if not isinstance(table, np.ndarray):
@@ -190,7 +190,7 @@ def _check_writable(array: np.ndarray) -> None:
         raise TypeError('an array that must not be written')
 
 
-# how parameters that are written end
+# endings of the names of written parameters
 _WRITTEN = ('_out', '_inout')
 _BITS, _DOUBLE = Struct('=q'), Struct('=d')
 

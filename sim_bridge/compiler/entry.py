@@ -17,8 +17,8 @@ class Entry(Kernel):
     """
     A kernel that Python calls: compiled at its first call, or before by `build.build`.
 
-    Its parameters are annotated with their kinds; without annotations (all or none) each call's
-    arguments say them.
+    Its parameters are annotated with their kinds; without annotations (all or none) the kinds are
+    those of each call's arguments.
     """
 
     def __init__(self, function: Callable[..., Any]):
@@ -34,14 +34,14 @@ class Entry(Kernel):
         """
         Return a call with these arguments, to be repeated at little cost.
 
-        The arrays are used in place, and are kept alive by it. is_short: keep the interpreter's
-        lock, for what takes some microseconds at most.
+        The arrays are used in place and kept alive. is_short: keep the interpreter's lock, for
+        calls of a few microseconds.
         """
         return Call(self._compiled(arguments), arguments, is_short=is_short)
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...] | None:
-        """The kinds of its parameters by their annotations; None if they have none."""
+        """Kinds of the parameters by their annotations; None without annotations."""
         hints = get_type_hints(self.function, include_extras=True)
         names = list(inspect.signature(self.function).parameters)
         if not all(name in hints for name in names):
@@ -50,14 +50,14 @@ class Entry(Kernel):
 
     @property
     def unit(self) -> Unit:
-        """What is compiled for it; raises TypeError where its parameters are not annotated."""
+        """Its unit; raises TypeError if the parameters are not annotated."""
         if self._own is None:
             raise TypeError(f'{self!r}: annotate the parameters, or call it')
         return self._own.unit
 
     @cached_property
     def _own(self) -> Compiled | None:
-        """What is compiled for the kinds that annotations say."""
+        """Compiled code for the annotated kinds, None without annotations."""
         return None if self.kinds is None else Compiled(self, self.kinds)
 
     def _compiled(self, arguments: tuple[Any, ...]) -> Compiled:

@@ -21,7 +21,7 @@ from sim_bridge.compiler.table import emit_field
 
 
 def emit_expression(f: Function, node: ast.expr) -> Value:
-    """Compute an expression; raises KernelError where it is outside the subset."""
+    """Emit an expression; raises KernelError for one outside the subset."""
     emit = _EMITTERS.get(type(node))
     if emit is None:
         f.fail(node, f'{ast.unparse(node)}: kernels have no {type(node).__name__} expressions')
@@ -94,7 +94,7 @@ def look_up(f: Function, node: ast.expr) -> Any:
         owner = look_up(f, node.value)
         is_enum = isinstance(owner, type) and issubclass(owner, Enum)
         found = getattr(owner, node.attr, None)
-        # a module within a module would have to be looked for by `unit`, too
+        # modules of modules are not supported: `unit` does not look into them
         if (isinstance(owner, ModuleType) or is_enum) and not isinstance(
                 found, (ModuleType, NoneType)):
             return found
@@ -142,7 +142,7 @@ def _subscript(f: Function, node: ast.Subscript) -> Value:
 
 
 def emit_indices(f: Function, node: ast.Subscript) -> list[Value | Range]:
-    """Compute what stands between the brackets of `whole[…]`."""
+    """Emit the indices and ranges in the brackets of `whole[…]`."""
     indices: list[Value | Range] = []
     for each in node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]:
         if not isinstance(each, ast.Slice):
@@ -181,7 +181,7 @@ def _boolean(f: Function, node: ast.expr) -> Value:
         right = emit_expression(f, node.comparators[0])
         return Value(BOOL, (compare(f, node, node.ops[0], left, right),))
     if isinstance(node, ast.BoolOp):
-        # Python would give the operand that decides
+        # Python returns the deciding operand instead of a bool
         return _decide(f, node)
     return _choose(f, node, node, lambda: Value(BOOL, ('true',)), lambda: Value(BOOL, ('false',)))
 
@@ -214,7 +214,7 @@ def _choose(
     f: Function, node: ast.expr, test: ast.expr, if_true: Callable[[], Value],
     if_false: Callable[[], Value],
 ) -> Value:
-    """Compute one of two values, and only that one."""
+    """Emit both values in branches; only the chosen one is computed."""
     yes, no, end = f.label(), f.label(), f.label()
     emit_condition(f, test, yes, no)
     f.begin(yes)
@@ -260,7 +260,7 @@ def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Va
                f'{len(arguments)}')
     expression = expression_of(kernel.tree) if kernel.is_inlined else None
     if expression is not None and has_plain_parameters(kernel.tree):
-        # part of this expression, so that its products and sums are fused with those around it
+        # part of this expression: its products and sums are fused with those of the caller
         if kernel in f.module.under_way:
             f.fail(node, f'{kernel.__name__!r} calls itself')
         before = f.scope
@@ -285,7 +285,7 @@ def _call_kernel(f: Function, node: ast.Call, kernel: Kernel, arguments: list[Va
 
 
 def struct_of(kind: Any) -> str:
-    """Return the LLVM type that a function returns a kind as."""
+    """Return the LLVM type of a function's result of a kind."""
     return f'{{ {", ".join(kind.leaves)} }}' if kind.leaves else 'void'
 
 

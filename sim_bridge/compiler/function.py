@@ -1,4 +1,4 @@
-"""One function while it is compiled: instructions, labels, variables, and what names mean."""
+"""A function under construction: instructions, labels, variables and the meaning of names."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sim_bridge.compiler.source import has_plain_parameters
 
 class Surroundings(Protocol):
     """
-    What a function knows of the module that it becomes part of, a `module.Module`.
+    Interface of `module.Module` that a function under construction needs.
 
-    under_way: the kernels that are being compiled, or inlined, now.
+    under_way: the kernels being compiled or inlined.
     """
 
     under_way: list[Kernel]
@@ -32,28 +32,28 @@ class Surroundings(Protocol):
         """Return name and result of a kernel's function for these arguments."""
 
     def check_index(self, f: Function, node: ast.expr, index: str, extent: str) -> None:
-        """End the process with a message where an index is out of bounds, if that is checked."""
+        """With checks enabled, end the process with a message for an index out of bounds."""
 
     def check_extent(self, f: Function, node: ast.expr, extent: str, other: str) -> None:
-        """End the process with a message where arrays differ in size, if that is checked."""
+        """With checks enabled, end the process with a message for arrays of different size."""
 
 
 class Scope(NamedTuple):
-    """Whose names are looked up: those of a kernel; names: values of parameters."""
+    """The kernel whose names are looked up; names: values of its parameters."""
 
     kernel: Kernel
     names: Mapping[str, Value]
 
 
 class Variable(NamedTuple):
-    """A local variable: its kind, and the stack slot of each leaf; LLVM makes them registers."""
+    """A local variable: its kind, and a stack slot for each leaf (LLVM uses registers)."""
 
     kind: Kind
     slots: tuple[str, ...]
 
 
 class Loop(NamedTuple):
-    """The labels that `continue` and `break` go to."""
+    """Labels that `continue` and `break` branch to."""
 
     next: str
     end: str
@@ -63,7 +63,7 @@ class Function:
     """
     A function under construction.
 
-    `products` remembers which operands are products: a sum with one is rounded once (see
+    products: the operands that are products; a sum with one is rounded once (see
     `arithmetic`).
     """
 
@@ -76,7 +76,7 @@ class Function:
         self.variables: dict[str, Variable] = {}
         self.loops: list[Loop] = []
         self.products: dict[str, tuple[str, str]] = {}
-        # whether the present block goes on: nothing is emitted behind a return or a break
+        # whether the current block is open: nothing is emitted after a return or a break
         self.is_open = True
         self._count = 0
         tree = kernel.tree
@@ -135,20 +135,20 @@ class Function:
         self.is_open = True
 
     def branch(self, label: str) -> None:
-        """End the block by going to another, unless it has ended."""
+        """End the block, if it is open, with a branch."""
         if self.is_open:
             self.emit(f'br label %{label}')
         self.is_open = False
 
     def branch_if(self, condition: str, yes: str, no: str) -> None:
-        """End the block by going to one of two."""
+        """End the block with a conditional branch."""
         self.emit(f'br i1 {condition}, label %{yes}, label %{no}')
         self.is_open = False
 
     # --- variables -------------------------------------------------------------------------------
 
     def allocate(self, kind: Kind) -> Variable:
-        """Make stack slots, which begin as zeros: what is read too early is always the same."""
+        """Allocate stack slots with the value 0, so that unset variables are deterministic."""
         slots = []
         for llvm in kind.leaves:
             self._count += 1
@@ -164,13 +164,13 @@ class Function:
             self.emit(f'store {llvm} {leaf}, ptr {slot}')
 
     def load(self, variable: Variable) -> Value:
-        """Return what a variable holds."""
+        """Return the value of a variable."""
         return Value(variable.kind, tuple(
             self.instruct(f'load {llvm}, ptr {slot}')
             for llvm, slot in zip(variable.kind.leaves, variable.slots, strict=True)))
 
     def assign(self, node: ast.AST, name: str, value: Value) -> None:
-        """Set a local variable, which keeps the kind of what it is set to first."""
+        """Set a local variable; its first value determines its kind."""
         variable = self.variables.get(name)
         if variable is None:
             variable = self.variables[name] = self.allocate(value.kind)
@@ -182,7 +182,7 @@ class Function:
     # --- values ----------------------------------------------------------------------------------
 
     def convert(self, node: ast.AST, value: Value, kind: Kind) -> Value:
-        """Turn a bool into a number, an integer into a float; fail for anything else."""
+        """Convert a bool to a number, or an integer to a float; fail for other kinds."""
         if value.kind == kind:
             return value
         leaf, = value.leaves if is_number(value.kind) else (None,)
@@ -230,14 +230,14 @@ _TRUTHS = ('true', 'false')
 
 
 def literal(value: Value) -> int | None:
-    """Return the integer that a value is known to be, if it is."""
+    """Return the integer of a constant value, None for any other."""
     if value.kind is not INT or value.leaves[0].startswith('%'):
         return None
     return int(value.leaves[0])
 
 
 def float_text(value: float) -> str:
-    """Write a float as LLVM reads it, to the bit."""
+    """Return a float as text that LLVM reads exactly."""
     return f'0x{struct.unpack(">Q", struct.pack(">d", value))[0]:016X}'
 
 

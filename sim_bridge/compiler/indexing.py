@@ -24,14 +24,14 @@ class Range(NamedTuple):
 
 _ALL = Range(None, None)
 
-# metadata of loads and stores, by kind of item: floats and integers never share memory
+# alias metadata of loads and stores: floats and integers never share memory
 _ALIAS = {'double': '!tbaa !3', 'i64': '!tbaa !5'}
 
 
 def read_item(
     f: Function, node: ast.Subscript, whole: Value, indices: Sequence[Value | Range]
 ) -> Value:
-    """Return what `whole[indices]` is: a number, a row, a range, or an item of a tuple."""
+    """Return `whole[indices]`: a number, a row, a range, or an item of a tuple."""
     if isinstance(whole.kind, Tuple):
         return _item_of_tuple(f, node, whole, indices)
     place = locate(f, node, whole, indices)
@@ -52,7 +52,7 @@ def store_number(f: Function, place: Value, number: str) -> None:
 
 
 def write(f: Function, node: ast.Subscript, place: Value, value: Value) -> None:
-    """Set a place to a number; a range to a number for all its items, or to an array."""
+    """Write a number to a place; fill a range with a number, or copy an array to it."""
     if not isinstance(place.kind, Array):
         store_number(f, place, f.convert(node, value, place.kind).leaves[0])
     elif isinstance(value.kind, Array):
@@ -121,8 +121,8 @@ def _index(f: Function, node: ast.Subscript, value: Value, extent: str) -> str:
     """
     Return an index along an axis.
 
-    Only a literal one may count from the end: to look at the sign of every index costs a sixth of
-    the time of a step with contacts.
+    Only a literal one may count from the end: testing the sign of every index would cost a sixth
+    of the time of a step with contacts.
     """
     if value.kind is not INT:
         f.fail(node, f'{ast.unparse(node)}: an index is an integer, not {value.kind}')
@@ -165,7 +165,7 @@ def _plus(f: Function, a: str, b: str) -> str:
 
 
 def count_items(f: Function, array: Value) -> str:
-    """Return how many items an array has."""
+    """Return the number of items of an array."""
     total, *others = array.leaves[1:]
     for extent in others:
         total = f.instruct(f'mul nsw i64 {total}, {extent}')
@@ -173,7 +173,7 @@ def count_items(f: Function, array: Value) -> str:
 
 
 def _copy(f: Function, node: ast.Subscript, source: Value, target: Value) -> None:
-    """Copy an array of the same extents; both may overlap."""
+    """Copy an array of the same extents; the arrays may overlap."""
     if source.kind != target.kind:
         f.fail(node, f'{ast.unparse(node)} is {target.kind} and cannot be set to {source.kind}')
     for extent, other in zip(source.leaves[1:], target.leaves[1:], strict=True):

@@ -15,7 +15,7 @@ class Intrinsic(ABC):
 
     @abstractmethod
     def __call__(self, *arguments: Any) -> Any:
-        """Do in Python what the emitted instructions do."""
+        """Perform in Python the operation of the emitted instructions."""
 
     @abstractmethod
     def emit(self, function: Function, arguments: list[Value]) -> Value:
@@ -24,4 +24,4 @@ class Intrinsic(ABC):
     @property
     @abstractmethod
     def content(self) -> str:
-        """All that the instructions depend on, beside the compiler: for the digest of a unit."""
+        """Description of the instructions, apart from the compiler, for the digest of a unit."""

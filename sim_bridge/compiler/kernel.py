@@ -19,7 +19,7 @@ from sim_bridge.compiler.source import tree_of
 
 
 class Kernel:
-    """A function of the subset; nothing is compiled before something needs it."""
+    """A function of the subset, compiled when it is first needed."""
 
     # of the wrapped function
     __name__: str

@@ -36,7 +36,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Tuple:
-    """A tuple of values, of kinds of their own."""
+    """A tuple of values of any kinds."""
 
     items: tuple[Kind, ...]
 
@@ -67,7 +67,7 @@ class Array:
 
 @dataclass(frozen=True)
 class Part:
-    """Some of the arrays and numbers of a table: a NamedTuple class whose fields say which."""
+    """A part of a table: arrays and numbers, declared by the fields of a NamedTuple class."""
 
     type: type
 
@@ -118,7 +118,7 @@ def is_number(kind: Kind) -> bool:
 
 
 def items_of(value: Value) -> Iterator[Value]:
-    """Take a tuple apart."""
+    """Return the items of a tuple."""
     assert isinstance(value.kind, Tuple)
     leaves = iter(value.leaves)
     for item in value.kind.items:
@@ -126,7 +126,7 @@ def items_of(value: Value) -> Iterator[Value]:
 
 
 def tuple_of(items: list[Value]) -> Value:
-    """Put a tuple together."""
+    """Return a tuple of values."""
     return Value(Tuple(tuple(item.kind for item in items)),
                  tuple(leaf for item in items for leaf in item.leaves))
 
@@ -158,7 +158,7 @@ def kind_of_annotation(annotation: Any) -> Kind:
 
 
 def kind_of_argument(value: Any) -> Kind:
-    """Return the kind of a Python value; raises TypeError where kernels know none."""
+    """Return the kind of a Python value; raises TypeError for a value without one."""
     if isinstance(value, (bool, np.bool_)):
         return BOOL
     if isinstance(value, (int, np.integer)):

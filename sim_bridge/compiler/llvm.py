@@ -19,7 +19,7 @@ from typing import Any, BinaryIO
 _LEVEL = 1
 _CODE_LEVEL = 2
 
-# earlier ones have an LLVM that reads another text
+# the LLVM of earlier versions has another syntax
 _LEAST_VERSION = 0, 45
 _REMEDY = "pip install 'llvmlite>=0.45'"
 
@@ -47,7 +47,7 @@ def _binding() -> Any:
 
 @cache
 def machine_name() -> str:
-    """Name the compiler and the processor that code is made for."""
+    """Return the name of the compiler and of the target processor."""
     import llvmlite
 
     binding = _binding()
@@ -92,11 +92,11 @@ def compile_text(
 @cache
 def _linker() -> Any:
     binding = _binding()
-    # the process's own functions are found too; those of the C library's mathematics may be apart
+    # functions of the process are resolved; the C library's mathematics may be a separate library
     return binding.create_lljit_compiler(_machine(_processor()), use_jit_link=True)
 
 
-# what is linked, by name; it would be unloaded with the last reference to it
+# linked objects by name; the references keep them loaded
 _loaded: dict[str, tuple[Any, ...]] = {}
 _loading = threading.Lock()
 
@@ -108,7 +108,7 @@ def load(
     """
     Link an object file into this process; return the address of a symbol of it.
 
-    name: of the content; one that is linked already is not linked again. functions: of the C
+    name: of the content; an object is linked once. functions: of the C
     library that it may call. callbacks: other functions, as ctypes has them.
     """
     callbacks = callbacks or {}
@@ -137,7 +137,7 @@ def _address_of(function: Any) -> int:
 
 
 def _serve(source: BinaryIO, target: BinaryIO) -> None:
-    """Compile the texts that come, each after its length, until there are no more."""
+    """Compile texts from a stream, each preceded by its length, until it ends."""
     while size := source.read(8):
         text = source.read(int.from_bytes(size, 'little')).decode()
         try:

@@ -1,8 +1,8 @@
 """
 Memory access by address, for kernels that work on objects with memory of their own.
 
-Python passes addresses as integers in arrays, and keeps the memory alive. Everything read and
-written is an 8-byte word at a multiple of 8.
+Python passes addresses as integers in arrays, and keeps the memory alive. Kernels access 8-byte
+words at multiples of 8.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class _ArrayAt(Intrinsic):
-    """`floats_at(address, count)` and `ints_at(address, count)`: the vector that lies there."""
+    """`floats_at(address, count)` and `ints_at(address, count)`: the vector at an address."""
 
     def __init__(
         self, name: str, item: Number, word: type[ctypes.c_double] | type[ctypes.c_int64]
@@ -68,5 +68,5 @@ run_call = _RunCall()
 
 def address_of(array: Any) -> int:
     """Return the address of an array's first item."""
-    # a third of the time of array.ctypes.data
+    # takes a third of the time of array.ctypes.data
     return array.__array_interface__['data'][0]

@@ -11,7 +11,7 @@ from sim_bridge.compiler.kinds import INT, Kind, NONE, TABLE, Value
 from sim_bridge.compiler.source import body_of
 from sim_bridge.compiler.statements import emit_body, emit_return
 
-# What loads and stores may touch: floats and integers are never seen as each other.
+# Alias metadata: loads and stores of floats never touch integers.
 _METADATA = """\
 !0 = !{}
 !1 = !{!"kernels"}
@@ -26,7 +26,7 @@ class Module:
     """Functions of kernels for the kinds of arguments they are called with."""
 
     def __init__(self, *, is_checked: bool = False):
-        """Begin empty. is_checked: have indices looked at while it runs."""
+        """Create an empty module. is_checked: emit checks of all indices."""
         self.under_way: list[Kernel] = []
         self.is_checked = is_checked
         self.places: list[str] = []
@@ -36,7 +36,7 @@ class Module:
 
     @property
     def kernels(self) -> list[Kernel]:
-        """The kernels that have functions of their own in it."""
+        """Kernels with functions in this module."""
         return list(dict.fromkeys(kernel for kernel, _ in self._functions))
 
     def text(self) -> str:
@@ -121,12 +121,12 @@ class Module:
     # --- checks ----------------------------------------------------------------------------------
 
     def check_index(self, f: Function, node: ast.expr, index: str, extent: str) -> None:
-        """End the process with a message where an index is outside, in a checked module."""
+        """In a checked module, end the process with a message for an index out of bounds."""
         if self.is_checked:
             self._check(f, node, f.instruct(f'icmp ult i64 {index}, {extent}'), index, extent)
 
     def check_extent(self, f: Function, node: ast.expr, extent: str, other: str) -> None:
-        """End the process with a message where arrays differ in size, in a checked module."""
+        """In a checked module, end the process with a message for arrays of different size."""
         if self.is_checked:
             self._check(f, node, f.instruct(f'icmp eq i64 {extent}, {other}'), extent, other)
 

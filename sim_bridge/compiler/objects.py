@@ -1,9 +1,9 @@
 """
 Compiled units by content, kept for all processes of a user.
 
-A file is named by the key of its unit (see `unit`), so what is found is never stale, and clones,
-environments and Python versions share it. Each file holds the digest of what is in it: one that is
-damaged counts as missing.
+A file is named by the key of its unit (see `unit`), so it is never stale, and clones, environments
+and Python versions share it. Each file contains a digest of its content; a damaged file counts as
+missing.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ VARIABLE = 'SIM_BRIDGE_CACHE_DIR'
 
 
 class Object(NamedTuple):
-    """code: an object file for the linker. facts: what `unit` keeps beside it, one line."""
+    """code: an object file for the linker. facts: data that `unit` stores with it, one line."""
 
     code: bytes
     facts: str
 
 
-# what could not be written, or is needed in this process anyway
+# objects that this process uses, or that could not be written
 _memory: dict[str, Object] = {}
 
 
@@ -64,13 +64,13 @@ def folder() -> Path | None:
 
 @cache
 def readable() -> tuple[Path, ...]:
-    """Return the folders to look in: one that cannot be written may have been prepared."""
-    folder()  # which makes it where there is none yet
+    """Return the folders to search; a read-only one may have been prepared."""
+    folder()  # creates it if necessary
     return tuple(path for path in _candidates() if _is_trusted(path))
 
 
 def _is_trusted(path: Path) -> bool:
-    """Return whether what is in a folder may be run: the user named it, or nobody else made it."""
+    """Return whether code in a folder may be run: named by the user, or written by no other."""
     try:
         status = path.stat()
     except OSError:
@@ -88,7 +88,7 @@ def _candidates() -> Iterator[Path]:
         return
     home = os.environ.get('XDG_CACHE_HOME') or os.path.join(os.path.expanduser('~'), '.cache')
     yield Path(home) / 'sim_bridge' / 'kernels'
-    # imported here as below, since a process whose kernels are all there does without
+    # imported here, and below, because a process that finds its kernels does not need it
     import tempfile
 
     try:
@@ -99,7 +99,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def find(key: str) -> Object | None:
-    """Return the object of a key, None if there is none, or a damaged one."""
+    """Return the object of a key, None if it is missing or damaged."""
     if key in _memory:
         return _memory[key]
     for where in readable():
@@ -144,9 +144,9 @@ def keep(key: str, made: Object) -> None:
 @contextlib.contextmanager
 def alone(key: str, *, wait: bool) -> Iterator[bool]:
     """
-    Be the only process that makes the object of a key; tells whether this one is.
+    Lock the object of a key for compilation; yields whether this process has the lock.
 
-    wait: until the others are done. Where locks cannot be had, all make it.
+    wait: until other processes release it. Without support for locks, every process gets it.
     """
     path = _path(key)
     if path is None:
@@ -164,7 +164,7 @@ def alone(key: str, *, wait: bool) -> Iterator[bool]:
             yield False
             return
         except OSError:
-            # file systems without locks: the work is done twice
+            # file systems without locks: several processes may compile it
             pass
         yield True
     finally:
@@ -188,7 +188,7 @@ def _parse(content: bytes) -> Object | None:
 
 @cache
 def _prune() -> None:
-    """Delete those of our files that nothing has used for a month; once in a process."""
+    """Delete objects that were not used for a month; once per process."""
     where = folder()
     for path in where.iterdir() if where is not None else ():
         with contextlib.suppress(OSError):

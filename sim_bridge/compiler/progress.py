@@ -1,4 +1,4 @@
-"""How far compiling has come, and the line on a terminal that says so."""
+"""Progress of compilation, and its line on a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 class Progress(NamedTuple):
     """
-    How far compiling has come: units done of all; seconds spent, and an estimate of those left.
+    Progress of compilation: units done of all; seconds spent, and an estimate of those left.
 
     name: of the unit that was finished last, '' at first. is_over: in the last report.
     """
@@ -23,7 +23,7 @@ class Progress(NamedTuple):
 
     @property
     def summary(self) -> str:
-        """The same in words."""
+        """Text for the user."""
         if self.is_over:
             return f'compiled {self.total} units of kernels in {self.elapsed:.1f} s'
         left = math.ceil(self.remaining)
@@ -32,7 +32,7 @@ class Progress(NamedTuple):
 
 
 def show(progress: Progress) -> None:
-    """Rewrite the line, and erase it in the end; nothing where standard error is no terminal."""
+    """Rewrite the line, and erase it at the end; only if standard error is a terminal."""
     stream = sys.stderr
     if stream is not None and stream.isatty():
         stream.write('\r\x1b[K' + ('' if progress.is_over else progress.summary))

@@ -9,10 +9,10 @@ index that is negative, other than a literal one, is an IndexError.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 import copy
 import ctypes
-from functools import cache
+from functools import cache, partial
 import math
 import operator
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
@@ -31,7 +31,7 @@ Wrap = Callable[[Kernel, Callable[..., Any]], Callable[..., Any]]
 
 
 class Product(float):
-    """A product that may still become part of a sum; as a float it is the rounded one."""
+    """A product that a sum may fuse; as a float it is rounded."""
 
     __slots__ = ('a', 'b')
 
@@ -43,7 +43,7 @@ class Reference:
     """
     Kernels as Python functions.
 
-    wrap: makes of each kernel and its Python function the one that is called, to watch it.
+    wrap: called with each kernel and its Python function, returns the function to call.
     """
 
     def __init__(self, wrap: Wrap | None = None):
@@ -67,7 +67,7 @@ class Reference:
         return self._wrap(kernel, function) if self._wrap else function
 
     def _ours(self, value: Any, names: dict[str, Any], name: str) -> Any:
-        """Return what stands for a global value, which is called by a name among names."""
+        """Return the substitute for a global value, which `names` holds by a name."""
         if isinstance(value, Kernel):
             return self._lazily(value, names, name)
         if value is math:
@@ -77,7 +77,7 @@ class Reference:
         return self._call_stage if value is call_stage else value
 
     def _lazily(self, kernel: Kernel, names: dict[str, Any], name: str) -> Callable[..., Any]:
-        """Return what makes the function when it is called, and puts it in its own place."""
+        """Return a function that, when first called, replaces itself by the kernel's function."""
         def call(*arguments: Any) -> Any:
             names[name] = self(kernel)
             return names[name](*arguments)
@@ -88,7 +88,7 @@ class Reference:
 
 
 class _Module:
-    """Stands for a module: its kernels are run as those called by name."""
+    """Substitute for a module, with its kernels as Python functions."""
 
     def __init__(self, reference: Reference, module: ModuleType):
         self._reference, self._module = reference, module
@@ -117,7 +117,7 @@ def _code_of(kernel: Kernel) -> CodeType:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Puts functions in place of operators, and rounds products where they leave expressions."""
+    """Replaces operators by functions, and rounds products that leave their expression."""
 
     def __init__(self, kernel: Kernel, is_expression: bool):
         self._names = kernel.function.__globals__
@@ -126,7 +126,7 @@ class _Rewriter(ast.NodeTransformer):
         self._count = 0
 
     def _plain(self, node: ast.expr) -> ast.expr:
-        """Rewrite an expression whose value is rounded; says so only where it may be a product."""
+        """Rewrite an expression whose value is rounded, explicitly if it may be a product."""
         if isinstance(node, ast.Tuple):
             return ast.Tuple([self._plain(each) for each in node.elts], ast.Load())
         if _is_product(node):
@@ -135,9 +135,9 @@ class _Rewriter(ast.NodeTransformer):
         return rewritten if self._is_rounded(node) else _call('__plain', rewritten)
 
     def _is_rounded(self, node: ast.expr) -> bool:
-        """Tell whether the source says that a value is no product, nor a tuple with one."""
+        """Return whether a value is, by the source, no product and no tuple with one."""
         if isinstance(node, ast.Name):
-            # what is assigned has been rounded, and so have the arguments but of expressions
+            # variables are rounded, and so are parameters, except those of parts of expressions
             return not self._is_expression or node.id not in self._locals
         if isinstance(node, ast.Subscript):
             return self._is_rounded(node.value) or not self._is_literal(node.slice)
@@ -150,7 +150,7 @@ class _Rewriter(ast.NodeTransformer):
             ast.Attribute, ast.Constant, ast.Compare, ast.IfExp, ast.UnaryOp))
 
     def _is_part(self, node: ast.Call) -> bool:
-        """Tell whether what is called is a part of this expression."""
+        """Return whether the called kernel is a part of this expression."""
         target = self._target(node.func)
         return isinstance(target, Kernel) and is_part_of_expressions(target)
 
@@ -182,7 +182,7 @@ class _Rewriter(ast.NodeTransformer):
         return self._operation(node.op, rewrite(node.left), node.right)
 
     def _operation(self, op: ast.operator, left: ast.expr, right: ast.expr) -> ast.expr:
-        """Join what is rewritten and what is not; a product that is added is not made first."""
+        """Apply an operator to a rewritten and an original operand; an added product is fused."""
         if isinstance(op, (ast.Add, ast.Sub)) and _is_product(right):
             factors = self.visit(right.left), self.visit(right.right)
             return _call(_BY_PRODUCT[type(op)], left, *factors)
@@ -198,7 +198,7 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Call(node.func, list(map(rewrite, node.args)), [])
 
     def _target(self, function: ast.expr) -> Any:
-        """Return what is called by its name, or as an attribute of a module."""
+        """Return the function called, by its name or as an attribute of a module."""
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
             return getattr(self._names.get(function.value.id), function.attr, None)
         return self._names.get(function.id) if isinstance(function, ast.Name) else None
@@ -215,12 +215,12 @@ class _Rewriter(ast.NodeTransformer):
         return ast.Subscript(self.visit(node.value), self._checked(node.slice), ast.Store())
 
     def _checked(self, index: ast.expr) -> ast.expr:
-        """Rewrite an index that is written to, which must be checked first."""
+        """Rewrite an index of a target, which is checked before it is used."""
         rewritten = self._index(index)
         return rewritten if self._is_literal(index) else _call('__checked', rewritten)
 
     def _index(self, index: ast.expr) -> ast.expr:
-        """Rewrite an index; mark literal ones and bounds, which may count from the end."""
+        """Rewrite an index; mark literal indices and bounds, which may count from the end."""
         if isinstance(index, ast.Tuple):
             return ast.Tuple([self._index(each) for each in index.elts], ast.Load())
         if isinstance(index, ast.Slice):
@@ -240,7 +240,7 @@ class _Rewriter(ast.NodeTransformer):
         return isinstance(index, ast.Constant) and index.value is not None
 
     def _counts_from_the_end(self, index: ast.expr) -> bool:
-        """Tell whether an index is a range, or may be a literal less than 0."""
+        """Return whether an index is a range, or may be a literal less than 0."""
         return isinstance(index, ast.Slice) or (
             self._is_literal(index) and not isinstance(index, ast.Constant))
 
@@ -286,7 +286,7 @@ def _is_product(node: ast.expr) -> TypeGuard[ast.BinOp]:
 
 
 class _Literal(int):
-    """An index that stands in the source as a number."""
+    """An index that is a literal in the source."""
 
 
 def _plain(value: Any) -> Any:
@@ -327,7 +327,7 @@ def _item_at(whole: Any, index: Any) -> Any:
 
 
 def _cell(matrix: np.ndarray, row: int, column: int) -> Any:
-    """Return an item, or what more dimensions there are, by two indices from the beginning."""
+    """Return an item of a matrix, or a row of a cube, by two indices that are not negative."""
     if row < 0 or column < 0:
         _checked((row, column))
     found = matrix[row, column]
@@ -378,17 +378,10 @@ def _add(a: Any, b: Any) -> Any:
 
 
 def _subtract(a: Any, b: Any) -> Any:
-    if type(a) is float and type(b) is float:
-        return a - b
-    if type(a) is int and type(b) is int:
-        return _wrap(a - b)
-    if not _is_float(a, b):
-        return _wrap(int(a) - int(b))
     if type(b) is Product:
         return fused(-b.a, b.b, float(a))
-    if type(a) is Product:
-        return fused(a.a, a.b, -float(b))
-    return float(a) - float(b)
+    # as floats where one is: -0.0 - 0 is -0.0, but -0.0 + 0 is not
+    return _add(a, -float(b) if _is_float(a, b) else -int(b))
 
 
 def _add_product(x: Any, a: Any, b: Any) -> Any:
@@ -428,7 +421,7 @@ def _absolute(a: Any) -> Any:
 
 
 def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Compare as floats where one is; Python would compare an integer exactly."""
+    """Compare as floats if one operand is; Python compares an integer exactly."""
     def call(a: Any, b: Any) -> bool:
         if type(a) is not type(b) and _is_float(a, b):
             return compare(float(a), float(b))
@@ -437,7 +430,7 @@ def _comparison(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], boo
 
 
 def _equal(a: Any, b: Any) -> bool:
-    """Compare by items: Python takes the same nan in two tuples for equal."""
+    """Compare tuples by items: Python treats an identical nan as equal."""
     if isinstance(a, tuple):
         return all(map(_equal, a, b))
     return _equal_numbers(a, b)
@@ -475,26 +468,11 @@ def _shift_right(a: int, b: int) -> int:
     return int(a) >> (int(b) & 63)
 
 
-def _least(*values: Any) -> Any:
-    """As Python's, of values that are of one kind by then."""
-    return _extremum(values, lambda a, b: a < b)
-
-
-def _greatest(*values: Any) -> Any:
-    """As Python's, of values that are of one kind by then."""
-    return _extremum(values, lambda a, b: a > b)
-
-
-def _extremum(values: tuple[Any, ...], goes_before: Callable[[Any, Any], bool]) -> Any:
+def _extremum(choose: Callable[[Iterable[Any]], Any], *values: Any) -> Any:
+    """Return Python's minimum or maximum, of values converted to one kind."""
     values = _plain(values[0] if len(values) == 1 else values)
-    if any(isinstance(each, (float, np.floating)) for each in values):
-        values = tuple(map(float, values))
-    else:
-        values = tuple(map(int, values))
-    best = values[0]
-    for each in values[1:]:
-        best = each if goes_before(each, best) else best
-    return best
+    is_float = any(isinstance(each, (float, np.floating)) for each in values)
+    return choose(map(float if is_float else int, values))
 
 
 def _to_integer(value: Any) -> int:
@@ -514,7 +492,7 @@ def _rounding(function: Callable[[float], float]) -> Callable[[Any], int]:
 
 
 def _tolerant(function: Callable[..., float]) -> Callable[..., float]:
-    """Return nan or an infinity where Python raises, as the C library does."""
+    """Return the C library's nan or infinity where Python raises."""
     in_c = getattr(_LIBRARY, function.__name__)
     in_c.restype = ctypes.c_double
 
@@ -555,16 +533,14 @@ _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: '__equal', ast.NotEq: '__unequal', ast.Lt: '__less', ast.LtE: '__less_equal',
     ast.Gt: '__greater', ast.GtE: '__greater_equal'}
 
+# names in the rewritten code: those of these functions with another underscore in front
 _HELPERS: dict[str, Any] = {
-    '__plain': _plain, '__item': _item, '__item_at': _item_at, '__cell': _cell,
-    '__checked': _checked, '__literal': _Literal, '__times': _times,
-    '__add_product': _add_product, '__subtract_product': _subtract_product,
-    '__product_add': _product_add, '__product_subtract': _product_subtract,
-    '__add': _add, '__subtract': _subtract, '__multiply': _multiply, '__divide': _divide,
-    '__floor_divide': _floor_divide, '__modulo': _modulo, '__shift_left': _shift_left,
-    '__shift_right': _shift_right, '__and': operator.and_, '__or': operator.or_,
-    '__xor': operator.xor, '__negate': _negate, '__range': _range,
-    '__equal': _equal, '__unequal': _unequal, '__less': _comparison(operator.lt),
+    **{f'_{function.__name__}': function for function in (
+        _plain, _item, _item_at, _cell, _checked, _times, _add_product, _subtract_product,
+        _product_add, _product_subtract, _add, _subtract, _multiply, _divide, _floor_divide,
+        _modulo, _shift_left, _shift_right, _negate, _range, _equal, _unequal)},
+    '__literal': _Literal, '__and': operator.and_, '__or': operator.or_,
+    '__xor': operator.xor, '__less': _comparison(operator.lt),
     '__less_equal': _comparison(operator.le), '__greater': _comparison(operator.gt),
-    '__greater_equal': _comparison(operator.ge),
-    'abs': _absolute, 'int': _to_integer, 'max': _greatest, 'min': _least}
+    '__greater_equal': _comparison(operator.ge), 'abs': _absolute, 'int': _to_integer,
+    'max': partial(_extremum, max), 'min': partial(_extremum, min)}

@@ -11,7 +11,7 @@ from typing import Any
 
 @cache
 def text_of(path: str) -> str:
-    """Return the text of a file, as it was when it was first needed."""
+    """Return the text of a file, as first read."""
     return ''.join(linecache.getlines(path))
 
 
@@ -31,7 +31,7 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
     """
     Return the syntax tree of a Python function.
 
-    Raises OSError where its source is not to be had.
+    Raises OSError if the source is not available.
     """
     code = function.__code__
     try:
@@ -42,19 +42,19 @@ def tree_of(function: Callable[..., Any]) -> ast.FunctionDef:
 
 
 def body_of(node: ast.FunctionDef) -> list[ast.stmt]:
-    """Return the statements of a function, its docstring apart."""
+    """Return the statements of a function without its docstring."""
     return node.body[1:] if ast.get_docstring(node, clean=False) is not None else node.body
 
 
 def has_plain_parameters(node: ast.FunctionDef) -> bool:
-    """Return whether a function's parameters have names and nothing else."""
+    """Return whether a function has plain parameters only, without defaults, * and **."""
     given = node.args
     return not (given.posonlyargs or given.vararg or given.kwonlyargs or given.kwarg
                 or given.defaults)
 
 
 def expression_of(node: ast.FunctionDef) -> ast.expr | None:
-    """Return the expression of a function that is nothing but `return expression`."""
+    """Return the expression of a function with the body `return expression`, else None."""
     body = body_of(node)
     if len(body) == 1 and isinstance(body[0], ast.Return):
         return body[0].value

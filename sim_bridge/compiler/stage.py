@@ -1,8 +1,8 @@
 """
-Stages: kernels that are compiled on their own, and only where they are needed.
+Stages: kernels that are compiled separately, and only if needed.
 
-Other kernels call a stage by its address, so that they neither contain it nor wait for it: a robot
-that touches nothing compiles no collision code.
+Other kernels call a stage by its address, so that they neither contain it nor wait for its
+compilation: a robot without contacts compiles no collision code.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from sim_bridge.compiler.kinds import Array, INT, items_of, NONE, Tuple, Value
 
 
 def emit_body(f: Function, statements: Sequence[ast.stmt]) -> None:
-    """Emit statements; what stands behind a return, a break or a continue is left out."""
+    """Emit statements; those after a return, a break or a continue are omitted."""
     for each in statements:
         if not f.is_open:
             return
@@ -35,7 +35,7 @@ def emit_body(f: Function, statements: Sequence[ast.stmt]) -> None:
             problem = 'an expression has too many terms, or is too deep: split it into several'
         else:
             continue
-        # no longer among what RecursionError went through
+        # outside the handler, for a short traceback
         f.fail(each, problem)
 
 
@@ -66,7 +66,7 @@ def _set(f: Function, target: ast.expr, value: Value) -> None:
     if isinstance(target, ast.Name) and target.id != '_':
         f.assign(target, target.id, value)
     elif isinstance(target, ast.Name):
-        pass  # nobody reads it: it takes values of any kind
+        pass  # cannot be read: takes values of any kind
     elif isinstance(target, ast.Subscript):
         array = emit_expression(f, target.value)
         write(f, target, locate(f, target, array, emit_indices(f, target)), value)
@@ -145,7 +145,7 @@ def _while(f: Function, node: ast.While) -> None:
 
 
 def _breaks(loop: ast.While) -> bool:
-    """Return whether a loop has a break of its own."""
+    """Return whether a loop contains a break that ends it."""
     inner = [each for each in ast.walk(loop)
              if isinstance(each, (ast.For, ast.While)) and each is not loop]
     foreign = {id(each) for one in inner for each in ast.walk(one)}

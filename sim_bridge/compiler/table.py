@@ -41,7 +41,7 @@ Table = Annotated[Any, TABLE]
 
 @cache
 def fields_of(part: type) -> dict[str, Kind]:
-    """Return the kind of each field of a part; raises TypeError for one that a row cannot hold."""
+    """Return the kind of each field of a part; raises TypeError for an unsupported field."""
     hints = get_type_hints(part, include_extras=True)
     kinds = {}
     for name, hint in hints.items():
@@ -93,7 +93,7 @@ def _rows(part: tuple[Any, ...]) -> Iterator[list[int]]:
 
 
 class PartOpener(Intrinsic):
-    """What kernels call with a table to get one of its parts."""
+    """Function of a table that returns one of its parts, for kernels."""
 
     def __init__(self, place: int, part: type, first_row: int):
         """Open the part that is the `place`-th of the table, whose rows begin at `first_row`."""
@@ -115,7 +115,7 @@ class PartOpener(Intrinsic):
 
     @property
     def content(self) -> str:
-        """What compiled code depends on."""
+        """Layout that compiled code depends on."""
         return f'{part_content(self.part)} at {self.first_row}'
 
 
@@ -142,6 +142,6 @@ def emit_field(function: Function, part: Value, name: str) -> Value:
     for column, llvm in enumerate(kind.leaves):
         at = row * COLUMNS + column
         place = function.instruct(f'getelementptr i64, ptr {part.leaves[0]}, i64 {at}')
-        # no kernel writes into its table: one read serves a whole loop
+        # kernels never write to the table: the load may be moved out of loops
         leaves.append(function.instruct(f'load {llvm}, ptr {place}, !invariant.load !0'))
     return Value(kind, tuple(leaves))

@@ -39,7 +39,7 @@ class Unit:
 
     @property
     def name(self) -> str:
-        """What users are told is being compiled."""
+        """Name for progress reports."""
         return self.kernel.__name__
 
     @property
@@ -49,7 +49,7 @@ class Unit:
 
     @cached_property
     def key(self) -> str:
-        """The digest of all that its object depends on: sources, constants, compiler, machine."""
+        """Digest of all that the object depends on: sources, constants, compiler, machine."""
         digest = hashlib.sha256()
         kinds = 'stage' if self.arguments is None else ', '.join(map(_layout, self.arguments))
         head = [llvm.machine_name(), _COMPILER, f'checks {_has_checks()}',
@@ -59,8 +59,8 @@ class Unit:
         return digest.hexdigest()[:32]
 
     def emit(self) -> Text:
-        """Read the kernels; raises KernelError where one is outside the subset."""
-        # needed only where something is compiled
+        """Return the LLVM text; raises KernelError for a kernel outside the subset."""
+        # imported here because most processes compile nothing
         from sim_bridge.compiler.module import Module
 
         if _digest_compiler() != _COMPILER:
@@ -77,7 +77,7 @@ class Unit:
 
     @cached_property
     def address(self) -> int:
-        """Where its machine code is in this process; compiles and loads it."""
+        """Address of the machine code in this process; compiles and loads it."""
         callbacks = {}
         if self._facts['places']:
             callbacks['sim_bridge_check_failed'] = _FAILED(self._fail)
@@ -85,7 +85,7 @@ class Unit:
 
     @property
     def result(self) -> Kind:
-        """The kind of what it returns."""
+        """Kind of the result."""
         return _read(self._facts['result'])
 
     @cached_property
@@ -102,7 +102,7 @@ class Unit:
         return json.loads(self._object.facts)
 
     def _fail(self, place: int, found: int, extent: int) -> None:
-        """End the process: what comes next would read or write where it must not."""
+        """End the process before the access out of bounds."""
         print(f'{self._facts["places"][place]}: index {found} of {extent}', file=sys.stderr)
         faulthandler.dump_traceback()
         os.abort()
@@ -116,7 +116,7 @@ def _has_checks() -> bool:
 
 
 def _layout(kind: Kind) -> str:
-    """Describe a kind by all that compiled code takes for granted of it."""
+    """Describe the layout of a kind."""
     if isinstance(kind, Part):
         return part_content(kind.type)
     if isinstance(kind, Tuple):
@@ -137,7 +137,7 @@ def _digest_compiler() -> str:
     return hashlib.sha256(b'\0'.join(path.read_bytes() for path in files)).hexdigest()
 
 
-# as the sources are when they are imported
+# digest of the sources at import
 _COMPILER = _digest_compiler()
 
 
@@ -147,7 +147,7 @@ def _file_digest(path: str) -> str:
 
 
 def _content(kernel: Kernel) -> set[str]:
-    """Gather what a kernel and those that it calls are made of."""
+    """Return the content of a kernel and of those that it calls."""
     found: set[str] = set()
     seen, waiting = {kernel}, [kernel]
     while waiting:
@@ -161,10 +161,10 @@ def _content(kernel: Kernel) -> set[str]:
 @cache
 def _own_content(kernel: Kernel) -> tuple[set[str], set[Kernel]]:
     """
-    Return what one kernel is made of, and the kernels that it calls.
+    Return the content of one kernel, and the kernels that it calls.
 
-    That is digests of files, values of constants, layouts of parts. Units have most of their
-    kernels in common.
+    The content is digests of files, values of constants, layouts of parts. Cached, because units
+    share most of their kernels.
     """
     file = _file_digest(kernel.function.__code__.co_filename)
     found = {file}
@@ -174,13 +174,13 @@ def _own_content(kernel: Kernel) -> tuple[set[str], set[Kernel]]:
             called.add(value)
         meaning = _meaning(value)
         if meaning:
-            # what a name means may depend on more than the text of its file
+            # a value may depend on other files than the kernel's
             found.add(f'{file} {kernel.__qualname__} {name} = {meaning}')
     return found, called
 
 
 def _meaning(value: Any) -> str:
-    """Describe what a global name stands for; '' for what kernels do not use."""
+    """Describe the value of a global name; '' for values that kernels cannot use."""
     if isinstance(value, Kernel):
         code = value.function.__code__
         return f'{_file_digest(code.co_filename)} {value.__qualname__} {code.co_firstlineno}'
@@ -196,7 +196,7 @@ def _meaning(value: Any) -> str:
 
 
 def _globals_of(kernel: Kernel) -> Iterator[tuple[str, Any]]:
-    """List the global names that a kernel uses, those of modules with their module's name."""
+    """List the global names and values that a kernel uses, including attributes of modules."""
     code = kernel.function.__code__
     names = list(_names(code))
     for name in names:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.math.vec3 import load3, load_m, load_v, mul_mv, scale, sub
+from sim_bridge.engine.math.mat3 import load_m, mul_mv
+from sim_bridge.engine.math.vec3 import load3, load_v, scale, sub
 from sim_bridge.engine.pipeline.observe import (
     SITE_DV,
     SITE_FORCE,

@@ -179,66 +179,58 @@ def _pool_vertices(
     hulls: Sequence[Polytope | None], meshes: Sequence[SurfaceMesh | None],
 ) -> dict[str, np.ndarray]:
     """Concatenate the vertices of all hulls and meshes, and their neighbours."""
-    vertices, rings, counts = [np.zeros((0, 3))], [np.zeros(0, np.int64)], []
-    ranges = np.zeros((len(hulls), 2), np.int64)
-    end = 0
-    for row, (hull, mesh) in enumerate(zip(hulls, meshes, strict=True)):
-        pool = hull or mesh
-        if pool is not None:
-            vertices.append(pool.vertex)
-            rings.append(pool.ring + end)
-            counts.extend(np.diff(pool.ring_start))
-            ranges[row] = end, end + len(pool.vertex)
-            end += len(pool.vertex)
-        else:
-            ranges[row] = end
-    return {'vertex': np.concatenate(vertices), 'vertex_range': ranges,
-            'ring_start': _starts(counts), 'ring': np.concatenate(rings)}
+    pools = [hull or mesh for hull, mesh in zip(hulls, meshes, strict=True)]
+    ranges = _ranges(len(pool.vertex) if pool else 0 for pool in pools)
+    held = [(pool, first) for pool, first in zip(pools, ranges[:, 0], strict=True) if pool]
+    return {
+        'vertex': np.concatenate([np.zeros((0, 3)), *(pool.vertex for pool, _ in held)]),
+        'vertex_range': ranges,
+        'ring_start': _starts(size for pool, _ in held for size in np.diff(pool.ring_start)),
+        'ring': _joined((pool.ring + first for pool, first in held), (0,))}
 
 
 def _pool_faces(
     hulls: Sequence[Polytope | None], first_vertices: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Concatenate the faces of the hulls."""
-    planes, corners, across, counts = [np.zeros((0, 4))], [], [], []
-    ranges = np.zeros((len(hulls), 2), np.int64)
-    first_face = 0
-    for row, hull in enumerate(hulls):
-        ranges[row] = first_face
-        if hull is not None:
-            planes.append(hull.face_plane)
-            corners.extend(hull.face_vertex + first_vertices[row])
-            across.extend(hull.face_across + first_face)
-            counts.extend(np.diff(hull.face_start))
-            first_face += len(hull.face_plane)
-            ranges[row, 1] = first_face
-    return {'face_range': ranges, 'face_plane': np.concatenate(planes),
-            'face_start': _starts(counts), 'face_vertex': _ints(corners),
-            'face_across': _ints(across)}
+    ranges = _ranges(len(hull.face_plane) if hull else 0 for hull in hulls)
+    held = [(hull, vertex, face) for hull, vertex, face
+            in zip(hulls, first_vertices, ranges[:, 0], strict=True) if hull]
+    return {
+        'face_range': ranges,
+        'face_plane': np.concatenate([np.zeros((0, 4)), *(hull.face_plane for hull, *_ in held)]),
+        'face_start': _starts(size for hull, *_ in held for size in np.diff(hull.face_start)),
+        'face_vertex': _joined((hull.face_vertex + vertex for hull, vertex, _ in held), (0,)),
+        'face_across': _joined((hull.face_across + face for hull, _, face in held), (0,))}
 
 
 def _pool_triangles(
     meshes: Sequence[SurfaceMesh | None], first_vertices: np.ndarray,
 ) -> dict[str, np.ndarray]:
     """Concatenate the triangles of the meshes, and their trees."""
-    triangles, opposites = [np.zeros((0, 3), np.int64)], [np.zeros((0, 3), np.int64)]
-    boxes = [np.zeros((0, 6))]
-    ranges, tree = np.zeros((len(meshes), 2), np.int64), np.zeros((len(meshes), 2), np.int64)
-    first_triangle = first_box = 0
-    for row, mesh in enumerate(meshes):
-        ranges[row] = first_triangle
-        if mesh is not None:
-            first = first_vertices[row]
-            triangles.append(mesh.triangle + first)
-            opposites.append(np.where(mesh.opposite < 0, -1, mesh.opposite + first))
-            boxes.append(mesh.tree_box)
-            tree[row] = first_box, mesh.depth
-            first_triangle += len(mesh.triangle)
-            first_box += len(mesh.tree_box)
-            ranges[row, 1] = first_triangle
-    return {'triangle_range': ranges, 'triangle': np.concatenate(triangles),
-            'triangle_opposite': np.concatenate(opposites),
-            'tree': tree, 'tree_box': np.concatenate(boxes)}
+    boxes = _ranges(len(mesh.tree_box) if mesh else 0 for mesh in meshes)[:, 0]
+    held = [(mesh, vertex) for mesh, vertex
+            in zip(meshes, first_vertices, strict=True) if mesh]
+    return {
+        'triangle_range': _ranges(len(mesh.triangle) if mesh else 0 for mesh in meshes),
+        'triangle': _joined((mesh.triangle + vertex for mesh, vertex in held), (0, 3)),
+        'triangle_opposite': _joined(
+            (np.where(mesh.opposite < 0, -1, mesh.opposite + vertex) for mesh, vertex in held),
+            (0, 3)),
+        'tree': np.array([(box, mesh.depth) if mesh else (0, 0) for mesh, box
+                          in zip(meshes, boxes, strict=True)], np.int64).reshape(-1, 2),
+        'tree_box': np.concatenate([np.zeros((0, 6)), *(mesh.tree_box for mesh, _ in held)])}
+
+
+def _ranges(counts: Iterable[int]) -> np.ndarray:
+    """Return the first row of each range in a pool, and the one past its last."""
+    starts = _starts(counts)
+    return np.column_stack([starts[:-1], starts[1:]])
+
+
+def _joined(arrays: Iterable[np.ndarray], empty: tuple[int, ...]) -> np.ndarray:
+    """Concatenate arrays of integers; empty: the shape where there is none."""
+    return np.concatenate([np.zeros(empty, np.int64), *arrays])
 
 
 def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
@@ -248,8 +240,8 @@ def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
                      in zip(starts, fields, strict=False)], np.int64).reshape(-1, 3)
 
 
-def _starts(counts: Sequence[int]) -> np.ndarray:
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+def _starts(counts: Iterable[int]) -> np.ndarray:
+    return np.cumsum([0, *counts], dtype=np.int64)
 
 
 def _ints(values: Iterable[int]) -> np.ndarray:

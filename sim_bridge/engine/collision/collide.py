@@ -19,18 +19,8 @@ from sim_bridge.engine.collision.contact_rows import (
     rows_from,
 )
 from sim_bridge.engine.collision.narrow.narrow import collide_closed, collide_pair
-from sim_bridge.engine.data.collision_scratch import (
-    CLOSED,
-    CONVEX,
-    CONVEX_PAIRS,
-    FIRST_ROW,
-    FOUND,
-    PAIRS,
-    ROW_COUNT,
-    SURFACE_PAIRS,
-)
+from sim_bridge.engine.data.collision_scratch import PairClass, PairColumn, PairCount
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
-from sim_bridge.engine.math.vec3 import load3, store3
 
 
 @kernel
@@ -44,7 +34,7 @@ def start_collision(geometry, pose, twist, root, h, margin, scratch_out, contact
     place_geometries(geometry, pose, twist, root, h, margin, scratch_out)
     find_overlaps(scratch_out)
     room = scratch_out.found.shape[0] - 1
-    found = scratch_out.counts[FOUND]
+    found = scratch_out.counts[PairCount.FOUND]
     choose_pairs(geometry, scratch_out, found if found <= room else 0)
     contacts_out.size[COUNT] = 0
     contacts_out.size[OVERFLOW] = 1 if found > room else 0
@@ -53,8 +43,8 @@ def start_collision(geometry, pose, twist, root, h, margin, scratch_out, contact
 @kernel
 def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
     """Find the contact points of the pairs of class CLOSED."""
-    for row in range(scratch_inout.counts[PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, CLOSED)
+    for row in range(scratch_inout.counts[PairCount.PAIRS]):
+        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.CLOSED)
         if first >= 0:
             a, b, limit = pair_of(scratch_inout, row)
             count = collide_closed(
@@ -66,8 +56,8 @@ def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
 @kernel
 def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
     """Find the contact points of the pairs of class CONVEX."""
-    for row in range(scratch_inout.counts[PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, CONVEX)
+    for row in range(scratch_inout.counts[PairCount.PAIRS]):
+        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.CONVEX)
         if first >= 0:
             a, b, limit = pair_of(scratch_inout, row)
             count = collide_pair(
@@ -79,28 +69,24 @@ def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
 @kernel
 def needs_order(scratch):
     """Return whether pairs of classes other than CLOSED wrote contact points."""
-    return scratch.counts[CONVEX_PAIRS] + scratch.counts[SURFACE_PAIRS] > 0
+    return scratch.counts[PairCount.CONVEX_PAIRS] + scratch.counts[PairCount.SURFACE_PAIRS] > 0
 
 
 @kernel
 def order_contacts(scratch_inout, contacts_inout):
     """Sort the contact points by pair."""
-    count = contacts_inout.size[COUNT]
-    for k in range(count):
-        scratch_inout.spare_geometry[k, 0] = contacts_inout.geometry[k, 0]
-        scratch_inout.spare_geometry[k, 1] = contacts_inout.geometry[k, 1]
-        scratch_inout.spare_feature[k] = contacts_inout.feature[k]
-        store3(scratch_inout.spare_place, k, 0, load3(contacts_inout.point, k, 0))
-        store3(scratch_inout.spare_place, k, 3, load3(contacts_inout.normal, k, 0))
-        scratch_inout.spare_place[k, 6] = contacts_inout.gap[k]
+    spare, contacts, count = scratch_inout, contacts_inout, contacts_inout.size[COUNT]
+    spare.spare_geometry[:count] = contacts.geometry[:count]
+    spare.spare_feature[:count] = contacts.feature[:count]
+    spare.spare_point[:count] = contacts.point[:count]
+    spare.spare_normal[:count] = contacts.normal[:count]
+    spare.spare_gap[:count] = contacts.gap[:count]
     at = 0
-    for row in range(scratch_inout.counts[PAIRS]):
-        first = scratch_inout.pair[row, FIRST_ROW]
-        for k in range(first, first + scratch_inout.pair[row, ROW_COUNT]):
-            contacts_inout.geometry[at, 0] = scratch_inout.spare_geometry[k, 0]
-            contacts_inout.geometry[at, 1] = scratch_inout.spare_geometry[k, 1]
-            contacts_inout.feature[at] = scratch_inout.spare_feature[k]
-            store3(contacts_inout.point, at, 0, load3(scratch_inout.spare_place, k, 0))
-            store3(contacts_inout.normal, at, 0, load3(scratch_inout.spare_place, k, 3))
-            contacts_inout.gap[at] = scratch_inout.spare_place[k, 6]
-            at += 1
+    for row in range(spare.counts[PairCount.PAIRS]):
+        first, rows = spare.pair[row, PairColumn.FIRST_ROW], spare.pair[row, PairColumn.ROW_COUNT]
+        contacts.geometry[at:at + rows] = spare.spare_geometry[first:first + rows]
+        contacts.feature[at:at + rows] = spare.spare_feature[first:first + rows]
+        contacts.point[at:at + rows] = spare.spare_point[first:first + rows]
+        contacts.normal[at:at + rows] = spare.spare_normal[first:first + rows]
+        contacts.gap[at:at + rows] = spare.spare_gap[first:first + rows]
+        at += rows

@@ -1,15 +1,9 @@
 """Rows of the contact arrays: reserved for a pair's points, then kept for those found."""
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.collision_scratch import (
-    CLASS,
-    FIRST_ROW,
-    GEOMETRY_A,
-    GEOMETRY_B,
-    ROW_COUNT,
-)
+from sim_bridge.engine.data.collision_scratch import PairColumn
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
-from sim_bridge.engine.math.vec3 import load3, load_m
+from sim_bridge.engine.math.spatial import load_pose
 
 MOST_POINTS = 8
 """Contact points of one pair at most."""
@@ -18,13 +12,13 @@ MOST_POINTS = 8
 @kernel
 def geometry_pose(scratch, g):
     """Return (R, p) of a geometry in the world."""
-    return load_m(scratch.pose, g, 0), load3(scratch.pose, g, 9)
+    return load_pose(scratch.pose, g)
 
 
 @kernel
 def pair_of(scratch, row):
     """Return the two geometries of a pair, and the greatest gap of a contact between them [m]."""
-    a, b = scratch.pair[row, GEOMETRY_A], scratch.pair[row, GEOMETRY_B]
+    a, b = scratch.pair[row, PairColumn.GEOMETRY_A], scratch.pair[row, PairColumn.GEOMETRY_B]
     return a, b, scratch.reach[a] + scratch.reach[b]
 
 
@@ -37,12 +31,12 @@ def rows_from(contacts, first):
 @kernel
 def claim_rows(scratch_inout, contacts_inout, row, kind):
     """Return the first free row for a pair's points; -1 without room, or for another class."""
-    if scratch_inout.pair[row, CLASS] != kind:
+    if scratch_inout.pair[row, PairColumn.CLASS] != kind:
         return -1
     first = contacts_inout.size[COUNT]
     if first + MOST_POINTS > contacts_inout.feature.shape[0]:
         contacts_inout.size[OVERFLOW] = 1
-        scratch_inout.pair[row, ROW_COUNT] = 0
+        scratch_inout.pair[row, PairColumn.ROW_COUNT] = 0
         return -1
     return first
 
@@ -51,7 +45,7 @@ def claim_rows(scratch_inout, contacts_inout, row, kind):
 def keep_rows(row, first, count, pair_inout, contacts_inout):
     """Record that a pair has contact points in the rows from `first` on."""
     for k in range(first, first + count):
-        contacts_inout.geometry[k, 0] = pair_inout[row, GEOMETRY_A]
-        contacts_inout.geometry[k, 1] = pair_inout[row, GEOMETRY_B]
+        contacts_inout.geometry[k, 0] = pair_inout[row, PairColumn.GEOMETRY_A]
+        contacts_inout.geometry[k, 1] = pair_inout[row, PairColumn.GEOMETRY_B]
     contacts_inout.size[COUNT] = first + count
-    pair_inout[row, FIRST_ROW], pair_inout[row, ROW_COUNT] = first, count
+    pair_inout[row, PairColumn.FIRST_ROW], pair_inout[row, PairColumn.ROW_COUNT] = first, count

@@ -5,12 +5,13 @@ from __future__ import annotations
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
+from sim_bridge.engine.collision.broad.place import frame_in_world
 from sim_bridge.engine.collision.contact_rows import geometry_pose
 from sim_bridge.engine.collision.narrow.narrow import distance
 from sim_bridge.engine.collision.query import measure
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.dynamics.kinematics import place
-from sim_bridge.engine.math.vec3 import add, load3, load_m, mul_mm, mul_mv, store3, store_m
+from sim_bridge.engine.math.spatial import store_pose
 
 
 @entry
@@ -43,10 +44,5 @@ def place_all(table):
     geometry, scratch = world.geometry(table), world.collision(table)
     place(model, state.q, ws)
     for g in range(geometry.body.shape[0]):
-        R, p = load_m(geometry.frame, g, 0), load3(geometry.frame, g, 9)
-        body = geometry.body[g]
-        if body >= 0:
-            R_WB = load_m(ws.pose, body, 0)
-            R, p = mul_mm(R_WB, R), add(load3(ws.pose, body, 9), mul_mv(R_WB, p))
-        store_m(scratch.pose, g, 0, R)
-        store3(scratch.pose, g, 9, p)
+        R, p = frame_in_world(geometry, g, ws.pose)
+        store_pose(scratch.pose, g, R, p)

@@ -10,8 +10,8 @@ out past the nearest triangle.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.collision.broad.place import spread_along
-from sim_bridge.engine.collision.broad.tree import next_node
+from sim_bridge.engine.collision.mesh.mesh import is_inner, leaf_triangles, node_after
+from sim_bridge.engine.collision.mesh.plane_mesh import lowest_of_node, plane_below
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
     corners_in_world,
@@ -30,7 +30,9 @@ from sim_bridge.engine.collision.narrow.narrow import (
     triangles_distance,
 )
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
-from sim_bridge.engine.math.vec3 import add, dot, load3, load_m, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
+from sim_bridge.engine.math.spatial import load_pose
+from sim_bridge.engine.math.vec3 import add, dot, load3, scale, sub, ZERO
 
 OFF = 1e-9
 """Share of a height field's size that is far from its surface for rounding."""
@@ -48,8 +50,7 @@ def measure(
     pose: (ng, 12) of the geometries in the world. The normal points from b towards a. Between a
     height field and another one or a plane the distance is nan.
     """
-    pose_a = load_m(pose, a, 0), load3(pose, a, 9)
-    pose_b = load_m(pose, b, 0), load3(pose, b, 9)
+    pose_a, pose_b = load_pose(pose, a), load_pose(pose, b)
     if max(geometry.shape[a], geometry.shape[b]) < MESH:
         return distance(geometry, scratch_inout, a, b, pose_a, pose_b)
     if is_outer(geometry, a, b):
@@ -85,7 +86,7 @@ def measure_convex(
     """Measure a convex shape against a surface, as `measure`."""
     low, high = box_in_frame(geometry, convex, pose, pose_s, 0.0)
     best, facing = math.inf, 0.0
-    on_convex = on_surface = n = (0.0, 0.0, 0.0)
+    on_convex = on_surface = n = ZERO
     # one that is near first, so that the search has a bound
     t, cursor = near_triangle(geometry, surface, scale(0.5, add(low, high))), 0
     while t >= 0:
@@ -96,9 +97,7 @@ def measure_convex(
         slack = 1e-9 * abs(gap)
         if gap < best - slack or (gap < best + slack and abs(turned) > abs(facing)):
             best, facing, on_convex, on_surface, n = gap, turned, y, x, m
-        reach = max(best, 0.0)
-        t, cursor = next_triangle(geometry, surface, sub(low, (reach, reach, reach)),
-                                  add(high, (reach, reach, reach)), cursor)
+        t, cursor = next_triangle_near(geometry, surface, low, high, best, cursor)
     is_sunk = facing < 0.0 and is_solid(geometry, surface)
     if best > 0.0 and geometry.shape[surface] == HEIGHT_FIELD:
         # a bit off the surface, which rounding may put a touching point on either side of
@@ -144,7 +143,7 @@ def measure_meshes(
     """Measure a mesh and a surface, as `measure`; a solid inside another counts as separate."""
     low, high = box_in_frame(geometry, surface, pose_s, pose, 0.0)
     best = math.inf
-    on_mesh = on_surface = n = (0.0, 0.0, 0.0)
+    on_mesh = on_surface = n = ZERO
     s, outer = near_triangle(geometry, mesh, scale(0.5, add(low, high))), 0
     while s >= 0:
         y0, y1, y2 = corners_in_world(geometry, mesh, pose, s)
@@ -156,42 +155,37 @@ def measure_meshes(
                 geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
             if gap < best:
                 best, on_mesh, on_surface, n = gap, y, x, m
-            reach = max(best, 0.0)
-            t, cursor = next_triangle(geometry, surface, sub(inner_low, (reach, reach, reach)),
-                                      add(inner_high, (reach, reach, reach)), cursor)
-        reach = max(best, 0.0)
-        s, outer = next_triangle(geometry, mesh, sub(low, (reach, reach, reach)),
-                                 add(high, (reach, reach, reach)), outer)
+            t, cursor = next_triangle_near(geometry, surface, inner_low, inner_high, best, cursor)
+        s, outer = next_triangle_near(geometry, mesh, low, high, best, outer)
     return best, on_mesh, on_surface, n
+
+
+@kernel
+def next_triangle_near(geometry, surface, low, high, reach, cursor):
+    """Find the next triangle of a surface within reach of a box, as `next_triangle`."""
+    reach = max(reach, 0.0)
+    return next_triangle(geometry, surface, sub(low, (reach, reach, reach)),
+                         add(high, (reach, reach, reach)), cursor)
 
 
 @subroutine
 def measure_plane_mesh(geometry, mesh, pose, plane_pose):
     """Measure a plane against a mesh, as `measure`; the mesh is the second."""
-    R, p = plane_pose
-    n = R[0][2], R[1][2], R[2][2]
-    down, offset = mul_tv(pose[0], n), dot(n, sub(pose[1], p))
-    root, depth = geometry.tree[mesh, 0], geometry.tree[mesh, 1]
-    first_leaf = (1 << depth) - 1
-    first, end = geometry.triangle_range[mesh, 0], geometry.triangle_range[mesh, 1]
+    n, down, offset = plane_below(pose, plane_pose)
     best, lowest, node = math.inf, 0, 0
     while node >= 0:
-        low = load3(geometry.tree_box, root + node, 0)
-        high = load3(geometry.tree_box, root + node, 3)
-        centre, sides = scale(0.5, add(low, high)), scale(0.5, sub(high, low))
-        if dot(down, centre) - spread_along(down, sides) + offset < best:
-            if node < first_leaf:
+        if lowest_of_node(geometry, mesh, node, down) + offset < best:
+            if is_inner(geometry, mesh, node):
                 node = 2 * node + 1
                 continue
-            leaf = node - first_leaf
-            for t in range(first + (leaf * (end - first) >> depth),
-                           first + ((leaf + 1) * (end - first) >> depth)):
+            first, end = leaf_triangles(geometry, mesh, node)
+            for t in range(first, end):
                 for k in range(3):
                     vertex = geometry.triangle[t, k]
                     height = dot(down, load3(geometry.vertex, vertex, 0)) + offset
                     if height < best:
                         best, lowest = height, vertex
-        node = next_node(node) if next_node(node) > 0 else -1
+        node = node_after(node)
     x = add(pose[1], mul_mv(pose[0], load3(geometry.vertex, lowest, 0)))
     # from the mesh to the plane: against the plane's normal
     return best, sub(x, scale(best, n)), x, scale(-1.0, n)

@@ -15,7 +15,7 @@ from sim_bridge.engine.collision.collide import (
 )
 from sim_bridge.engine.collision.mesh.surface import collide_surface_pairs
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.collision_scratch import CONVEX_PAIRS, SURFACE_PAIRS
+from sim_bridge.engine.data.collision_scratch import PairCount
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
 from sim_bridge.engine.dynamics.twists import find_twists
 
@@ -29,9 +29,9 @@ def detect(table, phase):
     start_collision(geometry, ws.pose, twist, model.root,
                     options.time_step, options.contact_margin, scratch, contacts)
     collide_closed_pairs(geometry, scratch, contacts)
-    if scratch.counts[CONVEX_PAIRS] > 0:
+    if scratch.counts[PairCount.CONVEX_PAIRS] > 0:
         call_stage(options.detect_convex, table, phase)
-    if scratch.counts[SURFACE_PAIRS] > 0:
+    if scratch.counts[PairCount.SURFACE_PAIRS] > 0:
         call_stage(options.detect_surface, table, phase)
     if needs_order(scratch):
         order_contacts(scratch, contacts)

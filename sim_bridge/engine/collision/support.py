@@ -21,7 +21,8 @@ from sim_bridge.engine.data.geometry import (
     SPHERE,
     TRIANGLE,
 )
-from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
+from sim_bridge.engine.math.vec3 import add, dot, load3, norm, scale, sub, ZERO
 
 # below this number of vertices, looking at all of them is faster than climbing
 _FEW = 24
@@ -40,7 +41,7 @@ def triangle_of(t0, t1, t2, origin):
     """Return a triangle's shape tuple, with positions relative to `origin`."""
     p = scale(1.0 / 3.0, add(add(t0, t1), t2))
     corners = (sub(t0, p), sub(t1, p), sub(t2, p))
-    return (TRIANGLE, (0.0, 0.0, 0.0), corners, sub(p, origin), 0, 3, 0, 0)
+    return (TRIANGLE, ZERO, corners, sub(p, origin), 0, 3, 0, 0)
 
 
 @kernel
@@ -85,7 +86,7 @@ def support(geometry, shape, hint, d):
         x = load3(geometry.vertex, hint, 0)
     elif kind == ELLIPSOID:
         y = (size[0] * c[0], size[1] * c[1], size[2] * c[2])
-        length = math.sqrt(dot(y, y))
+        length = norm(y)
         s = 1.0 / length if length > 0.0 else 0.0
         x = (s * size[0] * y[0], s * size[1] * y[1], s * size[2] * y[2])
     else:  # CYLINDER, CONE

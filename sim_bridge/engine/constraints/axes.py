@@ -9,13 +9,7 @@ of the public interface read their coordinates with them too. There, `loops` is 
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.constraints.rows import (
-    axis_of,
-    frame_of,
-    frames_of,
-    row_velocity,
-    store_arms,
-)
+from sim_bridge.engine.constraints.rows import column, frames_of, row_velocity, store_arms
 from sim_bridge.engine.data.joint_laws import (
     locked_velocity,
     loose_effort,
@@ -41,7 +35,8 @@ from sim_bridge.engine.data.state import LOCKED, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST, guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia
 from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
-from sim_bridge.engine.math.vec3 import cross, dot, load3, mul_mv, scale, sub
+from sim_bridge.engine.math.mat3 import mul_mv
+from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, scale, sub, ZERO
 
 _LOCKED_GIMBAL = 1e-6  # square of the sine between the outer axes that counts as least
 _STIFF = 1e-12  # slope of an effort, relative to the inertia in a step, that counts as none
@@ -58,8 +53,7 @@ def start_axes(root, pose, h, state, loops, work):
     for axis in range(loops.axis_joint.shape[0]):
         most = loops.limits[axis, EFFORT]
         state.axis_u[axis] = min(max(state.axis_u[axis], -most), most)
-        R_A, p_A = frame_of(pose, loops, loops.axis_joint[axis], 0)
-        R_B, p_B = frame_of(pose, loops, loops.axis_joint[axis], 1)
+        R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
         torque, force = axis_wrench(loops, axis, R_A, R_B)
         store_arms(root, pose, loops, loops.axis_joint[axis], p_B, torque, force,
                    first + axis, work.arm)
@@ -105,12 +99,12 @@ def axis_direction(loops, axis, R_A, R_B):
         return mul_mv(R_B if kind == TURN_B else R_A, load3(loops.axis_vector, axis, 0))
     if kind == EULER:
         if number == 0:
-            return axis_of(R_A, Z)
+            return column(R_A, Z)
         if number == 2:
-            return axis_of(R_B, X)
-        middle = cross(axis_of(R_B, X), axis_of(R_A, Z))
-        return scale(1.0 / math.sqrt(dot(middle, middle)), middle)
-    return axis_of(R_B if kind == UNIVERSAL_B else R_A, number)
+            return column(R_B, X)
+        middle = cross(column(R_B, X), column(R_A, Z))
+        return scale(1.0 / norm(middle), middle)
+    return column(R_B if kind == UNIVERSAL_B else R_A, number)
 
 
 @kernel
@@ -122,19 +116,18 @@ def axis_wrench(loops, axis, R_A, R_B):
     orthogonal. The wrench therefore also maps relative velocities to the axis' rate: the sum of
     its products with the angular velocity and with the velocity of the joint's points.
     """
-    zero = (0.0, 0.0, 0.0)
     kind = loops.axis_kind[axis, 0]
     if kind == EULER:
         number = loops.axis_kind[axis, 1]
-        return euler_wrench(number, axis_of(R_A, Z), axis_of(R_B, X)), zero
+        return euler_wrench(number, column(R_A, Z), column(R_B, X)), ZERO
     own = axis_direction(loops, axis, R_A, R_B)
     if kind == ALONG:
-        return zero, own
+        return ZERO, own
     if kind == UNIVERSAL_A or kind == UNIVERSAL_B:
-        other = axis_of(R_B if kind == UNIVERSAL_A else R_A, Z)
+        other = column(R_B if kind == UNIVERSAL_A else R_A, Z)
         c = dot(own, other)
-        return scale(1.0 / (1.0 - c * c), sub(own, scale(c, other))), zero
-    return own, zero
+        return scale(1.0 / (1.0 - c * c), sub(own, scale(c, other))), ZERO
+    return own, ZERO
 
 
 @kernel
@@ -158,17 +151,17 @@ def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
     """Return an axis' position; of equivalent angles, the one nearest to `expected`."""
     kind = loops.axis_kind[axis, 0]
     if kind == ALONG:
-        return dot(axis_of(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
+        return dot(column(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
     if kind == TURN_A or kind == TURN_B:
         return expected
     if kind == HINGE:
-        s, c = dot(axis_of(R_A, Y), axis_of(R_B, X)), dot(axis_of(R_A, X), axis_of(R_B, X))
+        s, c = dot(column(R_A, Y), column(R_B, X)), dot(column(R_A, X), column(R_B, X))
     elif kind == EULER:
         s, c = euler_angle(loops.axis_kind[axis, 1], R_A, R_B)
     elif kind == UNIVERSAL_A:
-        s, c = dot(axis_of(R_A, Y), axis_of(R_B, Z)), dot(axis_of(R_A, X), axis_of(R_B, Z))
+        s, c = dot(column(R_A, Y), column(R_B, Z)), dot(column(R_A, X), column(R_B, Z))
     else:
-        s, c = -dot(axis_of(R_B, Y), axis_of(R_A, Z)), dot(axis_of(R_B, X), axis_of(R_A, Z))
+        s, c = -dot(column(R_B, Y), column(R_A, Z)), dot(column(R_B, X), column(R_A, Z))
     angle = math.atan2(s, c)
     return angle + 2.0 * math.pi * math.floor((expected - angle) / (2.0 * math.pi) + 0.5)
 
@@ -176,22 +169,22 @@ def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
 @kernel
 def euler_angle(number, R_A, R_B):
     """Return the sine and cosine, times a common factor, of an angle of an angular motor."""
-    x, z = axis_of(R_B, X), axis_of(R_A, Z)
+    x, z = column(R_B, X), column(R_A, Z)
     if number == 0:
-        return dot(axis_of(R_A, Y), x), dot(axis_of(R_A, X), x)
+        return dot(column(R_A, Y), x), dot(column(R_A, X), x)
     if number == 1:
         # from right angles between the outer axes
         across = cross(x, z)
-        return dot(x, z), math.sqrt(dot(across, across))
-    return dot(axis_of(R_B, Y), z), dot(axis_of(R_B, Z), z)
+        return dot(x, z), norm(across)
+    return dot(column(R_B, Y), z), dot(column(R_B, Z), z)
 
 
 @kernel
 def is_idle(loops, state, work, axis):
     """Return whether only a rigid stop can act on an axis."""
     total = abs(state.axis_u[axis]) + abs(work.given[axis])
-    for column in range(5):
-        total += abs(loops.passive[axis, column])
+    for k in range(loops.passive.shape[1]):
+        total += abs(loops.passive[axis, k])
     return total == 0.0 and state.axis_control[axis] == 0 and loops.stop[axis, CFM] == 0.0
 
 
@@ -256,8 +249,7 @@ def effort_of_elements(h, loops, work, axis):
 def keep_axes(pose, h, loops, work, state):
     """Store in the state the axes' positions, and the efforts that acted in the step."""
     for axis in range(loops.axis_joint.shape[0]):
-        R_A, p_A = frame_of(pose, loops, loops.axis_joint[axis], 0)
-        R_B, p_B = frame_of(pose, loops, loops.axis_joint[axis], 1)
+        R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
         expected = work.q[axis] + 0.5 * h * work.v_next[axis]
         state.axis_q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
         state.axis_mode[axis] = work.mode[axis]

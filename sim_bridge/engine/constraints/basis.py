@@ -37,6 +37,7 @@ from sim_bridge.engine.data.loops import (
 )
 from sim_bridge.engine.data.state import LOCKED
 from sim_bridge.engine.dynamics.whitening import find_whitening, whiten_mimic_row
+from sim_bridge.engine.math.vec3 import ZERO
 
 # size of what is left of a row, relative to its typical size, below which it depends on others
 _DEPENDENT = 1e-4
@@ -54,9 +55,8 @@ def build_basis(model, ws, state, loops, work, count, h):
     find_whitening(model, ws, work.whitening)
     work.counts[:] = 0
     joint, end, low, high, forces, torques, force_0, torque_0 = -1, 0, 0, 0, 0.0, 0.0, 0.0, 0.0
-    zero = (0.0, 0.0, 0.0)
-    R_A = R_B = (zero, zero, zero)
-    p_A = p_B = zero
+    R_A = R_B = (ZERO, ZERO, ZERO)
+    p_A = p_B = ZERO
     for row in range(work.active.shape[0]):
         number = row - loops.size[JOINT_ROWS]
         work.own[row], work.reach[row], work.scale[row] = -1, 0, 0.0
@@ -79,13 +79,13 @@ def build_basis(model, ws, state, loops, work, count, h):
             torque, force = axis_wrench(loops, number, R_A, R_B)
             write_row(R_A, torque, force, end, work)
             is_along = loops.axis_kind[number, 0] == ALONG
-            size = above(force_0 if is_along else torque_0, norm(work.vector, low, high))
+            size = above(force_0 if is_along else torque_0, norm_between(work.vector, low, high))
             set_axis_row(loops, h, number, size * size, work)
         elif own < 0:
             whiten_mimic_row(model, ws, loops.axes[row, 0], work.whitening, work.column,
                              work.vector)
             first, last = 0, nv
-            size = norm(work.vector, 0, nv)
+            size = norm_between(work.vector, 0, nv)
             work.active[row] = 1
         else:
             torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
@@ -105,8 +105,7 @@ def build_basis(model, ws, state, loops, work, count, h):
             left = make_orthonormal(row, least, first, last, work)
             work.counts[LOST] += left != _SOMETHING
             work.counts[DEPENDENT] += left == _NOTHING
-        for at in range(work.vector.shape[0]):
-            work.vector[at] = 0.0
+        work.vector[:] = 0.0
     if work.counts[DEPENDENT] > 0:
         factor_gram(count, work)
 
@@ -137,7 +136,7 @@ def add_part(amount, a, first, end, b_inout):
 
 
 @kernel
-def norm(vector, first, end):
+def norm_between(vector, first, end):
     """Return the Euclidean norm of a stretch."""
     return math.sqrt(product(vector, vector, first, end))
 
@@ -155,11 +154,10 @@ def make_orthonormal(row, least, first, end, work):
     row_in = vector[first:end]
     for at in range(row_in.shape[0]):
         row_in[at] *= work.scale[row]
-    left = norm(vector, first, end)
+    left = norm_between(vector, first, end)
     if left <= least:
         return _NOTHING_AT_FIRST
-    for other in range(rank):
-        factor[row, other] = 0.0
+    factor[row, :rank] = 0.0
     work.reach[row] = rank
     for _ in range(2):
         before = left
@@ -174,7 +172,7 @@ def make_orthonormal(row, least, first, end, work):
             add_part(-part, basis[other], low, high, vector)
             factor[row, other] += part
             first, end = min(first, low), max(end, high)
-        left = norm(vector, first, end)
+        left = norm_between(vector, first, end)
         if left > _AGAIN * before or left <= least:
             break
     if left <= least:
@@ -193,8 +191,7 @@ def factor_gram(count, work):
     """Factor Rᵀ R, with R of `count` rows, into L Lᵀ."""
     factor, gram, rank = work.factor, work.gram, work.counts[RANK]
     for i in range(rank):
-        for j in range(i + 1):
-            gram[i, j] = 0.0
+        gram[i, :i + 1] = 0.0
     for row in range(count):
         for i in range(work.reach[row]):
             for j in range(i + 1):
@@ -220,8 +217,7 @@ def find_impulses(count, is_fair, right, work, impulse_out):
         row = work.chosen[k]
         total = work.scale[row] * right[row] - product(factor[row], part, 0, k)
         part[k] = total / factor[row, k]
-    for row in range(count):
-        impulse_out[row] = 0.0
+    impulse_out[:count] = 0.0
     if is_fair and work.counts[DEPENDENT] > 0:
         solve_gram(rank, work.gram, part)
         for row in range(count):

@@ -3,7 +3,7 @@
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.axes import axis_wrench, find_excesses
 from sim_bridge.engine.constraints.basis import find_impulses
-from sim_bridge.engine.constraints.respond import act, build_loops
+from sim_bridge.engine.constraints.respond import act, build_constraints
 from sim_bridge.engine.constraints.rows import (
     find_arms,
     find_errors,
@@ -18,6 +18,8 @@ from sim_bridge.engine.dynamics.articulated import factorize
 from sim_bridge.engine.dynamics.integrator import drift
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.twists import find_twists
+from sim_bridge.engine.math.spatial import load_spatial, store_spatial
+from sim_bridge.engine.math.vec3 import add, scale
 
 _ROUNDS = 4  # at most, of bringing positions back
 _HALVINGS = 4
@@ -70,17 +72,14 @@ def close(table):
             build_anew(table)
         find_impulses(rows, False, work.right, work, work.change)
         act(model, ws, loops, rows, 1.0, work.change, work)
-        greatest = 0.0
-        for joint in range(work.ddq.shape[0]):
-            greatest = max(greatest, abs(work.ddq[joint]))
+        greatest = greatest_size(work.ddq)
         if worst <= _NEARLY and greatest <= _FARTHEST:
             # what is left is less by the step's share of the motion
             drift(model, ws.kind, ws.q, work.ddq, 1.0, ws.q)
             break
         share = min(1.0, _FARTHEST / greatest) if greatest > 0.0 else 0.0
         before = total
-        for at in range(ws.q.shape[0]):
-            work.q_before[at] = ws.q[at]
+        work.q_before[:] = ws.q
         for _ in range(_HALVINGS):
             drift(model, ws.kind, work.q_before, work.ddq, share, ws.q)
             worst, total = look(model, ws, h, state, loops, work)
@@ -88,8 +87,7 @@ def close(table):
                 break
             share *= 0.25
         if not total < before:
-            for at in range(ws.q.shape[0]):
-                ws.q[at] = work.q_before[at]
+            ws.q[:] = work.q_before
             worst, total = look(model, ws, h, state, loops, work)
             if is_exact:
                 break
@@ -129,7 +127,7 @@ def build_anew(table):
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     factorize(model, ws, 0.0)
     find_arms(model, ws, loops, world.loop_work(table).arm)
-    build_loops(table, loops.size[RIGID_ROWS])
+    build_constraints(table, loops.size[RIGID_ROWS])
 
 
 @subroutine
@@ -155,9 +153,7 @@ def assemble(table):
             return done
         find_impulses(rows, False, work.right, work, work.change)
         act(model, ws, loops, rows, 1.0, work.change, work)
-        greatest = 0.0
-        for joint in range(work.ddq.shape[0]):
-            greatest = max(greatest, abs(work.ddq[joint]))
+        greatest = greatest_size(work.ddq)
         share = min(1.0, _LONGEST / greatest) if greatest > 0.0 else 0.0
         drift(model, ws.kind, ws.q, work.ddq, share, ws.q)
     return -1
@@ -186,6 +182,15 @@ def begin(table):
 
 
 @kernel
+def greatest_size(vector):
+    """Return the greatest magnitude in a vector."""
+    greatest = 0.0
+    for k in range(vector.shape[0]):
+        greatest = max(greatest, abs(vector[k]))
+    return greatest
+
+
+@kernel
 def note_yielded(ws, loops, rate, work):
     """
     Record the mean wrenches of compliant rows and of axes, before the bodies' poses change.
@@ -201,6 +206,6 @@ def note_yielded(ws, loops, rate, work):
         else:
             torque, force = axis_wrench(loops, row - loops.size[JOINT_ROWS], R_A, R_B)
         amount = rate * work.impulse[row]
-        for k in range(3):
-            work.yielded[joint, k] += amount * torque[k]
-            work.yielded[joint, 3 + k] += amount * force[k]
+        n, f = load_spatial(work.yielded, joint)
+        store_spatial(work.yielded, joint, add(n, scale(amount, torque)),
+                      add(f, scale(amount, force)))

@@ -6,11 +6,12 @@ from sim_bridge.engine.constraints.rows import add_mimic_effort, joint_of
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.state import LOCKED
 from sim_bridge.engine.dynamics.articulated import solve
-from sim_bridge.engine.math.spatial import WRENCH_SIZE
+from sim_bridge.engine.math.spatial import load_spatial, store_spatial, WRENCH_SIZE
+from sim_bridge.engine.math.vec3 import scale
 
 
 @subroutine
-def build_loops(table, count):
+def build_constraints(table, count):
     """Build the first `count` rows after each factorization; work.arm belongs to the poses."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     build_basis(model, ws, world.state(table), loops, world.loop_work(table), count,
@@ -35,8 +36,8 @@ def act(model, ws, loops, count, rate, impulse, work):
                 for k in range(6):
                     work.wrench[body, k] += amount * work.arm[row, WRENCH_SIZE * side + k]
     for body in range(work.wrench.shape[0]):
-        for k in range(6):
-            work.force[body, k] = -work.wrench[body, k]
+        n, f = load_spatial(work.wrench, body)
+        store_spatial(work.force, body, scale(-1.0, n), scale(-1.0, f))
     respond_to_rows(model, ws, work)
 
 

@@ -1,14 +1,16 @@
 """The constraint rows in one configuration: errors, wrenches and acceleration terms."""
 
-import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.loops import DISTANCE, DOT, JOINT_ROWS, MIMIC, SLIDE
 from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC, OFFSET
 from sim_bridge.engine.dynamics.mimic import mimic_row
+from sim_bridge.engine.math.mat3 import column, load_m
 from sim_bridge.engine.math.spatial import (
+    carried,
     FORCE,
     FRAME_SIZE,
+    load_pose,
     load_spatial,
     ORIGIN,
     ROTATION,
@@ -20,13 +22,12 @@ from sim_bridge.engine.math.vec3 import (
     cross,
     dot,
     load3,
-    load_m,
     load_v,
-    mul_mm,
-    mul_mv,
+    norm,
     scale,
     store3,
     sub,
+    ZERO,
 )
 
 _SHORTEST = 1e-12  # distance below which its direction is taken to be A's x axis [m]
@@ -40,8 +41,7 @@ def frame_of(pose, loops, joint, side):
     body = loops.body[joint, side]
     if body < 0:
         return R, p
-    R_WB = load_m(pose, body, ROTATION)
-    return mul_mm(R_WB, R), add(load3(pose, body, ORIGIN), mul_mv(R_WB, p))
+    return carried(load_pose(pose, body), R, p)
 
 
 @kernel
@@ -53,22 +53,12 @@ def frames_of(pose, loops, joint):
 
 
 @kernel
-def axis_of(R, number):
-    """Return a column of a rotation matrix."""
-    if number == 0:
-        return R[0][0], R[1][0], R[2][0]
-    if number == 1:
-        return R[0][1], R[1][1], R[2][1]
-    return R[0][2], R[1][2], R[2][2]
-
-
-@kernel
 def way(p_A, p_B, R_A):
     """Return the unit vector from A to B, and their distance [m]."""
     s = sub(p_B, p_A)
-    length = math.sqrt(dot(s, s))
+    length = norm(s)
     if length < _SHORTEST:
-        return axis_of(R_A, 0), length
+        return column(R_A, 0), length
     return scale(1.0 / length, s), length
 
 
@@ -77,9 +67,8 @@ def find_errors(model, q, ws, loops, error_out):
     """Compute the rows' errors [m, 1]; q: the configuration that the poses belong to."""
     # rows of a joint follow each other
     joint = -1
-    zero = (0.0, 0.0, 0.0)
-    R_A = R_B = (zero, zero, zero)
-    p_A = p_B = zero
+    R_A = R_B = (ZERO, ZERO, ZERO)
+    p_A = p_B = ZERO
     for row in range(loops.size[JOINT_ROWS]):
         kind, i, j = loops.kind[row], loops.axes[row, 0], loops.axes[row, 1]
         if kind == MIMIC:
@@ -91,9 +80,9 @@ def find_errors(model, q, ws, loops, error_out):
             joint = loops.joint[row]
             R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
         if kind == SLIDE:
-            value = dot(axis_of(R_A, i), sub(p_B, p_A))
+            value = dot(column(R_A, i), sub(p_B, p_A))
         elif kind == DOT:
-            value = dot(axis_of(R_A, i), axis_of(R_B, j))
+            value = dot(column(R_A, i), column(R_B, j))
         else:
             value = way(p_A, p_B, R_A)[1]
         error_out[row] = value - loops.reference[row]
@@ -108,9 +97,8 @@ def find_arms(model, ws, loops, arm_out):
     cancel. Momentum is conserved to the last bit, except for the last bits of the solution.
     """
     joint = -1
-    zero = (0.0, 0.0, 0.0)
-    R_A = R_B = (zero, zero, zero)
-    p_A = p_B = zero
+    R_A = R_B = (ZERO, ZERO, ZERO)
+    p_A = p_B = ZERO
     for row in range(loops.size[JOINT_ROWS]):
         if loops.kind[row] == MIMIC:
             continue
@@ -137,14 +125,13 @@ def store_arms(root, pose, loops, joint, p_B, torque, force, row, arm_out):
 @kernel
 def row_wrench(loops, row, R_A, p_A, R_B, p_B):
     """Return a row's torque about B's origin and force on the second body."""
-    zero = (0.0, 0.0, 0.0)
     kind, i, j = loops.kind[row], loops.axes[row, 0], loops.axes[row, 1]
     if kind == SLIDE:
-        return zero, axis_of(R_A, i)
+        return ZERO, column(R_A, i)
     if kind == DOT:
         # d/dt (u · w) = (ω_B - ω_A) · (w x u)
-        return cross(axis_of(R_B, j), axis_of(R_A, i)), zero
-    return zero, way(p_A, p_B, R_A)[0]
+        return cross(column(R_B, j), column(R_A, i)), ZERO
+    return ZERO, way(p_A, p_B, R_A)[0]
 
 
 @kernel
@@ -192,9 +179,8 @@ def find_drifts(model, ws, loops, of_origin, drift_out):
     instead of the material point at the fixed reference point.
     """
     joint = -1
-    zero = (0.0, 0.0, 0.0)
-    R_A = R_B = (zero, zero, zero)
-    p_A = w_A = v_A = dw_A = dv_A = p_B = w_B = v_B = dw_B = dv_B = zero
+    R_A = R_B = (ZERO, ZERO, ZERO)
+    p_A = w_A = v_A = dw_A = dv_A = p_B = w_B = v_B = dw_B = dv_B = ZERO
     for row in range(loops.size[JOINT_ROWS]):
         drift_out[row] = 0.0
         if loops.kind[row] == MIMIC:
@@ -206,12 +192,12 @@ def find_drifts(model, ws, loops, of_origin, drift_out):
             w_B, v_B, dw_B, dv_B = motion_at(model, ws, of_origin, loops.body[joint, 1], p_B)
         v, dv = sub(v_B, v_A), sub(dv_B, dv_A)
         if loops.kind[row] == SLIDE:
-            axis, s = axis_of(R_A, loops.axes[row, 0]), sub(p_B, p_A)
+            axis, s = column(R_A, loops.axes[row, 0]), sub(p_B, p_A)
             turn = cross(w_A, axis)
             turning = add(cross(dw_A, axis), cross(w_A, turn))
             drift_out[row] = dot(turning, s) + 2.0 * dot(turn, v) + dot(axis, dv)
         elif loops.kind[row] == DOT:
-            u, w = axis_of(R_A, loops.axes[row, 0]), axis_of(R_B, loops.axes[row, 1])
+            u, w = column(R_A, loops.axes[row, 0]), column(R_B, loops.axes[row, 1])
             turn = add(cross(cross(w_B, w), u), cross(w, cross(w_A, u)))
             drift_out[row] = dot(sub(dw_B, dw_A), cross(w, u)) + dot(sub(w_B, w_A), turn)
         elif loops.kind[row] == DISTANCE:
@@ -228,9 +214,8 @@ def motion_at(model, ws, of_origin, body, point):
 
     The rates are those at zero accelerations of the coordinates.
     """
-    zero = (0.0, 0.0, 0.0)
     if body < 0 or ws.kind[body] == GROUND:
-        return zero, zero, zero, scale(-1.0, load_v(model.gravity, 0))
+        return ZERO, ZERO, ZERO, scale(-1.0, load_v(model.gravity, 0))
     root = model.root[body]
     p_O = sub(point, load3(ws.pose, root, ORIGIN))
     w, v = load_spatial(ws.velocity, body)

@@ -6,7 +6,7 @@ from sim_bridge.engine.constraints.axes import keep_axes, start_axes, switch_axe
 from sim_bridge.engine.constraints.basis import find_impulses
 from sim_bridge.engine.constraints.blocked import release_blocked
 from sim_bridge.engine.constraints.closing import assemble, begin, close, follow_shift
-from sim_bridge.engine.constraints.respond import act, build_loops
+from sim_bridge.engine.constraints.respond import act, build_constraints
 from sim_bridge.engine.constraints.rows import (
     find_arms,
     find_drifts,
@@ -19,22 +19,22 @@ from sim_bridge.engine.data.loops import ALL_ROWS, CHANGED, JAMMED, JOINT_ROWS, 
 from sim_bridge.engine.data.phases import LoopPhase
 from sim_bridge.engine.dynamics.evaluate import add_response
 from sim_bridge.engine.dynamics.twists import find_twists
-from sim_bridge.engine.math.spatial import FORCE, ORIGIN, TORQUE
-from sim_bridge.engine.math.vec3 import add, cross, load3, sub
+from sim_bridge.engine.math.spatial import add_spatial, FORCE, ORIGIN, TORQUE
+from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub
 
 
-def loops(table, phase):
+def constraints(table, phase):
     """Run one phase of the constraints of a step or of an observation."""
     if phase == LoopPhase.PREPARE:
-        return prepare_loops(table)
+        return prepare_constraints(table)
     if phase == LoopPhase.BUILD:
-        return build_loops(table, world.loops(table).size[ALL_ROWS])
+        return build_constraints(table, world.loops(table).size[ALL_ROWS])
     if phase == LoopPhase.SWITCH:
         return switch(table)
     if phase == LoopPhase.BUILD_PRESENT:
         find_arms(world.model(table), world.workspace(table), world.loops(table),
                   world.loop_work(table).arm)
-        return build_loops(table, world.loops(table).size[RIGID_ROWS])
+        return build_constraints(table, world.loops(table).size[RIGID_ROWS])
     if phase == LoopPhase.OBEY or phase == LoopPhase.OBEY_MORE:
         return obey(table, phase == LoopPhase.OBEY)
     if phase == LoopPhase.OBEY_PRESENT:
@@ -47,7 +47,7 @@ def loops(table, phase):
         return assemble(table)
     if phase == LoopPhase.BEGIN:
         return begin(table)
-    return keep_loops(table)
+    return keep_constraints(table)
 
 
 @subroutine
@@ -63,7 +63,7 @@ def switch(table):
 
 
 @subroutine
-def prepare_loops(table):
+def prepare_constraints(table):
     """Compute the positions and velocities of rows and axes, once per step."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
@@ -151,7 +151,7 @@ def obey_present(table):
 
 
 @subroutine
-def keep_loops(table):
+def keep_constraints(table):
     """Store in the state the axes' positions, and what axes and compliant rows did."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)
@@ -161,12 +161,8 @@ def keep_loops(table):
     # the bodies are where `close` looked last, less than _NEARLY from where they are
     keep_axes(ws.pose, world.options(table).time_step, loops, work, state)
     carry_yielded(ws.pose, loops, work)
-    for joint in range(state.loop_wrench.shape[0]):
-        for k in range(6):
-            state.loop_wrench[joint, k] = work.yielded[joint, k]
-    for body in range(state.yield_wrench.shape[0]):
-        for k in range(6):
-            state.yield_wrench[body, k] = work.yielded_on[body, k]
+    state.loop_wrench[:, :] = work.yielded
+    state.yield_wrench[:, :] = work.yielded_on
     return 0
 
 
@@ -192,9 +188,7 @@ def carry_yielded(pose, loops, work):
             body, sign = loops.body[joint, side], 2.0 * side - 1.0
             if body >= 0:
                 n = add(torque, cross(sub(p_B, load3(pose, body, ORIGIN)), force))
-                for k in range(3):
-                    work.yielded_on[body, k] += sign * n[k]
-                    work.yielded_on[body, 3 + k] += sign * force[k]
+                add_spatial(work.yielded_on, body, scale(sign, n), scale(sign, force))
 
 
-LOOPS = Stage(loops)
+LOOPS = Stage(constraints)

@@ -9,13 +9,14 @@ for all rows of the joint.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.constraints.rows import axis_of
+from sim_bridge.engine.constraints.rows import column
 from sim_bridge.engine.data.inertia import INVERSE
 from sim_bridge.engine.data.loops import FORCES, TORQUES
 from sim_bridge.engine.dynamics.articulated import carrier, has_axis
 from sim_bridge.engine.dynamics.whitening import is_free, pass_joint, pass_root
+from sim_bridge.engine.math.mat3 import mul_tv
 from sim_bridge.engine.math.spatial import FORCE, load_spatial, ORIGIN, TORQUE
-from sim_bridge.engine.math.vec3 import cross, dot, load3, mul_tv, scale, sub
+from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, sub, ZERO
 
 # what is left of a force or torque, relative to what came together, that is but rounding
 _ROUNDING = 1e-12
@@ -86,13 +87,13 @@ def start_wrenches(model, ws, loops, joint, R_A, p_B, load_out):
     """Write the wrenches on both bodies, about their trees' O; zeros on the world."""
     for side in range(2):
         body, sign = loops.body[joint, side], 2.0 * side - 1.0
-        p = (0.0, 0.0, 0.0)
+        p = ZERO
         if body < 0:
             sign = 0.0
         else:
             p = sub(p_B, load3(ws.pose, model.root[body], ORIGIN))
         for k in range(3):
-            way = scale(sign, axis_of(R_A, k))
+            way = scale(sign, column(R_A, k))
             moment = cross(p, way)
             for i in range(3):
                 load_out[side, TORQUE + i, FORCES + k] = moment[i]

@@ -9,7 +9,7 @@ the contact would exert on them determine which yields first, see `active_set.re
 from sim_bridge.compiler.kernel import subroutine
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import NN, NORMAL
+from sim_bridge.engine.data.contact_problem import Block, Row
 from sim_bridge.engine.dynamics.articulated import add_joint_efforts
 from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.math.vec3 import cross, load3, scale, sub
@@ -20,14 +20,14 @@ def find_blocked(model, ws, geometry, contacts, laws, rows, solution, tolerance,
     """Sum the joint efforts of a unit normal force at each contact that should push but cannot."""
     blocked_out[:] = 0.0
     for contact in range(contacts.size[COUNT]):
-        if laws.rows[contact] == 0 or rows.block[contact, NN] > 0.0:
+        if laws.rows[contact] == 0 or rows.block[contact, Block.NN] > 0.0:
             continue
-        if solution.bias[contact, NORMAL] >= -tolerance:
+        if solution.bias[contact, Row.NORMAL] >= -tolerance:
             continue
         for side in range(2):
             body = geometry.body[contacts.geometry[contact, side]]
             if body >= 0:
                 o = load3(ws.pose, model.root[body], ORIGIN)
                 p = sub(load3(contacts.point, contact, 0), o)
-                f = scale(1.0 - 2.0 * side, directions(laws, contact)[NORMAL])
+                f = scale(1.0 - 2.0 * side, directions(laws, contact)[Row.NORMAL])
                 add_joint_efforts(model, ws, body, cross(p, f), f, blocked_out)

@@ -10,7 +10,8 @@ for each direction instead.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.surfaces import CONSTANT
+from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.math.vec3 import ZERO
 
 _MAX_TURNS = 12
 _DIRECTIONS = 72
@@ -26,7 +27,7 @@ def clamp(value, bound):
 @kernel
 def per_bound(model, normal):
     """Return the factor of a friction bound; constant limits hold wherever a contact presses."""
-    if model == CONSTANT:
+    if model == surface.CONSTANT:
         return 1.0 if normal > 0.0 else 0.0
     return normal
 
@@ -44,7 +45,7 @@ def solve_cone(block, velocity, mu, guess):
     a_nn, a_n1, _, a_n2, _, _ = block
     q_n = velocity[0]
     if q_n >= 0.0:
-        return 0.0, 0.0, 0.0
+        return ZERO
     n, t, s = solve_stick(block, velocity)
     if n >= 0.0 and t * t + s * s <= mu * mu * n * n:
         return n, t, s

@@ -8,28 +8,9 @@ Matrix-free: the impulses act on the whitened velocity z.
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk, solve_cone
-from sim_bridge.engine.data.contact_problem import (
-    D11,
-    D12,
-    D22,
-    N1,
-    N2,
-    NN,
-    NORMAL,
-    ROLL,
-    ROLL2,
-    ROLL2_ROLL2,
-    ROLL_BOUND,
-    ROLL_ROLL,
-    SPIN,
-    SPIN_BOUND,
-    SPIN_SPIN,
-    TANGENT,
-    TANGENT2,
-    TANGENT2_BOUND,
-    TANGENT_BOUND,
-)
-from sim_bridge.engine.data.surfaces import CONE
+from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data.contact_problem import Block, Bound, Row
+from sim_bridge.engine.math.vec3 import load_v, store_v, sub, ZERO
 
 
 @subroutine
@@ -38,7 +19,7 @@ def sweep(laws, islands, rows, solution, island):
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if rows.block[contact, NN] == 0.0:
+        if rows.block[contact, Block.NN] == 0.0:
             continue
         if laws.rows[contact] == 1:
             change = update_normal(laws, rows, solution, contact)
@@ -56,7 +37,7 @@ def sweep_friction(laws, islands, rows, solution, island):
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if rows.block[contact, NN] == 0.0 or laws.rows[contact] == 1:
+        if rows.block[contact, Block.NN] == 0.0 or laws.rows[contact] == 1:
             continue
         greatest = max(greatest, update_tangent(laws, rows, solution, contact))
         if laws.rows[contact] > 3:
@@ -68,14 +49,14 @@ def sweep_friction(laws, islands, rows, solution, island):
 def linear_velocities(laws, rows, solution, contact):
     """Return the velocities of a contact's rows NORMAL, TANGENT and TANGENT2."""
     return velocities(rows, rows.linear, contact, solution.bias[contact], laws.softness[contact],
-                      solution.impulse[contact], NORMAL, solution.z)
+                      solution.impulse[contact], Row.NORMAL, solution.z)
 
 
 @kernel
 def angular_velocities(laws, rows, solution, contact):
     """Return the velocities of a contact's rows SPIN, ROLL and ROLL2."""
     return velocities(rows, rows.angular, contact, solution.bias[contact], laws.softness[contact],
-                      solution.impulse[contact], SPIN, solution.z)
+                      solution.impulse[contact], Row.SPIN, solution.z)
 
 
 @kernel
@@ -93,20 +74,29 @@ def velocities(rows, values, contact, bias, softness, impulse, at, z):
 
 
 @kernel
-def push_linear(rows, contact, n, t, s, z_inout):
+def push(laws, rows, contact, linear, angular, z_inout):
+    """Add impulses of all of a contact's rows to the whitened velocity."""
+    push_linear(rows, contact, linear, z_inout)
+    if laws.rows[contact] > 3:
+        push_angular(rows, contact, angular, z_inout)
+
+
+@kernel
+def push_linear(rows, contact, impulse, z_inout):
     """Add impulses of a contact's rows NORMAL, TANGENT and TANGENT2 to the whitened velocity."""
-    push_rows(rows, rows.linear, contact, n, t, s, z_inout)
+    push_rows(rows, rows.linear, contact, impulse, z_inout)
 
 
 @kernel
-def push_angular(rows, contact, n, t, s, z_inout):
+def push_angular(rows, contact, impulse, z_inout):
     """Add impulses of a contact's rows SPIN, ROLL and ROLL2 to the whitened velocity."""
-    push_rows(rows, rows.angular, contact, n, t, s, z_inout)
+    push_rows(rows, rows.angular, contact, impulse, z_inout)
 
 
 @kernel
-def push_rows(rows, values, contact, n, t, s, z_inout):
+def push_rows(rows, values, contact, impulse, z_inout):
     """Add impulses of three rows of a contact to the whitened velocity."""
+    n, t, s = impulse
     for entry in range(rows.first[contact], rows.first[contact + 1]):
         z_inout[rows.support[entry]] += (
             n * values[0, entry] + t * values[1, entry] + s * values[2, entry])
@@ -116,17 +106,17 @@ def push_rows(rows, values, contact, n, t, s, z_inout):
 def update_normal(laws, rows, solution, contact):
     """Solve a frictionless contact."""
     impulse, first, end = solution.impulse[contact], rows.first[contact], rows.first[contact + 1]
-    a_nn, old = rows.block[contact, NN], impulse[NORMAL]
-    u = solution.bias[contact, NORMAL] + laws.softness[contact, NORMAL] * old
+    a_nn, old = rows.block[contact, Block.NN], impulse[Row.NORMAL]
+    u = solution.bias[contact, Row.NORMAL] + laws.softness[contact, Row.NORMAL] * old
     for entry in range(first, end):
-        u += rows.linear[NORMAL, entry] * solution.z[rows.support[entry]]
+        u += rows.linear[Row.NORMAL, entry] * solution.z[rows.support[entry]]
     new = max(old - u / a_nn, 0.0)
     change = new - old
     if change == 0.0:
         return 0.0
-    impulse[NORMAL] = new
+    impulse[Row.NORMAL] = new
     for entry in range(first, end):
-        solution.z[rows.support[entry]] += change * rows.linear[NORMAL, entry]
+        solution.z[rows.support[entry]] += change * rows.linear[Row.NORMAL, entry]
     return abs(change) * a_nn
 
 
@@ -135,37 +125,42 @@ def update_friction(laws, rows, solution, contact):
     """Solve a contact's normal and friction impulses together."""
     block, inverse, impulse = rows.block[contact], rows.inverse[contact], solution.impulse[contact]
     radius = laws.radius[contact]
-    u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
-    a_nn, a_n1, a_11 = block[NN], block[N1], block[D11]
-    a_n2, a_12, a_22 = block[N2], block[D12], block[D22]
-    n, t, s = impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2]
-    q_n = u_n - (a_nn * n + a_n1 * t + a_n2 * s)
-    q_1 = u_1 - (a_n1 * n + a_11 * t + a_12 * s)
-    q_2 = u_2 - (a_n2 * n + a_12 * t + a_22 * s)
-    if laws.model[contact] == CONE:
+    u, old = linear_velocities(laws, rows, solution, contact), load_v(impulse, Row.NORMAL)
+    q = sub(u, mul_block(block, old))
+    if laws.model[contact] == surface.CONE:
         # most contacts stick as they did
-        x_n = n - (inverse[NN] * u_n + inverse[N1] * u_1 + inverse[N2] * u_2)
-        x_1 = t - (inverse[N1] * u_n + inverse[D11] * u_1 + inverse[D12] * u_2)
-        x_2 = s - (inverse[N2] * u_n + inverse[D12] * u_1 + inverse[D22] * u_2)
-        bound = radius[TANGENT_BOUND] * x_n
-        if not (q_n < 0.0 and inverse[NN] > 0.0 and x_n >= 0.0
-                and x_1 * x_1 + x_2 * x_2 <= bound * bound):
-            x_n, x_1, x_2 = solve_cone((a_nn, a_n1, a_11, a_n2, a_12, a_22), (q_n, q_1, q_2),
-                                       radius[TANGENT_BOUND], (t, s))
+        new = sub(old, mul_block(inverse, u))
+        bound = radius[Bound.TANGENT] * new[0]
+        if not (q[0] < 0.0 and inverse[Block.NN] > 0.0 and new[0] >= 0.0
+                and new[1] * new[1] + new[2] * new[2] <= bound * bound):
+            new = solve_cone(load_v(block, Block.NN) + load_v(block, Block.N2), q,
+                             radius[Bound.TANGENT], (old[1], old[2]))
     else:
-        x_n = max(-(q_n + a_n1 * t + a_n2 * s) / a_nn, 0.0)
-        bound = per_bound(laws.model[contact], x_n)
-        x_1, x_2 = t, s
-        if a_11 > 0.0:
-            x_1 = clamp(-(q_1 + a_n1 * x_n + a_12 * s) / a_11, radius[TANGENT_BOUND] * bound)
-        if a_22 > 0.0:
-            x_2 = clamp(-(q_2 + a_n2 * x_n + a_12 * x_1) / a_22, radius[TANGENT2_BOUND] * bound)
-    n, t, s = x_n - n, x_1 - t, x_2 - s
-    if n == 0.0 and t == 0.0 and s == 0.0:
+        n, t, s = old
+        n = max(-(q[0] + block[Block.N1] * t + block[Block.N2] * s) / block[Block.NN], 0.0)
+        bound = per_bound(laws.model[contact], n)
+        if block[Block.D11] > 0.0:
+            t = clamp(-(q[1] + block[Block.N1] * n + block[Block.D12] * s) / block[Block.D11],
+                      radius[Bound.TANGENT] * bound)
+        if block[Block.D22] > 0.0:
+            s = clamp(-(q[2] + block[Block.N2] * n + block[Block.D12] * t) / block[Block.D22],
+                      radius[Bound.TANGENT2] * bound)
+        new = (n, t, s)
+    change = sub(new, old)
+    if change == ZERO:
         return 0.0
-    impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2] = x_n, x_1, x_2
-    push_linear(rows, contact, n, t, s, solution.z)
-    return max(abs(n) * a_nn, max(abs(t) * a_11, abs(s) * a_22))
+    store_v(impulse, Row.NORMAL, new)
+    push_linear(rows, contact, change, solution.z)
+    return max(abs(change[0]) * block[Block.NN],
+               max(abs(change[1]) * block[Block.D11], abs(change[2]) * block[Block.D22]))
+
+
+@kernel
+def mul_block(block, x):
+    """Return the product of a symmetric matrix, columns NN … D22 of Rows.block, with a vector."""
+    return (block[Block.NN] * x[0] + block[Block.N1] * x[1] + block[Block.N2] * x[2],
+            block[Block.N1] * x[0] + block[Block.D11] * x[1] + block[Block.D12] * x[2],
+            block[Block.N2] * x[0] + block[Block.D12] * x[1] + block[Block.D22] * x[2])
 
 
 @kernel
@@ -173,22 +168,22 @@ def update_tangent(laws, rows, solution, contact):
     """Solve a contact's friction for its present normal impulse by a projected step."""
     block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
     _, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
-    t, s = impulse[TANGENT], impulse[TANGENT2]
-    stiff = max(block[D11], block[D22])
+    t, s = impulse[Row.TANGENT], impulse[Row.TANGENT2]
+    stiff = max(block[Block.D11], block[Block.D22])
     if stiff == 0.0:
         return 0.0
-    if laws.model[contact] == CONE:
+    if laws.model[contact] == surface.CONE:
         x_1, x_2 = project_disk(t - u_1 / stiff, s - u_2 / stiff,
-                                radius[TANGENT_BOUND] * impulse[NORMAL])
+                                radius[Bound.TANGENT] * impulse[Row.NORMAL])
     else:
-        bound = per_bound(laws.model[contact], impulse[NORMAL])
-        x_1 = clamp(t - u_1 / stiff, radius[TANGENT_BOUND] * bound)
-        x_2 = clamp(s - u_2 / stiff, radius[TANGENT2_BOUND] * bound)
+        bound = per_bound(laws.model[contact], impulse[Row.NORMAL])
+        x_1 = clamp(t - u_1 / stiff, radius[Bound.TANGENT] * bound)
+        x_2 = clamp(s - u_2 / stiff, radius[Bound.TANGENT2] * bound)
     t, s = x_1 - t, x_2 - s
     if t == 0.0 and s == 0.0:
         return 0.0
-    impulse[TANGENT], impulse[TANGENT2] = x_1, x_2
-    push_linear(rows, contact, 0.0, t, s, solution.z)
+    impulse[Row.TANGENT], impulse[Row.TANGENT2] = x_1, x_2
+    push_linear(rows, contact, (0.0, t, s), solution.z)
     return max(abs(t), abs(s)) * stiff
 
 
@@ -196,18 +191,18 @@ def update_tangent(laws, rows, solution, contact):
 def update_turning(laws, rows, solution, contact):
     """Solve a contact's spinning and rolling friction for its present normal impulse."""
     block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
-    u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)
-    normal = impulse[NORMAL]
-    x_n, x_1, x_2 = 0.0, 0.0, 0.0
-    if block[SPIN_SPIN] > 0.0:
-        x_n = clamp(impulse[SPIN] - u_n / block[SPIN_SPIN], radius[SPIN_BOUND] * normal)
-    stiff = max(block[ROLL_ROLL], block[ROLL2_ROLL2])
+    u, old = angular_velocities(laws, rows, solution, contact), load_v(impulse, Row.SPIN)
+    normal = impulse[Row.NORMAL]
+    n, t, s = ZERO
+    if block[Block.SPIN] > 0.0:
+        n = clamp(old[0] - u[0] / block[Block.SPIN], radius[Bound.SPIN] * normal)
+    stiff = max(block[Block.ROLL], block[Block.ROLL2])
     if stiff > 0.0:
-        x_1, x_2 = project_disk(impulse[ROLL] - u_1 / stiff, impulse[ROLL2] - u_2 / stiff,
-                                radius[ROLL_BOUND] * normal)
-    n, t, s = x_n - impulse[SPIN], x_1 - impulse[ROLL], x_2 - impulse[ROLL2]
-    if n == 0.0 and t == 0.0 and s == 0.0:
+        t, s = project_disk(old[1] - u[1] / stiff, old[2] - u[2] / stiff,
+                            radius[Bound.ROLL] * normal)
+    change = sub((n, t, s), old)
+    if change == ZERO:
         return 0.0
-    impulse[SPIN], impulse[ROLL], impulse[ROLL2] = x_n, x_1, x_2
-    push_angular(rows, contact, n, t, s, solution.z)
-    return max(abs(n) * block[SPIN_SPIN], max(abs(t), abs(s)) * stiff)
+    store_v(impulse, Row.SPIN, (n, t, s))
+    push_angular(rows, contact, change, solution.z)
+    return max(abs(change[0]) * block[Block.SPIN], max(abs(change[1]), abs(change[2])) * stiff)

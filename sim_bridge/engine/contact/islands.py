@@ -50,8 +50,7 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
         islands.number[contact] = islands.of_tree[a]
         islands.first[islands.of_tree[a]] += 1
     solution.effort[ISLANDS] = number
-    for island in range(number):
-        islands.spent[island] = 0
+    islands.spent[:number] = 0
     sort_contacts(contacts.size[COUNT], number, islands)
 
 

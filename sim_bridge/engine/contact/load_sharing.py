@@ -12,8 +12,9 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import push_linear
-from sim_bridge.engine.data.contact_problem import NN, NORMAL, TANGENT, TANGENT2, TANGENT_BOUND
-from sim_bridge.engine.data.surfaces import CONE
+from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data.contact_problem import Block, Bound, Row
+from sim_bridge.engine.math.vec3 import add, load3, load_v, scale, store_v, sub, ZERO
 
 _ITERATIONS = 60
 _ENOUGH = 1e-28  # square of the relative residual at which the conjugate gradients end
@@ -34,8 +35,7 @@ def share_load(laws, islands, rows, solution, direct, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
-            impulse = solution.impulse[contact]
-            push_linear(rows, contact, impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2], r)
+            push_linear(rows, contact, load3(solution.impulse, contact, Row.NORMAL), r)
     square = 0.0
     for k in range(size):
         at = direct.coordinate[k]
@@ -91,16 +91,15 @@ def list_coordinates(laws, islands, rows, solution, coordinate_out, island):
 def takes_part(laws, rows, solution, contact):
     """Return whether a contact presses without sliding, on rigid rows."""
     impulse, softness = solution.impulse[contact], laws.softness[contact]
-    if rows.block[contact, NN] == 0.0 or laws.rows[contact] == 0 or impulse[NORMAL] <= 0.0:
+    n, t, s = load_v(impulse, Row.NORMAL)
+    if rows.block[contact, Block.NN] == 0.0 or laws.rows[contact] == 0 or n <= 0.0:
         return False
     if laws.rows[contact] == 1:
-        return softness[NORMAL] == 0.0
-    if laws.rows[contact] > 3 or laws.model[contact] != CONE:
+        return softness[Row.NORMAL] == 0.0
+    if laws.rows[contact] > 3 or laws.model[contact] != surface.CONE:
         return False
-    t, s = impulse[TANGENT], impulse[TANGENT2]
-    bound = _STICKS * laws.radius[contact, TANGENT_BOUND] * impulse[NORMAL]
-    return (softness[NORMAL] == 0.0 and softness[TANGENT] == 0.0 and softness[TANGENT2] == 0.0
-            and t * t + s * s < bound * bound)
+    bound = _STICKS * laws.radius[contact, Bound.TANGENT] * n
+    return load_v(softness, Row.NORMAL) == ZERO and t * t + s * s < bound * bound
 
 
 @kernel
@@ -121,8 +120,7 @@ def multiply(laws, islands, rows, solution, island, x, product_inout):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
-            n, t, s = row_products(laws, rows, contact, x)
-            push_linear(rows, contact, n, t, s, product_inout)
+            push_linear(rows, contact, row_products(laws, rows, contact, x), product_inout)
 
 
 @kernel
@@ -132,29 +130,30 @@ def move_towards(laws, islands, rows, solution, island, y):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
-            n, t, s = row_products(laws, rows, contact, y)
-            share = min(share, reach(solution.impulse[contact], n, t, s,
-                                     _STICKS * laws.radius[contact, TANGENT_BOUND]))
+            share = min(share, reach(load3(solution.impulse, contact, Row.NORMAL),
+                                     row_products(laws, rows, contact, y),
+                                     _STICKS * laws.radius[contact, Bound.TANGENT]))
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if takes_part(laws, rows, solution, contact):
-            n, t, s = row_products(laws, rows, contact, y)
             impulse = solution.impulse[contact]
-            impulse[NORMAL] += share * (n - impulse[NORMAL])
-            if laws.rows[contact] > 1:
-                impulse[TANGENT] += share * (t - impulse[TANGENT])
-                impulse[TANGENT2] += share * (s - impulse[TANGENT2])
+            store_v(impulse, Row.NORMAL, part_way(
+                load_v(impulse, Row.NORMAL), row_products(laws, rows, contact, y), share))
 
 
 @kernel
-def reach(impulse, n, t, s, mu):
+def reach(impulse, other, mu):
     """Return the share, 0 to 1, of the way to another impulse within the cone, by halving."""
     share = 1.0
     for _ in range(6):
-        x = impulse[NORMAL] + share * (n - impulse[NORMAL])
-        y = impulse[TANGENT] + share * (t - impulse[TANGENT])
-        z = impulse[TANGENT2] + share * (s - impulse[TANGENT2])
-        if x > 0.0 and math.sqrt(y * y + z * z) <= mu * x:
+        n, t, s = part_way(impulse, other, share)
+        if n > 0.0 and math.sqrt(t * t + s * s) <= mu * n:
             return share
         share *= 0.5
     return 0.0
+
+
+@kernel
+def part_way(impulse, other, share):
+    """Return the impulse at a share of the way to another one."""
+    return add(impulse, scale(share, sub(other, impulse)))

@@ -11,29 +11,18 @@ thousands; `proximal` makes it robust.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import (
-    angular_velocities,
-    linear_velocities,
-    push_angular,
-    push_linear,
-)
+from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities, push
+from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data.contact_problem import (
-    CONTACT,
-    GREATEST,
-    LEAST,
-    NN,
-    NORMAL,
-    ROLL,
-    ROLL2,
-    ROLL_BOUND,
-    ROW,
-    SPIN,
-    SPIN_BOUND,
-    TANGENT,
-    TANGENT2,
-    TANGENT_BOUND,
+    Block,
+    Bound,
+    HIGHEST,
+    LOWEST,
+    OF_CONTACT,
+    OF_ROW,
+    Row,
 )
-from sim_bridge.engine.data.surfaces import CONE, CONSTANT
+from sim_bridge.engine.math.vec3 import load_v, scale
 
 
 @subroutine
@@ -51,7 +40,7 @@ def find_direction(laws, islands, rows, solution, direct, island):
     band = fill_matrix(laws, rows, direct, size)
     islands.spent[island] += size * (size + band * band)
     for at in range(size):
-        if direct.unknown[at, ROW] == NORMAL:
+        if direct.unknown[at, OF_ROW] == Row.NORMAL:
             set_contact_equations(laws, rows, solution, direct, at, size)
     if not solve_banded(band, size, direct.matrix, direct.right):
         return -1
@@ -65,7 +54,7 @@ def find_direction(laws, islands, rows, solution, direct, island):
 def move_along(rows, solution, direct, size, length):
     """Add a multiple of the step that `find_direction` found to the impulses."""
     for i in range(size):
-        contact, row = direct.unknown[i, CONTACT], direct.unknown[i, ROW]
+        contact, row = direct.unknown[i, OF_CONTACT], direct.unknown[i, OF_ROW]
         change = length * direct.right[i]
         solution.impulse[contact, row] += change
         for entry in range(rows.first[contact], rows.first[contact + 1]):
@@ -75,13 +64,13 @@ def move_along(rows, solution, direct, size, length):
 @kernel
 def value_of(rows, entry, row):
     """Return one entry of a whitened row."""
-    return rows.linear[row, entry] if row < SPIN else rows.angular[row - SPIN, entry]
+    return rows.linear[row, entry] if row < Row.SPIN else rows.angular[row - Row.SPIN, entry]
 
 
 @kernel
 def diagonal_of(row):
     """Return the column of Rows.block that holds a row's own inverse inertia."""
-    return row * (row + 3) // 2 if row < SPIN else row + 3
+    return row * (row + 3) // 2 if row < Row.SPIN else row + 3
 
 
 @kernel
@@ -91,24 +80,20 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         block, impulse = rows.block[contact], solution.impulse[contact]
-        if block[NN] == 0.0:
+        if block[Block.NN] == 0.0:
             continue
-        u_n = linear_velocities(laws, rows, solution, contact)[NORMAL]
-        if impulse[NORMAL] - u_n / block[NN] <= 0.0:
-            push_linear(rows, contact, -impulse[NORMAL], -impulse[TANGENT], -impulse[TANGENT2],
-                        solution.z)
-            if laws.rows[contact] > 3:
-                push_angular(rows, contact, -impulse[SPIN], -impulse[ROLL], -impulse[ROLL2],
-                             solution.z)
-            for k in range(6):
-                impulse[k] = 0.0
+        u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
+        if impulse[Row.NORMAL] - u_n / block[Block.NN] <= 0.0:
+            push(laws, rows, contact, scale(-1.0, load_v(impulse, Row.NORMAL)),
+                 scale(-1.0, load_v(impulse, Row.SPIN)), solution.z)
+            impulse[:] = 0.0
             continue
         if size + laws.rows[contact] > unknown_out.shape[0]:
             return -1
         for row in range(laws.rows[contact]):
             if block[diagonal_of(row)] > 0.0:
-                unknown_out[size, CONTACT], unknown_out[size, ROW] = contact, row
-                unknown_out[size, LEAST], unknown_out[size, GREATEST] = span_of(rows, contact)
+                unknown_out[size, OF_CONTACT], unknown_out[size, OF_ROW] = contact, row
+                unknown_out[size, LOWEST], unknown_out[size, HIGHEST] = span_of(rows, contact)
                 size += 1
     return size
 
@@ -135,14 +120,14 @@ def fill_matrix(laws, rows, direct, size):
     unknown, dense, matrix = direct.unknown, direct.dense, direct.matrix
     band = 0
     for i in range(size):
-        contact, row = unknown[i, CONTACT], unknown[i, ROW]
+        contact, row = unknown[i, OF_CONTACT], unknown[i, OF_ROW]
         for entry in range(rows.first[contact], rows.first[contact + 1]):
             dense[rows.support[entry]] = value_of(rows, entry, row)
         for j in range(i + 1):
             total = 0.0
-            if (unknown[j, LEAST] <= unknown[i, GREATEST]
-                    and unknown[i, LEAST] <= unknown[j, GREATEST]):
-                other, column = unknown[j, CONTACT], unknown[j, ROW]
+            if (unknown[j, LOWEST] <= unknown[i, HIGHEST]
+                    and unknown[i, LOWEST] <= unknown[j, HIGHEST]):
+                other, column = unknown[j, OF_CONTACT], unknown[j, OF_ROW]
                 band = max(band, i - j)
                 for entry in range(rows.first[other], rows.first[other + 1]):
                     total += (value_of(rows, entry, column)
@@ -158,66 +143,66 @@ def fill_matrix(laws, rows, direct, size):
 @kernel
 def set_contact_equations(laws, rows, solution, direct, at, size):
     """Convert one contact's rows of the Delassus matrix, from `at` on, to Newton equations."""
-    contact, unknown = direct.unknown[at, CONTACT], direct.unknown
+    contact, unknown = direct.unknown[at, OF_CONTACT], direct.unknown
     impulse, radius = solution.impulse[contact], laws.radius[contact]
     u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     normal = at
     direct.right[at] = -u_n
     at += 1
-    push = max(impulse[NORMAL], 0.0)
+    pressing = max(impulse[Row.NORMAL], 0.0)
     model = laws.model[contact]
-    if model == CONE and is_pair(unknown, at, size, contact, TANGENT, TANGENT2):
-        set_disk_equations(direct, at, normal, size, push, radius[TANGENT_BOUND],
-                           (impulse[TANGENT], impulse[TANGENT2]), (u_1, u_2))
+    if model == surface.CONE and is_pair(unknown, at, size, contact, Row.TANGENT, Row.TANGENT2):
+        set_disk_equations(direct, at, normal, size, pressing, radius[Bound.TANGENT],
+                           (impulse[Row.TANGENT], impulse[Row.TANGENT2]), (u_1, u_2))
         at += 2
-    while at < size and unknown[at, CONTACT] == contact and unknown[at, ROW] < SPIN:
-        row = unknown[at, ROW]
+    while at < size and unknown[at, OF_CONTACT] == contact and unknown[at, OF_ROW] < Row.SPIN:
+        row = unknown[at, OF_ROW]
         # the bound of a row is where the row is, without the normal one
-        set_interval_equation(direct, at, normal, size, push, radius[row - TANGENT],
-                              model == CONSTANT, impulse[row], u_1 if row == TANGENT else u_2)
+        set_interval_equation(
+            direct, at, normal, size, pressing, radius[row - Row.TANGENT],
+            model == surface.CONSTANT, impulse[row], u_1 if row == Row.TANGENT else u_2)
         at += 1
     if laws.rows[contact] > 3:
         u_n, u_1, u_2 = angular_velocities(laws, rows, solution, contact)
-        if at < size and unknown[at, CONTACT] == contact and unknown[at, ROW] == SPIN:
-            set_interval_equation(direct, at, normal, size, push, radius[SPIN_BOUND], False,
-                                  impulse[SPIN], u_n)
+        if at < size and unknown[at, OF_CONTACT] == contact and unknown[at, OF_ROW] == Row.SPIN:
+            set_interval_equation(direct, at, normal, size, pressing, radius[Bound.SPIN], False,
+                                  impulse[Row.SPIN], u_n)
             at += 1
-        if is_pair(unknown, at, size, contact, ROLL, ROLL2):
-            set_disk_equations(direct, at, normal, size, push, radius[ROLL_BOUND],
-                               (impulse[ROLL], impulse[ROLL2]), (u_1, u_2))
+        if is_pair(unknown, at, size, contact, Row.ROLL, Row.ROLL2):
+            set_disk_equations(direct, at, normal, size, pressing, radius[Bound.ROLL],
+                               (impulse[Row.ROLL], impulse[Row.ROLL2]), (u_1, u_2))
             at += 2
-        while at < size and unknown[at, CONTACT] == contact:
-            row = unknown[at, ROW]
-            set_interval_equation(direct, at, normal, size, push, radius[ROLL_BOUND], False,
-                                  impulse[row], u_1 if row == ROLL else u_2)
+        while at < size and unknown[at, OF_CONTACT] == contact:
+            row = unknown[at, OF_ROW]
+            set_interval_equation(direct, at, normal, size, pressing, radius[Bound.ROLL], False,
+                                  impulse[row], u_1 if row == Row.ROLL else u_2)
             at += 1
 
 
 @kernel
 def is_pair(unknown, at, size, contact, row, other):
     """Return whether two rows of a contact are the unknowns `at` and the next."""
-    return (at + 1 < size and unknown[at, CONTACT] == contact and unknown[at, ROW] == row
-            and unknown[at + 1, CONTACT] == contact and unknown[at + 1, ROW] == other)
+    return (at + 1 < size and unknown[at, OF_CONTACT] == contact and unknown[at, OF_ROW] == row
+            and unknown[at + 1, OF_CONTACT] == contact and unknown[at + 1, OF_ROW] == other)
 
 
 @subroutine
-def set_interval_equation(direct, i, normal, size, push, radius, fixed, impulse, velocity):
+def set_interval_equation(direct, i, normal, size, pressing, radius, fixed, impulse, velocity):
     """
     Write equation i, of a row whose impulse is bounded on its own.
 
-    normal: the equation of the contact's normal row, whose impulse is `push`. fixed: the bound is
-    `radius` itself, not a multiple of the push.
+    normal: the equation of the contact's normal row, whose impulse is `pressing`. fixed: the bound
+    is `radius` itself, not a multiple of it.
     """
     matrix, right = direct.matrix, direct.right
-    bound = radius if fixed else radius * push
+    bound = radius if fixed else radius * pressing
     scaling = matrix[i, i]
     wanted = impulse - velocity / scaling
     if abs(wanted) <= bound:
         right[i] = -velocity
         return
     side = math.copysign(1.0, wanted)
-    for j in range(size):
-        matrix[i, j] = 0.0
+    matrix[i, :size] = 0.0
     matrix[i, i] = scaling
     if not fixed:
         matrix[i, normal] = -scaling * side * radius
@@ -225,7 +210,7 @@ def set_interval_equation(direct, i, normal, size, push, radius, fixed, impulse,
 
 
 @subroutine
-def set_disk_equations(direct, i, normal, size, push, radius, impulse, velocity):
+def set_disk_equations(direct, i, normal, size, pressing, radius, impulse, velocity):
     """
     Write equations i and i + 1, of two rows with a disk bound.
 
@@ -237,7 +222,7 @@ def set_disk_equations(direct, i, normal, size, push, radius, impulse, velocity)
     stiff = max(matrix[i, i], matrix[i + 1, i + 1])
     y1, y2 = t - u_1 / stiff, s - u_2 / stiff
     length = math.sqrt(y1 * y1 + y2 * y2)
-    bound = radius * push
+    bound = radius * pressing
     if length <= bound:
         right[i], right[i + 1] = -u_1, -u_2
         return

@@ -14,10 +14,10 @@ from sim_bridge.engine.contact.gauss_seidel import linear_velocities
 from sim_bridge.engine.contact.islands import affordable_sweeps
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.respond import add_push
+from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import ISLANDS, NN, NORMAL
-from sim_bridge.engine.data.surfaces import CFM, ERP, LAYER, MAX_VELOCITY, STIFFNESS
-from sim_bridge.engine.math.vec3 import scale
+from sim_bridge.engine.data.contact_problem import Block, ISLANDS, Row
+from sim_bridge.engine.math.vec3 import scale, ZERO
 
 
 @subroutine
@@ -33,19 +33,19 @@ def find_missing(options, surfaces, contacts, laws, rows, solution):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] == 0:
             continue
-        law, softness = surfaces.law[laws.law[contact]], laws.softness[contact, NORMAL]
-        u_n = linear_velocities(laws, rows, solution, contact)[NORMAL]
-        velocity = u_n - softness * solution.impulse[contact, NORMAL] + laws.wanted[contact]
+        law, softness = surfaces.law[laws.law[contact]], laws.softness[contact, Row.NORMAL]
+        u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
+        velocity = u_n - softness * solution.impulse[contact, Row.NORMAL] + laws.wanted[contact]
         start = contacts.gap[contact] - 0.5 * h * laws.approach[contact]
         end = contacts.gap[contact] + 0.5 * h * velocity
-        depth = -law[LAYER] - start
+        depth = -law[surface.LAYER] - start
         wanted = min(start, 0.0)
         if depth > 0.0:
-            wanted = start + min(law[ERP] * depth, h * law[MAX_VELOCITY])
-        if law[CFM] > 0.0 or law[STIFFNESS] > 0.0:
+            wanted = start + min(law[surface.ERP] * depth, h * law[surface.MAX_VELOCITY])
+        if law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0:
             wanted = min(wanted, end)
         solution.shift[contact] = 0.0
-        solution.bias[contact, NORMAL] = (end - wanted) * (2.0 / h)
+        solution.bias[contact, Row.NORMAL] = (end - wanted) * (2.0 / h)
         missing = missing or end < wanted - options.touching
     return missing
 
@@ -58,8 +58,7 @@ def solve_positions(laws, islands, rows, solution, enough, sweeps):
     Sweeps are repeated at most `sweeps` times, fewer for large islands, or until one changes
     velocities by at most `enough` [m/s].
     """
-    for at in range(solution.z.shape[0]):
-        solution.z[at] = 0.0
+    solution.z[:] = 0.0
     for island in range(solution.effort[ISLANDS]):
         for _ in range(affordable_sweeps(islands, island, sweeps)):
             greatest = 0.0
@@ -74,19 +73,19 @@ def solve_positions(laws, islands, rows, solution, enough, sweeps):
 def update_shift(laws, rows, solution, contact):
     """Solve one contact's position law; return the velocity change [m/s]."""
     first, end = rows.first[contact], rows.first[contact + 1]
-    a_nn = rows.block[contact, NN] - laws.softness[contact, NORMAL]
+    a_nn = rows.block[contact, Block.NN] - laws.softness[contact, Row.NORMAL]
     if a_nn <= 0.0:
         return 0.0
-    u = solution.bias[contact, NORMAL]
+    u = solution.bias[contact, Row.NORMAL]
     for entry in range(first, end):
-        u += rows.linear[NORMAL, entry] * solution.z[rows.support[entry]]
+        u += rows.linear[Row.NORMAL, entry] * solution.z[rows.support[entry]]
     old = solution.shift[contact]
     change = max(old - u / a_nn, 0.0) - old
     if change == 0.0:
         return 0.0
     solution.shift[contact] = old + change
     for entry in range(first, end):
-        solution.z[rows.support[entry]] += change * rows.linear[NORMAL, entry]
+        solution.z[rows.support[entry]] += change * rows.linear[Row.NORMAL, entry]
     return abs(change) * a_nn
 
 
@@ -96,5 +95,5 @@ def gather_shifts(ws, geometry, contacts, laws, solution, h, response):
     response.wrench[:, :] = 0.0
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0 and solution.shift[contact] > 0.0:
-            force = scale(solution.shift[contact] / h, directions(laws, contact)[NORMAL])
-            add_push(ws, geometry, contacts, contact, force, (0.0, 0.0, 0.0), response)
+            force = scale(solution.shift[contact] / h, directions(laws, contact)[Row.NORMAL])
+            add_push(ws, geometry, contacts, contact, force, ZERO, response)

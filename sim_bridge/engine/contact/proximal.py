@@ -11,7 +11,7 @@ as the inner problems are solved, so few rounds are needed.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import push_angular, push_linear, sweep
+from sim_bridge.engine.contact.gauss_seidel import push, sweep
 from sim_bridge.engine.contact.newton import diagonal_of, find_direction, move_along
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.data.contact_problem import (
@@ -19,13 +19,9 @@ from sim_bridge.engine.data.contact_problem import (
     KEPT_BLOCK,
     KEPT_IMPULSE,
     KEPT_SOFTNESS,
-    NORMAL,
-    ROLL,
-    ROLL2,
-    SPIN,
-    TANGENT,
-    TANGENT2,
+    Row,
 )
+from sim_bridge.engine.math.vec3 import load_v, sub
 
 _ROUNDS = 40
 _MOST_NEWTONS = 150
@@ -108,12 +104,10 @@ def soften(laws, islands, rows, solution, island, share, kept_out):
         contact = islands.order[place]
         block, softness = rows.block[contact], laws.softness[contact]
         impulse, bias = solution.impulse[contact], solution.bias[contact]
-        for k in range(6):
-            kept_out[contact, KEPT_IMPULSE + k] = impulse[k]
-            kept_out[contact, KEPT_BIAS + k] = bias[k]
-            kept_out[contact, KEPT_SOFTNESS + k] = softness[k]
-        for k in range(9):
-            kept_out[contact, KEPT_BLOCK + k] = block[k]
+        kept_out[contact, KEPT_IMPULSE:KEPT_BIAS] = impulse
+        kept_out[contact, KEPT_BIAS:KEPT_SOFTNESS] = bias
+        kept_out[contact, KEPT_SOFTNESS:KEPT_BLOCK] = softness
+        kept_out[contact, KEPT_BLOCK:] = block
         for row in range(laws.rows[contact]):
             at = diagonal_of(row)
             more = share * block[at]
@@ -127,11 +121,9 @@ def harden(laws, islands, rows, solution, kept, island):
     """Undo `soften`, but keep the impulses."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        for k in range(6):
-            solution.bias[contact, k] = kept[contact, KEPT_BIAS + k]
-            laws.softness[contact, k] = kept[contact, KEPT_SOFTNESS + k]
-        for k in range(9):
-            rows.block[contact, k] = kept[contact, KEPT_BLOCK + k]
+        solution.bias[contact, :] = kept[contact, KEPT_BIAS:KEPT_SOFTNESS]
+        laws.softness[contact, :] = kept[contact, KEPT_SOFTNESS:KEPT_BLOCK]
+        rows.block[contact, :] = kept[contact, KEPT_BLOCK:]
 
 
 @kernel
@@ -139,12 +131,7 @@ def go_back(laws, islands, rows, solution, kept, island):
     """Restore the impulses from before `soften`."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        impulse, back = solution.impulse[contact], kept[contact]
-        push_linear(rows, contact, back[NORMAL] - impulse[NORMAL],
-                    back[TANGENT] - impulse[TANGENT], back[TANGENT2] - impulse[TANGENT2],
-                    solution.z)
-        if laws.rows[contact] > 3:
-            push_angular(rows, contact, back[SPIN] - impulse[SPIN], back[ROLL] - impulse[ROLL],
-                         back[ROLL2] - impulse[ROLL2], solution.z)
-        for k in range(6):
-            impulse[k] = back[k]
+        impulse, before = solution.impulse[contact], kept[contact, KEPT_IMPULSE:KEPT_BIAS]
+        push(laws, rows, contact, sub(load_v(before, Row.NORMAL), load_v(impulse, Row.NORMAL)),
+             sub(load_v(before, Row.SPIN), load_v(impulse, Row.SPIN)), solution.z)
+        impulse[:] = before

@@ -10,25 +10,8 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
-from sim_bridge.engine.data.contact_problem import (
-    D11,
-    D22,
-    NN,
-    NORMAL,
-    ROLL,
-    ROLL2,
-    ROLL2_ROLL2,
-    ROLL_BOUND,
-    ROLL_ROLL,
-    SPIN,
-    SPIN_BOUND,
-    SPIN_SPIN,
-    TANGENT,
-    TANGENT2,
-    TANGENT2_BOUND,
-    TANGENT_BOUND,
-)
-from sim_bridge.engine.data.surfaces import CONE
+from sim_bridge.engine.data import surfaces as surface
+from sim_bridge.engine.data.contact_problem import Block, Bound, Row
 
 
 @subroutine
@@ -38,12 +21,12 @@ def island_residual(laws, islands, rows, solution, island):
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         block, impulse = rows.block[contact], solution.impulse[contact]
-        if block[NN] == 0.0:
+        if block[Block.NN] == 0.0:
             continue
         u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
-        normal = abs(impulse[NORMAL] - max(impulse[NORMAL] - u_n / block[NN], 0.0))
-        natural = max(natural, block[NN] * normal)
-        complementarity = max(complementarity, abs(impulse[NORMAL] * u_n))
+        normal = abs(impulse[Row.NORMAL] - max(impulse[Row.NORMAL] - u_n / block[Block.NN], 0.0))
+        natural = max(natural, block[Block.NN] * normal)
+        complementarity = max(complementarity, abs(impulse[Row.NORMAL] * u_n))
         if laws.rows[contact] > 1:
             natural = max(natural, friction_residual(
                 block, laws.model[contact], laws.radius[contact], impulse, u_1, u_2))
@@ -57,17 +40,17 @@ def island_residual(laws, islands, rows, solution, island):
 @kernel
 def friction_residual(block, model, radius, impulse, u_1, u_2):
     """Return a contact's friction residual [m/s]."""
-    t, s = impulse[TANGENT], impulse[TANGENT2]
-    a_1, a_2 = block[D11], block[D22]
-    if model == CONE:
+    t, s = impulse[Row.TANGENT], impulse[Row.TANGENT2]
+    a_1, a_2 = block[Block.D11], block[Block.D22]
+    if model == surface.CONE:
         stiff = max(a_1, a_2)
-        return disk_residual(t, s, u_1, u_2, stiff, radius[TANGENT_BOUND] * impulse[NORMAL])
-    bound = per_bound(model, impulse[NORMAL])
+        return disk_residual(t, s, u_1, u_2, stiff, radius[Bound.TANGENT] * impulse[Row.NORMAL])
+    bound = per_bound(model, impulse[Row.NORMAL])
     first, second = 0.0, 0.0
     if a_1 > 0.0:
-        first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[TANGENT_BOUND] * bound))
+        first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[Bound.TANGENT] * bound))
     if a_2 > 0.0:
-        second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[TANGENT2_BOUND] * bound))
+        second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[Bound.TANGENT2] * bound))
     return max(first, second)
 
 
@@ -75,12 +58,13 @@ def friction_residual(block, model, radius, impulse, u_1, u_2):
 def turning_residual(block, radius, impulse, u_n, u_1, u_2):
     """Return a contact's residual of spinning and rolling friction [rad/s]."""
     spin = 0.0
-    if block[SPIN_SPIN] > 0.0:
-        x = clamp(impulse[SPIN] - u_n / block[SPIN_SPIN], radius[SPIN_BOUND] * impulse[NORMAL])
-        spin = block[SPIN_SPIN] * abs(impulse[SPIN] - x)
-    stiff = max(block[ROLL_ROLL], block[ROLL2_ROLL2])
-    return max(spin, disk_residual(impulse[ROLL], impulse[ROLL2], u_1, u_2, stiff,
-                                   radius[ROLL_BOUND] * impulse[NORMAL]))
+    if block[Block.SPIN] > 0.0:
+        x = clamp(impulse[Row.SPIN] - u_n / block[Block.SPIN],
+                  radius[Bound.SPIN] * impulse[Row.NORMAL])
+        spin = block[Block.SPIN] * abs(impulse[Row.SPIN] - x)
+    stiff = max(block[Block.ROLL], block[Block.ROLL2])
+    return max(spin, disk_residual(impulse[Row.ROLL], impulse[Row.ROLL2], u_1, u_2, stiff,
+                                   radius[Bound.ROLL] * impulse[Row.NORMAL]))
 
 
 @kernel

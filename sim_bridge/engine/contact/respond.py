@@ -4,8 +4,8 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.prepare import world_impulse
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.dynamics.articulated import solve
-from sim_bridge.engine.math.spatial import FORCE, load_spatial, ORIGIN, TORQUE
-from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub
+from sim_bridge.engine.math.spatial import add_spatial, load_spatial, ORIGIN, store_spatial
+from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub, ZERO
 
 
 @subroutine
@@ -16,7 +16,7 @@ def gather_wrenches(ws, geometry, contacts, laws, solution, h, response):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
             push, twist = world_impulse(laws, solution, contact)
-            if push != (0.0, 0.0, 0.0):
+            if push != ZERO:
                 add_push(ws, geometry, contacts, contact, scale(1.0 / h, push),
                          scale(1.0 / h, twist), response)
 
@@ -31,9 +31,7 @@ def add_push(ws, geometry, contacts, contact, force, torque, response):
             sign = 1.0 - 2.0 * side
             arm = sub(load3(contacts.point, contact, 0), load3(ws.pose, body, ORIGIN))
             n = add(torque, cross(arm, force))
-            for k in range(3):
-                response.wrench[body, TORQUE + k] += sign * n[k]
-                response.wrench[body, FORCE + k] += sign * force[k]
+            add_spatial(response.wrench, body, scale(sign, n), scale(sign, force))
 
 
 @subroutine
@@ -47,7 +45,5 @@ def respond(model, ws, response):
         n, f = load_spatial(response.wrench, body)
         arm = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
         n = add(n, cross(arm, f))
-        for k in range(3):
-            response.force[body, TORQUE + k] = -n[k]
-            response.force[body, FORCE + k] = -f[k]
+        store_spatial(response.force, body, scale(-1.0, n), scale(-1.0, f))
     solve(model, ws, response.rhs, response.force, response.ddq, response.constraint)

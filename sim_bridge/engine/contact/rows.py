@@ -4,25 +4,12 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.mimic_rows import respect_bonds
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import (
-    D11,
-    D12,
-    D22,
-    N1,
-    N2,
-    NN,
-    NORMAL,
-    ROLL2_ROLL2,
-    ROLL_ROLL,
-    SPIN_SPIN,
-    TANGENT,
-    TANGENT2,
-)
+from sim_bridge.engine.data.contact_problem import Block, Row
 from sim_bridge.engine.data.inertia import INVERSE
 from sim_bridge.engine.dynamics.articulated import carrier, has_axis
 from sim_bridge.engine.dynamics.whitening import is_free, pass_joint, pass_root
 from sim_bridge.engine.math.spatial import ORIGIN
-from sim_bridge.engine.math.vec3 import cross, load3, scale, store3, sub
+from sim_bridge.engine.math.vec3 import cross, load3, scale, store3, sub, ZERO
 
 _SINGULAR = 1e-9  # determinant relative to that without coupling, below which nothing is inverted
 
@@ -34,7 +21,6 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
 
     bonds: orthonormal whitened rows of other constraints on joints and bodies.
     """
-    zero = (0.0, 0.0, 0.0)
     end = 0
     for contact in range(contacts.size[COUNT]):
         rows.first[contact] = end
@@ -50,7 +36,7 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
                 n, t, s = directions(laws, contact)
                 f0, f1, f2 = scale(sign, n), scale(sign, t), scale(sign, s)
                 if turns:
-                    add_side(model, ws, body, (f0, f1, f2), (zero, zero, zero), end,
+                    add_side(model, ws, body, (f0, f1, f2), (ZERO, ZERO, ZERO), end,
                              rows, rows.angular, rows.linear)
                 end = add_side(model, ws, body, (cross(p, f0), cross(p, f1), cross(p, f2)),
                                (f0, f1, f2), end, rows, rows.linear, rows.angular)
@@ -121,32 +107,32 @@ def fill_block(first, end, linear, angular, turns, softness, block_out):
         block_out[k] = 0.0
     for entry in range(first, end):
         n, t, s = linear[0, entry], linear[1, entry], linear[2, entry]
-        block_out[NN] += n * n
-        block_out[N1] += n * t
-        block_out[D11] += t * t
-        block_out[N2] += n * s
-        block_out[D12] += t * s
-        block_out[D22] += s * s
-    block_out[NN] += softness[NORMAL]
-    block_out[D11] += softness[TANGENT]
-    block_out[D22] += softness[TANGENT2]
+        block_out[Block.NN] += n * n
+        block_out[Block.N1] += n * t
+        block_out[Block.D11] += t * t
+        block_out[Block.N2] += n * s
+        block_out[Block.D12] += t * s
+        block_out[Block.D22] += s * s
+    block_out[Block.NN] += softness[Row.NORMAL]
+    block_out[Block.D11] += softness[Row.TANGENT]
+    block_out[Block.D22] += softness[Row.TANGENT2]
     if turns:
         for entry in range(first, end):
             n, t, s = angular[0, entry], angular[1, entry], angular[2, entry]
-            block_out[SPIN_SPIN] += n * n
-            block_out[ROLL_ROLL] += t * t
-            block_out[ROLL2_ROLL2] += s * s
+            block_out[Block.SPIN] += n * n
+            block_out[Block.ROLL] += t * t
+            block_out[Block.ROLL2] += s * s
 
 
 @kernel
 def invert_block(block, inverse_out):
     """Invert the linear rows' matrix by cofactors; zeros if it is nearly singular."""
-    a, b, c = block[NN], block[N1], block[N2]
-    d, e, f = block[D11], block[D12], block[D22]
+    a, b, c = block[Block.NN], block[Block.N1], block[Block.N2]
+    d, e, f = block[Block.D11], block[Block.D12], block[Block.D22]
     c0, c1, c2 = d * f - e * e, c * e - b * f, b * e - c * d
     determinant = a * c0 + b * c1 + c * c2
     scaling = 1.0 / determinant if determinant > _SINGULAR * a * d * f else 0.0
-    inverse_out[NN] = scaling * c0
-    inverse_out[N1], inverse_out[D11] = scaling * c1, scaling * (a * f - c * c)
-    inverse_out[N2], inverse_out[D12] = scaling * c2, scaling * (b * c - a * e)
-    inverse_out[D22] = scaling * (a * d - b * b)
+    inverse_out[Block.NN] = scaling * c0
+    inverse_out[Block.N1], inverse_out[Block.D11] = scaling * c1, scaling * (a * f - c * c)
+    inverse_out[Block.N2], inverse_out[Block.D12] = scaling * c2, scaling * (b * c - a * e)
+    inverse_out[Block.D22] = scaling * (a * d - b * b)

@@ -10,7 +10,7 @@ Contacts of sleepers keep the impulses that they had.
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import ISLANDS, TANGENT, TANGENT2
+from sim_bridge.engine.data.contact_problem import ISLANDS, Row
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, GROUND, KINEMATIC, PRISMATIC, WELD
 from sim_bridge.engine.data.state import TARGET_VELOCITY
@@ -95,8 +95,7 @@ def set_kinds(model, state, ws):
     for body in range(model.kind.shape[0]):
         asleep, at = state.idle[model.root[body]] == ASLEEP, model.v_index[body]
         ws.kind[body] = GROUND if asleep else model.kind[body]
-        for k in range(at, at + coordinates_of(model.kind[body])[1]):
-            ws.still[k] = 1 if asleep else 0
+        ws.still[at:at + coordinates_of(model.kind[body])[1]] = int(asleep)
 
 
 @subroutine
@@ -149,7 +148,7 @@ def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, so
     for contact in range(contacts.size[COUNT]):
         # on a belt that runs, be it ever so slowly
         target = laws.target[contact]
-        if laws.rows[contact] > 1 and (target[TANGENT] != 0.0 or target[TANGENT2] != 0.0):
+        if laws.rows[contact] > 1 and (target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0):
             for side in range(2):
                 body = geometry.body[contacts.geometry[contact, side]]
                 if body >= 0 and idle[root[body]] != ASLEEP:
@@ -168,10 +167,9 @@ def fall_asleep(model, options, state, ws, geometry, contacts, laws, islands, so
     for body in range(kind.shape[0]):
         if idle[root[body]] == ASLEEP:
             positions, velocities = coordinates_of(kind[body])
-            for at in range(model.q_index[body], model.q_index[body] + positions):
-                state.rest[at] = state.q[at]
-            for at in range(model.v_index[body], model.v_index[body] + velocities):
-                state.v[at] = 0.0
+            at, at_v = model.q_index[body], model.v_index[body]
+            state.rest[at:at + positions] = state.q[at:at + positions]
+            state.v[at_v:at_v + velocities] = 0.0
 
 
 @kernel

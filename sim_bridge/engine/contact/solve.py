@@ -4,41 +4,22 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.gauss_seidel import push_angular, push_linear, sweep, sweep_friction
+from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.warm_start import estimate_new_pairs
+from sim_bridge.engine.data import surfaces as surface
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import (
-    ISLANDS,
-    NEWTONS,
-    NORMAL,
-    ROLL,
-    ROLL2,
-    SPIN,
-    SWEEPS,
-    TANGENT,
-    TANGENT2,
-)
-from sim_bridge.engine.data.surfaces import (
-    BOUNCE_VELOCITY,
-    CFM,
-    DAMPING,
-    ERP,
-    LAYER,
-    MAX_VELOCITY,
-    RESTITUTION,
-    STIFFNESS,
-)
+from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, Row, SWEEPS
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
     relative_turn,
     relative_velocity,
 )
-from sim_bridge.engine.math.vec3 import add, dot, load3
+from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
 
 # solve types, Options.solver
 DIRECT, ITERATIVE, SPLIT = range(3)
@@ -70,19 +51,19 @@ def set_biases(table):
         n, t, s = directions(laws, contact)
         u_n = dot(n, relative)
         target = laws.target[contact]
-        laws.wanted[contact] = target[NORMAL] + least_velocity(
+        laws.wanted[contact] = target[Row.NORMAL] + least_velocity(
             surface_law[laws.law[contact]], contacts.gap[contact], laws.approach[contact], u_n,
             options.time_step, options.touching)
-        bias[contact, NORMAL] = u_n - laws.wanted[contact]
+        bias[contact, Row.NORMAL] = u_n - laws.wanted[contact]
         if laws.rows[contact] > 1:
             relative = add(relative, common_turn(model, twist, a, b, options.time_step))
             relative = add(relative, relative_gain(model, state, ws, a, b, point))
-            bias[contact, TANGENT] = dot(t, relative) - target[TANGENT]
-            bias[contact, TANGENT2] = dot(s, relative) - target[TANGENT2]
+            bias[contact, Row.TANGENT] = dot(t, relative) - target[Row.TANGENT]
+            bias[contact, Row.TANGENT2] = dot(s, relative) - target[Row.TANGENT2]
         if laws.rows[contact] > 3:
             turn = relative_turn(twist, a, b)
-            bias[contact, SPIN] = dot(n, turn)
-            bias[contact, ROLL], bias[contact, ROLL2] = dot(t, turn), dot(s, turn)
+            bias[contact, Row.SPIN] = dot(n, turn)
+            bias[contact, Row.ROLL], bias[contact, Row.ROLL2] = dot(t, turn), dot(s, turn)
 
 
 @kernel
@@ -96,12 +77,12 @@ def least_velocity(law, gap, approach, u_n, h, touching):
     come to touch faster than the law's bounce velocity separate at the restitution's share of the
     velocity they had at the start.
     """
-    if law[CFM] > 0.0 or law[STIFFNESS] > 0.0:
+    if law[surface.CFM] > 0.0 or law[surface.STIFFNESS] > 0.0:
         wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
     else:
         wanted = -2.0 * (gap - touching) / h if gap > touching else 0.0
-    if gap + 0.5 * h * u_n <= 0.0 and -approach > law[BOUNCE_VELOCITY]:
-        wanted = max(wanted, -law[RESTITUTION] * approach)
+    if gap + 0.5 * h * u_n <= 0.0 and -approach > law[surface.BOUNCE_VELOCITY]:
+        wanted = max(wanted, -law[surface.RESTITUTION] * approach)
     return wanted
 
 
@@ -113,12 +94,12 @@ def soft_velocity(law, gap, h):
     As in ODE: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
     damper determine both (ODE manual, 3.8.2), and are not limited.
     """
-    depth = -gap - law[LAYER]
+    depth = -gap - law[surface.LAYER]
     if depth < 0.0:
         return -gap / h if gap > 0.0 else 0.0
-    if law[STIFFNESS] > 0.0:
-        return law[STIFFNESS] * depth / (h * law[STIFFNESS] + law[DAMPING])
-    return min(law[ERP] * depth / h, law[MAX_VELOCITY])
+    if law[surface.STIFFNESS] > 0.0:
+        return law[surface.STIFFNESS] * depth / (h * law[surface.STIFFNESS] + law[surface.DAMPING])
+    return min(law[surface.ERP] * depth / h, law[surface.MAX_VELOCITY])
 
 
 @kernel
@@ -126,16 +107,12 @@ def solve_contacts(table):
     """Find the impulses for the present rows and biases; solution.impulse holds a guess."""
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     solution = world.solution(table)
-    for at in range(solution.z.shape[0]):
-        solution.z[at] = 0.0
+    solution.z[:] = 0.0
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
-            impulse = solution.impulse[contact]
-            push_linear(rows, contact, impulse[NORMAL] - laws.pull[contact], impulse[TANGENT],
-                        impulse[TANGENT2], solution.z)
-            if laws.rows[contact] > 3:
-                push_angular(rows, contact, impulse[SPIN], impulse[ROLL], impulse[ROLL2],
-                             solution.z)
+            impulse, pull = solution.impulse[contact], (laws.pull[contact], 0.0, 0.0)
+            push(laws, rows, contact, sub(load_v(impulse, Row.NORMAL), pull),
+                 load_v(impulse, Row.SPIN), solution.z)
     is_new = estimate_new_pairs(contacts, laws, rows, solution)
     solution.effort[SWEEPS], solution.effort[NEWTONS] = 0, 0
     for island in range(solution.effort[ISLANDS]):

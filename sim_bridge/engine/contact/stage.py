@@ -30,7 +30,7 @@ from sim_bridge.engine.data.phases import ContactPhase
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
-from sim_bridge.engine.math.vec3 import load3, store3
+from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
 _LAST_SWEEPS = 50  # where Newton's method was given up
@@ -113,7 +113,7 @@ def project_positions(table):
     response = world.response(table)
     h = options.time_step
     take_stock(contacts, h, laws, islands, rows, solution)
-    copy_rows(response.wrench, response.mean_wrench)
+    response.mean_wrench[:, :] = response.wrench
     if not find_missing(options, world.surfaces(table), contacts, laws, rows, solution):
         return 0
     solve_positions(laws, islands, rows, solution, options.touching / h, options.max_sweeps)
@@ -136,14 +136,13 @@ def keep(table):
         if state.idle[model.root[body]] != ASLEEP:
             for k in range(6):
                 state.contact_wrench[body, k] = mean_wrench[body, k] if count > 0 else 0.0
+    state.contact_geometry[:count] = contacts.geometry[:count]
+    state.contact_feature[:count] = contacts.feature[:count]
+    state.contact_point[:count] = contacts.point[:count]
+    state.contact_normal[:count] = contacts.normal[:count]
+    state.contact_gap[:count] = contacts.gap[:count]
     for contact in range(count):
-        state.contact_geometry[contact, 0] = contacts.geometry[contact, 0]
-        state.contact_geometry[contact, 1] = contacts.geometry[contact, 1]
-        state.contact_feature[contact] = contacts.feature[contact]
-        store3(state.contact_point, contact, 0, load3(contacts.point, contact, 0))
-        store3(state.contact_normal, contact, 0, load3(contacts.normal, contact, 0))
-        state.contact_gap[contact] = contacts.gap[contact]
-        push, twist = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        push, twist = ZERO, ZERO
         if laws.rows[contact] > 0:
             push, twist = world_impulse(laws, solution, contact)
         elif laws.law[contact] != NO_LAW:
@@ -169,14 +168,6 @@ def take_stock(contacts, h, laws, islands, rows, solution):
         natural, complementarity = island_residual(laws, islands, rows, solution, island)
         residual[NATURAL] = max(residual[NATURAL], natural)
         residual[COMPLEMENTARITY] = max(residual[COMPLEMENTARITY], complementarity)
-
-
-@kernel
-def copy_rows(source, rows_out):
-    """Copy a matrix."""
-    for i in range(source.shape[0]):
-        for k in range(source.shape[1]):
-            rows_out[i, k] = source[i, k]
 
 
 def newton(table, phase):

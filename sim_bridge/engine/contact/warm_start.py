@@ -11,9 +11,9 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.gauss_seidel import linear_velocities, push_linear, update_friction
 from sim_bridge.engine.contact.prepare import directions
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import NN, NORMAL, ROLL, ROLL2, SPIN, TANGENT, TANGENT2
+from sim_bridge.engine.data.contact_problem import Block, Row
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
-from sim_bridge.engine.math.vec3 import dot, load3, scale
+from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, store_v, sub
 
 _PASSES = 4
 
@@ -32,8 +32,7 @@ def reuse_impulses(state, contacts, laws, solution):
         while old < old_count and is_before(state, old, a, b, feature):
             old += 1
         for k in range(6):
-            solution.impulse[contact, k] = 0.0
-            solution.last[contact, k] = 0.0
+            solution.impulse[contact, k] = solution.last[contact, k] = 0.0
         if (old == old_count or state.contact_geometry[old, 0] != a
                 or state.contact_geometry[old, 1] != b or state.contact_feature[old] != feature):
             continue
@@ -47,12 +46,11 @@ def reuse_impulses(state, contacts, laws, solution):
         s = scale(1.0 / stretch if stretch > 0.0 else 0.0, s)
         push = load3(state.contact_impulse, old, LINEAR_IMPULSE)
         twist = load3(state.contact_impulse, old, ANGULAR_IMPULSE)
-        impulse[NORMAL] = max(dot(n, push) + laws.pull[contact], 0.0)
+        impulse[Row.NORMAL] = max(dot(n, push) + laws.pull[contact], 0.0)
         if rows > 1:
-            impulse[TANGENT], impulse[TANGENT2] = dot(t, push), dot(s, push)
+            impulse[Row.TANGENT], impulse[Row.TANGENT2] = dot(t, push), dot(s, push)
         if rows > 3:
-            impulse[SPIN], impulse[ROLL] = dot(n, twist), dot(t, twist)
-            impulse[ROLL2] = dot(s, twist)
+            store_v(impulse, Row.SPIN, (dot(n, twist), dot(t, twist), dot(s, twist)))
 
 
 @kernel
@@ -73,7 +71,7 @@ def estimate_new_pairs(contacts, laws, rows, solution):
         end, is_new = first, True
         while (end < count and geometry[end, 0] == geometry[first, 0]
                and geometry[end, 1] == geometry[first, 1]):
-            is_new = is_new and laws.rows[end] > 0 and solution.impulse[end, NORMAL] == 0.0
+            is_new = is_new and laws.rows[end] > 0 and solution.impulse[end, Row.NORMAL] == 0.0
             end += 1
         if is_new and end > first + 1:
             for _ in range(_PASSES):
@@ -93,15 +91,15 @@ def move_together(first, end, laws, rows, solution):
     if not before < 0.0:
         return False
     for contact in range(first, end):
-        push(contact, 1.0, rows, solution)
+        push_proposal(contact, 1.0, rows, solution)
     for contact in range(first, end):
         after += power(contact, laws, rows, solution)
     # along this line the energy is a parabola; cones are convex, so that no more than all is safe
     share = before / (before - after) if after > 0.0 else 1.0
     for contact in range(first, end):
-        push(contact, share - 1.0, rows, solution)
-        for k in range(3):
-            solution.impulse[contact, k] += share * solution.proposal[contact, k]
+        push_proposal(contact, share - 1.0, rows, solution)
+        impulse, change = solution.impulse[contact], load3(solution.proposal, contact, 0)
+        store_v(impulse, Row.NORMAL, add(load_v(impulse, Row.NORMAL), scale(share, change)))
     return True
 
 
@@ -109,36 +107,31 @@ def move_together(first, end, laws, rows, solution):
 def propose(contact, laws, rows, solution):
     """Write a contact's individual change into solution.proposal; return its power."""
     impulse, change = solution.impulse[contact], solution.proposal[contact]
-    old = impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2]
-    for k in range(3):
-        change[k] = 0.0
-    if rows.block[contact, NN] == 0.0:
+    old = load_v(impulse, Row.NORMAL)
+    change[:] = 0.0
+    if rows.block[contact, Block.NN] == 0.0:
         return 0.0
     if laws.rows[contact] == 1:
-        u = linear_velocities(laws, rows, solution, contact)[NORMAL]
-        change[NORMAL] = max(old[NORMAL] - u / rows.block[contact, NN], 0.0) - old[NORMAL]
-        return u * change[NORMAL]
+        u = linear_velocities(laws, rows, solution, contact)[0]
+        change[0] = max(old[0] - u / rows.block[contact, Block.NN], 0.0) - old[0]
+        return u * change[0]
     update_friction(laws, rows, solution, contact)
-    for k in range(3):
-        change[k] = impulse[k] - old[k]
-    impulse[NORMAL], impulse[TANGENT], impulse[TANGENT2] = old
-    push(contact, -1.0, rows, solution)
+    store_v(change, Row.NORMAL, sub(load_v(impulse, Row.NORMAL), old))
+    store_v(impulse, Row.NORMAL, old)
+    push_proposal(contact, -1.0, rows, solution)
     return power(contact, laws, rows, solution)
 
 
 @kernel
-def push(contact, share, rows, solution):
+def push_proposal(contact, share, rows, solution):
     """Add a share of the proposed change to the whitened velocity."""
-    change = solution.proposal[contact]
-    push_linear(rows, contact, share * change[NORMAL], share * change[TANGENT],
-                share * change[TANGENT2], solution.z)
+    change = load3(solution.proposal, contact, 0)
+    push_linear(rows, contact, scale(share, change), solution.z)
 
 
 @kernel
 def power(contact, laws, rows, solution):
     """Return the product of the proposed change with the rows' present velocities [J]."""
-    change = solution.proposal[contact]
-    u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
-    if laws.rows[contact] == 1:
-        return u_n * change[NORMAL]
-    return u_n * change[NORMAL] + u_1 * change[TANGENT] + u_2 * change[TANGENT2]
+    change = load3(solution.proposal, contact, 0)
+    u = linear_velocities(laws, rows, solution, contact)
+    return u[0] * change[0] if laws.rows[contact] == 1 else dot(u, change)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.parts import Dims, make
 
-# entries of CollisionScratch.counts
-FOUND = 0  # overlapping pairs of boxes, also those beyond the room for them
-PAIRS = 1  # of them those that may collide
-CONVEX_PAIRS = 2  # of those the pairs of class CONVEX
-SURFACE_PAIRS = 3  # and of class SURFACE
-
-# columns of CollisionScratch.pair
-GEOMETRY_A, GEOMETRY_B, CLASS, FIRST_ROW, ROW_COUNT = range(5)
-
-# classes of pairs, by the stage that collides them
-CLOSED = 0  # arithmetic only
-CONVEX = 1  # the generic algorithms for convex shapes
-SURFACE = 2  # with a mesh or a height field
+PairCount = IntEnum('PairCount', 'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS', start=0)
+"""
+Entries of CollisionScratch.counts: overlapping pairs of boxes, also those without room; of these
+the pairs that may collide; of those the pairs of class CONVEX, and of class SURFACE.
+"""
+PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
+"""Columns of CollisionScratch.pair."""
+PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE', start=0)
+"""
+Classes of pairs, by the stage that collides them: arithmetic only; the generic algorithms for
+convex shapes; with a mesh or a height field.
+"""
 
 # first rows of CollisionScratch.polygon for the faces of a and b, for polygons that are clipped,
 # and for the points that are collected
@@ -30,7 +30,6 @@ FACE_A, FACE_B, CUT, CUT_TOO, FIRST_FOUND = 0, 32, 64, 128, 192
 U, V, H, LABEL = range(4)
 # of a corner of a clipped polygon, behind H: see `clip.polygon`
 KIND, NUMBER_P, NUMBER_Q, EDGE = range(3, 7)
-CUT_COLUMNS = 7
 # of a collected point, behind V: heights of a and b, name, and what `manifold` chooses
 ABOVE, BELOW, FEATURE, CHOICE = range(2, 6)
 
@@ -42,7 +41,7 @@ class CollisionScratch(NamedTuple):
     """Arrays for geometries, pairs and contact points."""
 
     counts: Annotated[IntVector, Dims(4)]
-    """FOUND, PAIRS, CONVEX_PAIRS, SURFACE_PAIRS."""
+    """Numbers of pairs: see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
     """Rotation of the geometry by rows, its origin, world."""
     reach: Annotated[FloatVector, Dims('ng', unit='m')]
@@ -54,7 +53,7 @@ class CollisionScratch(NamedTuple):
     found: Annotated[IntMatrix, Dims('pairs + 1', 2, points_at='ng')]
     """Geometries whose boxes overlap, the lower number first; ascending."""
     pair: Annotated[IntMatrix, Dims('pairs + 1', 5)]
-    """GEOMETRY_A, GEOMETRY_B, CLASS, FIRST_ROW, ROW_COUNT; ascending."""
+    """Columns as PairColumn; ascending."""
     spare_found: Annotated[IntMatrix, Dims('pairs + 1', 2)]
 
     order: Annotated[IntVector, Dims('ng', points_at='ng')]
@@ -73,8 +72,9 @@ class CollisionScratch(NamedTuple):
     spare_geometry: Annotated[IntMatrix, Dims('nc', 2)]
     """Contact points while they are put in order."""
     spare_feature: Annotated[IntVector, Dims('nc')]
-    spare_place: Annotated[FloatMatrix, Dims('nc', 7, unit='m; 1; m')]
-    """Point, normal, gap."""
+    spare_point: Annotated[FloatMatrix, Dims('nc', 3, unit='m')]
+    spare_normal: Annotated[FloatMatrix, Dims('nc', 3, unit='1')]
+    spare_gap: Annotated[FloatVector, Dims('nc', unit='m')]
 
     candidate_feature: Annotated[IntVector, Dims(CANDIDATES)]
     """Contact points of one pair before they are reduced."""

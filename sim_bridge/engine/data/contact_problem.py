@@ -13,6 +13,7 @@ belong to the coordinates; each compliant row of a joint that closes a loop has 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import IntEnum
 from typing import Annotated, NamedTuple
 
 import numpy as np
@@ -29,12 +30,15 @@ from sim_bridge.engine.data.model import (
 )
 from sim_bridge.engine.data.parts import Dims, make
 
-# rows of a contact
-NORMAL, TANGENT, TANGENT2, SPIN, ROLL, ROLL2 = range(6)
-# columns of Laws.radius
-TANGENT_BOUND, TANGENT2_BOUND, ROLL_BOUND, SPIN_BOUND = range(4)
-# columns of Rows.block: the Delassus matrix of the linear rows, the diagonal of the angular ones
-NN, N1, D11, N2, D12, D22, SPIN_SPIN, ROLL_ROLL, ROLL2_ROLL2 = range(9)
+Row = IntEnum('Row', 'NORMAL TANGENT TANGENT2 SPIN ROLL ROLL2', start=0)
+"""Rows of a contact."""
+Bound = IntEnum('Bound', 'TANGENT TANGENT2 ROLL SPIN', start=0)
+"""Columns of Laws.radius."""
+Block = IntEnum('Block', 'NN N1 D11 N2 D12 D22 SPIN ROLL ROLL2', start=0)
+"""
+Columns of Rows.block: the lower triangle of the Delassus matrix of the linear rows (N the normal
+one, 1 and 2 those of friction), then the diagonal of that of the angular rows.
+"""
 # entries of Solution.effort
 ISLANDS = 0
 SWEEPS = 1  # the most of any island
@@ -45,7 +49,7 @@ COMPLEMENTARITY = 1  # [J]
 PENETRATION = 2  # [m]
 
 # columns of Direct.unknown
-CONTACT, ROW, LEAST, GREATEST = range(4)
+OF_CONTACT, OF_ROW, LOWEST, HIGHEST = range(4)
 # first columns of Direct.kept
 KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
@@ -64,7 +68,7 @@ class Laws(NamedTuple):
     frame: Annotated[FloatMatrix, Dims('nc', 9, unit='1')]
     """Normal and both friction directions, world; the second scaled by mu2 / mu."""
     radius: Annotated[FloatMatrix, Dims('nc', 4, unit='1; m')]
-    """Bounds of both friction directions, of rolling and of spinning, per normal."""
+    """Bounds of both friction directions, of rolling and of spinning, per normal: see Bound."""
     target: Annotated[FloatMatrix, Dims('nc', 3, unit='m/s')]
     """Wanted velocities of the linear rows."""
     softness: Annotated[FloatMatrix, Dims('nc', 6, unit='1/kg; 1/(kg m²)')]
@@ -108,7 +112,7 @@ class Rows(NamedTuple):
     angular: Annotated[FloatMatrix, Dims(3, 'entries', unit='m^-1 kg^-½')]
     """Entries of SPIN, ROLL, ROLL2; of contacts that have six rows."""
     block: Annotated[FloatMatrix, Dims('nc', 9, unit='1/kg; 1/(kg m²)')]
-    """The contact's own Delassus matrix; columns NN … ROLL2_ROLL2."""
+    """The contact's own Delassus matrix; columns as Block."""
     inverse: Annotated[FloatMatrix, Dims('nc', 6, unit='kg')]
     """Inverse of the linear rows' matrix; columns NN … D22, 0 where it is singular."""
     place: Annotated[IntVector, Dims('whitened')]

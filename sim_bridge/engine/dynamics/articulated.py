@@ -52,7 +52,7 @@ from sim_bridge.engine.math.spatial import (
     store_spatial,
     TORQUE,
 )
-from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, sub
+from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, store_v, sub, ZERO
 
 
 @kernel
@@ -207,20 +207,19 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
             continue
         at = model.v_index[body]
         if joint == KINEMATIC:
-            for k in range(6):
-                ws.acceleration[body, k] = 0.0
-                ddq_out[at + k] = 0.0
+            ws.acceleration[body, :] = 0.0
+            ddq_out[at:at + 6] = 0.0
             continue
         if joint == FREE or joint == FREE_SINGLE:
             n, f = load_spatial(force_inout, body)
             force, torque = load_v(rhs, at), load_v(rhs, at + 3)
             store_spatial(ws.acceleration, body, sub(torque, n), sub(force, f))
             solve_free(ws.articulated, body, ws.acceleration)
-            for k in range(3):
-                ddq_out[at + k] = ws.acceleration[body, 3 + k]
-                ddq_out[at + 3 + k] = ws.acceleration[body, k]
+            dw, dv = load_spatial(ws.acceleration, body)
+            store_v(ddq_out, at, dv)
+            store_v(ddq_out, at + 3, dw)
             continue
-        dw, dv = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        dw, dv = ZERO, ZERO
         above = carrier(model.parent, ws.kind, body)
         if above >= 0:
             dw = load3(ws.acceleration, above, ANGULAR)

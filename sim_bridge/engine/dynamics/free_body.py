@@ -14,8 +14,16 @@ import math
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.inertia import MASS, XX, XY, XZ, YY, YZ, ZZ
 from sim_bridge.engine.data.model import CENTRE
-from sim_bridge.engine.math.rotation import quat_exp, quat_mul, quat_normalize, quat_to_matrix
-from sim_bridge.engine.math.vec3 import add, cross, dot, load_v, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
+from sim_bridge.engine.math.rotation import (
+    load_quat,
+    quat_exp,
+    quat_mul,
+    quat_normalize,
+    quat_to_matrix,
+    store_quat,
+)
+from sim_bridge.engine.math.vec3 import add, cross, dot, load_v, norm, scale, store_v, sub
 
 _MAX_NEWTON = 30
 _MAX_HALF_ANGLE = 1.5  # of one step [rad]; tan grows without bound at pi / 2
@@ -45,7 +53,7 @@ def mean_velocity(inertia_B, w, h):
     L_w = mul_mv(inertia_B, w)
     x = sub(w, scale(0.5 * h, solve3(inertia_B, cross(w, L_w))))
     for _ in range(_MAX_NEWTON):
-        rate = math.sqrt(dot(x, x))
+        rate = norm(x)
         half = min(0.5 * h * rate, _MAX_HALF_ANGLE)
         e = h if half < 1e-8 else 2.0 * math.tan(half) / rate
         L = mul_mv(inertia_B, x)
@@ -80,7 +88,7 @@ def advance_free_body(model, state, ws, body, torque, force, h):
     inertia_B = ((i[XX], i[XY], i[XZ]), (i[XY], i[YY], i[YZ]), (i[XZ], i[YZ], i[ZZ]))
     at_q, at_v = model.q_index[body], model.v_index[body]
     p = load_v(state.q, at_q)
-    quat = (state.q[at_q + 3], state.q[at_q + 4], state.q[at_q + 5], state.q[at_q + 6])
+    quat = load_quat(state.q, at_q + 3)
     R = quat_to_matrix(quat)
     vel, w = load_v(state.v, at_v), load_v(state.v, at_v + 3)
     c = mul_mv(R, c_B)
@@ -105,9 +113,7 @@ def advance_free_body(model, state, ws, body, torque, force, h):
     p_com = add(p_com, scale(0.5 * h, add(v_com, v_com_next)))
     c = mul_mv(R, c_B)
     p, vel = sub(p_com, c), sub(v_com_next, cross(w, c))
-    for k in range(3):
-        ws.q[at_q + k] = p[k]
-        ws.v_next[at_v + k] = vel[k]
-        ws.v_next[at_v + 3 + k] = w[k]
-    for k in range(4):
-        ws.q[at_q + 3 + k] = quat[k]
+    store_v(ws.q, at_q, p)
+    store_quat(ws.q, at_q + 3, quat)
+    store_v(ws.v_next, at_v, vel)
+    store_v(ws.v_next, at_v + 3, w)

@@ -8,7 +8,7 @@ and needs one evaluation of the dynamics.
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, CFM, ERP, FREE, LOWER, UPPER, WELD
-from sim_bridge.engine.math.rotation import quat_advance
+from sim_bridge.engine.math.rotation import load_quat, quat_advance, store_quat
 from sim_bridge.engine.math.vec3 import load_v
 
 
@@ -32,8 +32,7 @@ def drift(model, kind, q, v, h, q_out):
 @kernel
 def turn_quaternion(q, at, w, h, q_out):
     """Rotate the quaternion at a coordinate, at w in its reference frame."""
-    quat = quat_advance((q[at], q[at + 1], q[at + 2], q[at + 3]), w, h)
-    q_out[at], q_out[at + 1], q_out[at + 2], q_out[at + 3] = quat
+    store_quat(q_out, at, quat_advance(load_quat(q, at), w, h))
 
 
 @kernel

@@ -15,29 +15,20 @@ from sim_bridge.engine.data.model import (
     REVOLUTE,
 )
 from sim_bridge.engine.dynamics.articulated import has_axis
-from sim_bridge.engine.math.rotation import quat_to_matrix
+from sim_bridge.engine.math.mat3 import column, mul_mm, mul_mv
+from sim_bridge.engine.math.rotation import load_quat, quat_to_matrix
 from sim_bridge.engine.math.spatial import (
+    carried,
     FORCE,
     LINEAR,
+    load_pose,
     load_spatial,
     ORIGIN,
-    ROTATION,
+    store_pose,
     store_spatial,
     TORQUE,
 )
-from sim_bridge.engine.math.vec3 import (
-    add,
-    cross,
-    load3,
-    load_m,
-    load_v,
-    mul_mm,
-    mul_mv,
-    scale,
-    store3,
-    store_m,
-    sub,
-)
+from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, store3, sub, ZERO
 
 
 @kernel
@@ -47,35 +38,29 @@ def place(model, q, ws):
         joint = model.kind[body]
         at = model.q_index[body]
         if joint >= FREE:
-            R_WB = quat_to_matrix((q[at + 3], q[at + 4], q[at + 5], q[at + 6]))
+            R_WB = quat_to_matrix(load_quat(q, at + 3))
             p_WB = load_v(q, at)
         else:
-            R_PB = load_m(model.frame, body, ROTATION)
-            p_PB = load3(model.frame, body, ORIGIN)
+            R_PB, p_PB = load_pose(model.frame, body)
             if joint == REVOLUTE:
                 s, c = math.sin(q[at]), math.cos(q[at])
                 R_PB = (_turn_about_z(R_PB[0], c, s),
                         _turn_about_z(R_PB[1], c, s),
                         _turn_about_z(R_PB[2], c, s))
             elif joint == PRISMATIC:
-                p_PB = add(p_PB, (q[at] * R_PB[0][2], q[at] * R_PB[1][2], q[at] * R_PB[2][2]))
+                p_PB = add(p_PB, scale(q[at], column(R_PB, 2)))
+            R_WB, p_WB = R_PB, p_PB
             if model.parent[body] >= 0:
-                R_WP = load_m(ws.pose, model.parent[body], ROTATION)
-                R_WB = mul_mm(R_WP, R_PB)
-                p_WB = add(load3(ws.pose, model.parent[body], ORIGIN), mul_mv(R_WP, p_PB))
-            else:
-                R_WB = R_PB
-                p_WB = p_PB
-        z = (R_WB[0][2], R_WB[1][2], R_WB[2][2])
+                R_WB, p_WB = carried(load_pose(ws.pose, model.parent[body]), R_PB, p_PB)
+        z = column(R_WB, 2)
         if joint == BALL:
             # its axis does not turn with it
-            R_WB = mul_mm(R_WB, quat_to_matrix((q[at], q[at + 1], q[at + 2], q[at + 3])))
-        store_m(ws.pose, body, ROTATION, R_WB)
-        store3(ws.pose, body, ORIGIN, p_WB)
+            R_WB = mul_mm(R_WB, quat_to_matrix(load_quat(q, at)))
+        store_pose(ws.pose, body, R_WB, p_WB)
 
         p_OB = sub(p_WB, load3(ws.pose, model.root[body], ORIGIN))
         if joint == PRISMATIC:
-            store_spatial(ws.axis, body, (0.0, 0.0, 0.0), z)
+            store_spatial(ws.axis, body, ZERO, z)
         elif has_axis(joint):
             store_spatial(ws.axis, body, z, cross(p_OB, z))
         _store_rigid(model.inertia, body, R_WB, p_OB, ws.rigid)
@@ -135,8 +120,8 @@ def move_bodies(model, v, wrench, ws):
             w, vel = load_spatial(ws.velocity, above)
             dw, dvel = load_spatial(ws.drift, above)
         else:
-            w, vel = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-            dw, dvel = (0.0, 0.0, 0.0), (-gravity[0], -gravity[1], -gravity[2])
+            w, vel = ZERO, ZERO
+            dw, dvel = ZERO, (-gravity[0], -gravity[1], -gravity[2])
         if has_axis(joint):
             s, t = load_spatial(ws.axis, body)
             s, t = scale(v[at], s), scale(v[at], t)
@@ -171,5 +156,5 @@ def _base_velocity(model, ws, body):
     while body >= 0 and ws.kind[body] == BALL_STAGE:
         body = model.parent[body]
     if body < 0:
-        return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        return ZERO, ZERO
     return load_spatial(ws.velocity, body)

@@ -16,6 +16,7 @@ A link that gravity does not act on gets its weight as an upward force.
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import ADDED, DRAG, FREE, KINEMATIC, LIFTED, POINT
+from sim_bridge.engine.math.mat3 import load_m, mul_mv, mul_tv
 from sim_bridge.engine.math.spatial import (
     add_spatial,
     ANGULAR,
@@ -24,17 +25,7 @@ from sim_bridge.engine.math.spatial import (
     ORIGIN,
     ROTATION,
 )
-from sim_bridge.engine.math.vec3 import (
-    add,
-    cross,
-    load3,
-    load_m,
-    load_v,
-    mul_mv,
-    mul_tv,
-    scale,
-    sub,
-)
+from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, sub, unit_vector
 
 
 @subroutine
@@ -45,14 +36,14 @@ def add_medium(model, ws, h):
         own = ws.articulated[body]
         R = load_m(ws.pose, body, ROTATION)
         c = point_from_origin(model, ws, body, model.medium[row])
-        for column in range(6):
-            w, v = unit(column), unit(column - 3)
+        for axis in range(6):
+            w, v = unit_vector(axis), unit_vector(axis - 3)
             n, f = push_for(model.medium[row], ADDED, R, c, w, v)
             n_drag, f_drag = push_for(model.medium[row], DRAG, R, c, w, v)
             n, f = add(n, scale(h, n_drag)), add(f, scale(h, f_drag))
             entries = (n[0], n[1], n[2], f[0], f[1], f[2])
-            for line in range(column, 6):
-                own[line * (line + 1) // 2 + column] += entries[line]
+            for line in range(axis, 6):
+                own[line * (line + 1) // 2 + axis] += entries[line]
 
 
 @subroutine
@@ -132,9 +123,3 @@ def point_from_origin(model, ws, body, medium):
     """Return a link's centre of mass, from its tree's O [m], world axes."""
     p_OB = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
     return add(p_OB, mul_mv(load_m(ws.pose, body, ROTATION), load_v(medium, POINT)))
-
-
-@kernel
-def unit(axis):
-    """Return the unit vector along an axis from 0 to 2, else the zero vector."""
-    return 1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0

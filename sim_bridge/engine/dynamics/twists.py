@@ -4,7 +4,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, load_spatial, ORIGIN, store_spatial
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, sub
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, sub, ZERO
 
 
 @subroutine
@@ -12,7 +12,7 @@ def find_twists(model, kind, ws, v, twist_out):
     """Compute the bodies' spatial velocities about their trees' O."""
     for body in range(model.parent.shape[0]):
         at, above = model.v_index[body], model.parent[body]
-        w, vel = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+        w, vel = ZERO, ZERO
         if above >= 0:
             w, vel = load_spatial(twist_out, above)
         if kind[body] >= FREE:
@@ -27,7 +27,7 @@ def find_twists(model, kind, ws, v, twist_out):
 def point_velocity(model, ws, twist, body, point):
     """Return the velocity of a body at a point of the world [m/s]; 0 for body -1."""
     if body < 0:
-        return 0.0, 0.0, 0.0
+        return ZERO
     p_O = sub(point, load3(ws.pose, model.root[body], ORIGIN))
     return add(load3(twist, body, LINEAR), cross(load3(twist, body, ANGULAR), p_O))
 
@@ -42,9 +42,8 @@ def relative_velocity(model, ws, twist, a, b, point):
 @kernel
 def relative_turn(twist, a, b):
     """Return the angular velocity of body a relative to body b [rad/s]."""
-    zero = (0.0, 0.0, 0.0)
-    return sub(load3(twist, a, ANGULAR) if a >= 0 else zero,
-               load3(twist, b, ANGULAR) if b >= 0 else zero)
+    return sub(load3(twist, a, ANGULAR) if a >= 0 else ZERO,
+               load3(twist, b, ANGULAR) if b >= 0 else ZERO)
 
 
 @kernel
@@ -58,7 +57,7 @@ def common_turn(model, twist, a, b, h):
     because it moves the point of contact.
     """
     if a < 0 or b < 0:
-        return 0.0, 0.0, 0.0
+        return ZERO
     w, other = load3(twist, a, ANGULAR), load3(twist, b, ANGULAR)
     if dot(w, w) > dot(other, other):
         w = other
@@ -82,7 +81,7 @@ def relative_gain(model, state, ws, a, b, point):
 def half_gain(model, state, ws, body, point):
     """Return half of a kinematic body's velocity gain at a point since the last step."""
     if body < 0 or model.kind[body] != KINEMATIC:
-        return 0.0, 0.0, 0.0
+        return ZERO
     at = model.v_index[body]
     linear = sub(load_v(state.v, at), load_v(state.v_left, at))
     angular = sub(load_v(state.v, at + 3), load_v(state.v_left, at + 3))

@@ -10,6 +10,18 @@ from sim_bridge.compiler.kernel import kernel
 
 
 @kernel
+def load_quat(array, at):
+    """Read a quaternion in a 1-d array."""
+    return array[at], array[at + 1], array[at + 2], array[at + 3]
+
+
+@kernel
+def store_quat(array_out, at, q):
+    """Write a quaternion into a 1-d array."""
+    array_out[at], array_out[at + 1], array_out[at + 2], array_out[at + 3] = q
+
+
+@kernel
 def quat_to_matrix(q):
     """Return the rotation matrix of a unit quaternion x y z w."""
     x, y, z, w = q

@@ -6,6 +6,7 @@ acceleration; the torque, then the force, of a force or a wrench.
 """
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.math.mat3 import load_m, mul_mm, mul_mv, store_m
 from sim_bridge.engine.math.vec3 import add, load3, store3
 
 # columns of a pose or a frame: the rotation by rows, then the origin [m]
@@ -16,6 +17,25 @@ ANGULAR, LINEAR = 0, 3
 # columns of a spatial force or a wrench
 TORQUE, FORCE = 0, 3
 WRENCH_SIZE = 6
+
+
+@kernel
+def load_pose(array, row):
+    """Read a pose or a frame: its rotation and its origin."""
+    return load_m(array, row, ROTATION), load3(array, row, ORIGIN)
+
+
+@kernel
+def store_pose(array_out, row, R, p):
+    """Write a pose or a frame."""
+    store_m(array_out, row, ROTATION, R)
+    store3(array_out, row, ORIGIN, p)
+
+
+@kernel
+def carried(outer, R, p):
+    """Return the pose in the world of a frame (R, p) on a body with the pose `outer`."""
+    return mul_mm(outer[0], R), add(outer[1], mul_mv(outer[0], p))
 
 
 @kernel

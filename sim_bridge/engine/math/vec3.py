@@ -1,19 +1,26 @@
 """
-Vectors as 3-tuples, matrices as 3-tuples of rows.
+Vectors as 3-tuples.
 
-They need no allocation, and the compiler keeps them in registers. The names contain the operand
-kinds: v a vector, m a matrix, s a scalar.
+They need no allocation, and the compiler keeps them in registers.
 """
 
 import math
 
 from sim_bridge.compiler.kernel import kernel
 
+ZERO = (0.0, 0.0, 0.0)
+
 
 @kernel
 def load_v(array, at):
     """Read three numbers of a 1-d array."""
     return array[at], array[at + 1], array[at + 2]
+
+
+@kernel
+def store_v(array_out, at, v):
+    """Write three numbers of a 1-d array."""
+    array_out[at], array_out[at + 1], array_out[at + 2] = v
 
 
 @kernel
@@ -26,20 +33,6 @@ def load3(array, row, column):
 def store3(array_out, row, column, v):
     """Write three numbers into a row of a 2-d array."""
     array_out[row, column], array_out[row, column + 1], array_out[row, column + 2] = v
-
-
-@kernel
-def load_m(array, row, column):
-    """Read a matrix stored by rows in nine numbers of a row of a 2-d array."""
-    return load3(array, row, column), load3(array, row, column + 3), load3(array, row, column + 6)
-
-
-@kernel
-def store_m(array_out, row, column, m):
-    """Write a matrix by rows into nine numbers of a row of a 2-d array."""
-    store3(array_out, row, column, m[0])
-    store3(array_out, row, column + 3, m[1])
-    store3(array_out, row, column + 6, m[2])
 
 
 @kernel
@@ -73,38 +66,37 @@ def cross(a, b):
 
 
 @kernel
-def mul_mv(m, v):
-    """Return m v."""
-    return dot(m[0], v), dot(m[1], v), dot(m[2], v)
+def norm(v):
+    """Return |v|."""
+    return math.sqrt(dot(v, v))
 
 
 @kernel
-def mul_tv(m, v):
-    """Return mᵀ v."""
-    return (m[0][0] * v[0] + m[1][0] * v[1] + m[2][0] * v[2],
-            m[0][1] * v[0] + m[1][1] * v[1] + m[2][1] * v[2],
-            m[0][2] * v[0] + m[1][2] * v[1] + m[2][2] * v[2])
+def unit_vector(axis):
+    """Return the unit vector along an axis from 0 to 2, else the zero vector."""
+    return 1.0 if axis == 0 else 0.0, 1.0 if axis == 1 else 0.0, 1.0 if axis == 2 else 0.0
 
 
 @kernel
-def mul_mm(a, b):
-    """Return a b."""
-    return mul_tv(b, a[0]), mul_tv(b, a[1]), mul_tv(b, a[2])
-
-
-@kernel
-def _least_axis(v):
-    """Return the coordinate axis farthest from the direction of v."""
+def least_axis(v):
+    """Return the number of the coordinate axis farthest from the direction of v."""
     x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
     if x <= y and x <= z:
-        return 1.0, 0.0, 0.0
-    if y <= z:
-        return 0.0, 1.0, 0.0
-    return 0.0, 0.0, 1.0
+        return 0
+    return 1 if y <= z else 2
+
+
+@kernel
+def greatest_axis(v):
+    """Return the number of the coordinate axis nearest to the direction of v."""
+    x, y, z = abs(v[0]), abs(v[1]), abs(v[2])
+    if x >= y and x >= z:
+        return 0
+    return 1 if y >= z else 2
 
 
 @kernel
 def perpendicular(v):
     """Return a unit vector orthogonal to v, which must not be zero."""
-    u = cross(v, _least_axis(v))
-    return scale(1.0 / math.sqrt(dot(u, u)), u)
+    u = cross(v, unit_vector(least_axis(v)))
+    return scale(1.0 / norm(u), u)

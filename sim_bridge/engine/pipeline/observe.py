@@ -22,6 +22,7 @@ from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.medium import oppose_reactions
+from sim_bridge.engine.math.mat3 import load_m, mul_mm, mul_mv, mul_tv, store_m
 from sim_bridge.engine.math.spatial import (
     ANGULAR,
     FORCE,
@@ -32,20 +33,7 @@ from sim_bridge.engine.math.spatial import (
     store_spatial,
     TORQUE,
 )
-from sim_bridge.engine.math.vec3 import (
-    add,
-    cross,
-    load3,
-    load_m,
-    load_v,
-    mul_mm,
-    mul_mv,
-    mul_tv,
-    scale,
-    store3,
-    store_m,
-    sub,
-)
+from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, store3, sub
 from sim_bridge.engine.pipeline.laws_at_instant import (
     set_present_efforts,
     set_present_laws,

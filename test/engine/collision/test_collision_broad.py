@@ -12,7 +12,7 @@ from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_o
 from sim_bridge.engine.collision.broad.tree import tree_overlaps
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
 from sim_bridge.engine.collision.collide import start_collision
-from sim_bridge.engine.data.collision_scratch import FOUND, make_collision_scratch, PAIRS
+from sim_bridge.engine.data.collision_scratch import make_collision_scratch, PairCount
 from sim_bridge.engine.data.contact_points import make_contacts, OVERFLOW
 from sim_bridge.engine.data.geometry import (
     BOX,
@@ -43,14 +43,13 @@ def _many(box, scratch, found):
 
 
 @entry
-def _grid(box, order, key, spare_key, start, sorted_box, found):
-    return grid_overlaps(box, order, key, spare_key, start, sorted_box, found)
+def _grid(box, scratch, found):
+    return grid_overlaps(box, scratch, found)
 
 
 @entry
-def _tree(box, order, key, spare_order, spare_key, start, sorted_box, node_box, found):
-    return tree_overlaps(box, order, key, spare_order, spare_key, start, sorted_box, node_box,
-                         found)
+def _tree(box, scratch, found):
+    return tree_overlaps(box, scratch, found)
 
 
 @entry
@@ -74,10 +73,8 @@ class Finder:
         total = {
             'few': lambda: _few(box, s.found),
             'many': lambda: _many(box, s, s.found),
-            'grid': lambda: _grid(box, s.order, s.key, s.spare_key, s.start, s.sorted_box,
-                                  s.found),
-            'tree': lambda: _tree(box, s.order, s.key, s.spare_order, s.spare_key, s.start,
-                                  s.sorted_box, s.node_box, s.found),
+            'grid': lambda: _grid(box, s, s.found),
+            'tree': lambda: _tree(box, s, s.found),
         }[method]()
         return total, [tuple(pair) for pair in s.found[:max(total, 0)].tolist()]
 
@@ -177,7 +174,7 @@ def start(records, pose, velocity=None, root=None, excluded=(), h=1e-3, margin=1
 
 def pairs_of(scratch):
     """List the pairs that the narrow phase would look at."""
-    return [tuple(pair) for pair in scratch.pair[:scratch.counts[PAIRS], :2].tolist()]
+    return [tuple(pair) for pair in scratch.pair[:scratch.counts[PairCount.PAIRS], :2].tolist()]
 
 
 def at(*positions):
@@ -327,5 +324,5 @@ def test_lack_of_room_for_pairs_overflows():
     records = [GeometryRecord(SPHERE, size=(1.0,), body=k) for k in range(60)]
     scratch, contacts = start(records, at(*np.zeros((60, 3))), pairs=100)
     assert contacts.size[OVERFLOW] == 1
-    assert scratch.counts[FOUND] == 60 * 59 // 2
+    assert scratch.counts[PairCount.FOUND] == 60 * 59 // 2
     assert pairs_of(scratch) == []

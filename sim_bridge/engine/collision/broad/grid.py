@@ -20,13 +20,10 @@ MOST_SHARING = 8.0
 
 
 @kernel
-def grid_overlaps(
-    box,  # state (read)
-    order, key, spare_key, start, sorted_box,  # scratch
-    found_out,
-):
+def grid_overlaps(box, scratch, found_out):
     """Find the overlapping boxes, as `overlaps.many_overlaps`; -1: no grid is suitable."""
-    n = box.shape[0]
+    n, order, start, sorted_box = box.shape[0], scratch.order, scratch.start, scratch.sorted_box
+    key, sorted_key = scratch.key, scratch.spare_key
     least, cell = usual_extents(box)
     if cell <= 0.0:
         return -1
@@ -34,8 +31,7 @@ def grid_overlaps(
 
     # count the boxes in each cell, start[c + 2] for cell c; the large ones go to the end
     cells = nx * ny * nz
-    for c in range(cells + 2):
-        start[c] = 0
+    start[:cells + 2] = 0
     usual = n
     for i in range(n):
         if extent(box, i) > least:
@@ -61,14 +57,14 @@ def grid_overlaps(
         if c >= 0:
             at = start[c + 1]
             start[c + 1] = at + 1
-            order[at], spare_key[at] = i, c
+            order[at], sorted_key[at] = i, c
             copy_box(box, i, at, sorted_box)
     for at in range(usual, n):
         copy_box(box, order[at], at, sorted_box)
 
     total = 0
     for i in range(usual):
-        c = spare_key[i]
+        c = sorted_key[i]
         # the rest of its own cell and the next; then rows ahead in y, and in the next layer
         total = scan(sorted_box, order, i, i + 1, start[c + 2], total, found_out)
         total = scan(sorted_box, order, i, start[c + nx - 1], start[c + nx + 2], total, found_out)

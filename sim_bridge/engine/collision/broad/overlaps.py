@@ -17,10 +17,7 @@ FEW = 32
 
 
 @kernel
-def few_overlaps(
-    box,  # state (read)
-    found_out,
-):
+def few_overlaps(box, found_out):
     """Find the overlapping boxes by comparing all pairs, as `many_overlaps`."""
     total = 0
     for i in range(box.shape[0]):
@@ -40,12 +37,9 @@ def many_overlaps(box, scratch, found_out):
     number greater than the room tells how much room is needed; the pairs are then undefined.
     """
     spare, start = scratch.spare_found, scratch.start
-    total = grid_overlaps(box, scratch.order, scratch.key, scratch.spare_key, start,
-                          scratch.sorted_box, found_out)
+    total = grid_overlaps(box, scratch, found_out)
     if total < 0:
-        total = tree_overlaps(box, scratch.order, scratch.key, scratch.spare_order,
-                              scratch.spare_key, start, scratch.sorted_box, scratch.node_box,
-                              found_out)
+        total = tree_overlaps(box, scratch, found_out)
     if total < found_out.shape[0]:
         sort_column(found_out, total, box.shape[0], 1, start, spare)
         sort_column(spare, total, box.shape[0], 0, start, found_out)
@@ -53,19 +47,14 @@ def many_overlaps(box, scratch, found_out):
 
 
 @kernel
-def sort_column(
-    pair, count, n, column,  # state (read)
-    start,  # scratch
-    sorted_out,
-):
+def sort_column(pair, count, n, column, start_out, sorted_out):
     """Sort pairs of numbers below n by one column with a stable counting sort."""
-    for k in range(n + 1):
-        start[k] = 0
+    start_out[:n + 1] = 0
     for row in range(count):
-        start[pair[row, column] + 1] += 1
+        start_out[pair[row, column] + 1] += 1
     for k in range(n):
-        start[k + 1] += start[k]
+        start_out[k + 1] += start_out[k]
     for row in range(count):
-        at = start[pair[row, column]]
-        start[pair[row, column]] = at + 1
+        at = start_out[pair[row, column]]
+        start_out[pair[row, column]] = at + 1
         sorted_out[at, 0], sorted_out[at, 1] = pair[row, 0], pair[row, 1]

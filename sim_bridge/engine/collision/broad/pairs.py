@@ -4,18 +4,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.filters import is_closed, may_collide
 from sim_bridge.engine.collision.broad.overlaps import FEW, few_overlaps, many_overlaps
 from sim_bridge.engine.collision.broad.place import spread_along
-from sim_bridge.engine.data.collision_scratch import (
-    CLASS,
-    CLOSED,
-    CONVEX,
-    CONVEX_PAIRS,
-    FOUND,
-    GEOMETRY_A,
-    GEOMETRY_B,
-    PAIRS,
-    SURFACE,
-    SURFACE_PAIRS,
-)
+from sim_bridge.engine.data.collision_scratch import PairClass, PairColumn, PairCount
 from sim_bridge.engine.data.geometry import MESH, PLANE
 from sim_bridge.engine.math.vec3 import dot, load3, sub
 
@@ -27,11 +16,11 @@ def find_overlaps(scratch_inout):
 
     scratch_inout: CollisionScratch with the boxes of `place_geometries`.
     """
-    if scratch_inout.box.shape[0] <= FEW:
-        scratch_inout.counts[FOUND] = few_overlaps(scratch_inout.box, scratch_inout.found)
+    box, found = scratch_inout.box, scratch_inout.found
+    if box.shape[0] <= FEW:
+        scratch_inout.counts[PairCount.FOUND] = few_overlaps(box, found)
     else:
-        scratch_inout.counts[FOUND] = many_overlaps(
-            scratch_inout.box, scratch_inout, scratch_inout.found)
+        scratch_inout.counts[PairCount.FOUND] = many_overlaps(box, scratch_inout, found)
 
 
 @kernel
@@ -49,19 +38,19 @@ def choose_pairs(geometry, scratch_inout, count):
             continue
         if shape_b == PLANE and is_above(scratch_inout, b, a):
             continue
-        kind = CLOSED
+        kind = PairClass.CLOSED
         if max(shape_a, shape_b) >= MESH:
-            kind = SURFACE
+            kind = PairClass.SURFACE
             surface_pairs += 1
         elif not is_closed(shape_a, shape_b):
-            kind = CONVEX
+            kind = PairClass.CONVEX
             convex_pairs += 1
-        pair_out[pairs, GEOMETRY_A], pair_out[pairs, GEOMETRY_B] = a, b
-        pair_out[pairs, CLASS] = kind
+        pair_out[pairs, PairColumn.GEOMETRY_A], pair_out[pairs, PairColumn.GEOMETRY_B] = a, b
+        pair_out[pairs, PairColumn.CLASS] = kind
         pairs += 1
-    count_out[PAIRS] = pairs
-    count_out[CONVEX_PAIRS] = convex_pairs
-    count_out[SURFACE_PAIRS] = surface_pairs
+    count_out[PairCount.PAIRS] = pairs
+    count_out[PairCount.CONVEX_PAIRS] = convex_pairs
+    count_out[PairCount.SURFACE_PAIRS] = surface_pairs
 
 
 @kernel

@@ -4,19 +4,9 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.geometry import CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
-from sim_bridge.engine.math.vec3 import (
-    add,
-    cross,
-    dot,
-    load3,
-    load_m,
-    mul_mm,
-    mul_mv,
-    scale,
-    store3,
-    store_m,
-    sub,
-)
+from sim_bridge.engine.math.mat3 import column, mul_mv
+from sim_bridge.engine.math.spatial import carried, load_pose, load_spatial, ORIGIN, store_pose
+from sim_bridge.engine.math.vec3 import add, cross, load3, norm, scale, store3, sub, ZERO
 
 
 @kernel
@@ -28,27 +18,18 @@ def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
     tree's first body.
     """
     for g in range(geometry.body.shape[0]):
-        R, p = load_m(geometry.frame, g, 0), load3(geometry.frame, g, 9)
-        centre = load3(geometry.bounds, g, 0)
-        reach = 0.5 * margin
+        R, p = frame_in_world(geometry, g, pose)
+        centre = add(p, mul_mv(R, load3(geometry.bounds, g, 0)))
+        reach, w, v = 0.5 * margin, ZERO, ZERO
         body = geometry.body[g]
         if body >= 0:
-            R_WB = load_m(pose, body, 0)
-            R, p = mul_mm(R_WB, R), add(load3(pose, body, 9), mul_mv(R_WB, p))
-            centre = add(p, mul_mv(R, centre))
-            w = load3(twist, body, 0)
-            arm = sub(centre, load3(pose, root[body], 9))
-            v = add(load3(twist, body, 3), cross(w, arm))
-            turning = geometry.radius[g] * math.sqrt(dot(w, w))
-            reach += h * (math.sqrt(dot(v, v)) + turning)
-            store3(scratch_out.motion, g, 0, scale(h, v))
-            store3(scratch_out.motion, g, 3, scale(h, w))
-        else:
-            centre = add(p, mul_mv(R, centre))
-            store3(scratch_out.motion, g, 0, (0.0, 0.0, 0.0))
-            store3(scratch_out.motion, g, 3, (0.0, 0.0, 0.0))
-        store_m(scratch_out.pose, g, 0, R)
-        store3(scratch_out.pose, g, 9, p)
+            w, v = load_spatial(twist, body)
+            v = add(v, cross(w, sub(centre, load3(pose, root[body], ORIGIN))))
+            turning = geometry.radius[g] * norm(w)
+            reach += h * (norm(v) + turning)
+        store3(scratch_out.motion, g, 0, scale(h, v))
+        store3(scratch_out.motion, g, 3, scale(h, w))
+        store_pose(scratch_out.pose, g, R, p)
         scratch_out.reach[g] = reach
         half = half_extents(geometry.shape[g], load3(geometry.size, g, 0),
                             load3(geometry.bounds, g, 3), R)
@@ -56,7 +37,17 @@ def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
         store3(scratch_out.box, g, 0, sub(centre, half))
         store3(scratch_out.box, g, 3, add(centre, half))
         if geometry.shape[g] == PLANE:
-            fit_plane(g, (R[0][2], R[1][2], R[2][2]), p, reach, scratch_out.box)
+            fit_plane(g, column(R, 2), p, reach, scratch_out.box)
+
+
+@kernel
+def frame_in_world(geometry, g, pose):
+    """Return the rotation and the origin of a geometry's frame; pose: (nb, 12) of the bodies."""
+    R, p = load_pose(geometry.frame, g)
+    body = geometry.body[g]
+    if body >= 0:
+        R, p = carried(load_pose(pose, body), R, p)
+    return R, p
 
 
 @kernel

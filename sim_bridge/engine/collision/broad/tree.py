@@ -17,14 +17,11 @@ DIGITS = 1024
 
 
 @kernel
-def tree_overlaps(
-    box,  # state (read)
-    order, key, spare_order, spare_key, start, sorted_box, node_box,  # scratch
-    found_out,
-):
+def tree_overlaps(box, scratch, found_out):
     """Find the overlapping boxes, as `overlaps.many_overlaps`."""
-    n = box.shape[0]
-    usual = sort_along_curve(box, order, key, spare_order, spare_key, start)
+    n, order = box.shape[0], scratch.order
+    sorted_box, node_box = scratch.sorted_box, scratch.node_box
+    usual = sort_along_curve(box, scratch)
     for at in range(n):
         copy_box(box, order[at], at, sorted_box)
     first_leaf = build_tree(sorted_box, usual, node_box)
@@ -61,11 +58,10 @@ def next_node(node):
 
 
 @kernel
-def sort_along_curve(
-    box,  # state (read)
-    order_out, key_out, spare_order_out, spare_key_out, start_out,
-):
+def sort_along_curve(box, scratch):
     """Sort the finite boxes along a Morton curve, infinite ones last; return the finite count."""
+    order, key, start = scratch.order, scratch.key, scratch.start
+    spare_order, spare_key = scratch.spare_order, scratch.spare_key
     n = box.shape[0]
     x0 = y0 = z0 = math.inf
     side = 0.0
@@ -84,15 +80,15 @@ def sort_along_curve(
             x = int(scale * (box[i, 0] + box[i, 3] - 2.0 * x0))
             y = int(scale * (box[i, 1] + box[i, 4] - 2.0 * y0))
             z = int(scale * (box[i, 2] + box[i, 5] - 2.0 * z0))
-            spare_key_out[usual] = spread_bits(x) | spread_bits(y) << 1 | spread_bits(z) << 2
-            spare_order_out[usual] = i
+            spare_key[usual] = spread_bits(x) | spread_bits(y) << 1 | spread_bits(z) << 2
+            spare_order[usual] = i
             usual += 1
         else:
             end -= 1
-            order_out[end] = i
-    sort_digit(spare_key_out, spare_order_out, usual, 0, key_out, order_out, start_out)
-    sort_digit(key_out, order_out, usual, 10, spare_key_out, spare_order_out, start_out)
-    sort_digit(spare_key_out, spare_order_out, usual, 20, key_out, order_out, start_out)
+            order[end] = i
+    sort_digit(spare_key, spare_order, usual, 0, key, order, start)
+    sort_digit(key, order, usual, 10, spare_key, spare_order, start)
+    sort_digit(spare_key, spare_order, usual, 20, key, order, start)
     return usual
 
 
@@ -108,8 +104,7 @@ def spread_bits(x):
 @kernel
 def sort_digit(key, order, count, shift, key_out, order_out, start_out):
     """Sort by the ten key bits from `shift` on, with a stable counting sort."""
-    for digit in range(DIGITS + 1):
-        start_out[digit] = 0
+    start_out[:DIGITS + 1] = 0
     for i in range(count):
         start_out[(key[i] >> shift & (DIGITS - 1)) + 1] += 1
     for digit in range(DIGITS):

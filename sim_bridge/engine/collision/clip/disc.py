@@ -9,12 +9,14 @@ from sim_bridge.engine.collision.clip.feature_clip import (
     is_inside,
     note_met,
     note_on_segment,
+    point_between,
     SAME,
     STEEP,
     turning_of,
 )
 from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES
 from sim_bridge.engine.data.collision_scratch import H, LABEL, U, V
+from sim_bridge.engine.math.vec3 import dot, load3, sub
 
 
 @kernel
@@ -28,9 +30,8 @@ def _off_centre(u, v, q, slope_q, polygon):
 @kernel
 def _radius_2(q, polygon):
     """Return a disc's squared radius, the squared distance from the centre to an anchor."""
-    du, dv = polygon[q + 1, U] - polygon[q, U], polygon[q + 1, V] - polygon[q, V]
-    dh = polygon[q + 1, H] - polygon[q, H]
-    return du * du + dv * dv + dh * dh
+    way = sub(load3(polygon, q + 1, U), load3(polygon, q, U))
+    return dot(way, way)
 
 
 @kernel
@@ -68,8 +69,7 @@ def cut_by_disc(p, q, slope_q, meeting, polygon):
             along, i = leave, 1
         if (end == 0 and enter < 0.0) or (end == 1 and leave > 1.0):
             along, kind, i = float(end), CORNER_OF_A, int(polygon[p + end, LABEL])
-        u = polygon[p, U] + along * (polygon[p + 1, U] - polygon[p, U])
-        v = polygon[p, V] + along * (polygon[p + 1, V] - polygon[p, V])
+        u, v, _ = point_between(p, p + 1, along, polygon)
         found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), (kind, i, 0),
                                 p, meeting, polygon)
     return found
@@ -91,8 +91,7 @@ def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
     for k in range(count_p):
         row = p + k
         after = p if k + 1 == count_p else row + 1
-        u, v = polygon[row, U], polygon[row, V]
-        label = int(polygon[row, LABEL])
+        u, v, label = polygon[row, U], polygon[row, V], int(polygon[row, LABEL])
         if _off_centre(u, v, q, slope_q, polygon) <= r_2:
             found = note_met(found, u, v, polygon[row, H], height_at(u, v, q, slope_q, polygon),
                              (CORNER_OF_A, label, 0), meeting, polygon)
@@ -100,9 +99,7 @@ def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
         for end in range(2):
             along = leave if end == 1 else enter
             if is_met and 0.0 <= along <= 1.0:
-                x = u + along * (polygon[after, U] - u)
-                y = v + along * (polygon[after, V] - v)
-                h_p = polygon[row, H] + along * (polygon[after, H] - polygon[row, H])
+                x, y, h_p = point_between(row, after, along, polygon)
                 found = note_met(found, x, y, h_p, height_at(x, y, q, slope_q, polygon),
                                  (EDGES, label, end), meeting, polygon)
     return found

@@ -12,6 +12,7 @@ import math
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.clip.manifold import CORNER_OF_A, CORNER_OF_B, EDGES, note
 from sim_bridge.engine.data.collision_scratch import H, U, V
+from sim_bridge.engine.math.vec3 import add, load3, scale, sub
 
 # shares of the size of the faces: points that are one, and how far outside is inside
 SAME = 1e-7
@@ -39,10 +40,15 @@ def note_met(found, u, v, h_p, h_q, name, meeting, polygon_out):
 @kernel
 def note_on_segment(found, along, h_q, name, p, meeting, polygon_out):
     """Collect the point of a segment at the parameter `along`, 0 to 1."""
-    return note_met(found, polygon_out[p, U] + along * (polygon_out[p + 1, U] - polygon_out[p, U]),
-                    polygon_out[p, V] + along * (polygon_out[p + 1, V] - polygon_out[p, V]),
-                    polygon_out[p, H] + along * (polygon_out[p + 1, H] - polygon_out[p, H]), h_q,
-                    name, meeting, polygon_out)
+    u, v, h_p = point_between(p, p + 1, along, polygon_out)
+    return note_met(found, u, v, h_p, h_q, name, meeting, polygon_out)
+
+
+@kernel
+def point_between(row, after, along, polygon):
+    """Return (u, v, h) at the parameter `along`, 0 to 1, of the segment between two rows."""
+    begin = load3(polygon, row, U)
+    return add(begin, scale(along, sub(load3(polygon, after, U), begin)))
 
 
 @kernel

@@ -10,6 +10,7 @@ from sim_bridge.engine.collision.clip.feature_clip import (
     is_inside,
     note_met,
     note_on_segment,
+    point_between,
     SAME,
     STEEP,
     turning_of,
@@ -25,7 +26,6 @@ from sim_bridge.engine.data.collision_scratch import (
     ABOVE,
     BELOW,
     CUT,
-    CUT_COLUMNS,
     CUT_TOO,
     EDGE,
     FACE_A,
@@ -128,7 +128,7 @@ def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
             d0 = a * polygon[row, U] + b * polygon[row, V] + c
             d1 = a * polygon[after, U] + b * polygon[after, V] + c
             if d0 >= -slack:
-                for column in range(CUT_COLUMNS):
+                for column in range(EDGE + 1):
                     polygon[target + kept, column] = polygon[row, column]
                 kept += 1
             if (d0 >= -slack) != (d1 >= -slack):
@@ -160,9 +160,8 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
         return 0
     slack = INSIDE * meeting[1]
     sign = turning_of(q, count_q, polygon)
-    lower, upper = 0.0, 1.0
-    kind_l, i_l, j_l = CORNER_OF_A, int(polygon[p, LABEL]), 0
-    kind_u, i_u, j_u = CORNER_OF_A, int(polygon[p + 1, LABEL]), 0
+    lower, lower_name = 0.0, (CORNER_OF_A, int(polygon[p, LABEL]), 0)
+    upper, upper_name = 1.0, (CORNER_OF_A, int(polygon[p + 1, LABEL]), 0)
     for side in range(count_q):
         a, b, c, length = edge_line(side, q, count_q, sign, polygon)
         if length <= slack:
@@ -172,20 +171,16 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
         if d0 < 0.0 and d1 < 0.0:
             return 0
         if d0 < 0.0 and d0 / (d0 - d1) > lower:
-            lower, kind_l, i_l, j_l = d0 / (d0 - d1), EDGES, 0, int(polygon[q + side, LABEL])
+            lower, lower_name = d0 / (d0 - d1), (EDGES, 0, int(polygon[q + side, LABEL]))
         if d1 < 0.0 and d0 / (d0 - d1) < upper:
-            upper, kind_u, i_u, j_u = d0 / (d0 - d1), EDGES, 1, int(polygon[q + side, LABEL])
+            upper, upper_name = d0 / (d0 - d1), (EDGES, 1, int(polygon[q + side, LABEL]))
     if lower > upper:
         return 0
     found = 0
-    for end in range(2):
-        along, kind, i, j = lower, kind_l, i_l, j_l
-        if end == 1:
-            along, kind, i, j = upper, kind_u, i_u, j_u
-        u = polygon[p, U] + along * (polygon[p + 1, U] - polygon[p, U])
-        v = polygon[p, V] + along * (polygon[p + 1, V] - polygon[p, V])
-        found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), (kind, i, j),
-                                p, meeting, polygon)
+    for along, name in ((lower, lower_name), (upper, upper_name)):
+        u, v, _ = point_between(p, p + 1, along, polygon)
+        found = note_on_segment(found, along, height_at(u, v, q, slope_q, polygon), name, p,
+                                meeting, polygon)
     return found
 
 

@@ -12,7 +12,18 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.support import support
 from sim_bridge.engine.data.collision_scratch import H, LABEL, U, V
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE, TRIANGLE
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    dot,
+    greatest_axis,
+    load3,
+    norm,
+    scale,
+    sub,
+    ZERO,
+)
 
 # what was written
 POINT = 0  # one row
@@ -52,16 +63,16 @@ def lay_face(geometry, shape, is_above, axes, first, polygon_out):
         _lay(add(p, R[0]), 0, axes, first, polygon_out)
         _lay(add(p, R[1]), 1, axes, first + 1, polygon_out)
         _lay(add(p, R[2]), 2, axes, first + 2, polygon_out)
-        length = math.sqrt(dot(f, f))
+        length = norm(f)
         f = scale(1.0 / length if length > 0.0 else 0.0, f)
         return POLYGON, 3, _slope(f, axes)
     if kind == CAPSULE:
         lay_capsule(size, R, p, m, axes, first, polygon_out)
-        return SEGMENT, 2, (0.0, 0.0, 0.0)
+        return SEGMENT, 2, ZERO
     if kind == CYLINDER or kind == CONE:
         if c[2] < -_CAP or (kind == CYLINDER and c[2] > _CAP):
             _lay_cap(size, R, p, c, axes, first, polygon_out)
-            return DISC, 6, _slope((R[0][2], R[1][2], R[2][2]), axes)
+            return DISC, 6, _slope(column(R, 2), axes)
         radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
         x, y = size[0], 0.0
         if radial > 0.0:
@@ -70,13 +81,13 @@ def lay_face(geometry, shape, is_above, axes, first, polygon_out):
         if kind == CONE:
             x, y = 0.0, 0.0
         _lay(add(p, mul_mv(R, (x, y, size[1]))), 17, axes, first + 1, polygon_out)
-        return SEGMENT, 2, (0.0, 0.0, 0.0)
+        return SEGMENT, 2, ZERO
     # SPHERE, ELLIPSOID
     foremost, _ = support(geometry, shape, shape[4], m)
     if kind == SPHERE:
         foremost = add(foremost, scale(size[0], m))
     _lay(foremost, 0, axes, first, polygon_out)
-    return POINT, 1, (0.0, 0.0, 0.0)
+    return POINT, 1, ZERO
 
 
 @kernel
@@ -93,7 +104,7 @@ def _slope(f, axes):
     t, s, n = axes
     square = dot(f, n)
     if square == 0.0:
-        return 0.0, 0.0, 0.0
+        return ZERO
     return -dot(f, t) / square, -dot(f, s) / square, abs(square)
 
 
@@ -101,7 +112,7 @@ def _slope(f, axes):
 def lay_capsule(size, R, p, m, axes, first, polygon_out):
     """Write the line on a capsule's surface that is farthest along m."""
     top = add(p, scale(size[0], m))
-    z = (R[0][2], R[1][2], R[2][2])
+    z = column(R, 2)
     for end in range(2):
         _lay(add(top, scale(size[1] if end else -size[1], z)), end, axes, first + end, polygon_out)
 
@@ -110,28 +121,21 @@ def lay_capsule(size, R, p, m, axes, first, polygon_out):
 def lay_box(size, R, p, m, axes, first, polygon_out):
     """Write the four corners of the box face most orthogonal to m; return its slope."""
     c = mul_tv(R, m)
-    x, y, z = abs(c[0]), abs(c[1]), abs(c[2])
-    a, b, f = (R[0][1], R[1][1], R[2][1]), (R[0][2], R[1][2], R[2][2]), (R[0][0], R[1][0], R[2][0])
-    half, half_a, half_b, along = size[0], size[1], size[2], c[0]
-    bit, bit_a, bit_b = 1, 2, 4
-    if y > x and y >= z:
-        a, b, f = b, f, a
-        half, half_a, half_b, along = size[1], size[2], size[0], c[1]
-        bit, bit_a, bit_b = 2, 4, 1
-    elif z > x:
-        a, b, f = f, a, b
-        half, half_a, half_b, along = size[2], size[0], size[1], c[2]
-        bit, bit_a, bit_b = 4, 1, 2
-    if along < 0.0:
+    i = greatest_axis(c)
+    j, k = (i + 1) % 3, (i + 2) % 3
+    f, a, b = column(R, i), column(R, j), column(R, k)
+    half, half_a, half_b = size[i], size[j], size[k]
+    bit, bit_a, bit_b = 1 << i, 1 << j, 1 << k
+    if c[i] < 0.0:
         half, bit = -half, 0
     base = add(p, scale(half, f))
-    for k in range(4):
+    for row in range(4):
         # around the face: + +, - +, - -, + -
-        plus_a, plus_b = k == 0 or k == 3, k < 2
+        plus_a, plus_b = row == 0 or row == 3, row < 2
         corner = add(base, add(scale(half_a if plus_a else -half_a, a),
                                scale(half_b if plus_b else -half_b, b)))
         label = bit + (bit_a if plus_a else 0) + (bit_b if plus_b else 0)
-        _lay(corner, label, axes, first + k, polygon_out)
+        _lay(corner, label, axes, first + row, polygon_out)
     return _slope(f, axes)
 
 
@@ -149,7 +153,7 @@ def _lay_hull(geometry, shape, m, c, axes, first, polygon_out):
             best, most = row, dot(f, c)
     if best < 0:
         _lay(add(p, mul_mv(R, x)), top - shape[4], axes, first, polygon_out)
-        return 1, (0.0, 0.0, 0.0)
+        return 1, ZERO
     begin = geometry.face_start[best]
     corners = geometry.face_start[best + 1] - begin
     count = min(corners, MAX_CORNERS)

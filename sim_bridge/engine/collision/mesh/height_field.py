@@ -103,29 +103,25 @@ def field_has_normal(geometry, g, t, n):
     cells = geometry.grid[g, 2] - 1
     row, column = t // 2 // cells, t // 2 % cells
     is_low = t & 1 == 0
+    # the corner across each edge, of the half with the greater x and of the other
+    down, right, corner = 0, 0, x0
     if is_far0 and is_far1:
-        if is_low:
-            return not _field_rises(geometry, g, x0, row - 1, column, n)
-        return not _field_rises(geometry, g, x0, row, column + 1, n)
-    if is_far1 and is_far2:
-        if is_low:
-            return not _field_rises(geometry, g, x1, row + 1, column + 2, n)
-        return not _field_rises(geometry, g, x1, row + 2, column + 1, n)
-    if is_far2 and is_far0:
-        if is_low:
-            return not _field_rises(geometry, g, x0, row + 1, column, n)
-        return not _field_rises(geometry, g, x0, row, column - 1, n)
-    corner = x0
+        down, right = (-1, 0) if is_low else (0, 1)
+    elif is_far1 and is_far2:
+        down, right = (1, 2) if is_low else (2, 1)
+        corner = x1
+    elif is_far2 and is_far0:
+        down, right = (1, 0) if is_low else (0, -1)
+    if down != 0 or right != 0:
+        return not _field_rises(geometry, g, corner, row + down, column + right, n)
     if is_far1:
         row, column, corner = row + (t & 1), column + 1, x1
     elif is_far2:
         row, column, corner = row + 1, column + 1 - (t & 1), x2
-    return not (_field_rises(geometry, g, corner, row - 1, column, n)
-                or _field_rises(geometry, g, corner, row + 1, column, n)
-                or _field_rises(geometry, g, corner, row, column - 1, n)
-                or _field_rises(geometry, g, corner, row, column + 1, n)
-                or _field_rises(geometry, g, corner, row + 1, column + 1, n)
-                or _field_rises(geometry, g, corner, row - 1, column - 1, n))
+    for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1), (1, 1), (-1, -1)):
+        if _field_rises(geometry, g, corner, row + down, column + right, n):
+            return False
+    return True
 
 
 @kernel

@@ -11,7 +11,7 @@ import math
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.tree import next_node
 from sim_bridge.engine.data.geometry import SOLID
-from sim_bridge.engine.math.vec3 import cross, dot, load3, sub
+from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, sub
 
 SLACK = 1e-3
 """Angle [rad] by which a normal may leave the cone of normals."""
@@ -33,28 +33,40 @@ def next_mesh_triangle(geometry, g, low, high, cursor):
     `cursor` is 0 for the first call, then the value that the last call returned. Returns the
     triangle, -1 after the last, and the cursor.
     """
-    root, depth = geometry.tree[g, 0], geometry.tree[g, 1]
-    first_leaf = (1 << depth) - 1
-    first, end = geometry.triangle_range[g, 0], geometry.triangle_range[g, 1]
+    root = geometry.tree[g, 0]
     node, is_second = cursor >> 1, cursor & 1
     while node >= 0:
         if is_second == 0 and not _overlaps(geometry.tree_box, root + node, low, high):
-            node = _after(node)
-        elif node < first_leaf:
+            node = node_after(node)
+        elif is_inner(geometry, g, node):
             node = 2 * node + 1
         else:
             # a leaf holds one triangle or two
-            leaf = node - first_leaf
-            t = first + (leaf * (end - first) >> depth)
+            t, end = leaf_triangles(geometry, g, node)
             if is_second == 1:
-                return t + 1, 2 * _after(node)
-            is_double = first + ((leaf + 1) * (end - first) >> depth) - t > 1
-            return t, 2 * node + 1 if is_double else 2 * _after(node)
+                return t + 1, 2 * node_after(node)
+            return t, 2 * node + 1 if end - t > 1 else 2 * node_after(node)
     return -1, -2
 
 
 @kernel
-def _after(node):
+def is_inner(geometry, g, node):
+    """Return whether a node of a mesh's tree has children."""
+    return node < (1 << geometry.tree[g, 1]) - 1
+
+
+@kernel
+def leaf_triangles(geometry, g, node):
+    """Return the first triangle of a leaf of a mesh's tree, and the one after its last."""
+    depth = geometry.tree[g, 1]
+    first, end = geometry.triangle_range[g, 0], geometry.triangle_range[g, 1]
+    leaf = node - (1 << depth) + 1
+    return (first + (leaf * (end - first) >> depth),
+            first + ((leaf + 1) * (end - first) >> depth))
+
+
+@kernel
+def node_after(node):
     """Return the node after a subtree, -1 after the last."""
     following = next_node(node)
     return following if following > 0 else -1
@@ -70,14 +82,12 @@ def _overlaps(box, row, low, high):
 @kernel
 def near_mesh_triangle(geometry, g, point):
     """Return a triangle near a point in the mesh's frame, by descending the tree."""
-    root, depth = geometry.tree[g, 0], geometry.tree[g, 1]
-    node = 0
-    for _ in range(depth):
+    root, node = geometry.tree[g, 0], 0
+    while is_inner(geometry, g, node):
         left = 2 * node + 1
         here = _gap(geometry.tree_box, root + left, point)
         node = left if here <= _gap(geometry.tree_box, root + left + 1, point) else left + 1
-    first, end = geometry.triangle_range[g, 0], geometry.triangle_range[g, 1]
-    return first + ((node - (1 << depth) + 1) * (end - first) >> depth)
+    return leaf_triangles(geometry, g, node)[0]
 
 
 @kernel
@@ -99,12 +109,10 @@ def mesh_has_normal(geometry, g, t, n):
     if is_far0 and is_far1 and is_far2:
         return True
     corners = geometry.triangle[t]
-    if is_far0 and is_far1:
-        return not _rises(geometry, corners[0], geometry.triangle_opposite[t, 0], n)
-    if is_far1 and is_far2:
-        return not _rises(geometry, corners[1], geometry.triangle_opposite[t, 1], n)
-    if is_far2 and is_far0:
-        return not _rises(geometry, corners[2], geometry.triangle_opposite[t, 2], n)
+    for k, is_edge in ((0, is_far0 and is_far1), (1, is_far1 and is_far2),
+                       (2, is_far2 and is_far0)):
+        if is_edge:
+            return not _rises(geometry, corners[k], geometry.triangle_opposite[t, k], n)
     corner = corners[0] if is_far0 else (corners[1] if is_far1 else corners[2])
     for k in range(geometry.ring_start[corner], geometry.ring_start[corner + 1]):
         if _rises(geometry, corner, geometry.ring[k], n):
@@ -124,7 +132,7 @@ def _rises(geometry, corner, neighbour, n):
 def rises(corner, neighbour, n):
     """Return whether a neighbouring corner is farther along n than a corner, beyond the slack."""
     edge = sub(neighbour, corner)
-    return dot(edge, n) > SLACK * math.sqrt(dot(edge, edge))
+    return dot(edge, n) > SLACK * norm(edge)
 
 
 @kernel

@@ -1,11 +1,12 @@
 """Contacts of meshes with planes: the vertices near the plane."""
 
-from sim_bridge.compiler.kernel import subroutine
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.broad.place import spread_along
-from sim_bridge.engine.collision.broad.tree import next_node
 from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates
+from sim_bridge.engine.collision.mesh.mesh import is_inner, leaf_triangles, node_after
 from sim_bridge.engine.data.collision_scratch import CANDIDATES
-from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, mul_tv, scale, store3, sub
+from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
+from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub
 
 KEPT = 64
 """Points that are kept where there are more than CANDIDATES."""
@@ -23,28 +24,17 @@ def collide_plane_mesh(
     Each vertex below the limit is a contact point, its number the feature. Returns the number of
     points.
     """
-    R, p = plane_pose[0], plane_pose[1]
-    n = R[0][2], R[1][2], R[2][2]
-    # the plane in the mesh's frame: down . x + offset is the height of a point x
-    down = mul_tv(pose[0], n)
-    offset = dot(n, sub(pose[1], p))
-    root, depth = geometry.tree[mesh, 0], geometry.tree[mesh, 1]
-    first_leaf = (1 << depth) - 1
-    first, end = geometry.triangle_range[mesh, 0], geometry.triangle_range[mesh, 1]
+    n, down, offset = plane_below(pose, plane_pose)
     half = load3(geometry.bounds, mesh, 3)
     count, node = 0, 0
     while node >= 0:
-        low = load3(geometry.tree_box, root + node, 0)
-        high = load3(geometry.tree_box, root + node, 3)
-        centre, sides = scale(0.5, add(low, high)), scale(0.5, sub(high, low))
-        if dot(down, centre) - spread_along(down, sides) + offset > limit:
-            node = next_node(node) if next_node(node) > 0 else -1
-        elif node < first_leaf:
+        if lowest_of_node(geometry, mesh, node, down) + offset > limit:
+            node = node_after(node)
+        elif is_inner(geometry, mesh, node):
             node = 2 * node + 1
         else:
-            leaf = node - first_leaf
-            for t in range(first + (leaf * (end - first) >> depth),
-                           first + ((leaf + 1) * (end - first) >> depth)):
+            first, end = leaf_triangles(geometry, mesh, node)
+            for t in range(first, end):
                 for k in range(3):
                     vertex = geometry.triangle[t, k]
                     x = load3(geometry.vertex, vertex, 0)
@@ -62,5 +52,25 @@ def collide_plane_mesh(
                     store3(scratch_inout.candidate_normal, count, 0, n)
                     scratch_inout.candidate_gap[count] = height
                     count += 1
-            node = next_node(node) if next_node(node) > 0 else -1
+            node = node_after(node)
     return count
+
+
+@kernel
+def plane_below(pose, plane_pose):
+    """
+    Return a plane's normal n, and the plane in the frame of a mesh with a pose.
+
+    That is down and offset, with which down . x + offset is the height of a point x.
+    """
+    n = column(plane_pose[0], 2)
+    return n, mul_tv(pose[0], n), dot(n, sub(pose[1], plane_pose[1]))
+
+
+@kernel
+def lowest_of_node(geometry, mesh, node, down):
+    """Return the least coordinate along `down` in the box of a node of a mesh's tree."""
+    row = geometry.tree[mesh, 0] + node
+    low, high = load3(geometry.tree_box, row, 0), load3(geometry.tree_box, row, 3)
+    centre, sides = scale(0.5, add(low, high)), scale(0.5, sub(high, low))
+    return dot(down, centre) - spread_along(down, sides)

@@ -45,9 +45,10 @@ from sim_bridge.engine.collision.narrow.narrow import (
     triangles_contacts,
     triangles_distance,
 )
-from sim_bridge.engine.data.collision_scratch import CANDIDATES, PAIRS, SURFACE
+from sim_bridge.engine.data.collision_scratch import CANDIDATES, PairClass, PairCount
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mv, mul_tv, scale, store3, sub
+from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
 
 KEPT_BETWEEN = 64
 """Points that are kept where there are more than CANDIDATES."""
@@ -71,8 +72,8 @@ def collide_surface_pairs(
 
     Height fields do not collide with each other, nor with planes.
     """
-    for row in range(scratch_inout.counts[PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, SURFACE)
+    for row in range(scratch_inout.counts[PairCount.PAIRS]):
+        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.SURFACE)
         if first < 0:
             continue
         a, b, limit = pair_of(scratch_inout, row)
@@ -153,7 +154,7 @@ def collide_convex_surface(
         x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
         face = unit_normal(x0, x1, x2)
         if dot(face, sub(centre, x0)) < 0.0 and is_beside(
-                centre, (pose_s[0][0][2], pose_s[0][1][2], pose_s[0][2][2]), x0, x1, x2):
+                centre, column(pose_s[0], 2), x0, x1, x2):
             sunk, way_out = -math.inf, t
     if way_out >= 0 and sunk < MUCH_DEEPER * deepest:
         x0, x1, x2 = corners_in_world(geometry, surface, pose_s, way_out)

@@ -18,7 +18,8 @@ from sim_bridge.engine.collision.mesh.mesh import (
 )
 from sim_bridge.engine.collision.support import margin_of, shape_of, support
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, SOLID
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, mul_mm, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, sub, ZERO
 
 
 @subroutine
@@ -89,12 +90,6 @@ def box_in_frame(geometry, g, pose, frame, limit):
 
 
 @kernel
-def transposed(m):
-    """Return the transpose of a matrix."""
-    return ((m[0][0], m[1][0], m[2][0]), (m[0][1], m[1][1], m[2][1]), (m[0][2], m[1][2], m[2][2]))
-
-
-@kernel
 def triangle_box(x0, x1, x2, frame, limit):
     """Return the corners of a triangle's bounding box in a frame, enlarged by `limit`."""
     R, p = frame
@@ -117,6 +112,6 @@ def is_outer(geometry, a, b):
 @subroutine
 def farthest_point(geometry, g, pose, d):
     """Return the point of a convex shape farthest along the unit vector d."""
-    shape = shape_of(geometry, g, pose, (0.0, 0.0, 0.0))
+    shape = shape_of(geometry, g, pose, ZERO)
     core, _ = support(geometry, shape, geometry.vertex_range[g, 0], d)
     return add(core, scale(margin_of(shape), d))

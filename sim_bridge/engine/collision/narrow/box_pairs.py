@@ -9,7 +9,8 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.narrow.nearest import from_box
-from sim_bridge.engine.math.vec3 import add, dot, mul_mv, mul_tv, scale, sub
+from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
+from sim_bridge.engine.math.vec3 import add, dot, norm, scale, sub, unit_vector
 
 # shares of the size of the boxes: an axis must be better by that much to be taken after another,
 # or contacts would jump between equally good ones
@@ -27,54 +28,35 @@ def part_boxes(half_a, R_a, half_b, R_b, p_ba, limit):
     from b to a. The search ends at the first separation above `limit`. For disjoint boxes the
     separation is a lower bound of the distance, equal to it where a face is nearest.
     """
-    axes_a = ((R_a[0][0], R_a[1][0], R_a[2][0]), (R_a[0][1], R_a[1][1], R_a[2][1]),
-              (R_a[0][2], R_a[1][2], R_a[2][2]))
-    axes_b = ((R_b[0][0], R_b[1][0], R_b[2][0]), (R_b[0][1], R_b[1][1], R_b[2][1]),
-              (R_b[0][2], R_b[1][2], R_b[2][2]))
+    axes_a, axes_b = transposed(R_a), transposed(R_b)
     d_a, d_b = mul_tv(R_a, p_ba), mul_tv(R_b, p_ba)
     # cosines between the axes of a (rows) and of b
-    c0, c1, c2 = mul_tv(R_b, axes_a[0]), mul_tv(R_b, axes_a[1]), mul_tv(R_b, axes_a[2])
+    c = mul_mm(axes_a, R_b)
+    e = transposed(c)
     bias = _PREFERENCE * (half_a[0] + half_a[1] + half_a[2] + half_b[0] + half_b[1] + half_b[2])
 
     best, n = -math.inf, axes_a[0]
-    for d, half, axis, c in (
-            (d_a[0], half_a[0], axes_a[0], c0), (d_a[1], half_a[1], axes_a[1], c1),
-            (d_a[2], half_a[2], axes_a[2], c2)):
-        parted = abs(d) - half - _reach(half_b, c)
+    for i in (0, 1, 2):
+        parted = abs(d_a[i]) - half_a[i] - _reach(half_b, c[i])
         if parted > limit:
             return parted, n
         if parted > best + bias:
-            best, n = parted, _towards(axis, d)
-    e0, e1, e2 = (c0[0], c1[0], c2[0]), (c0[1], c1[1], c2[1]), (c0[2], c1[2], c2[2])
-    for d, half, axis, c in (
-            (d_b[0], half_b[0], axes_b[0], e0), (d_b[1], half_b[1], axes_b[1], e1),
-            (d_b[2], half_b[2], axes_b[2], e2)):
-        parted = abs(d) - half - _reach(half_a, c)
+            best, n = parted, _towards(axes_a[i], d_a[i])
+    for j in (0, 1, 2):
+        parted = abs(d_b[j]) - half_b[j] - _reach(half_a, e[j])
         if parted > limit:
             return parted, n
         if parted > best + bias:
-            best, n = parted, _towards(axis, d)
-    for i, c in ((0, c0), (1, c1), (2, c2)):
+            best, n = parted, _towards(axes_b[j], d_b[j])
+    for i in (0, 1, 2):
         for j in range(3):
             # square to edge i of a and j of b, in a's frame: unit vector i times column j
-            b_x, b_y, b_z = e0
-            cosine = c[0]
-            if j == 1:
-                b_x, b_y, b_z = e1
-                cosine = c[1]
-            elif j == 2:
-                b_x, b_y, b_z = e2
-                cosine = c[2]
-            square = 1.0 - cosine * cosine
+            square = 1.0 - c[i][j] * c[i][j]
             if square < _PARALLEL:
                 continue
-            m = (0.0, -b_z, b_y)
-            if i == 1:
-                m = (b_z, 0.0, -b_x)
-            elif i == 2:
-                m = (-b_y, b_x, 0.0)
-            length = math.sqrt(dot(m, m))
-            m_b = (dot(m, e0), dot(m, e1), dot(m, e2))
+            m = _axis_times(i, e[j])
+            length = norm(m)
+            m_b = mul_mv(e, m)
             d = dot(m, d_a)
             parted = (abs(d) - _reach(half_a, m) - _reach(half_b, m_b)) / length
             if parted > limit:
@@ -96,6 +78,16 @@ def _towards(axis, d):
     return axis if d >= 0.0 else scale(-1.0, axis)
 
 
+@kernel
+def _axis_times(i, v):
+    """Return the vector product of the unit vector along axis i with v."""
+    if i == 0:
+        return 0.0, -v[2], v[1]
+    if i == 1:
+        return v[2], 0.0, -v[0]
+    return -v[1], v[0], 0.0
+
+
 @subroutine
 def part_capsule_and_box(half, p, z, length):
     """
@@ -114,17 +106,10 @@ def part_capsule_and_box(half, p, z, length):
     bias = _PREFERENCE * (half[0] + half[1] + half[2] + length)
     best = -math.inf
     for i in range(3):
-        h, d, c = half[0], p[0], z[0]
-        axis, m = (1.0, 0.0, 0.0), (0.0, -z[2], z[1])
-        if i == 1:
-            h, d, c = half[1], p[1], z[1]
-            axis, m = (0.0, 1.0, 0.0), (z[2], 0.0, -z[0])
-        elif i == 2:
-            h, d, c = half[2], p[2], z[2]
-            axis, m = (0.0, 0.0, 1.0), (-z[1], z[0], 0.0)
-        parted = abs(d) - h - length * abs(c)
+        parted = abs(p[i]) - half[i] - length * abs(z[i])
         if parted > best + bias:
-            best, n = parted, _towards(axis, d)
+            best, n = parted, _towards(unit_vector(i), p[i])
+        m = _axis_times(i, z)
         m_2 = dot(m, m)
         if m_2 < _PARALLEL:
             continue
@@ -150,12 +135,8 @@ def _nearest_along(half, start, way):
     if _slope_at(1.0, half, start, way) <= 0.0:
         return 1.0
     for side in range(6):
-        h, x, w = half[0], start[0], way[0]
-        if side // 2 == 1:
-            h, x, w = half[1], start[1], way[1]
-        elif side // 2 == 2:
-            h, x, w = half[2], start[2], way[2]
-        s = ((h if side % 2 else -h) - x) / w
+        k = side // 2
+        s = ((half[k] if side % 2 else -half[k]) - start[k]) / way[k]
         if lower < s < upper:
             if _slope_at(s, half, start, way) <= 0.0:
                 lower = s

@@ -27,17 +27,8 @@ from sim_bridge.engine.collision.narrow.nearest import (
 )
 from sim_bridge.engine.data.collision_scratch import FACE_A, FACE_B
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, SPHERE
-from sim_bridge.engine.math.vec3 import (
-    add,
-    cross,
-    dot,
-    mul_mv,
-    mul_tv,
-    perpendicular,
-    scale,
-    store3,
-    sub,
-)
+from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
+from sim_bridge.engine.math.vec3 import add, cross, dot, norm, perpendicular, scale, store3, sub
 
 # sine of the angle below which capsules lie along each other
 _PARALLEL = 0.05
@@ -66,7 +57,7 @@ def store_normal(count, n, points_out):
 @kernel
 def touch_balls(radius, p, other_radius, limit, origin, sign, points_out):
     """Store the contact of a ball at p with one at the origin; return the number of points."""
-    distance = math.sqrt(dot(p, p))
+    distance = norm(p)
     gap = distance - radius - other_radius
     if gap > limit:
         return 0
@@ -145,7 +136,7 @@ def axis_distance(p, z, length, w, other_length):
     """
     s, t = nearest_on_axes(p, z, length, w, other_length)
     x = sub(add(p, scale(s, z)), scale(t, w))
-    distance = math.sqrt(dot(x, x))
+    distance = norm(x)
     if distance > 0.0:
         return distance, scale(1.0 / distance, x), s, t
     # they cross: square to both, or to the one that has a length
@@ -183,7 +174,7 @@ def touch_capsules(size, p, z, other_size, w, limit, origin, sign, points_out):
                 s_end = dot(z, sub(scale(t_end, w), p))
                 is_between = abs(s_end) < size[1] * (1.0 - _SAME)
             x = sub(add(p, scale(s_end, z)), scale(t_end, w))
-            between = math.sqrt(dot(x, x))
+            between = norm(x)
             if is_between and between - margin <= limit:
                 m = scale(1.0 / between, x) if between > 0.0 else n
                 store_point(count, end, sub(add(p, scale(s_end, z)), scale(size[0], m)), m,
@@ -203,7 +194,7 @@ def touch_boxes(scratch, low, high, limit, origin, sign, points_out):
     size, R, p = low[1], low[2], low[3]
     if low[0] == CAPSULE:
         local = mul_tv(high[2], sub(p, high[3]))
-        z = mul_tv(high[2], (R[0][2], R[1][2], R[2][2]))
+        z = mul_tv(high[2], column(R, 2))
         distance, n, x = part_capsule_and_box(high[1], local, z, size[1])
         distance -= size[0]
         nearest = add(high[3], mul_mv(high[2], sub(x, scale(size[0], n))))

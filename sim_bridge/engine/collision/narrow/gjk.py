@@ -9,7 +9,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.support import is_curved, separation
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, scale, store3, sub, ZERO
 
 # what came out
 APART, FAR, OVERLAP = range(3)
@@ -39,7 +39,7 @@ def gjk(geometry, shape_a, shape_b, reach, point_out):
     v = sub(shape_a[3], shape_b[3])
     hint_a, hint_b = shape_a[4], shape_b[4]
     count = 0
-    length = math.sqrt(dot(v, v))
+    length = norm(v)
     if length == 0.0:
         v, length = (0.0, 0.0, 1.0), 1.0
     extent = 0.0
@@ -50,13 +50,13 @@ def gjk(geometry, shape_a, shape_b, reach, point_out):
         if parted > reach:
             return FAR, count, parted, n, extent, hint_a, hint_b
         w = sub(a, b)
-        extent = max(extent, math.sqrt(dot(w, w)))
+        extent = max(extent, norm(w))
         if count > 0 and (least - parted <= tolerance * least or _holds(point_out, count, w)):
             return APART, count, least, n, extent, hint_a, hint_b
         store3(point_out, count, 0, w)
         store3(point_out, count, 3, a)
         count, v = _reduce(count + 1, point_out)
-        length = math.sqrt(dot(v, v))
+        length = norm(v)
         if count == 4 or length <= _TOUCHING * extent:
             return OVERLAP, count, 0.0, n, extent, hint_a, hint_b
         if length >= least:
@@ -78,7 +78,7 @@ def _holds(point, count, w):
 @kernel
 def weigh_points(count, point):
     """Return the point of a given by the simplex weights."""
-    x = (0.0, 0.0, 0.0)
+    x = ZERO
     for k in range(count):
         x = add(x, scale(point[k, 6], load3(point, k, 3)))
     return x
@@ -91,10 +91,8 @@ def _reduce(count, point_inout):
 
     Returns their number and that point, and writes their weights; four corners enclose the origin.
     """
-    p0 = load3(point_inout, 0, 0)
-    p1 = load3(point_inout, 1, 0)
-    p2 = load3(point_inout, 2, 0)
-    p3 = load3(point_inout, 3, 0)
+    p0, p1 = load3(point_inout, 0, 0), load3(point_inout, 1, 0)
+    p2, p3 = load3(point_inout, 2, 0), load3(point_inout, 3, 0)
     if count == 1:
         weights, v = (1.0, 0.0, 0.0, 0.0), p0
     elif count == 2:
@@ -109,8 +107,7 @@ def _reduce(count, point_inout):
     for k, weight in enumerate(weights):
         if k < count and weight > 0.0:
             if kept < k:
-                store3(point_inout, kept, 0, load3(point_inout, k, 0))
-                store3(point_inout, kept, 3, load3(point_inout, k, 3))
+                point_inout[kept, :] = point_inout[k]
             point_inout[kept, 6] = weight
             kept += 1
     return kept, v
@@ -143,17 +140,12 @@ def nearest_on_triangle(p, q, r):
     # outside: nearest on an edge that the origin lies beyond
     is_flat = not (n_2 > 0.0 and total > 0.0)
     least, weights, nearest = math.inf, (1.0, 0.0, 0.0), p
-    if is_flat or w < 0.0:
-        (s, t), x = _nearest_on_segment(p, q)
-        least, weights, nearest = dot(x, x), (s, t, 0.0), x
-    if is_flat or u < 0.0:
-        (s, t), x = _nearest_on_segment(q, r)
-        if dot(x, x) < least:
-            least, weights, nearest = dot(x, x), (0.0, s, t), x
-    if is_flat or v < 0.0:
-        (s, t), x = _nearest_on_segment(r, p)
-        if dot(x, x) < least:
-            weights, nearest = (t, 0.0, s), x
+    for edge, (area, begin, end) in enumerate(((w, p, q), (u, q, r), (v, r, p))):
+        if is_flat or area < 0.0:
+            (s, t), x = _nearest_on_segment(begin, end)
+            if dot(x, x) < least:
+                least, nearest = dot(x, x), x
+                weights = ((s, t, 0.0), (0.0, s, t), (t, 0.0, s))[edge]
     return weights, nearest
 
 
@@ -169,20 +161,12 @@ def _lies_beyond(p, q, r, opposite):
 def _nearest_on_tetrahedron(p0, p1, p2, p3):
     """Return the weights of the four corners, and the point nearest to the origin."""
     least = math.inf
-    weights, nearest = (0.25, 0.25, 0.25, 0.25), (0.0, 0.0, 0.0)
-    if _lies_beyond(p0, p1, p2, p3):
-        (r, s, t), x = nearest_on_triangle(p0, p1, p2)
-        least, weights, nearest = dot(x, x), (r, s, t, 0.0), x
-    if _lies_beyond(p0, p1, p3, p2):
-        (r, s, t), x = nearest_on_triangle(p0, p1, p3)
-        if dot(x, x) < least:
-            least, weights, nearest = dot(x, x), (r, s, 0.0, t), x
-    if _lies_beyond(p0, p2, p3, p1):
-        (r, s, t), x = nearest_on_triangle(p0, p2, p3)
-        if dot(x, x) < least:
-            least, weights, nearest = dot(x, x), (r, 0.0, s, t), x
-    if _lies_beyond(p1, p2, p3, p0):
-        (r, s, t), x = nearest_on_triangle(p1, p2, p3)
-        if dot(x, x) < least:
-            weights, nearest = (0.0, r, s, t), x
+    weights, nearest = (0.25, 0.25, 0.25, 0.25), ZERO
+    for face, (p, q, r, opposite) in enumerate((
+            (p0, p1, p2, p3), (p0, p1, p3, p2), (p0, p2, p3, p1), (p1, p2, p3, p0))):
+        if _lies_beyond(p, q, r, opposite):
+            (s, t, u), x = nearest_on_triangle(p, q, r)
+            if dot(x, x) < least:
+                least, nearest = dot(x, x), x
+                weights = ((s, t, u, 0.0), (s, t, 0.0, u), (s, 0.0, t, u), (0.0, s, t, u))[face]
     return weights, nearest

@@ -20,7 +20,8 @@ from sim_bridge.engine.collision.narrow.convex import measure_shapes
 from sim_bridge.engine.collision.narrow.plane import collide_with_plane
 from sim_bridge.engine.collision.support import margin_of, shape_of, support, triangle_of
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, PLANE, SPHERE
-from sim_bridge.engine.math.vec3 import add, dot, load3, mul_mv, scale, sub
+from sim_bridge.engine.math.mat3 import column, mul_mv
+from sim_bridge.engine.math.vec3 import add, dot, load3, scale, sub, ZERO
 
 
 @kernel
@@ -34,7 +35,7 @@ def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
     size = load3(geometry.size, low, 0)
     count = 0
     if kind_low == PLANE:
-        n = (R[0][2], R[1][2], R[2][2])
+        n = column(R, 2)
         count = collide_with_plane(geometry, scratch, shape_of(geometry, high, pose_high, origin),
                                    n, dot(n, p), limit, origin, points_out)
         store_normal(count, scale(-sign, n), points_out)
@@ -46,10 +47,9 @@ def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
             count = touch_ball(size[0], p, shape_of(geometry, high, pose_high, origin), limit,
                                origin, sign, points_out)
     elif kind_high == CAPSULE:  # the low one is CAPSULE, too
-        S = pose_high[0]
         count = touch_capsules(
-            size, p, (R[0][2], R[1][2], R[2][2]), load3(geometry.size, high, 0),
-            (S[0][2], S[1][2], S[2][2]), limit, origin, sign, points_out)
+            size, p, column(R, 2), load3(geometry.size, high, 0), column(pose_high[0], 2),
+            limit, origin, sign, points_out)
     else:  # a CAPSULE or BOX and a BOX
         count = touch_boxes(
             scratch, shape_of(geometry, low, pose_low, origin),
@@ -99,8 +99,7 @@ def _plane_distance(geometry, a, b, pose_a, pose_b):
     plane, g, pose_plane, pose = a, b, pose_a, pose_b
     if geometry.shape[a] != PLANE:
         plane, g, pose_plane, pose = b, a, pose_b, pose_a
-    R = pose_plane[0]
-    up = (R[0][2], R[1][2], R[2][2])
+    up = column(pose_plane[0], 2)
     shape = shape_of(geometry, g, pose, pose[1])
     x, _ = support(geometry, shape, shape[4], scale(-1.0, up))
     x = sub(x, scale(margin_of(shape), up))
@@ -135,7 +134,7 @@ def column_distance(geometry, scratch, a, pose_a, half, pose_b, low, high):
     length = half[0] + half[1] + (high[0] - low[0]) + (high[1] - low[1]) + (high[2] - low[2])
     gap, x, y, n = measure_shapes(
         geometry, scratch, shape_of(geometry, a, pose_a, origin),
-        (BOX, (half[0], half[1], length), pose_b[0], (0.0, 0.0, 0.0), 0, 0, 0, 0), math.inf)
+        (BOX, (half[0], half[1], length), pose_b[0], ZERO, 0, 0, 0, 0), math.inf)
     return gap, add(origin, x), add(origin, y), n
 
 

@@ -8,6 +8,7 @@ several surface points are equally near, a fixed one is chosen.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.math.vec3 import dot, norm, sub
 
 _MAX_STEPS = 60
 
@@ -112,12 +113,12 @@ def from_ellipsoid(size, x):
     n = (_part(y[0], e_2[0]), _part(y[1], e_2[1]), _part(y[2], e_2[2]))
     if not least > 0.0:
         # flat, without a gradient
-        n = (x[0] - y[0], x[1] - y[1], x[2] - y[2])
-    length = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+        n = sub(x, y)
+    length = norm(n)
     if not length > 0.0:
         n, length = (0.0, 0.0, 1.0), 1.0
     n = (n[0] / length, n[1] / length, n[2] / length)
-    return (x[0] - y[0]) * n[0] + (x[1] - y[1]) * n[1] + (x[2] - y[2]) * n[2], n
+    return dot(sub(x, y), n), n
 
 
 @kernel

@@ -12,11 +12,23 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.narrow.gjk import nearest_on_triangle
 from sim_bridge.engine.collision.support import is_curved, separation
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, perpendicular, scale, store3, sub
+from sim_bridge.engine.math.vec3 import (
+    add,
+    cross,
+    dot,
+    load3,
+    norm,
+    perpendicular,
+    scale,
+    store3,
+    sub,
+)
 
-# columns of a face: corners 0 1 2, neighbours 3 4 5, and of lists that share its rows: faces seen,
-# the new face that begins at a corner, edges of the horizon with the face beyond and the new one
-_SEEN, _FACE_FROM, _EDGE_FROM, _EDGE_TO, _BEYOND, _NEW = 6, 7, 8, 9, 10, 11
+# first columns of a face: its three corners, and the faces across the edges that begin there
+_CORNER, _ACROSS = 0, 3
+# behind them, columns of lists: of the faces seen; of the new face that begins at each corner; of
+# the horizon's edges, their ends, the face beyond and the new face
+_SEEN, _FACE_FROM, _EDGE_FROM, _EDGE_TO, _BEYOND, _NEW = range(6, 12)
 
 # shares of the extent
 _FLAT = 1e-12  # thinner than this the difference has no inside
@@ -79,7 +91,7 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
 @kernel
 def _point_on_face(f, face, point):
     """Return the point of a that corresponds to the face's point nearest to the origin."""
-    i, j, k = face[f, 0], face[f, 1], face[f, 2]
+    i, j, k = load3(face, f, _CORNER)
     (r, s, t), _ = nearest_on_triangle(load3(point, i, 0), load3(point, j, 0), load3(point, k, 0))
     return add(scale(r, load3(point, i, 3)),
                add(scale(s, load3(point, j, 3)), scale(t, load3(point, k, 3))))
@@ -98,16 +110,16 @@ def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b,
         p, q, r, s = (load3(point_inout, 0, 0), load3(point_inout, 1, 0),
                       load3(point_inout, 2, 0), load3(point_inout, 3, 0))
         n = cross(sub(q, p), sub(r, p))
-        if abs(dot(n, sub(s, p))) <= _FLAT * extent * math.sqrt(dot(n, n)):
+        if abs(dot(n, sub(s, p))) <= _FLAT * extent * norm(n):
             count = 3
     if count == 3:
         e = sub(load3(point_inout, 1, 0), load3(point_inout, 0, 0))
         n = cross(e, sub(load3(point_inout, 2, 0), load3(point_inout, 0, 0)))
-        if math.sqrt(dot(n, n)) <= _FLAT * extent * math.sqrt(dot(e, e)):
+        if norm(n) <= _FLAT * extent * norm(e):
             count = 2
     if count == 2:
         e = sub(load3(point_inout, 1, 0), load3(point_inout, 0, 0))
-        if math.sqrt(dot(e, e)) <= _FLAT * extent:
+        if norm(e) <= _FLAT * extent:
             count = 1
     normal = (0.0, 0.0, 1.0)
     while count < 4:
@@ -117,28 +129,24 @@ def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b,
         tries = 3
         normal = (0.0, 0.0, 1.0)
         if count == 2:
-            normal = perpendicular(sub(load3(point_inout, 1, 0), p))
             e = sub(load3(point_inout, 1, 0), p)
-            u = cross(scale(1.0 / math.sqrt(dot(e, e)), e), normal)
+            normal = perpendicular(e)
+            u = cross(scale(1.0 / norm(e), e), normal)
             tries = 2
         elif count == 3:
             n = cross(sub(load3(point_inout, 1, 0), p), sub(load3(point_inout, 2, 0), p))
-            normal = scale(1.0 / math.sqrt(dot(n, n)), n)
+            normal = scale(1.0 / norm(n), n)
             tries = 1
         farthest = _FLAT * extent
         found = False
         for attempt in range(2 * tries):
-            direction = normal
-            if attempt // 2 == 1:
-                direction = u
-            elif attempt // 2 == 2:
-                direction = v
+            direction = (normal, u, v)[attempt // 2]
             if attempt % 2 == 1:
                 direction = scale(-1.0, direction)
             _, a, b, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b,
                                                  direction)
             w = sub(a, b)
-            extent = max(extent, math.sqrt(dot(w, w)))
+            extent = max(extent, norm(w))
             off = abs(dot(direction, sub(w, p)))
             if off > farthest:
                 farthest, found = off, True
@@ -155,15 +163,13 @@ def _write_face(f, i, j, k, point, plane_out, face_out):
     """Write a face's corners and plane; a degenerate face is excluded from the search."""
     p = load3(point, i, 0)
     n = cross(sub(load3(point, j, 0), p), sub(load3(point, k, 0), p))
-    length = math.sqrt(dot(n, n))
+    length, offset = norm(n), math.inf
     if length > 0.0:
         n = scale(1.0 / length, n)
-        store3(plane_out, f, 0, n)
-        plane_out[f, 3] = dot(n, p)
-    else:
-        store3(plane_out, f, 0, n)
-        plane_out[f, 3] = math.inf
-    face_out[f, 0], face_out[f, 1], face_out[f, 2] = i, j, k
+        offset = dot(n, p)
+    store3(plane_out, f, 0, n)
+    plane_out[f, 3] = offset
+    store3(face_out, f, _CORNER, (i, j, k))
 
 
 @kernel
@@ -180,7 +186,7 @@ def _open_tetrahedron(point_inout, plane_out, face_out):
     for f, (i, j, k, x, y, z) in enumerate((
             (0, 1, 2, 1, 2, 3), (0, 3, 1, 3, 2, 0), (1, 3, 2, 1, 3, 0), (0, 2, 3, 0, 2, 1))):
         _write_face(f, i, j, k, point_inout, plane_out, face_out)
-        face_out[f, 3], face_out[f, 4], face_out[f, 5] = x, y, z
+        store3(face_out, f, _ACROSS, (x, y, z))
 
 
 @subroutine
@@ -193,22 +199,22 @@ def _grow(new, seen, faces, coplanar, point, plane_inout, face_inout):
     w = load3(point, new, 0)
     # flood over all neighbours that the corner sees or lies in the plane of
     face_inout[0, _SEEN] = seen
-    face_inout[seen, 0] = -1 - face_inout[seen, 0]
+    face_inout[seen, _CORNER] = -1 - face_inout[seen, _CORNER]
     looked, found, edges = 0, 1, 0
     while looked < found:
         f = face_inout[looked, _SEEN]
         looked += 1
         for side in range(3):
-            g = face_inout[f, 3 + side]
-            if face_inout[g, 0] < 0:
+            g = face_inout[f, _ACROSS + side]
+            if face_inout[g, _CORNER] < 0:
                 continue
-            base = load3(point, face_inout[g, 0], 0)
+            base = load3(point, face_inout[g, _CORNER], 0)
             if dot(load3(plane_inout, g, 0), sub(w, base)) >= -coplanar:
-                face_inout[g, 0] = -1 - face_inout[g, 0]
+                face_inout[g, _CORNER] = -1 - face_inout[g, _CORNER]
                 face_inout[found, _SEEN] = g
                 found += 1
             elif edges < face_inout.shape[0]:
-                begin, end = face_inout[f, side], face_inout[f, (side + 1) % 3]
+                begin, end = face_inout[f, _CORNER + side], face_inout[f, _CORNER + (side + 1) % 3]
                 face_inout[edges, _EDGE_FROM] = begin if begin >= 0 else -1 - begin
                 face_inout[edges, _EDGE_TO] = end if end >= 0 else -1 - end
                 face_inout[edges, _BEYOND] = g
@@ -223,18 +229,19 @@ def _grow(new, seen, faces, coplanar, point, plane_inout, face_inout):
         row = face_inout[k, _SEEN] if k < found else faces + k - found
         i, j, g = face_inout[k, _EDGE_FROM], face_inout[k, _EDGE_TO], face_inout[k, _BEYOND]
         _write_face(row, i, j, new, point, plane_inout, face_inout)
-        face_inout[row, 3] = g
+        face_inout[row, _ACROSS] = g
         for side in range(3):
-            if face_inout[g, side] == j:
-                face_inout[g, 3 + side] = row
+            if face_inout[g, _CORNER + side] == j:
+                face_inout[g, _ACROSS + side] = row
         face_inout[k, _NEW] = row
         face_inout[i, _FACE_FROM] = row
     # join them around the corner
     for k in range(edges):
         row = face_inout[k, _NEW]
-        after = face_inout[face_inout[row, 1], _FACE_FROM]
-        if face_inout[after, 0] != face_inout[row, 1] or face_inout[after, 2] != new:
+        after = face_inout[face_inout[row, _CORNER + 1], _FACE_FROM]
+        corner, _, last = load3(face_inout, after, _CORNER)
+        if corner != face_inout[row, _CORNER + 1] or last != new:
             return 0
-        face_inout[row, 4] = after
-        face_inout[after, 5] = row
+        face_inout[row, _ACROSS + 1] = after
+        face_inout[after, _ACROSS + 2] = row
     return total

@@ -5,18 +5,8 @@ from sim_bridge.engine.collision.clip.manifold import MAX_FOUND, note, store_poi
 from sim_bridge.engine.collision.clip.support_face import lean
 from sim_bridge.engine.collision.support import support
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, SPHERE
-from sim_bridge.engine.math.vec3 import (
-    add,
-    cross,
-    dot,
-    load3,
-    mul_mv,
-    mul_tv,
-    perpendicular,
-    scale,
-    store3,
-    sub,
-)
+from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, perpendicular, scale, store3, sub
 
 # [rad, cosine] an axis this far from the plane's normal lets a cylinder stand on its cap
 _STANDING = 0.5

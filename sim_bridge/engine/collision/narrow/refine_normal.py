@@ -14,16 +14,19 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.support import is_curved, separation
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, HULL, TRIANGLE
+from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import (
     add,
     cross,
     dot,
+    greatest_axis,
+    least_axis,
     load3,
-    mul_mv,
-    mul_tv,
+    norm,
     perpendicular,
     scale,
     sub,
+    ZERO,
 )
 
 # n is known at least this well [rad]
@@ -39,12 +42,9 @@ def refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n):
     """Refine n, the direction of least distance of two cores; return it and their distance."""
     slack = _ROUNDING * extent
     distance, _, _, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
-    for side in range(2):
-        if side == 0:
-            found, f = _near_face(geometry, shape_a, scale(-1.0, n))
-            f = scale(-1.0, f)
-        else:
-            found, f = _near_face(geometry, shape_b, n)
+    for shape, sign in ((shape_a, -1.0), (shape_b, 1.0)):
+        found, f = _near_face(geometry, shape, scale(sign, n))
+        f = scale(sign, f)
         if found:
             parted, _, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, f)
             if parted >= distance - slack:
@@ -79,29 +79,18 @@ def refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n):
 def _near_face(geometry, shape, m):
     """Find the outward normal of a flat face that is nearly m."""
     kind, R = shape[0], shape[2]
-    f = (0.0, 0.0, 0.0)
+    f = ZERO
     if kind == BOX or kind == CYLINDER or kind == CONE:
         c = mul_tv(R, m)
-        x, y, z = abs(c[0]), abs(c[1]), abs(c[2])
-        axis = 2
-        if kind == BOX:
-            if x >= y and x >= z:
-                axis = 0
-            elif y >= z:
-                axis = 1
-        along = c[2]
-        f = (R[0][2], R[1][2], R[2][2])
-        if axis == 0:
-            along, f = c[0], (R[0][0], R[1][0], R[2][0])
-        elif axis == 1:
-            along, f = c[1], (R[0][1], R[1][1], R[2][1])
-        if along < 0.0:
+        axis = greatest_axis(c) if kind == BOX else 2
+        f = column(R, axis)
+        if c[axis] < 0.0:
             f = scale(-1.0, f)
         elif kind == CONE:
             return False, f
     elif kind == TRIANGLE:
         f = cross(sub(R[1], R[0]), sub(R[2], R[0]))
-        length = math.sqrt(dot(f, f))
+        length = norm(f)
         if length == 0.0:
             return False, f
         f = scale(1.0 / length, f)
@@ -132,7 +121,7 @@ def _near_edge(geometry, shape, hint, m):
     farthest along m: 0 except for the lines on a cone, where e is the cone's axis.
     """
     kind, size, R = shape[0], shape[1], shape[2]
-    z = (R[0][2], R[1][2], R[2][2])
+    z = column(R, 2)
     c = mul_tv(R, m)
     if kind == CYLINDER or kind == CAPSULE:
         return abs(c[2]) < _NEAR, z, 0.0
@@ -140,23 +129,15 @@ def _near_edge(geometry, shape, hint, m):
         slope = size[0] / math.sqrt(4.0 * size[1] * size[1] + size[0] * size[0])
         return abs(c[2] - slope) < _NEAR, z, slope
     if kind == BOX:
-        x, y, u = abs(c[0]), abs(c[1]), abs(c[2])
-        if x <= y and x <= u:
-            return x < _NEAR, (R[0][0], R[1][0], R[2][0]), 0.0
-        if y <= u:
-            return y < _NEAR, (R[0][1], R[1][1], R[2][1]), 0.0
-        return u < _NEAR, z, 0.0
+        axis = least_axis(c)
+        return abs(c[axis]) < _NEAR, column(R, axis), 0.0
     least, e = _NEAR, (0.0, 0.0, 1.0)
     if kind == TRIANGLE:
         s0, s1, s2 = dot(R[0], m), dot(R[1], m), dot(R[2], m)
         # the edge across from the lowest corner
-        if s0 <= s1 and s0 <= s2:
-            e = sub(R[2], R[1])
-        elif s1 <= s2:
-            e = sub(R[0], R[2])
-        else:
-            e = sub(R[1], R[0])
-        length = math.sqrt(dot(e, e))
+        lowest = 0 if s0 <= s1 and s0 <= s2 else (1 if s1 <= s2 else 2)
+        e = sub(R[(lowest + 2) % 3], R[(lowest + 1) % 3])
+        length = norm(e)
         if length == 0.0:
             return False, e, 0.0
         e = scale(1.0 / length, e)
@@ -166,7 +147,7 @@ def _near_edge(geometry, shape, hint, m):
         here = load3(geometry.vertex, hint, 0)
         for k in range(geometry.ring_start[hint], geometry.ring_start[hint + 1]):
             there = sub(load3(geometry.vertex, geometry.ring[k], 0), here)
-            length = math.sqrt(dot(there, there))
+            length = norm(there)
             off = abs(dot(there, c)) / length
             if off < least:
                 least, found = off, True
@@ -186,7 +167,7 @@ def _meet(e, c, f, d, n):
     rest = max(1.0 - dot(x, x), 0.0)
     s = math.copysign(math.sqrt(rest / g_2), dot(n, g))
     x = add(x, scale(s, g))
-    return scale(1.0 / math.sqrt(dot(x, x)), x)
+    return scale(1.0 / norm(x), x)
 
 
 @subroutine
@@ -209,7 +190,7 @@ def _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n):
         if is_bound:
             # along the circle n = c e + rho u
             u = sub(n, scale(c, e))
-            rho = math.sqrt(dot(u, u))
+            rho = norm(u)
             if rho == 0.0:
                 break
             u = scale(1.0 / rho, u)
@@ -232,7 +213,7 @@ def _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n):
             if not (det > 0.0 and h_ss > 0.0 and x * x + y * y < 0.01):
                 break
             n = add(n, add(scale(x, s), scale(y, t)))
-        n = scale(1.0 / math.sqrt(dot(n, n)), n)
+        n = scale(1.0 / norm(n), n)
     return best_n, best
 
 
@@ -240,7 +221,7 @@ def _climb(geometry, shape_a, shape_b, hint_a, hint_b, is_bound, e, c, n):
 def _meet_circle(e, c, n):
     """Return the unit vector nearest to n with n . e = c."""
     u = sub(n, scale(dot(n, e), e))
-    length = math.sqrt(dot(u, u))
+    length = norm(u)
     if length == 0.0:
         return n
     return add(scale(c, e), scale(math.sqrt(max(1.0 - c * c, 0.0)) / length, u))
