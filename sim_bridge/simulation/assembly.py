@@ -303,7 +303,7 @@ def changeable(*parts: Model | collision.Geometry | Loops) -> list[np.ndarray]:
 
 def start_control(model: Model, control: np.ndarray, state: State) -> None:
     """Set the motors' targets to the joints' positions, at rest; control: (nv,) as in State."""
-    state.control[:], state.target[:] = control, 0.0
+    state.control[:], state.target[:], state.course[:] = control, 0.0, 0.0
     driven = control != BY_EFFORT
     state.target[driven, 0] = state.q[model.q_of_v[driven]]
 

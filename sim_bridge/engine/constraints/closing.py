@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.constraints.axes import axis_wrench, find_excesses
+from sim_bridge.engine.constraints.axes import find_excesses
 from sim_bridge.engine.constraints.basis import find_impulses
 from sim_bridge.engine.constraints.respond import act, build_loops
 from sim_bridge.engine.constraints.rows import (
@@ -198,18 +198,15 @@ def begin(table):
 @kernel
 def note_yielded(ws, loops, rate, work):
     """
-    Record the mean wrenches of compliant rows and of axes, before the bodies' poses change.
+    Record the mean wrenches of compliant rows, before the bodies' poses change.
 
     The wrenches act on the second body about B's origin, one for each joint.
     """
     work.yielded[:, :] = 0.0
-    for row in range(loops.size[HARD], loops.size[ALL]):
+    for row in range(loops.size[HARD], loops.size[ROWS]):
         joint = joint_of(loops, row)
         R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
-        if row < loops.size[ROWS]:
-            torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
-        else:
-            torque, force = axis_wrench(loops, row - loops.size[ROWS], R_A, R_B)
+        torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
         amount = rate * work.impulse[row]
         for k in range(3):
             work.yielded[joint, k] += amount * torque[k]

@@ -21,15 +21,19 @@ from sim_bridge.engine.data.inertia import (
     start_articulated,
 )
 from sim_bridge.engine.data.joint_laws import (
+    DAMPER_WEIGHT,
     MOTOR,
     SERVO,
     SERVO_BASE,
+    SERVO_CHANGE,
     SERVO_DAMPING,
     SERVO_EFFORT,
     SERVO_LAG,
     SERVO_SLOPE,
     SERVO_SPRING,
+    SERVO_STIFFNESS,
     side_of,
+    STOP,
     STOP_SLOPE,
 )
 from sim_bridge.engine.data.model import (
@@ -56,6 +60,9 @@ from sim_bridge.engine.math.spatial import (
 )
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, sub
 
+# relative inertia that counts as none at an instant
+_RESOLVED = 1e-4
+
 
 @kernel
 def carrier(parent, kind, body):
@@ -80,7 +87,7 @@ def has_axis(joint):
 def factorize(model, ws, h):
     """Write ws.articulated and ws.joint_factor, from the bodies' own inertias."""
     start_trees(ws)
-    eliminate(model, ws, h)
+    eliminate(model, ws, h, False)
 
 
 @kernel
@@ -92,9 +99,9 @@ def start_trees(ws):
 
 
 @kernel
-def eliminate(model, ws, h):
+def eliminate(model, ws, h, is_instant):
     """
-    Eliminate the trees.
+    Eliminate the trees, for a step or, is_instant, for an instant, see `lagging_inertia`.
 
     ws.articulated: the bodies' own inertias, on return the articulated ones. Writes into
     ws.joint_factor each joint's U = IA S, its effective inertia D = Sᵀ U + armature + implicit
@@ -111,7 +118,10 @@ def eliminate(model, ws, h):
             n, f = mul_articulated(ws.articulated, body, s, t)
             store_spatial(ws.joint_factor, body, n, f)
             d = dot(s, n) + dot(t, f) + model.passive[at, ARMATURE]
-            d = implicit_inertia(model.passive, at, ws.mode[at], d, h, ws.law[at])
+            if is_instant:
+                d = lagging_inertia(model.passive, at, ws.mode[at], d, h, ws.law[at])
+            else:
+                d = implicit_inertia(model.passive, at, ws.mode[at], d, h, ws.law[at])
             factor[EFFECTIVE] = d
             factor[INVERSE] = 0.0 if ws.mode[at] >= LOCKED else 1.0 / d
         elif joint == WELD:
@@ -139,18 +149,68 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
     total = d + 0.25 * h * h * passive[joint, STIFFNESS]
     if law_inout[MOTOR] == SERVO:
         both = hd + h * law_inout[SERVO_DAMPING]
-        stiffness = servo_stiffness(d, h * law_inout[SERVO_SPRING])
+        weight = damper_weight(d, both)
+        stiffness = servo_stiffness(d + both * weight, h * law_inout[SERVO_SPRING])
         spring = (1.0 + 3.0 * stiffness) * law_inout[SERVO_SPRING]
-        law_inout[SERVO_EFFORT] = law_inout[SERVO_BASE] + stiffness * law_inout[SERVO_LAG]
-        law_inout[SERVO_SLOPE] = spring + law_inout[SERVO_DAMPING] * damper_weight(d, both)
+        law_inout[SERVO_EFFORT] = servo_base(law_inout, weight, stiffness)
+        law_inout[SERVO_SLOPE] = spring + law_inout[SERVO_DAMPING] * weight
+        law_inout[SERVO_STIFFNESS] = stiffness
         if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
             total += h * spring
             hd = both
     if hd > 0.0:
-        total += hd * damper_weight(d, hd)
+        law_inout[DAMPER_WEIGHT] = damper_weight(d, hd)
+        total += hd * law_inout[DAMPER_WEIGHT]
     if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
         total += h * law_inout[STOP_SLOPE]
     return total
+
+
+@kernel
+def servo_base(law, weight, stiffness):
+    """Return a servo's effort at an unchanged velocity; weight: of its damper."""
+    return (law[SERVO_BASE] + stiffness * law[SERVO_LAG]
+            + (weight - 0.5) * law[SERVO_CHANGE])
+
+
+@kernel
+def lagging_inertia(passive, joint, mode, d, h, law_inout):
+    """
+    Return the inertia d plus what a step of h seconds adds to it beyond the middle of the step.
+
+    It acts on the acceleration at an instant between steps. Without it, what is read would not be
+    the acceleration of the motion where the step is too long for a damper or a servo. law_inout:
+    as `implicit_inertia` left it. A damper that adds less than _RESOLVED is left out.
+    """
+    hd, weight = h * passive[joint, DAMPING], law_inout[DAMPER_WEIGHT]
+    total, is_driven = d, False
+    if law_inout[MOTOR] == SERVO:
+        stiffness, spring = law_inout[SERVO_STIFFNESS], law_inout[SERVO_SPRING]
+        # less what belongs to the middle of the step
+        middle = (1.0 + 2.0 * stiffness) * spring + 0.5 * law_inout[SERVO_DAMPING]
+        law_inout[SERVO_SLOPE] = h * (law_inout[SERVO_SLOPE] - middle)
+        if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
+            total += h * stiffness * spring
+            hd, is_driven = hd + h * law_inout[SERVO_DAMPING], True
+    more = hd * (weight - 0.5)
+    if is_driven or more > _RESOLVED * d:
+        total += more
+    if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
+        total += law_inout[STOP_SLOPE]
+    return total
+
+
+@kernel
+def is_lagging(model, ws, h):
+    """Return whether a step of h seconds is too long for any damper, or any joint has a servo."""
+    for body in range(model.parent.shape[0]):
+        if has_axis(ws.kind[body]):
+            at, d = model.v_index[body], ws.joint_factor[body, EFFECTIVE]
+            hd = h * model.passive[at, DAMPING]
+            if (ws.law[at, MOTOR] == SERVO or ws.law[at, STOP] != 0.0
+                    or hd * (damper_weight(d, hd) - 0.5) > _RESOLVED * d):
+                return True
+    return False
 
 
 @kernel
@@ -164,7 +224,8 @@ def servo_stiffness(d, spring):
     """
     Return from 0 to 1 how far the step is too long for a servo's oscillation.
 
-    spring: h² kp / 4. Fourth order in h for short steps; a half where h is 2 / ω.
+    d: inertia, with what dampers add to it. spring: h² kp / 4. Fourth order in h for short steps;
+    a half where h is 2 / ω.
     """
     if spring == 0.0:
         return 0.0

@@ -25,7 +25,11 @@ from sim_bridge.engine.data.world_table import (
     open_workspace,
 )
 from sim_bridge.engine.dynamics.articulated import has_axis
-from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
+from sim_bridge.engine.dynamics.evaluate import (
+    accelerate,
+    factorize_at_instant,
+    to_origin_acceleration,
+)
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.medium import oppose_reactions
 from sim_bridge.engine.math.spatial import (
@@ -57,6 +61,7 @@ from sim_bridge.engine.pipeline.laws_at_instant import (
     set_present_laws,
     update_present_active_set,
 )
+from sim_bridge.engine.pipeline.smooth import may_be_smooth
 
 # columns of the sites' array
 SITE_ROTATION = 0
@@ -129,9 +134,14 @@ def copy_changed(source, into_out):
 @kernel
 def find_accelerations(model, options, state, ws, table):
     """Solve for the accelerations and the matching joint modes."""
+    h = options.time_step
+    if (options.is_smooth != 0 and state.contact_size[0] == 0
+            and may_be_smooth(model, options, state)):
+        # steps of fifth order resolve what they take
+        h = 0.0
     set_present_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):
-        factorize_trees(model, ws, 0.0)
+        factorize_at_instant(model, ws, h)
         if options.loops != 0:
             call_stage(options.loops, table, BUILD_PRESENT)
         set_present_efforts(ws)

@@ -14,28 +14,18 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
-from sim_bridge.engine.data.model import (
-    BALL,
-    BALL_STAGE,
-    FASTEST,
-    FREE,
-    FRICTION,
-    LOWER,
-    UPPER,
-    WELD,
-)
-from sim_bridge.engine.data.state import BY_EFFORT, LOOSE
+from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, LOWER, UPPER, WELD
+from sim_bridge.engine.data.state import LOOSE
 from sim_bridge.engine.data.world_table import open_model, open_options, open_state, open_workspace
-from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.set_joint_laws import explicit_effort, position_of
 from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
+from sim_bridge.engine.pipeline.smooth import may_be_smooth
 from sim_bridge.engine.pipeline.step import is_finite, limit_efforts
 
 STAGES = 6
-STIFF = 1.0  # share of its velocity that drag takes from a link in a step; 3.3 would blow up
 
 TABLEAU = (
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -59,21 +49,10 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     model, options = open_model(table), open_options(table)
     state, ws = open_state(table), open_workspace(table)
     h = options.time_step
-    if options.loops != 0:
+    if not may_be_smooth(model, options, state):
         return 0
-    for row in range(model.medium.shape[0]):
-        if h * model.medium[row, FASTEST] > STIFF:
-            return 0
     for joint in range(ws.mode.shape[0]):
         ws.mode[joint] = LOOSE
-        if (state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0
-                or state.control[joint] != BY_EFFORT):
-            return 0
-    for row in range(model.mimic.shape[0]):
-        following, followed = model.mimic[row, 0], model.mimic[row, 1]
-        apart = state.v[following] - model.mimic_law[row, 0] * state.v[followed]
-        if abs(apart) > VELOCITY_SLACK * (1.0 + abs(state.v[following])):
-            return 0
     limit_efforts(model.limits, state.u)
     for done in range(n):
         if options.detect != 0:

@@ -17,7 +17,7 @@ from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied
 from sim_bridge.engine.data.joint_laws import share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
-from sim_bridge.engine.data.state import FRICTION_SIDE, LOCKED
+from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED
 from sim_bridge.engine.data.world_table import (
     open_geometry,
     open_loop_work,
@@ -51,6 +51,7 @@ from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
+from sim_bridge.engine.dynamics.target_course import advance_course
 from sim_bridge.engine.math.spatial import FORCE, TORQUE
 from sim_bridge.engine.math.vec3 import add, load3, load_v
 
@@ -93,8 +94,8 @@ def step(table: Table, n: int):
         touching = find_contacts(options, table)
         if touching < 0:
             return NO_ROOM, done, most_pivots
-        set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target, h,
-                       ws)
+        set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target,
+                       state.course, h, ws)
         if options.loops != 0:
             call_stage(options.loops, table, LOOPS_PREPARE)
         guess_active_set(model, state, ws)
@@ -282,6 +283,8 @@ def is_finite(values):
 def commit(model, options, state, ws):
     """Store the new velocities, positions and joint modes in the state."""
     for joint in range(state.v.shape[0]):
+        if state.control[joint] == BY_SERVO:
+            advance_course(state.target[joint], state.course[joint])
         if options.sleep_steps > 0 and ws.still[joint] != 0:
             continue
         mode = ws.mode[joint]

@@ -272,4 +272,5 @@ class Axis(DeclaredAttributes):
         """Set the target of an active motor to the axis' present position."""
         self.seat.states('target')[self.number] = (
             0.0 if self.control == 'effort' else self.q), 0.0
+        self.seat.states('course')[self.number] = 0.0
         self.seat.wake()

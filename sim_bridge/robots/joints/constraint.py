@@ -19,7 +19,13 @@ from sim_bridge.engine.data.loops import (
     WORLD,
     Z,
 )
-from sim_bridge.engine.data.state import BY_EFFORT, FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE
+from sim_bridge.engine.data.state import (
+    BY_EFFORT,
+    COURSE_SIZE,
+    FRICTION_SHARE,
+    MOTOR_SHARE,
+    STOP_SHARE,
+)
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
 from sim_bridge.robots.joints.free_axes import FreeAxes
@@ -233,7 +239,7 @@ class ConstraintSeat:
         """Count angles as at the beginning, and let its motors go for where it is."""
         self._values.q[:] = self._start
         driven = self._values.control != BY_EFFORT
-        self._values.target[:] = 0.0
+        self._values.target[:], self._values.course[:] = 0.0, 0.0
         self._values.target[driven, 0] = self._start[driven]
 
     def record(self) -> LoopJoint:
@@ -308,4 +314,5 @@ def _values(count: int) -> AxisValues:
         motor=np.tile([0.0, 0.0, np.inf], (count, 1)),
         stop=np.tile([0.0, _STOP_ERP, 0.0], (count, 1)),
         q=np.zeros(count), u=np.zeros(count), control=np.zeros(count, np.int64),
-        target=np.zeros((count, 2)), mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)))
+        target=np.zeros((count, 2)), course=np.zeros((count, COURSE_SIZE)),
+        mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)))

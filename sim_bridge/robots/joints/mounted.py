@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from sim_bridge.robots.joints.spec import JointSpec
 
 _PARAMETERS = ('passive', 'limits', 'motor', 'stop')
-_COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'mode')
+_COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'course', 'mode')
 
 
 class MountedSeat(TreeSeat):
