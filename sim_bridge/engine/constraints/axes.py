@@ -291,8 +291,9 @@ def keep_axes(pose, h, loops, work, state):
             state.axis_effort[axis, k] = shares[k]
         state.axis_effort[axis, TOTAL_SHARE] = total
         row = loops.size[ROWS] + axis
-        if work.mode[axis] < LOCKED and (work.active[row] == 0 or work.own[row] >= 0):
-            total = effort_at_end(h, loops, state, work, axis)
+        is_own = work.active[row] == 0 or work.own[row] >= 0
+        if work.mode[axis] < LOCKED and is_own and work.inertia[axis] > 0.0:
+            total = effort_at_end(h, loops, state, work, axis, total)
         joint = loops.axis_joint[axis]
         torque, force = axis_wrench(loops, axis, R_A, R_B)
         for k in range(3):
@@ -301,11 +302,12 @@ def keep_axes(pose, h, loops, work, state):
 
 
 @kernel
-def effort_at_end(h, loops, state, work, axis):
+def effort_at_end(h, loops, state, work, axis, mean):
     """
     Return the effort on a loose axis at the end of the step, with that of the armature.
 
-    As `laws_at_instant`, with the acceleration of the step. Overwrites the axis' law of the step.
+    As `laws_at_instant`, with an acceleration that differs from the step's by what the effort
+    differs from its mean in the step. Overwrites the axis' law of the step.
     """
     law, v, mode = work.law[axis], work.v_next[axis], work.mode[axis]
     q, u, control = state.axis_q[axis], state.axis_u[axis], state.axis_control[axis]
@@ -322,4 +324,5 @@ def effort_at_end(h, loops, state, work, axis):
     inertia = (lagging_inertia(loops.passive, axis, mode, 0.0, h, law)
                + loops.passive[axis, ARMATURE])
     effort = explicit_effort(loops.passive, axis, u, q, v) + loose_effort(law, mode)
-    return effort - inertia * (v - work.v[axis]) / h
+    share = inertia / work.inertia[axis]
+    return (effort - inertia * (v - work.v[axis]) / h + share * mean) / (1.0 + share)
