@@ -231,8 +231,9 @@ def test_joint_at_constant_speed_reads_none():
     """Read no acceleration, no force and no torque while a stiff servo follows a ramp."""
     declared = (
         '<gazebo reference="body"><sensor name="imu" type="imu"><pose>0.5 0 0 0 0 0</pose>'
-        '</sensor></gazebo><gazebo reference="joint"><sensor name="ft" type="force_torque"><force_torque/>'
-        '</sensor></gazebo></robot>')
+        '</sensor></gazebo>'
+        '<gazebo reference="joint"><sensor name="ft" type="force_torque"><force_torque/></sensor>'
+        '</gazebo></robot>')
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     wheel = world.load_urdf(rotor(inertia=0.01).replace('</robot>', declared))
     axis = wheel.joint('joint')
