@@ -19,7 +19,7 @@ from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import Loops
 from sim_bridge.engine.data.model import body_count, FREE, FREE_SINGLE, GROUND, Model, model_sizes
 from sim_bridge.engine.data.parts import arrays_of, copy, make, parameters, rows_of
-from sim_bridge.engine.data.state import BY_EFFORT, make_state, State
+from sim_bridge.engine.data.state import BY_EFFORT, LESS_PUSHED, make_state, State
 from sim_bridge.engine.pipeline.join import join_models, Offsets
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.sensors.devices import Device
@@ -255,6 +255,7 @@ def forget_contacts(
     for contact in np.flatnonzero(is_gone):
         for geometry, sign in zip(pairs[contact], (1.0, -1.0), strict=True):
             link = geometries[geometry].link
+            state.pushed[link.body] = LESS_PUSHED
             if link.body in still_touching:
                 _take_back(state, int(contact), link, site_row[link.site], sign / time_step)
             else:

@@ -116,20 +116,8 @@ class Driven:
         imu, sensor = body.device('lever'), body.device('wrench')
         R, site = placed(imu.link)
         R_ft, p_ft = placed(sensor.link)
-        momentum, newton = np.zeros(6), np.zeros(6)
-        force = -R_ft @ sensor.f
-        wrench = np.concatenate([force, np.cross(p_ft, force) - R_ft @ sensor.tau])
-        for part in self.carried:
-            r, arm = part.wc, part.wc - part.p
-            spin = part.R @ part.I @ part.R.T @ part.w
-            velocity = part.v + np.cross(part.w, arm)
-            momentum += part.m * np.concatenate([velocity, np.cross(r, velocity)])
-            momentum[3:] += spin
-            wrench += part.m * np.concatenate([gravity, np.cross(r, gravity)])
-            force = part.m * (
-                part.dv + np.cross(part.dw, arm) + np.cross(part.w, np.cross(part.w, arm)))
-            newton += np.concatenate([force, np.cross(r, force)])
-            newton[3:] += part.R @ part.I @ part.R.T @ part.dw + np.cross(part.w, spin)
+        momentum, newton = momentum_of(self.carried), newton_of(self.carried)
+        wrench = wrench_at(R_ft, p_ft, sensor) + weight_of(self.carried, gravity)
         links = body.links[1::3]
         return (body.q.copy(), body.ddq.copy(), [each.p for each in links],
                 [each.dv for each in links], site,
@@ -139,6 +127,39 @@ class Driven:
 def placed(carrier):
     """Return the world's axes and place of a sensor on a lever."""
     return carrier.R @ LEVER.rotation, carrier.p + carrier.R @ LEVER.position
+
+
+def wrench_at(R, p, sensor):
+    """Return what a joint's sensor says that acts on its child; as the next three, about 0."""
+    force = -R @ sensor.f
+    return np.concatenate([force, np.cross(p, force) - R @ sensor.tau])
+
+
+def weight_of(parts, gravity):
+    """Return the weight of links."""
+    return sum(part.m * np.concatenate([gravity, np.cross(part.wc, gravity)]) for part in parts)
+
+
+def momentum_of(parts):
+    """Return the linear and angular momentum of links."""
+    total = np.zeros(6)
+    for part in parts:
+        velocity = part.v + np.cross(part.w, part.wc - part.p)
+        total += part.m * np.concatenate([velocity, np.cross(part.wc, velocity)])
+        total[3:] += part.R @ part.I @ part.R.T @ part.w
+    return total
+
+
+def newton_of(parts):
+    """Return its rate by the accelerations that links read."""
+    total = np.zeros(6)
+    for part in parts:
+        arm, inertia = part.wc - part.p, part.R @ part.I @ part.R.T
+        force = part.m * (
+            part.dv + np.cross(part.dw, arm) + np.cross(part.w, np.cross(part.w, arm)))
+        total += np.concatenate([force, np.cross(part.wc, force)])
+        total[3:] += inertia @ part.dw + np.cross(part.w, inertia @ part.w)
+    return total
 
 
 def carried_by(body, first):
@@ -348,6 +369,147 @@ def test_servo_moves_its_mimics_as_read():
     greatest = np.abs(motion).max()
     np.testing.assert_allclose(read[:, 0], motion, atol=RELATIVE * greatest)
     np.testing.assert_allclose(read[:, 1], -2.0 * motion, atol=2.0 * RELATIVE * greatest)
+
+
+@pytest.mark.parametrize('tree', [True, False])
+def test_joint_of_two_axes_reads_the_motion(tree):
+    """Agree with the rates of the angular velocity and of a point on a universal joint."""
+    world = sb.World()
+    rod = hinged_body(world, position=(0.3, 0.1, 0.0))
+    joint = world.add_joint(
+        'universal', None, rod, (0.0, 0.0, 0.0), (1, 0, 0), (0, 1, 0), tree=tree)
+    for axis in joint.axes:
+        axis.control, axis.kp, axis.kd, axis.damping = 'servo', 1e3, 10.0, 1.0
+    p, w, dv, dw = [], [], [], []
+    for step in range(300):
+        for axis, rate in zip(joint.axes, (2.0, 1.5), strict=True):
+            follow(axis, (step + 1) * H, rate)
+        world.step()
+        link = rod.root_link
+        for values, value in ((p, link.p), (w, link.w), (dv, link.dv), (dw, link.dw)):
+            values.append(value.copy())
+    settled = slice(200, -1)
+    rate = (np.array(w)[2:] - np.array(w)[:-2]) / (2.0 * H)
+    for read, motion in ((dw, rate), (dv, second_derivative(np.array(p)))):
+        np.testing.assert_allclose(
+            np.array(read)[settled], motion[199:], atol=RELATIVE * np.abs(motion[199:]).max())
+
+
+@pytest.mark.parametrize(('control', 'tolerance'), [
+    ('servo', RELATIVE),
+    # half a step late
+    ('position', 6e-3)])
+def test_followed_trajectory_is_what_is_read(control, tolerance):
+    """Read the second derivative of the motion along a spline that a follower commands."""
+    world = sb.World(time_step=H)
+    arm = world.load_urdf(path_of('arm'))
+    for name in arm.joint_names:
+        axis = arm.joint(name)
+        axis.control, axis.friction, axis.kp, axis.kd = control, 0.0, 200.0, 0.5
+    rest = [np.zeros(len(arm.q))]
+    follower = sb.TrajectoryFollower(arm)
+    follower.start(sb.Trajectory(arm.joint_names, [1.0], [rest[0] + 0.3], rest, rest), 0)
+    q, ddq = [], []
+    for step in range(700):
+        follower.drive(step * world.time_step_ns, world.time_step_ns)
+        world.step()
+        q.append(arm.q.copy())
+        ddq.append(arm.ddq.copy())
+    settled = slice(250, None)
+    read, motion = np.array(ddq)[1:-1][settled], second_derivative(np.array(q))[settled]
+    np.testing.assert_allclose(read, motion, atol=tolerance * np.abs(motion).max())
+    assert np.abs(motion).max() > 1.0
+
+
+FINGER = robot(
+    link('world', 0.0),
+    link('finger', 0.05, (0.1, 0.0, 0.0), (1e-4, 1e-4, 1e-4)).replace('</link>', (
+        '<collision><origin xyz="0.2 0 0"/><geometry><sphere radius="0.02"/></geometry>'
+        '</collision></link>')),
+    joint('joint', 'world', 'finger', axis=(0, 1, 0), xyz=(0, 0, 0.15)))
+
+
+@pytest.mark.parametrize('damping', [0.0, 3.0])
+def test_finger_that_presses_ever_harder_reads_rest(damping):
+    """Read neither motion nor a wrench that the floor does not bear, under a servo's ramp."""
+    world = sb.World()
+    world.add_ground()
+    finger = world.load_urdf(FINGER, sensors=(
+        SensorDescription('wrench', SensorKind.FORCE_TORQUE, 'finger', 'joint'),
+        SensorDescription('imu', SensorKind.IMU, 'finger', pose=LEVER)))
+    axis = finger.joint('joint')
+    axis.control, axis.kp, axis.kd, axis.damping = 'servo', 100.0, 2.0, damping
+    efforts = []
+    for step in range(300):
+        axis.target_position = 0.7 + 0.2 * step * H
+        axis.target_velocity = 0.2
+        world.step()
+        efforts.append(axis.motor_effort)
+        if step < 200:
+            continue
+        (contact,) = world.contacts
+        assert finger.ddq[0] == pytest.approx(0.0, abs=1e-9)
+        gravity = placed(finger.device('imu').link)[0].T @ -world.gravity
+        np.testing.assert_allclose(finger.device('imu').accelerometer.dv, gravity, atol=1e-9)
+        parts = [finger.link('finger')]
+        push = contact.force if contact.link_a is parts[0] else -contact.force
+        held = (wrench_at(parts[0].R, parts[0].p, finger.device('wrench'))
+                + weight_of(parts, world.gravity)
+                + np.concatenate([push, np.cross(contact.position, push)]))
+        np.testing.assert_allclose(held, 0.0, atol=1e-5 * np.linalg.norm(push))
+    assert efforts[-1] - efforts[200] > 1.0
+
+
+@pytest.mark.parametrize('damping', [0.1, 3.0])
+def test_fingers_that_roll_a_ball_balance_their_momentum(damping, example_robots):
+    """Find dP/dt of each finger in its wrench, its weight and its contacts, step by step."""
+    world, half = sb.World(), math.sqrt(0.5)
+    roots = range(0, 16, 4)
+    hand = world.load_urdf(
+        example_robots['allegro_hand/allegro_right_hand'], fixed_base=True,
+        position=(0.0, 0.0, 0.2), orientation=(0.0, -half, 0.0, half), sensors=tuple(
+            SensorDescription(f'{k}', SensorKind.FORCE_TORQUE, f'link_{k}.0', f'joint_{k}.0')
+            for k in roots))
+    world.add_body(sb.Sphere(0.045), mass=0.02, position=(-0.05, 0.0, 0.28))
+    for name in hand.joint_names:
+        axis = hand.joint(name)
+        axis.control, axis.kp, axis.kd, axis.friction = 'servo', 5.0, 0.1, 0.0
+        axis.damping = damping
+    fingers = {k: carried_by(hand, hand.link(f'link_{k}.0')) for k in roots}
+    middle = np.array([0.0, 0.25, 0.6, 0.6] * 3 + [1.2, 0.4, 0.8, 0.4])
+    swing = np.array([0.0, 0.2, 0.2, 0.2] * 4)
+    before, pushing, errors, rates, touched = {}, set(), [], [], 0
+    for step in range(500):
+        angle = 5.0 * (step + 1) * H
+        hand.command_position(
+            middle + swing * math.sin(angle), velocities=swing * 5.0 * math.cos(angle))
+        world.step()
+        if step < 200:
+            continue
+        pushes, last = {}, pushing
+        for contact in world.contacts:
+            push = np.concatenate([contact.force, np.cross(contact.position, contact.force)])
+            push[3:] += contact.torque
+            for part, sign in ((contact.link_a, 1.0), (contact.link_b, -1.0)):
+                if push.any():
+                    pushes[part] = pushes.get(part, 0.0) + sign * push
+        pushing = set(pushes)
+        for k, parts in fingers.items():
+            momentum, root = momentum_of(parts), parts[0]
+            if k in before and pushing == last:
+                wrench = wrench_at(root.R, root.p, hand.device(f'{k}'))
+                wrench += weight_of(parts, world.gravity)
+                for part in pushing.intersection(parts):
+                    wrench += pushes[part]
+                    touched += 1
+                rates.append((momentum - before[k]) / H)
+                errors.append(wrench - rates[-1])
+            before[k] = momentum
+    assert touched > 50
+    for part in (slice(0, 3), slice(3, 6)):
+        # a step's mean beside the end of the step
+        greatest = np.abs(np.array(rates)[:, part]).max()
+        np.testing.assert_allclose(np.array(errors)[:, part], 0.0, atol=5e-3 * greatest)
 
 
 def test_target_acts_from_the_next_step_on():

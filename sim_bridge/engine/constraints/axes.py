@@ -19,14 +19,11 @@ from sim_bridge.engine.constraints.rows import (
     store_arms,
 )
 from sim_bridge.engine.data.joint_laws import (
-    DAMPER_WEIGHT,
     locked_velocity,
     loose_effort,
     MOTOR,
     next_mode,
     SERVO,
-    SERVO_EFFORT,
-    SERVO_STIFFNESS,
     share_effort,
     STOP_EFFORT,
     STOP_SLOPE,
@@ -49,7 +46,7 @@ from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPE
 from sim_bridge.engine.data.state import BY_SERVO, LOCKED, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST as FIRST_WRONG
 from sim_bridge.engine.dynamics.active_set import guess_mode, RELEASE
-from sim_bridge.engine.dynamics.articulated import implicit_inertia, lagging_inertia, servo_base
+from sim_bridge.engine.dynamics.articulated import implicit_inertia, lagging_inertia
 from sim_bridge.engine.dynamics.set_joint_laws import (
     explicit_effort,
     lagging_slope,
@@ -316,7 +313,6 @@ def effort_at_end(h, loops, state, work, axis, mean):
         set_motor(limits, loops.motor[axis], q, v, u, control, target,
                   aim_of_instant(target, state.axis_course[axis]),
                   0.5 * h * (work.v[axis] + v), h, law)
-        law[SERVO_EFFORT] = servo_base(law, law[DAMPER_WEIGHT], law[SERVO_STIFFNESS])
     if stop[CFM] > 0.0:
         law[STOP_EFFORT] = 0.0
         set_elastic_stop(stop, q - limits[UPPER], limits[LOWER] - q, v, h, law)

@@ -28,7 +28,7 @@ from sim_bridge.engine.data.contact_problem import (
     PENETRATION,
 )
 from sim_bridge.engine.data.loops import RANK
-from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
+from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE, NOT_PUSHED, PUSHED
 from sim_bridge.engine.data.world_table import (
     open_contacts,
     open_direct,
@@ -151,8 +151,12 @@ def keep(table):
     state.contact_size[COUNT] = count
     for body in range(state.contact_wrench.shape[0]):
         if state.idle[model.root[body]] != ASLEEP:
+            state.pushed[body] = NOT_PUSHED
             for k in range(6):
-                state.contact_wrench[body, k] = mean_wrench[body, k] if count > 0 else 0.0
+                mean = mean_wrench[body, k] if count > 0 else 0.0
+                state.contact_wrench[body, k] = mean
+                if mean != 0.0:
+                    state.pushed[body] = PUSHED
     for contact in range(count):
         state.contact_geometry[contact, 0] = contacts.geometry[contact, 0]
         state.contact_geometry[contact, 1] = contacts.geometry[contact, 1]

@@ -54,9 +54,9 @@ from sim_bridge.engine.data.state import (
     STOP,  # elastic stop beyond which the joint is: 1 the upper, -1 the lower, 0 none
     STOP_EFFORT,  # its unclamped effort where the step does not change the velocity
     STOP_SLOPE,  # what its effort loses per velocity gained
-    DAMPER_WEIGHT, SERVO_STIFFNESS,  # see `articulated.implicit_inertia`
-) = range(19)
-LAW_SIZE = 19
+    INERTIA,  # of the joint in a step, see `articulated.implicit_inertia`
+) = range(18)
+LAW_SIZE = 18
 
 NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
 

@@ -28,6 +28,8 @@ TARGET_POSITION, TARGET_VELOCITY = range(2)
 POSITION_CHANGE, VELOCITY_CHANGE, HAS_COURSE = range(2, 5)
 COURSE_SIZE = 5
 
+# State.pushed
+NOT_PUSHED, PUSHED, LESS_PUSHED = range(3)
 # columns of State.axis_effort
 FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, TOTAL_SHARE = range(4)
 
@@ -65,6 +67,8 @@ class State(NamedTuple):
     """
     acceleration: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
     """Change of v in the last step over its length."""
+    inertia: Annotated[FloatVector, Dims('nv', unit='kg, kg m²')]
+    """What one-axis joints moved in the last step, see `articulated.lagging_inertia`, or 0."""
     force: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """Last effort of a stop, friction or the hold; 0 where there was none."""
     friction: Annotated[FloatVector, Dims('nv', unit='N, N m')]
@@ -93,6 +97,8 @@ class State(NamedTuple):
     """Impulse on the first geometry, then the angular one; world axes."""
     contact_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """The contacts' mean wrench on each body in the last step; as `wrench`."""
+    pushed: Annotated[IntVector, Dims('nb')]
+    """Whether they pushed it: NOT_PUSHED, PUSHED, or LESS_PUSHED where one has gone since."""
     yield_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """Likewise that of joints that close loops and yield."""
     loop_wrench: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]

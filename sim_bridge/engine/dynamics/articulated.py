@@ -21,7 +21,7 @@ from sim_bridge.engine.data.inertia import (
     start_articulated,
 )
 from sim_bridge.engine.data.joint_laws import (
-    DAMPER_WEIGHT,
+    INERTIA,
     MOTOR,
     SERVO,
     SERVO_BASE,
@@ -31,9 +31,7 @@ from sim_bridge.engine.data.joint_laws import (
     SERVO_LAG,
     SERVO_SLOPE,
     SERVO_SPRING,
-    SERVO_STIFFNESS,
     side_of,
-    STOP,
     STOP_SLOPE,
 )
 from sim_bridge.engine.data.model import (
@@ -146,31 +144,19 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
     = 0 there are none.
     """
     hd = h * passive[joint, DAMPING]
-    total = d + 0.25 * h * h * passive[joint, STIFFNESS]
+    law_inout[INERTIA], total = d, d + 0.25 * h * h * passive[joint, STIFFNESS]
     if law_inout[MOTOR] == SERVO:
-        both = hd + h * law_inout[SERVO_DAMPING]
-        weight = damper_weight(d, both)
-        stiffness = servo_stiffness(d + both * weight, h * law_inout[SERVO_SPRING])
+        both, weight, stiffness = set_servo_effort(d, hd, h, law_inout)
         spring = (1.0 + 3.0 * stiffness) * law_inout[SERVO_SPRING]
-        law_inout[SERVO_EFFORT] = servo_base(law_inout, weight, stiffness)
         law_inout[SERVO_SLOPE] = spring + law_inout[SERVO_DAMPING] * weight
-        law_inout[SERVO_STIFFNESS] = stiffness
         if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
             total += h * spring
             hd = both
     if hd > 0.0:
-        law_inout[DAMPER_WEIGHT] = damper_weight(d, hd)
-        total += hd * law_inout[DAMPER_WEIGHT]
+        total += hd * damper_weight(d, hd)
     if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
         total += h * law_inout[STOP_SLOPE]
     return total
-
-
-@kernel
-def servo_base(law, weight, stiffness):
-    """Return a servo's effort at an unchanged velocity; weight: of its damper."""
-    return (law[SERVO_BASE] + stiffness * law[SERVO_LAG]
-            + (weight - 0.5) * law[SERVO_CHANGE])
 
 
 @kernel
@@ -179,38 +165,43 @@ def lagging_inertia(passive, joint, mode, d, h, law_inout):
     Return the inertia d plus what a step of h seconds adds to it beyond the middle of the step.
 
     It acts on the acceleration at an instant between steps. Without it, what is read would not be
-    the acceleration of the motion where the step is too long for a damper or a servo. law_inout:
-    as `implicit_inertia` left it. A damper that adds less than _RESOLVED is left out.
+    the acceleration of the motion where the step is too long for a damper or a servo.
+    law_inout[INERTIA]: as `implicit_inertia` wrote it in the last step, since what lags depends on
+    it; 0 before the first, when d takes its place. A damper that adds less than _RESOLVED is left
+    out.
     """
-    hd, weight = h * passive[joint, DAMPING], law_inout[DAMPER_WEIGHT]
-    total, is_driven = d, False
+    in_step, total = law_inout[INERTIA] if law_inout[INERTIA] > 0.0 else d, d
+    hd, resolved = h * passive[joint, DAMPING], _RESOLVED * d
     if law_inout[MOTOR] == SERVO:
-        stiffness, spring = law_inout[SERVO_STIFFNESS], law_inout[SERVO_SPRING]
-        # less what belongs to the middle of the step
-        middle = (1.0 + 2.0 * stiffness) * spring + 0.5 * law_inout[SERVO_DAMPING]
-        law_inout[SERVO_SLOPE] = h * (law_inout[SERVO_SLOPE] - middle)
+        both, weight, stiffness = set_servo_effort(in_step, hd, h, law_inout)
+        spring = stiffness * law_inout[SERVO_SPRING]
+        law_inout[SERVO_SLOPE] = h * (spring + law_inout[SERVO_DAMPING] * (weight - 0.5))
         if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
-            total += h * stiffness * spring
-            hd, is_driven = hd + h * law_inout[SERVO_DAMPING], True
-    more = hd * (weight - 0.5)
-    if is_driven or more > _RESOLVED * d:
-        total += more
+            total += h * spring
+            hd, resolved = both, 0.0
+    if hd > 0.0:
+        more = hd * (damper_weight(in_step, hd) - 0.5)
+        if more > resolved:
+            total += more
     if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
         total += law_inout[STOP_SLOPE]
     return total
 
 
 @kernel
-def is_lagging(model, ws, h):
-    """Return whether a step of h seconds is too long for any damper, or any joint has a servo."""
-    for body in range(model.parent.shape[0]):
-        if has_axis(ws.kind[body]):
-            at, d = model.v_index[body], ws.joint_factor[body, EFFECTIVE]
-            hd = h * model.passive[at, DAMPING]
-            if (ws.law[at, MOTOR] == SERVO or ws.law[at, STOP] != 0.0
-                    or hd * (damper_weight(d, hd) - 0.5) > _RESOLVED * d):
-                return True
-    return False
+def set_servo_effort(d, hd, h, law_inout):
+    """
+    Write a servo's effort at an unchanged velocity.
+
+    d: inertia in a step of h seconds. hd: h times the joint's damping. Returns hd with the
+    servo's, the weight of `damper_weight` and that of `servo_stiffness`.
+    """
+    both = hd + h * law_inout[SERVO_DAMPING]
+    weight = damper_weight(d, both)
+    stiffness = servo_stiffness(d + both * weight, h * law_inout[SERVO_SPRING])
+    law_inout[SERVO_EFFORT] = (law_inout[SERVO_BASE] + stiffness * law_inout[SERVO_LAG]
+                               + (weight - 0.5) * law_inout[SERVO_CHANGE])
+    return both, weight, stiffness
 
 
 @kernel

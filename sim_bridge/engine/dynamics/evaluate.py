@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.model import FREE, KINEMATIC
-from sim_bridge.engine.dynamics.articulated import eliminate, is_lagging, solve, start_trees
+from sim_bridge.engine.dynamics.articulated import eliminate, solve, start_trees
 from sim_bridge.engine.dynamics.kinematics import move_bodies
 from sim_bridge.engine.dynamics.medium import add_medium, oppose
 from sim_bridge.engine.dynamics.mimic import apply_rows, compute_responses
@@ -17,30 +17,16 @@ from sim_bridge.engine.dynamics.twists import find_twists
 
 
 @kernel
-def factorize_trees(model, ws, h):
-    """Factorize the trees under ws.mode, with the implicit terms of a step of h seconds."""
+def factorize_trees(model, ws, h, is_instant):
+    """
+    Factorize the trees under ws.mode, with the implicit terms of a step of h seconds.
+
+    is_instant: of an instant between such steps, see `articulated.lagging_inertia`.
+    """
     start_trees(ws)
     if model.medium.shape[0] > 0:
-        add_medium(model, ws, h)
-    eliminate(model, ws, h, False)
-    if ws.response.shape[0] > 0:
-        compute_responses(model, ws)
-
-
-@kernel
-def factorize_at_instant(model, ws, h):
-    """
-    Likewise for an instant between steps of h seconds, see `articulated.lagging_inertia`.
-
-    The weights of what lags depend on the inertias in a step.
-    """
-    for turn in range(3):
-        start_trees(ws)
-        if model.medium.shape[0] > 0:
-            add_medium(model, ws, 0.0)
-        eliminate(model, ws, h if turn > 0 else 0.0, turn == 2)
-        if turn == 0 and not is_lagging(model, ws, h):
-            break
+        add_medium(model, ws, 0.0 if is_instant else h)
+    eliminate(model, ws, h, is_instant)
     if ws.response.shape[0] > 0:
         compute_responses(model, ws)
 

@@ -19,6 +19,7 @@ from sim_bridge.engine.data.joint_laws import (
     COULOMB,
     HARD,
     HIGH,
+    INERTIA,
     LEAST,
     locked_velocity,
     loose_effort,
@@ -86,6 +87,7 @@ def set_present_laws(model, state, ws, h):
             elif state.hold[joint] != 0 and ws.v[joint] == 0.0:
                 ws.mode[joint] = HELD
             continue
+        law[INERTIA] = state.inertia[joint]
         limits, stop = model.limits[joint], model.stop[joint]
         command = min(max(ws.u[joint], -limits[EFFORT]), limits[EFFORT])
         above, below = ws.q[at] - limits[UPPER], limits[LOWER] - ws.q[at]

@@ -3,8 +3,8 @@ Observation of the present state: poses, motions and joint reactions at this ins
 
 `step` works in the middle of each step. Values read between steps are computed here, from scratch,
 for the present state: the forward dynamics at (q, v, u), so that all quantities with one stamp
-belong to one instant. The efforts of stops, friction and holds are in `laws_at_instant`; contacts
-push with their mean force of the last step.
+belong to one instant. The efforts of stops, friction and holds are in `laws_at_instant`; what
+contacts push accelerates as in the last step, see `last_step`.
 """
 
 from __future__ import annotations
@@ -25,11 +25,7 @@ from sim_bridge.engine.data.world_table import (
     open_workspace,
 )
 from sim_bridge.engine.dynamics.articulated import has_axis
-from sim_bridge.engine.dynamics.evaluate import (
-    accelerate,
-    factorize_at_instant,
-    to_origin_acceleration,
-)
+from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.medium import oppose_reactions
 from sim_bridge.engine.math.spatial import (
@@ -56,6 +52,7 @@ from sim_bridge.engine.math.vec3 import (
     store_m,
     sub,
 )
+from sim_bridge.engine.pipeline.last_step import keep_accelerations
 from sim_bridge.engine.pipeline.laws_at_instant import (
     set_present_efforts,
     set_present_laws,
@@ -111,6 +108,8 @@ def observe(
         return False
     place(model, ws.q, ws)
     find_accelerations(model, open_options(table), state, ws, table)
+    if state.contact_size[0] > 0:
+        keep_accelerations(table)
     accelerate_bodies(model, ws)
     accumulate_reactions(model, ws, open_loop_work(table).wrench)
     if model.medium.shape[0] > 0:
@@ -141,7 +140,7 @@ def find_accelerations(model, options, state, ws, table):
         h = 0.0
     set_present_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):
-        factorize_at_instant(model, ws, h)
+        factorize_trees(model, ws, h, True)
         if options.loops != 0:
             call_stage(options.loops, table, BUILD_PRESENT)
         set_present_efforts(ws)

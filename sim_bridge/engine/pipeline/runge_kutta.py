@@ -15,7 +15,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, LOWER, UPPER, WELD
-from sim_bridge.engine.data.state import LOOSE
+from sim_bridge.engine.data.state import LOOSE, NOT_PUSHED
 from sim_bridge.engine.data.world_table import open_model, open_options, open_state, open_workspace
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
@@ -89,6 +89,7 @@ def forget_contacts(state):
     """Clear the contacts of the state: nothing touched in this step."""
     state.contact_size[0] = 0
     state.contact_wrench[:, :] = 0.0
+    state.pushed[:] = NOT_PUSHED
 
 
 @kernel
@@ -125,7 +126,7 @@ def normalize_quaternions(kind, q_index, q_inout):
 def find_slopes(model, state, ws, q_slope_out, v_slope_out):
     """Evaluate the rates of change at ws.q and ws.v, under the state's efforts."""
     place(model, ws.q, ws)
-    factorize_trees(model, ws, 0.0)
+    factorize_trees(model, ws, 0.0, False)
     for joint in range(ws.rhs.shape[0]):
         x = position_of(model.q_of_v, ws.q, joint)
         ws.rhs[joint] = explicit_effort(model.passive, joint, state.u[joint], x, ws.v[joint])

@@ -14,7 +14,7 @@ from sim_bridge.engine.constraints.phases import KEEP as LOOPS_KEEP
 from sim_bridge.engine.constraints.phases import PREPARE as LOOPS_PREPARE
 from sim_bridge.engine.contact.phases import BUILD, KEEP, PREPARE, PROJECT_POSITIONS, SOLVE
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
-from sim_bridge.engine.data.joint_laws import share_effort, side_of
+from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
 from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED
@@ -143,7 +143,7 @@ def choose_velocities(model, options, state, ws, table, touching):
     """
     pivots, slack, how = 0, VELOCITY_SLACK, ALL
     while True:
-        factorize_trees(model, ws, options.time_step)
+        factorize_trees(model, ws, options.time_step, False)
         if options.loops != 0:
             call_stage(options.loops, table, LOOPS_BUILD)
         if touching > 0:
@@ -298,6 +298,7 @@ def commit(model, options, state, ws):
         state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / options.time_step
         state.v[joint] = ws.v_next[joint]
         state.v_left[joint] = ws.v_next[joint]
+        state.inertia[joint] = ws.law[joint, INERTIA]
         state.mode[joint] = mode
     if options.sleep_steps > 0:
         keep_positions(model.kind, model.q_index, ws.kind, state.q, ws.q)
