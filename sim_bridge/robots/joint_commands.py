@@ -75,7 +75,7 @@ class JointCommands:
         slot = self._slot
         slot.u[:] = 0.0
         is_driven = slot.control != BY_EFFORT
-        slot.target[:] = 0.0
+        slot.target[:], slot.course[:] = 0.0, 0.0
         slot.target[is_driven, POSITION] = slot.q[is_driven]
         if is_driven.any():
             self._wake()

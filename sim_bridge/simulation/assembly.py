@@ -16,7 +16,7 @@ from sim_bridge.compilation.compile import Placement
 from sim_bridge.description.model import SensorKind
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, GROUND, Model
 from sim_bridge.engine.data.parts import copy, make, rows_of
-from sim_bridge.engine.data.state import BY_EFFORT, make_state, State
+from sim_bridge.engine.data.state import BY_EFFORT, LESS_PUSHED, make_state, State
 from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION
 from sim_bridge.sensors.devices import Device
@@ -130,6 +130,7 @@ def forget_contacts(
     for contact in np.flatnonzero(is_gone):
         for geometry, sign in zip(pairs[contact], (1.0, -1.0), strict=True):
             link = geometries[geometry].link
+            state.pushed[link.body] = LESS_PUSHED
             if link.body in still_touching:
                 _take_back(state, int(contact), link, site_row[link.site], sign / time_step)
             else:
@@ -173,7 +174,7 @@ def restore_state(source: State, target: State) -> None:
 
 def start_control(model: Model, control: np.ndarray, state: State) -> None:
     """Set the motors' targets to the joints' positions, at rest; control: (nv,) as in State."""
-    state.control[:], state.target[:] = control, 0.0
+    state.control[:], state.target[:], state.course[:] = control, 0.0, 0.0
     driven = control != BY_EFFORT
     state.target[driven, 0] = state.q[model.q_of_v[driven]]
 

@@ -73,19 +73,21 @@ class Probe(NamedTuple):
 
 
 def make_options(
-    time_step: float, solver: int = DIRECT, margin: float = 1e-4, sleep: Sleep | None = None
+    time_step: float, solver: int = DIRECT, margin: float = 1e-4, sleep: Sleep | None = None,
+    is_smooth: bool = False,
 ) -> Options:
     """
     Return the numbers that steer a world which steps by so many seconds.
 
     solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
+    is_smooth: whether smooth motion takes steps of fifth order.
     """
     steps = 0
     if sleep is not None:
         steps = max(sleep.steps, math.ceil(sleep.time / time_step), 1)
     sleep = sleep or Sleep()
     return Options(
-        time_step=time_step, velocity_passes=2, max_pivots=100,
+        time_step=time_step, is_smooth=int(is_smooth), velocity_passes=2, max_pivots=100,
         solver=solver, touching=_TOUCHING[solver], contact_tolerance=_TOLERANCE[solver],
         max_sweeps=_SWEEPS[solver], contact_margin=margin,
         detect=0, detect_convex=0, detect_surface=0, contact=0, newton=0, share=0, loops=0,

@@ -162,7 +162,8 @@ class Simulation:
         self.time_step = settings.time_step_ns * 1e-9
         self.seed, self.integrator = settings.seed, settings.integrator
         self.options = handles.make_options(
-            self.time_step, settings.solver, settings.contact_margin, settings.sleep)
+            self.time_step, settings.solver, settings.contact_margin, settings.sleep,
+            is_smooth=settings.integrator == 'rk5')
         self.gravity = gravity
         self.step_count = 0
         self.layout = 0

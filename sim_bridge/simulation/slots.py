@@ -246,6 +246,7 @@ class RobotSlot:
         self.one_axis = rows = slice(start, start + count)
         self.q = state.q[start_q : start_q + count]
         self.dq, self.u, self.target = state.v[rows], state.u[rows], state.target[rows]
+        self.course = state.course[rows]
         self.control, self.motor = state.control[rows], state.motor[rows]
 
     def bind_geometries(self, geometry: Geometry) -> None:

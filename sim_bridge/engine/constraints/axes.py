@@ -13,8 +13,12 @@ from sim_bridge.engine.constraints.rows import column, frames_of, row_velocity, 
 from sim_bridge.engine.data.joint_laws import (
     locked_velocity,
     loose_effort,
+    MOTOR,
     next_mode,
+    SERVO,
     share_effort,
+    STOP_EFFORT,
+    STOP_SLOPE,
 )
 from sim_bridge.engine.data.loops import (
     ALONG,
@@ -31,10 +35,17 @@ from sim_bridge.engine.data.loops import (
     Z,
 )
 from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPER
-from sim_bridge.engine.data.state import LOCKED, TOTAL_SHARE
+from sim_bridge.engine.data.state import BY_SERVO, LOCKED, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST, guess_mode, RELEASE
-from sim_bridge.engine.dynamics.articulated import implicit_inertia
-from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
+from sim_bridge.engine.dynamics.articulated import implicit_inertia, lagging_inertia
+from sim_bridge.engine.dynamics.set_joint_laws import (
+    explicit_effort,
+    lagging_slope,
+    set_elastic_stop,
+    set_joint_laws,
+    set_motor,
+)
+from sim_bridge.engine.dynamics.target_course import advance_course, aim_of_instant
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, scale, sub, ZERO
 
@@ -62,7 +73,7 @@ def start_axes(root, pose, h, state, loops, work):
         expected = state.axis_q[axis] + 0.5 * h * work.v[axis]
         work.q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
     set_joint_laws(loops, loops.axis_index, work.q, work.v, state.axis_u, state.axis_control,
-                   state.axis_target, h, work)
+                   state.axis_target, state.axis_course, h, work)
     for axis in range(loops.axis_joint.shape[0]):
         work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
 
@@ -247,15 +258,56 @@ def effort_of_elements(h, loops, work, axis):
 
 @kernel
 def keep_axes(pose, h, loops, work, state):
-    """Store in the state the axes' positions, and the efforts that acted in the step."""
+    """
+    Store in the state the axes' positions, and the efforts that acted in the step.
+
+    Adds the efforts at the end of the step to work.yielded.
+    """
     for axis in range(loops.axis_joint.shape[0]):
         R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
         expected = work.q[axis] + 0.5 * h * work.v_next[axis]
         state.axis_q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
         state.axis_mode[axis] = work.mode[axis]
+        if state.axis_control[axis] == BY_SERVO:
+            advance_course(state.axis_target[axis], state.axis_course[axis])
         total = work.impulse[loops.size[JOINT_ROWS] + axis] / h
         shares = share_effort(work.law[axis], work.mode[axis], work.v[axis], work.v_next[axis],
                               effort_of_elements(h, loops, work, axis))
         for k in range(3):
             state.axis_effort[axis, k] = shares[k]
         state.axis_effort[axis, TOTAL_SHARE] = total
+        row = loops.size[JOINT_ROWS] + axis
+        is_own = work.active[row] == 0 or work.own[row] >= 0
+        if work.mode[axis] < LOCKED and is_own and work.inertia[axis] > 0.0:
+            total = effort_at_end(h, loops, state, work, axis, total)
+        joint = loops.axis_joint[axis]
+        torque, force = axis_wrench(loops, axis, R_A, R_B)
+        for k in range(3):
+            work.yielded[joint, k] += total * torque[k]
+            work.yielded[joint, 3 + k] += total * force[k]
+
+
+@kernel
+def effort_at_end(h, loops, state, work, axis, mean):
+    """
+    Return the effort on a loose axis at the end of the step, with that of the armature.
+
+    As `laws_at_instant`, with an acceleration that differs from the step's by what the effort
+    differs from its mean in the step. Overwrites the axis' law of the step.
+    """
+    law, v, mode = work.law[axis], work.v_next[axis], work.mode[axis]
+    q, u, control = state.axis_q[axis], state.axis_u[axis], state.axis_control[axis]
+    limits, stop, target = loops.limits[axis], loops.stop[axis], state.axis_target[axis]
+    if law[MOTOR] == SERVO:
+        set_motor(limits, loops.motor[axis], q, v, u, control, target,
+                  aim_of_instant(target, state.axis_course[axis]),
+                  0.5 * h * (work.v[axis] + v), h, law)
+    if stop[CFM] > 0.0:
+        law[STOP_EFFORT] = 0.0
+        set_elastic_stop(stop, q - limits[UPPER], limits[LOWER] - q, v, h, law)
+        law[STOP_SLOPE] = lagging_slope(stop, h) if law[STOP_EFFORT] != 0.0 else 0.0
+    inertia = (lagging_inertia(loops.passive, axis, mode, 0.0, h, law)
+               + loops.passive[axis, ARMATURE])
+    effort = explicit_effort(loops.passive, axis, u, q, v) + loose_effort(law, mode)
+    share = inertia / work.inertia[axis]
+    return (effort - inertia * (v - work.v[axis]) / h + share * mean) / (1.0 + share)

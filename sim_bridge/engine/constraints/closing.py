@@ -1,7 +1,7 @@
 """Correction of constraint errors: projection of positions and velocities on the rigid rows."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.constraints.axes import axis_wrench, find_excesses
+from sim_bridge.engine.constraints.axes import find_excesses
 from sim_bridge.engine.constraints.basis import find_impulses
 from sim_bridge.engine.constraints.respond import act, build_constraints
 from sim_bridge.engine.constraints.rows import (
@@ -193,18 +193,15 @@ def greatest_size(vector):
 @kernel
 def note_yielded(ws, loops, rate, work):
     """
-    Record the mean wrenches of compliant rows and of axes, before the bodies' poses change.
+    Record the mean wrenches of compliant rows, before the bodies' poses change.
 
     The wrenches act on the second body about B's origin, one for each joint.
     """
     work.yielded[:, :] = 0.0
-    for row in range(loops.size[RIGID_ROWS], loops.size[ALL_ROWS]):
+    for row in range(loops.size[RIGID_ROWS], loops.size[JOINT_ROWS]):
         joint = joint_of(loops, row)
         R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)
-        if row < loops.size[JOINT_ROWS]:
-            torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
-        else:
-            torque, force = axis_wrench(loops, row - loops.size[JOINT_ROWS], R_A, R_B)
+        torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
         amount = rate * work.impulse[row]
         n, f = load_spatial(work.yielded, joint)
         store_spatial(work.yielded, joint, add(n, scale(amount, torque)),

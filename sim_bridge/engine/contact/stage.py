@@ -27,7 +27,7 @@ from sim_bridge.engine.data.contact_problem import (
 )
 from sim_bridge.engine.data.loops import RANK
 from sim_bridge.engine.data.phases import ContactPhase
-from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
+from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE, NOT_PUSHED, PUSHED
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.dynamics.whitening import find_whitening
 from sim_bridge.engine.math.vec3 import load3, store3, ZERO
@@ -134,8 +134,12 @@ def keep(table):
     state.contact_size[COUNT] = count
     for body in range(state.contact_wrench.shape[0]):
         if state.idle[model.root[body]] != ASLEEP:
+            state.pushed[body] = NOT_PUSHED
             for k in range(6):
-                state.contact_wrench[body, k] = mean_wrench[body, k] if count > 0 else 0.0
+                mean = mean_wrench[body, k] if count > 0 else 0.0
+                state.contact_wrench[body, k] = mean
+                if mean != 0.0:
+                    state.pushed[body] = PUSHED
     state.contact_geometry[:count] = contacts.geometry[:count]
     state.contact_feature[:count] = contacts.feature[:count]
     state.contact_point[:count] = contacts.point[:count]

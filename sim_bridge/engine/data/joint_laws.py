@@ -16,12 +16,13 @@ and motor push against their side; a servo is on side 0 where it is not clamped,
 where it does not touch. Elements that a joint lacks are on side 0.
 
 In a step, `dynamics.set_joint_laws` writes every law with its parameters into its row of
-`Workspace.law`; this module evaluates it. A servo takes four places: its gains and its effort at
-the velocity that the joint has are written in `set_joint_laws.set_motor`; what its effort loses
-per velocity gained depends on the joint's inertia, so `articulated.implicit_inertia` writes it,
-and adds it to that inertia, during the elimination; `motor_range` and the other functions here
-clamp the effort and tell the piece; and `pipeline.laws_at_instant` writes what holds at an instant
-between steps, where the effort is that at the present velocity.
+`Workspace.law`; this module evaluates it. A servo takes five places: `target_course` says where
+its target is; its gains and its effort at the velocity that the joint has are written in
+`set_joint_laws.set_motor`; what its effort loses per velocity gained depends on the joint's
+inertia, so `articulated.implicit_inertia` writes it, and adds it to that inertia, during the
+elimination; `motor_range` and the other functions here clamp the effort and tell the piece; and
+`pipeline.laws_at_instant` writes what holds at an instant between steps, where the effort is that
+at the present velocity, and what it loses is per acceleration, see `articulated.lagging_inertia`.
 """
 
 from __future__ import annotations
@@ -47,14 +48,15 @@ from sim_bridge.engine.data.state import (
     MOTOR,  # NO_MOTOR, HARD or SERVO
     MOST, LEAST,  # greatest and least effort of the motor
     TARGET,  # velocity that a hard motor keeps
-    SERVO_BASE, SERVO_LAG, SERVO_SPRING, SERVO_DAMPING,  # see `set_joint_laws.set_motor`
+    SERVO_BASE, SERVO_LAG, SERVO_SPRING, SERVO_DAMPING, SERVO_CHANGE,  # see `set_motor`
     SERVO_EFFORT,  # a servo's, unclamped, where the step does not change the velocity
     SERVO_SLOPE,  # what its effort loses per velocity gained
     STOP,  # elastic stop beyond which the joint is: 1 the upper, -1 the lower, 0 none
     STOP_EFFORT,  # its unclamped effort where the step does not change the velocity
     STOP_SLOPE,  # what its effort loses per velocity gained
-) = range(16)
-LAW_SIZE = 16
+    INERTIA,  # of the joint in a step, see `articulated.implicit_inertia`
+) = range(18)
+LAW_SIZE = 18
 
 NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
 

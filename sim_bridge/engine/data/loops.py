@@ -99,8 +99,8 @@ class AxisValues(NamedTuple):
     """
     Parameters and state of a joint's axes, one row per axis.
 
-    passive, limits, motor, stop: as in Model. q, u, control, target, mode, effort: as State's
-    fields of loop axes.
+    passive, limits, motor, stop: as in Model. q, u, control, target, course, mode, effort: as
+    State's fields of loop axes.
     """
 
     passive: np.ndarray
@@ -111,6 +111,7 @@ class AxisValues(NamedTuple):
     u: np.ndarray
     control: np.ndarray
     target: np.ndarray
+    course: np.ndarray
     mode: np.ndarray
     effort: np.ndarray
 
@@ -267,9 +268,9 @@ class LoopWork(NamedTuple):
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """What the rows do to each body, about its tree's O."""
     yielded: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
-    """Mean wrench of the yielding rows on the second body, about B's origin."""
+    """As State.loop_wrench."""
     yielded_on: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
-    """Their mean wrench on each body."""
+    """Likewise on each body."""
     force: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """Scratch of the elimination."""
     rhs: Annotated[FloatVector, Dims('nv', unit='N, N m')]

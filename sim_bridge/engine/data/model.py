@@ -123,6 +123,8 @@ class Options(NamedTuple):
 
     time_step: float
     """[s]"""
+    is_smooth: int
+    """1 if steps of smooth motion are of fifth order, see `pipeline.runge_kutta`."""
     velocity_passes: int
     """Evaluations of the velocity-dependent forces per step; two make it second order."""
     max_pivots: int

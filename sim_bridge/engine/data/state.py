@@ -23,9 +23,13 @@ STUCK, AT_TARGET, AT_UPPER, AT_LOWER, HELD = range(LOCKED, LOCKED + 5)
 BY_EFFORT, BY_VELOCITY, BY_POSITION, BY_SERVO = range(4)
 # first columns of State.contact_impulse
 LINEAR_IMPULSE, ANGULAR_IMPULSE = 0, 3
-# columns of State.target
+# columns of State.target and State.course, and the others of State.course
 TARGET_POSITION, TARGET_VELOCITY = range(2)
+POSITION_CHANGE, VELOCITY_CHANGE, HAS_COURSE = range(2, 5)
+COURSE_SIZE = 5
 
+# State.pushed
+NOT_PUSHED, PUSHED, LESS_PUSHED = range(3)
 # columns of State.axis_effort
 FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, TOTAL_SHARE = range(4)
 
@@ -53,8 +57,18 @@ class State(NamedTuple):
     """What the motors do: nothing (BY_EFFORT), BY_VELOCITY, BY_POSITION or BY_SERVO."""
     target: Annotated[FloatMatrix, Dims('nv', 2, unit='m, rad; m/s, rad/s')]
     """Position and velocity that the motors go for."""
+    course: Annotated[FloatMatrix, Dims(
+        'nv', COURSE_SIZE, unit='m, rad; m/s, rad/s; m, rad; m/s, rad/s; 1')]
+    """
+    Where the targets of servos are on their way to `target`, see `dynamics.target_course`.
+
+    Position and velocity now, and by how much they changed in the last step. Last 1, or 0 where
+    there is no such way: before a servo's first step, when all are as `target` says.
+    """
     acceleration: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
     """Change of v in the last step over its length."""
+    inertia: Annotated[FloatVector, Dims('nv', unit='kg, kg m²')]
+    """What one-axis joints moved in the last step, see `articulated.lagging_inertia`, or 0."""
     force: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """Last effort of a stop, friction or the hold; 0 where there was none."""
     friction: Annotated[FloatVector, Dims('nv', unit='N, N m')]
@@ -83,16 +97,24 @@ class State(NamedTuple):
     """Impulse on the first geometry, then the angular one; world axes."""
     contact_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """The contacts' mean wrench on each body in the last step; as `wrench`."""
+    pushed: Annotated[IntVector, Dims('nb')]
+    """Whether they pushed it: NOT_PUSHED, PUSHED, or LESS_PUSHED where one has gone since."""
     yield_wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
     """Likewise that of joints that close loops and yield."""
     loop_wrench: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
-    """Mean wrench of each such joint on its second body, about its frame B's origin."""
+    """
+    Wrench of each such joint on its second body, about its frame B's origin.
+
+    Of rows that yield the mean of the last step, of loose axes that at its end.
+    """
     axis_q: Annotated[FloatVector, Dims('na', unit='m, rad')]
     """Positions of the loop joints' axes; angles count their turns."""
     axis_u: Annotated[FloatVector, Dims('na', unit='N, N m')]
-    """Applied efforts along and about them; the next three as those of joints."""
+    """Applied efforts along and about them; the next four as those of joints."""
     axis_control: Annotated[IntVector, Dims('na')]
     axis_target: Annotated[FloatMatrix, Dims('na', 2, unit='m, rad; m/s, rad/s')]
+    axis_course: Annotated[FloatMatrix, Dims(
+        'na', COURSE_SIZE, unit='m, rad; m/s, rad/s; m, rad; m/s, rad/s; 1')]
     axis_mode: Annotated[IntVector, Dims('na')]
     axis_effort: Annotated[FloatMatrix, Dims('na', 4, unit='N, N m')]
     """Last effort: FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, and TOTAL_SHARE of all that acts."""

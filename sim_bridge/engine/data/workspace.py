@@ -26,6 +26,8 @@ class Workspace(NamedTuple):
     """Model.kind, but GROUND for sleepers."""
     still: Annotated[IntVector, Dims('nv')]
     """1 for the coordinates of sleepers."""
+    pushed: Annotated[IntVector, Dims('nb')]
+    """State.pushed of whole trees, at their first bodies, see `pipeline.last_step`."""
     pose: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m')]
     """Rotation of the body frame by rows, then its origin in the world."""
     axis: Annotated[FloatMatrix, Dims('nb', 6, unit='1; m')]

@@ -19,9 +19,11 @@ from sim_bridge.engine.data.inertia import (
     start_articulated,
 )
 from sim_bridge.engine.data.joint_laws import (
+    INERTIA,
     MOTOR,
     SERVO,
     SERVO_BASE,
+    SERVO_CHANGE,
     SERVO_DAMPING,
     SERVO_EFFORT,
     SERVO_LAG,
@@ -54,6 +56,9 @@ from sim_bridge.engine.math.spatial import (
 )
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, store_v, sub, ZERO
 
+# relative inertia that counts as none at an instant
+_RESOLVED = 1e-4
+
 
 @kernel
 def carrier(parent, kind, body):
@@ -78,7 +83,7 @@ def has_axis(joint):
 def factorize(model, ws, h):
     """Write ws.articulated and ws.joint_factor, from the bodies' own inertias."""
     start_trees(ws)
-    eliminate(model, ws, h)
+    eliminate(model, ws, h, False)
 
 
 @kernel
@@ -90,9 +95,9 @@ def start_trees(ws):
 
 
 @kernel
-def eliminate(model, ws, h):
+def eliminate(model, ws, h, is_instant):
     """
-    Eliminate the trees.
+    Eliminate the trees, for a step or, is_instant, for an instant, see `lagging_inertia`.
 
     ws.articulated: the bodies' own inertias, on return the articulated ones. Writes into
     ws.joint_factor each joint's U = IA S, its effective inertia D = Sᵀ U + armature + implicit
@@ -109,7 +114,10 @@ def eliminate(model, ws, h):
             n, f = mul_articulated(ws.articulated, body, s, t)
             store_spatial(ws.joint_factor, body, n, f)
             d = dot(s, n) + dot(t, f) + model.passive[at, ARMATURE]
-            d = implicit_inertia(model.passive, at, ws.mode[at], d, h, ws.law[at])
+            if is_instant:
+                d = lagging_inertia(model.passive, at, ws.mode[at], d, h, ws.law[at])
+            else:
+                d = implicit_inertia(model.passive, at, ws.mode[at], d, h, ws.law[at])
             factor[EFFECTIVE] = d
             factor[INVERSE] = 0.0 if ws.mode[at] >= LOCKED else 1.0 / d
         elif joint == WELD:
@@ -134,13 +142,11 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
     = 0 there are none.
     """
     hd = h * passive[joint, DAMPING]
-    total = d + 0.25 * h * h * passive[joint, STIFFNESS]
+    law_inout[INERTIA], total = d, d + 0.25 * h * h * passive[joint, STIFFNESS]
     if law_inout[MOTOR] == SERVO:
-        both = hd + h * law_inout[SERVO_DAMPING]
-        stiffness = servo_stiffness(d, h * law_inout[SERVO_SPRING])
+        both, weight, stiffness = set_servo_effort(d, hd, h, law_inout)
         spring = (1.0 + 3.0 * stiffness) * law_inout[SERVO_SPRING]
-        law_inout[SERVO_EFFORT] = law_inout[SERVO_BASE] + stiffness * law_inout[SERVO_LAG]
-        law_inout[SERVO_SLOPE] = spring + law_inout[SERVO_DAMPING] * damper_weight(d, both)
+        law_inout[SERVO_SLOPE] = spring + law_inout[SERVO_DAMPING] * weight
         if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
             total += h * spring
             hd = both
@@ -149,6 +155,51 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
     if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
         total += h * law_inout[STOP_SLOPE]
     return total
+
+
+@kernel
+def lagging_inertia(passive, joint, mode, d, h, law_inout):
+    """
+    Return the inertia d plus what a step of h seconds adds to it beyond the middle of the step.
+
+    It acts on the acceleration at an instant between steps. Without it, what is read would not be
+    the acceleration of the motion where the step is too long for a damper or a servo.
+    law_inout[INERTIA]: as `implicit_inertia` wrote it in the last step, since what lags depends on
+    it; 0 before the first, when d takes its place. A damper that adds less than _RESOLVED is left
+    out.
+    """
+    in_step, total = law_inout[INERTIA] if law_inout[INERTIA] > 0.0 else d, d
+    hd, resolved = h * passive[joint, DAMPING], _RESOLVED * d
+    if law_inout[MOTOR] == SERVO:
+        both, weight, stiffness = set_servo_effort(in_step, hd, h, law_inout)
+        spring = stiffness * law_inout[SERVO_SPRING]
+        law_inout[SERVO_SLOPE] = h * (spring + law_inout[SERVO_DAMPING] * (weight - 0.5))
+        if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
+            total += h * spring
+            hd, resolved = both, 0.0
+    if hd > 0.0:
+        more = hd * (damper_weight(in_step, hd) - 0.5)
+        if more > resolved:
+            total += more
+    if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
+        total += law_inout[STOP_SLOPE]
+    return total
+
+
+@kernel
+def set_servo_effort(d, hd, h, law_inout):
+    """
+    Write a servo's effort at an unchanged velocity.
+
+    d: inertia in a step of h seconds. hd: h times the joint's damping. Returns hd with the
+    servo's, the weight of `damper_weight` and that of `servo_stiffness`.
+    """
+    both = hd + h * law_inout[SERVO_DAMPING]
+    weight = damper_weight(d, both)
+    stiffness = servo_stiffness(d + both * weight, h * law_inout[SERVO_SPRING])
+    law_inout[SERVO_EFFORT] = (law_inout[SERVO_BASE] + stiffness * law_inout[SERVO_LAG]
+                               + (weight - 0.5) * law_inout[SERVO_CHANGE])
+    return both, weight, stiffness
 
 
 @kernel
@@ -162,7 +213,8 @@ def servo_stiffness(d, spring):
     """
     Return from 0 to 1 how far the step is too long for a servo's oscillation.
 
-    spring: h² kp / 4. Fourth order in h for short steps; a half where h is 2 / ω.
+    d: inertia, with what dampers add to it. spring: h² kp / 4. Fourth order in h for short steps;
+    a half where h is 2 / ω.
     """
     if spring == 0.0:
         return 0.0

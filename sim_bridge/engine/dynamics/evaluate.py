@@ -15,12 +15,16 @@ from sim_bridge.engine.dynamics.twists import find_twists
 
 
 @kernel
-def factorize_trees(model, ws, h):
-    """Factorize the trees under ws.mode, with the implicit terms of a step of h seconds."""
+def factorize_trees(model, ws, h, is_instant):
+    """
+    Factorize the trees under ws.mode, with the implicit terms of a step of h seconds.
+
+    is_instant: of an instant between such steps, see `articulated.lagging_inertia`.
+    """
     start_trees(ws)
     if model.medium.shape[0] > 0:
-        add_medium(model, ws, h)
-    eliminate(model, ws, h)
+        add_medium(model, ws, 0.0 if is_instant else h)
+    eliminate(model, ws, h, is_instant)
     if ws.response.shape[0] > 0:
         compute_responses(model, ws)
 

@@ -3,7 +3,8 @@ The law of each one-axis joint in a step: see `joint_laws`.
 
 A motor is hard or a servo. A hard motor keeps a velocity: its own target (BY_VELOCITY), or the one
 that brings the joint to a position (BY_POSITION). A servo has the gains of a spring and a damper
-(BY_SERVO). The command u acts beside the motor; their sum respects the effort limit.
+(BY_SERVO), and a target that moves in a step, see `target_course`. The command u acts beside the
+motor; their sum respects the effort limit.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sim_bridge.engine.data.joint_laws import (
     MOTOR,
     SERVO,
     SERVO_BASE,
+    SERVO_CHANGE,
     SERVO_DAMPING,
     SERVO_EFFORT,
     SERVO_LAG,
@@ -52,6 +54,7 @@ from sim_bridge.engine.data.state import (
     TARGET_POSITION,
     TARGET_VELOCITY,
 )
+from sim_bridge.engine.dynamics.target_course import aim_of_step
 
 # velocity above which a joint bounces off its stop
 BOUNCE_VELOCITY = 1e-3  # rad/s or m/s
@@ -61,7 +64,7 @@ _INFINITY = float('inf')
 
 
 @kernel
-def set_joint_laws(joints, q_of_v, q, v, u, control, target, h, ws):
+def set_joint_laws(joints, q_of_v, q, v, u, control, target, course, h, ws):
     """
     Write into ws.given and ws.law the laws that hold at the end of the step.
 
@@ -79,7 +82,8 @@ def set_joint_laws(joints, q_of_v, q, v, u, control, target, h, ws):
         set_stops(joints.limits[joint], joints.stop[joint], q[at], v[joint], h, law)
         if control[joint] != BY_EFFORT and joints.motor[joint, MAX_EFFORT] > 0.0:
             set_motor(joints.limits[joint], joints.motor[joint], q[at], v[joint], u[joint],
-                      control[joint], target[joint], h, law)
+                      control[joint], target[joint], aim_of_step(target[joint], course[joint]),
+                      h * v[joint], h, law)
 
 
 @kernel
@@ -107,12 +111,8 @@ def set_stops(limits, stop, q, v, h, law_out):
     """
     above, below = q - limits[UPPER], limits[LOWER] - q
     if stop[CFM] > 0.0:
-        if above > 0.0 or below > 0.0:
-            moved = 0.5 * h * v
-            law_out[STOP] = 1.0 if above > 0.0 else -1.0
-            law_out[STOP_SLOPE] = (1.0 - 0.5 * stop[ERP]) / stop[CFM]
-            law_out[STOP_EFFORT] = spring_and_damper(
-                stop, above + moved if above > 0.0 else moved - below, v, h)
+        law_out[STOP_SLOPE] = (1.0 - 0.5 * stop[ERP]) / stop[CFM]
+        set_elastic_stop(stop, above, below, v, h, law_out)
         return
     law_out[HIGH] = max(limits[UPPER] - q, 0.0) * (2.0 / h)
     law_out[LOW] = min(limits[LOWER] - q, 0.0) * (2.0 / h)
@@ -124,11 +124,23 @@ def set_stops(limits, stop, q, v, h, law_out):
 
 
 @kernel
-def elastic_effort(stop, above, below, v, h):
-    """Return the effort of an elastic stop; above, below: how far the joint is beyond either."""
-    if above > 0.0:
-        return min(spring_and_damper(stop, above, v, h), 0.0)
-    return max(spring_and_damper(stop, -below, v, h), 0.0) if below > 0.0 else 0.0
+def set_elastic_stop(stop, above, below, v, h, law_out):
+    """
+    Write an elastic stop's effort at an unchanged velocity, half a step later.
+
+    above, below: how far the joint is beyond either.
+    """
+    if above > 0.0 or below > 0.0:
+        moved = 0.5 * h * v
+        law_out[STOP] = 1.0 if above > 0.0 else -1.0
+        law_out[STOP_EFFORT] = spring_and_damper(
+            stop, above + moved if above > 0.0 else moved - below, v, h)
+
+
+@kernel
+def lagging_slope(stop, h):
+    """Return what an elastic stop's effort loses per acceleration at an instant between steps."""
+    return (0.5 - 0.375 * stop[ERP]) * h / stop[CFM]
 
 
 @kernel
@@ -138,25 +150,29 @@ def spring_and_damper(stop, excess, v, h):
 
 
 @kernel
-def set_motor(limits, motor, q, v, u, control, target, h, law_out):
+def set_motor(limits, motor, q, v, u, control, target, aim, moved, h, law_out):
     """
     Write the law of the active motor; with the command u it respects the effort limit.
+
+    aim: a servo's target where q and v belong to, and its change in a step. moved: how far the
+    joint moves in a step at its velocity.
 
     A servo's spring acts in the middle of the position's change, which conserves a spring's
     energy: it would ring forever where the step is too long for its oscillation. There, by the
     weight of `articulated.servo_stiffness`, it acts at the position that the joint would reach
-    from q in a whole step at the new velocity less the target's.
+    from q in a whole step at the new velocity less the target's. Likewise its damper acts between
+    the middle and the end of the step, by the weight of `articulated.damper_weight`.
     """
     most = min(motor[MAX_EFFORT], limits[EFFORT] - u)
     least = max(-motor[MAX_EFFORT], -limits[EFFORT] - u)
     law_out[MOST], law_out[LEAST] = most, least
     if control == BY_SERVO:
         law_out[MOTOR] = SERVO
-        behind = target[TARGET_VELOCITY] - v
-        missing = target[TARGET_POSITION] - q
-        law_out[SERVO_BASE] = motor[GAIN_P] * missing + motor[GAIN_D] * behind
+        x_target, v_target, dx_target, dv_target = aim
+        law_out[SERVO_BASE] = motor[GAIN_P] * (x_target - q) + motor[GAIN_D] * (v_target - v)
         law_out[SERVO_EFFORT] = law_out[SERVO_BASE]
-        law_out[SERVO_LAG] = h * motor[GAIN_P] * behind
+        law_out[SERVO_LAG] = motor[GAIN_P] * (dx_target - moved)
+        law_out[SERVO_CHANGE] = motor[GAIN_D] * dv_target
         law_out[SERVO_SPRING] = 0.25 * h * motor[GAIN_P]
         law_out[SERVO_DAMPING] = motor[GAIN_D]
     else:

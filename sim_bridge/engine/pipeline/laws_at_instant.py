@@ -5,8 +5,10 @@ A joint at rest at its upper stop has an acceleration a <= 0 or pushes against t
 rest with friction starts to slide or stays. A joint at the target velocity of a hard motor keeps
 it or is too heavy. This is the same complementarity problem as in `active_set`, solved by the same
 locking of joints. All other efforts are known: the friction and the hard motor of a joint at
-another velocity, servos, elastic stops. If an element changed a joint's velocity in the last step,
-and nobody has written it since, its mean effort over that step represents the impact.
+another velocity, servos, elastic stops. Servos and elastic stops that are too stiff for the step
+also depend on the acceleration, as dampers do, see `articulated.implicit_inertia`. If an element
+changed a joint's velocity in the last step, and nobody has written it since, its mean effort over
+that step represents the impact. A hard motor gives the joint the acceleration of that step.
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from sim_bridge.engine.data.joint_laws import (
     COULOMB,
     HARD,
     HIGH,
+    INERTIA,
     LEAST,
+    locked_velocity,
     loose_effort,
     LOW,
     MOST,
@@ -25,9 +29,10 @@ from sim_bridge.engine.data.joint_laws import (
     motor_range,
     next_mode,
     NO_MOTOR,
-    SERVO_EFFORT,
     side,
     side_of,
+    STOP,
+    STOP_SLOPE,
     TARGET,
 )
 from sim_bridge.engine.data.model import (
@@ -45,14 +50,20 @@ from sim_bridge.engine.data.state import (
     AT_TARGET,
     AT_UPPER,
     BY_EFFORT,
-    BY_SERVO,
     FRICTION_SIDE,
     HELD,
     LOCKED,
     LOOSE,
+    STOP_SIDE,
     STUCK,
 )
-from sim_bridge.engine.dynamics.set_joint_laws import elastic_effort, explicit_effort, set_motor
+from sim_bridge.engine.dynamics.set_joint_laws import (
+    explicit_effort,
+    lagging_slope,
+    set_elastic_stop,
+    set_motor,
+)
+from sim_bridge.engine.dynamics.target_course import aim_of_instant
 
 _ACCELERATION_SLACK = 1e-8  # rad/s² or m/s²
 _INFINITY = float('inf')
@@ -76,20 +87,25 @@ def set_present_laws(model, state, ws, h):
             elif state.hold[joint] != 0 and ws.v[joint] == 0.0:
                 ws.mode[joint] = HELD
             continue
+        law[INERTIA] = state.inertia[joint]
         limits, stop = model.limits[joint], model.stop[joint]
         command = min(max(ws.u[joint], -limits[EFFORT]), limits[EFFORT])
         above, below = ws.q[at] - limits[UPPER], limits[LOWER] - ws.q[at]
         ws.given[joint] = explicit_effort(model.passive, joint, command, ws.q[at], ws.v[joint])
         if stop[CFM] > 0.0:
-            ws.given[joint] += elastic_effort(stop, above, below, ws.v[joint], h)
+            set_elastic_stop(stop, above, below, ws.v[joint], h, law)
+            law[STOP_SLOPE] = lagging_slope(stop, h)
             above = below = -1.0
         if is_in_impact(state, joint, ws.v[joint], above, below):
             ws.given[joint] += state.force[joint] + state.motor[joint]
             continue
         if state.control[joint] != BY_EFFORT and model.motor[joint, MAX_EFFORT] > 0.0:
             set_motor(limits, model.motor[joint], ws.q[at], ws.v[joint], command,
-                      state.control[joint], state.target[joint], h, law)
-            ws.given[joint] += known_motor_effort(state, joint, ws.v[joint], law)
+                      state.control[joint], state.target[joint],
+                      aim_of_instant(state.target[joint], state.course[joint]),
+                      h * last_mean_velocity(state, joint, ws.v[joint], h), h, law)
+            if law[MOTOR] == HARD:
+                ws.given[joint] += known_motor_effort(state, joint, ws.v[joint], law)
         if ws.v[joint] == 0.0:
             law[COULOMB] = model.passive[joint, FRICTION]
             law[HIGH] = 0.0 if above >= 0.0 else _INFINITY
@@ -102,26 +118,34 @@ def set_present_laws(model, state, ws, h):
 @kernel
 def is_in_impact(state, joint, v, above, below):
     """Return whether the element that locked a joint changed its velocity in the last step."""
-    last, control = state.mode[joint], state.control[joint]
+    last = state.mode[joint]
     holds = (last == STUCK or last == HELD and state.hold[joint] != 0
              or last == AT_UPPER and above >= 0.0 or last == AT_LOWER and below >= 0.0
-             or last == AT_TARGET and control != BY_EFFORT and control != BY_SERVO
              or last < LOCKED and side_of(last, FRICTION_SIDE) != 0 and v == 0.0)
     return holds and v == state.v_left[joint] and state.acceleration[joint] != 0.0
 
 
 @kernel
 def known_motor_effort(state, joint, v, law_inout):
-    """Return a motor's known effort and remove it from the law, unless it keeps its velocity."""
+    """
+    Return a hard motor's known effort and remove it from the law, unless it keeps its velocity.
+
+    A motor that took the joint to its velocity in the last step gives it that step's acceleration.
+    """
     kept = state.mode[joint] == AT_TARGET and v == state.v_left[joint]
-    if law_inout[MOTOR] == HARD and (
-            kept or v == law_inout[TARGET] or law_inout[MOST] == _INFINITY):
-        law_inout[TARGET] = 0.0
+    if kept or v == law_inout[TARGET] or law_inout[MOST] == _INFINITY:
+        law_inout[TARGET] = state.acceleration[joint] if kept else 0.0
         return 0.0
     effort = motor_range(law_inout, v, v)[0]
     law_inout[MOTOR] = NO_MOTOR
-    law_inout[MOST] = law_inout[LEAST] = law_inout[SERVO_EFFORT] = 0.0
+    law_inout[MOST] = law_inout[LEAST] = 0.0
     return effort
+
+
+@kernel
+def last_mean_velocity(state, joint, v, h):
+    """Return the mean velocity in the last step, or the present one if it was written since."""
+    return v - 0.5 * h * state.acceleration[joint] if v == state.v_left[joint] else v
 
 
 @kernel
@@ -137,16 +161,18 @@ def guess_present_mode(law, hold, v):
         return AT_LOWER
     if law[COULOMB] > 0.0:
         return STUCK
-    return AT_TARGET if law[MOTOR] == HARD else LOOSE
+    return AT_TARGET if law[MOTOR] == HARD else LOOSE + STOP_SIDE * int(law[STOP])
 
 
 @kernel
 def set_present_efforts(ws):
-    """Set each joint's present effort, or zero acceleration if it is locked."""
+    """Set each joint's present effort, or its acceleration if it is locked."""
     for joint in range(ws.mode.shape[0]):
-        ws.rhs[joint] = 0.0
-        if ws.mode[joint] < LOCKED:
-            ws.rhs[joint] = ws.given[joint] + loose_effort(ws.law[joint], ws.mode[joint])
+        law, mode = ws.law[joint], ws.mode[joint]
+        if mode >= LOCKED:
+            ws.rhs[joint] = locked_velocity(law, mode)
+        else:
+            ws.rhs[joint] = ws.given[joint] + loose_effort(law, mode)
 
 
 @kernel

@@ -3,8 +3,8 @@ Observation of the present state: poses, motions and joint reactions at this ins
 
 `step` works in the middle of each step. Values read between steps are computed here, from scratch,
 for the present state: the forward dynamics at (q, v, u), so that all quantities with one stamp
-belong to one instant. The efforts of stops, friction and holds are in `laws_at_instant`; contacts
-push with their mean force of the last step.
+belong to one instant. The efforts of stops, friction and holds are in `laws_at_instant`; what
+contacts push accelerates as in the last step, see `last_step`.
 """
 
 from __future__ import annotations
@@ -34,11 +34,13 @@ from sim_bridge.engine.math.spatial import (
     TORQUE,
 )
 from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, scale, store3, sub
+from sim_bridge.engine.pipeline.last_step import keep_accelerations
 from sim_bridge.engine.pipeline.laws_at_instant import (
     set_present_efforts,
     set_present_laws,
     update_present_active_set,
 )
+from sim_bridge.engine.pipeline.smooth import may_be_smooth
 
 # columns of the sites' array
 SITE_ROTATION = 0
@@ -88,6 +90,8 @@ def observe(
         return False
     place(model, ws.q, ws)
     find_accelerations(model, world.options(table), state, ws, table)
+    if state.contact_size[0] > 0:
+        keep_accelerations(table)
     accelerate_bodies(model, ws)
     accumulate_reactions(model, ws, world.loop_work(table).wrench)
     if model.medium.shape[0] > 0:
@@ -111,9 +115,14 @@ def copy_changed(source, into_out):
 @kernel
 def find_accelerations(model, options, state, ws, table):
     """Solve for the accelerations and the matching joint modes."""
+    h = options.time_step
+    if (options.is_smooth != 0 and state.contact_size[0] == 0
+            and may_be_smooth(model, options, state)):
+        # steps of fifth order resolve what they take
+        h = 0.0
     set_present_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):
-        factorize_trees(model, ws, 0.0)
+        factorize_trees(model, ws, h, True)
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.BUILD_PRESENT)
         set_present_efforts(ws)

@@ -15,27 +15,17 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.model import (
-    BALL,
-    BALL_STAGE,
-    FASTEST,
-    FREE,
-    FRICTION,
-    LOWER,
-    UPPER,
-    WELD,
-)
-from sim_bridge.engine.data.state import BY_EFFORT, LOOSE
-from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
+from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, LOWER, UPPER, WELD
+from sim_bridge.engine.data.state import LOOSE, NOT_PUSHED
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.set_joint_laws import explicit_effort, position_of
 from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
+from sim_bridge.engine.pipeline.smooth import may_be_smooth
 from sim_bridge.engine.pipeline.step import is_finite, limit_efforts
 
 STAGES = 6
-STIFF = 1.0  # share of its velocity that drag takes from a link in a step; 3.3 would blow up
 
 TABLEAU = (
     (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -59,21 +49,10 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
     h = options.time_step
-    if options.loops != 0:
+    if not may_be_smooth(model, options, state):
         return 0
-    for row in range(model.medium.shape[0]):
-        if h * model.medium[row, FASTEST] > STIFF:
-            return 0
     for joint in range(ws.mode.shape[0]):
         ws.mode[joint] = LOOSE
-        if (state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0
-                or state.control[joint] != BY_EFFORT):
-            return 0
-    for row in range(model.mimic.shape[0]):
-        following, followed = model.mimic[row, 0], model.mimic[row, 1]
-        apart = state.v[following] - model.mimic_law[row, 0] * state.v[followed]
-        if abs(apart) > VELOCITY_SLACK * (1.0 + abs(state.v[following])):
-            return 0
     limit_efforts(model.limits, state.u)
     for done in range(n):
         if options.detect != 0:
@@ -110,6 +89,7 @@ def forget_contacts(state):
     """Clear the contacts of the state: nothing touched in this step."""
     state.contact_size[0] = 0
     state.contact_wrench[:, :] = 0.0
+    state.pushed[:] = NOT_PUSHED
 
 
 @kernel
@@ -146,7 +126,7 @@ def normalize_quaternions(kind, q_index, q_inout):
 def find_slopes(model, state, ws, q_slope_out, v_slope_out):
     """Evaluate the rates of change at ws.q and ws.v, under the state's efforts."""
     place(model, ws.q, ws)
-    factorize_trees(model, ws, 0.0)
+    factorize_trees(model, ws, 0.0, False)
     for joint in range(ws.rhs.shape[0]):
         x = position_of(model.q_of_v, ws.q, joint)
         ws.rhs[joint] = explicit_effort(model.passive, joint, state.u[joint], x, ws.v[joint])

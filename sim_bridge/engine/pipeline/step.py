@@ -10,11 +10,11 @@ from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.joint_laws import share_effort, side_of
+from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
 from sim_bridge.engine.data.phases import ContactPhase, LoopPhase
-from sim_bridge.engine.data.state import FRICTION_SIDE, LOCKED
+from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
@@ -38,6 +38,7 @@ from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
+from sim_bridge.engine.dynamics.target_course import advance_course
 from sim_bridge.engine.math.spatial import FORCE, TORQUE
 from sim_bridge.engine.math.vec3 import add, load3, load_v
 
@@ -80,8 +81,8 @@ def step(table: Table, n: int):
         touching = find_contacts(options, table)
         if touching < 0:
             return NO_ROOM, done, most_pivots
-        set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target, h,
-                       ws)
+        set_joint_laws(model, model.q_of_v, ws.q, state.v, state.u, state.control, state.target,
+                       state.course, h, ws)
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.PREPARE)
         guess_active_set(model, state, ws)
@@ -129,7 +130,7 @@ def choose_velocities(model, options, state, ws, table, touching):
     """
     pivots, slack, how = 0, VELOCITY_SLACK, ALL
     while True:
-        factorize_trees(model, ws, options.time_step)
+        factorize_trees(model, ws, options.time_step, False)
         if options.loops != 0:
             call_stage(options.loops, table, LoopPhase.BUILD)
         if touching > 0:
@@ -269,6 +270,8 @@ def is_finite(values):
 def commit(model, options, state, ws):
     """Store the new velocities, positions and joint modes in the state."""
     for joint in range(state.v.shape[0]):
+        if state.control[joint] == BY_SERVO:
+            advance_course(state.target[joint], state.course[joint])
         if options.sleep_steps > 0 and ws.still[joint] != 0:
             continue
         mode = ws.mode[joint]
@@ -282,6 +285,7 @@ def commit(model, options, state, ws):
         state.acceleration[joint] = (ws.v_next[joint] - state.v[joint]) / options.time_step
         state.v[joint] = ws.v_next[joint]
         state.v_left[joint] = ws.v_next[joint]
+        state.inertia[joint] = ws.law[joint, INERTIA]
         state.mode[joint] = mode
     if options.sleep_steps > 0:
         keep_positions(model.kind, model.q_index, ws.kind, state.q, ws.q)

@@ -268,4 +268,5 @@ class Axis(DeclaredAttributes):
         """Set the target of an active motor to the present position, at rest."""
         self.seat.states('target')[self.number] = (
             0.0 if self.control == 'effort' else self.q), 0.0
+        self.seat.states('course')[self.number] = 0.0
         self.seat.wake()

@@ -9,7 +9,14 @@ import numpy as np
 from sim_bridge.compilation.compile import free_axes
 from sim_bridge.engine.data import loops as engine
 from sim_bridge.engine.data.loops import AxisValues, LoopJoint, Loops
-from sim_bridge.engine.data.state import BY_EFFORT, FRICTION_SHARE, MOTOR_SHARE, State, STOP_SHARE
+from sim_bridge.engine.data.state import (
+    BY_EFFORT,
+    COURSE_SIZE,
+    FRICTION_SHARE,
+    MOTOR_SHARE,
+    State,
+    STOP_SHARE,
+)
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.free_axes import FreeAxes
@@ -189,7 +196,7 @@ class ConstraintSeat:
         """Reset the positions to the initial ones, and the motors' targets to them."""
         self._values.q[:] = self._start
         driven = self._values.control != BY_EFFORT
-        self._values.target[:] = 0.0
+        self._values.target[:], self._values.course[:] = 0.0, 0.0
         self._values.target[driven, 0] = self._start[driven]
 
     def record(self) -> LoopJoint:
@@ -260,4 +267,5 @@ def _values(count: int) -> AxisValues:
     return AxisValues(
         *free_axes(count),
         q=np.zeros(count), u=np.zeros(count), control=np.zeros(count, np.int64),
-        target=np.zeros((count, 2)), mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)))
+        target=np.zeros((count, 2)), course=np.zeros((count, COURSE_SIZE)),
+        mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)))

@@ -9,7 +9,7 @@ from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.robots.joints.tree import TreeSeat
 
 _PARAMETERS = ('passive', 'limits', 'motor', 'stop')
-_COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'mode')
+_COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'course', 'mode')
 
 
 class MountedSeat(TreeSeat):

@@ -53,7 +53,7 @@ def test_servo_follows_a_moving_target_without_lag():
         world, body, axis = load(rotor(inertia=0.5))
         axis.control, axis.kp, axis.kd = 'servo', kp, 50.0
         for k in range(1, 1001):
-            body.command_position([2.0 * (k - 0.5) * 1e-3], velocities=[2.0])
+            body.command_position([2.0 * k * 1e-3], velocities=[2.0])
             world.step()
         assert body.dq[0] == pytest.approx(2.0, rel=1e-9)
         assert body.q[0] == pytest.approx(2.0, abs=1e-9)
@@ -94,9 +94,10 @@ def test_servo_starts_against_friction_and_from_a_stop(lock, strength, tree):
     assert joint.friction_effort + joint.stop_effort == pytest.approx(-1.0)
     joint.target_position = -1.0
     world.step(50)
-    # from rest, with the effort at first; the spring and the damper take some back
+    # from rest, with the effort at first; the target takes a step to get there, and the spring
+    # and the damper take some back
     start = (10.0 - lock.get('friction', 0.0)) / INERTIA[2]
-    assert joint.q == pytest.approx(-0.5 * start * 0.05**2, rel=0.1)
+    assert joint.q == pytest.approx(-0.5 * start * 0.05**2, rel=0.12)
 
 
 

@@ -1,0 +1,75 @@
+"""
+The accelerations of what touches: those of the last step.
+
+Contacts push with their mean force of a step. The efforts at the end of the step do not balance
+it: a servo that presses a link against a wall ever harder would seem to accelerate it by what half
+a step adds to its effort, over the link's small inertia. So everything in a tree that touches, or
+that loops tie to such a tree, accelerates as in the mean of the last step, in which all forces
+belong together. Where somebody has written a velocity since, or removed what pushed, there is no
+such step.
+"""
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.model import FREE, KINEMATIC
+from sim_bridge.engine.data.state import LESS_PUSHED, NOT_PUSHED, PUSHED
+from sim_bridge.engine.dynamics.articulated import has_axis
+from sim_bridge.engine.math.vec3 import cross, load_v
+
+
+@subroutine
+def keep_accelerations(table):
+    """Overwrite ws.ddq, a free joint's as spatial accelerations, where trees touch."""
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    find_pushed(model, state, ws.pushed)
+    join_tied(model.root, world.loops(table).body, ws.pushed)
+    for body in range(model.parent.shape[0]):
+        if ws.pushed[model.root[body]] != PUSHED:
+            continue
+        at = model.v_index[body]
+        if has_axis(model.kind[body]):
+            ws.ddq[at] = state.acceleration[at]
+        elif is_free(model.kind[body]):
+            turn = cross(load_v(ws.v, at + 3), load_v(ws.v, at))
+            for k in range(3):
+                ws.ddq[at + k] = state.acceleration[at + k] - turn[k]
+                ws.ddq[at + 3 + k] = state.acceleration[at + 3 + k]
+    return 0
+
+
+@kernel
+def is_free(kind):
+    """Return whether a joint leaves its body free to follow forces."""
+    return kind >= FREE and kind != KINEMATIC
+
+
+@kernel
+def find_pushed(model, state, pushed_out):
+    """
+    Write for the first body of each tree how contacts pushed the tree.
+
+    A tree counts as LESS_PUSHED if a velocity of it was written since.
+    """
+    for body in range(model.parent.shape[0]):
+        root, at = model.root[body], model.v_index[body]
+        if root == body:
+            pushed_out[body] = NOT_PUSHED
+        pushed_out[root] = max(pushed_out[root], state.pushed[body])
+        size = 6 if is_free(model.kind[body]) else 1 if has_axis(model.kind[body]) else 0
+        for k in range(at, at + size):
+            if state.v[k] != state.v_left[k]:
+                pushed_out[root] = LESS_PUSHED
+
+
+@kernel
+def join_tied(root, loop_body, pushed_inout):
+    """Let trees that loops tie together count as one."""
+    differs = True
+    while differs:
+        differs = False
+        for joint in range(loop_body.shape[0]):
+            a, b = loop_body[joint, 0], loop_body[joint, 1]
+            if a >= 0 and b >= 0 and pushed_inout[root[a]] != pushed_inout[root[b]]:
+                both = max(pushed_inout[root[a]], pushed_inout[root[b]])
+                pushed_inout[root[a]] = pushed_inout[root[b]] = both
+                differs = True

@@ -1,0 +1,35 @@
+"""Which motion the steps of fifth order are for."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.model import FASTEST, FRICTION
+from sim_bridge.engine.data.state import BY_EFFORT
+from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
+
+STIFF = 1.0  # share of its velocity that drag takes from a link in a step; 3.3 would blow up
+
+
+@kernel
+def may_be_smooth(model, options, state):
+    """
+    Return whether a world takes steps of fifth order as long as nothing touches or stops.
+
+    Not with friction, motors, holds, loops, drag that is too stiff, or mimic joints that have yet
+    to reach their law.
+    """
+    if options.loops != 0:
+        return False
+    for row in range(model.medium.shape[0]):
+        if options.time_step * model.medium[row, FASTEST] > STIFF:
+            return False
+    for joint in range(model.q_of_v.shape[0]):
+        if (state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0
+                or state.control[joint] != BY_EFFORT):
+            return False
+    for row in range(model.mimic.shape[0]):
+        following, followed = model.mimic[row, 0], model.mimic[row, 1]
+        apart = state.v[following] - model.mimic_law[row, 0] * state.v[followed]
+        if abs(apart) > VELOCITY_SLACK * (1.0 + abs(state.v[following])):
+            return False
+    return True
