@@ -295,7 +295,7 @@ def angular_motors(watch):
 
 
 def assembly(watch):
-    """Put the loop of a four-bar together, and drop a frame on the ground."""
+    """Put the loop of a four-bar together, drop a frame on the ground and observe it."""
     world = sb.World()
     # which the frame is a bit within
     world.add_ground(height=0.505)
@@ -304,6 +304,7 @@ def assembly(watch):
         world.step()
         with watch():
             world.step()
+            [part.root_link.dv for part in world.robots.values()]
     with watch():
         _, robot = load('four_bar', 0)
         put_at_start(robot, {'crank_joint': 0.4})

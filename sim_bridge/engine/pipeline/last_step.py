@@ -11,9 +11,9 @@ such step.
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.model import FREE, KINEMATIC
 from sim_bridge.engine.data.state import LESS_PUSHED, NOT_PUSHED, PUSHED
 from sim_bridge.engine.dynamics.articulated import has_axis
+from sim_bridge.engine.dynamics.whitening import is_free
 from sim_bridge.engine.math.vec3 import cross, load_v
 
 
@@ -35,12 +35,6 @@ def keep_accelerations(table):
                 ws.ddq[at + k] = state.acceleration[at + k] - turn[k]
                 ws.ddq[at + 3 + k] = state.acceleration[at + 3 + k]
     return 0
-
-
-@kernel
-def is_free(kind):
-    """Return whether a joint leaves its body free to follow forces."""
-    return kind >= FREE and kind != KINEMATIC
 
 
 @kernel
