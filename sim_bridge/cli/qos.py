@@ -13,6 +13,8 @@ from typing import Any
 
 import yaml
 
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.ros.process.discovery import discovery_defaults
@@ -44,13 +46,16 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument('-o', '--output', metavar='FILE', help='file to write; default: print it')
-    parser.add_argument(
+    completed(parser.add_argument(
+        '-o', '--output', metavar='FILE', help='file to write; default: print it'),
+        completers.files)
+    completed(parser.add_argument(
         '--record', metavar='BAG',
-        help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it')
+        help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it'),
+        completers.folders)
     parser.add_argument(
         '--namespace', default='', metavar='NAME', help='namespace of the simulator to wait for')
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, forwards=True)
 
 
 def run(args: argparse.Namespace) -> int:

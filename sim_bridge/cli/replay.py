@@ -7,6 +7,8 @@ from pathlib import Path
 import sys
 import time
 
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 
@@ -17,6 +19,10 @@ exit status:
   0  every message and every state hash is as recorded
   1  something differs; the first step at which it does is named
   2  the bag cannot be replayed
+
+for example:
+  sim_bridge record arm -o swing --duration 10
+  sim_bridge replay swing
 """
 
 
@@ -30,7 +36,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument('bag', help='a bag made by `sim_bridge record` or the parameter `record`')
+    completed(parser.add_argument(
+        'bag', help='a bag made by `sim_bridge record`, `run --record` or the parameter `record`'),
+        completers.folders)
     parser.set_defaults(run=run)
 
 

@@ -67,13 +67,13 @@ def test_node_gets_its_ros_arguments(monkeypatch):
     assert seen == [arguments, arguments]
 
 
-@pytest.mark.parametrize('arguments', [['--rate', '500'], ['pendulum'], ['--ros-args', '-p']])
+@pytest.mark.parametrize('arguments', [['--ros-args', '-p'], ['--', 'pendulum']])
 def test_node_refuses_other_arguments(arguments, capsys):
     """Name the arguments that ROS would drop in silence or stumble over."""
     assert main(['node', *arguments]) == cli.USAGE_ERROR
     error = capsys.readouterr().err
     assert error.startswith('sim_bridge node: ')
-    assert ' '.join(arguments) in error
+    assert arguments[-1] in error
 
 
 @pytest.mark.parametrize(
