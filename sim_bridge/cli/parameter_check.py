@@ -26,7 +26,7 @@ def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[
             'values-unchecked', Place('file'), 'values are not checked, which needs rclpy')
     blocks = []
     for pattern, block, line in parameter_blocks(content):
-        place = Place(pattern, line=line)
+        place = Place('node', pattern, line)
         node = pattern.rsplit('/', 1)[-1]
         takers = [*names_of_nodes()] if node in _ANY_NODE else [
             each for each in names_of_nodes() if each == node]
@@ -35,7 +35,7 @@ def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[
             continue
         values = {}
         for name, value, at in _flat(block, ''):
-            here = Place(pattern, name, at)
+            here = Place('parameter', name, at)
             values[name] = brief(value) if isinstance(value, Mapping) else value
             if takers and not is_foreign(name):
                 _check(name, value, takers, tables, here, findings)
