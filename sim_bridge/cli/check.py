@@ -11,6 +11,7 @@ from typing import Any, TYPE_CHECKING
 
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.overview import loop_data, mobility_data, robot_data, scene_data
 from sim_bridge.cli.overview_text import MOST, parameters_text, robot_text, scene_text
 from sim_bridge.cli.simulated import add_description
@@ -57,8 +58,6 @@ for example:
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
-    import argparse
-
     parser = subparsers.add_parser(
         'check',
         help='show what is in a robot, scene or parameter file, and every defect',
@@ -66,7 +65,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         'freedom, masses, sensors, controls, drives, collision shapes, what is not simulated. '
         'Then report every defect: element, name, value and line.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     completed(parser.add_argument(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from sim_bridge.cli.completers import script, SHELLS
+from sim_bridge.cli.help import HelpFormatter
 
 _EPILOG = """\
 Verbs, options, robots, files and the names after -p are completed.
@@ -23,7 +24,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help='print the script by which a shell completes this command',
         description='Print the script by which a shell completes the command sim_bridge.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument('shell', choices=SHELLS)

@@ -8,6 +8,7 @@ from importlib import import_module
 import os
 import sys
 
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_on_signals
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.foundation.version import __version__
@@ -88,7 +89,7 @@ def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
         prog='sim_bridge',
         description='Simulate robots on a ROS 2 graph.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     parser.add_argument(

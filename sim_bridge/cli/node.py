@@ -6,6 +6,7 @@ import argparse
 import sys
 
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.simulated import add_simulated, check_simulated, controlled, ros_arguments
 from sim_bridge.foundation.errors import InvalidValueError
 
@@ -28,7 +29,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         usage='sim_bridge node [options] [robot] [--ros-args ...]',
         description='Run the simulator node alone. It takes ROS arguments too, after --ros-args.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     add_simulated(parser)

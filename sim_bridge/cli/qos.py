@@ -16,6 +16,7 @@ import yaml
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.ros.process.discovery import discovery_defaults
 
@@ -43,7 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Wait for a simulator, and write the QoS overrides of all topics of the graph '
         'with which `ros2 bag record` loses no messages where its processor is busy.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     completed(parser.add_argument(

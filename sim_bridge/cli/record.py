@@ -13,6 +13,7 @@ from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.simulated import add_simulated, check_simulated, parameters_of
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
@@ -43,7 +44,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Simulate as fast as possible and without a ROS graph; record what the node '
         'would have published, and the commands, to a bag (rosbag2, MCAP).',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     add_simulated(parser)

@@ -11,6 +11,7 @@ from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.help import HelpFormatter
 
 SAME, DIFFERENT = 0, 1
 
@@ -34,7 +35,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Simulate what a bag recorded, from its description, parameters and commands, '
         'and compare every message and state hash.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
     completed(parser.add_argument(
         'bag', help='a bag made by `sim_bridge record`, `run --record` or the parameter `record`'),

@@ -15,6 +15,7 @@ from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.simulated import (
     add_simulated,
     check_simulated,
@@ -67,7 +68,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Run the simulator, and a controller for each robot in a process of its own; '
         'Ctrl-C ends all.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     add_simulated(parser)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
 import re
 import subprocess
 import sys
@@ -191,12 +192,13 @@ def test_arguments_after_dashes_are_not_lost(verb, capsys):
 
 def test_output_that_nobody_reads():
     """End in silence where the output is closed, as after `| head`."""
-    process = subprocess.Popen(
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'check', 'arm', '--json'],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    process.stdout.close()
-    assert process.stderr.read() == ''
-    assert process.wait() == cli.UNREAD
+        stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (process.stderr, process.returncode) == ('', cli.UNREAD)
 
 
 PACKAGE = {
@@ -206,39 +208,45 @@ PACKAGE = {
 <xacro:include filename="$(dirname)/more.xacro"/>
 <xacro:arg name="tip" default="tip"/>
 <link name="$(arg tip)"/>
-<joint name="fixed" type="fixed"><parent link="body"/><child link="$(arg tip)"/></joint></robot>""",
+<joint name="fixed" type="fixed"><parent link="body"/><child link="$(arg tip)"/></joint>
+</robot>""",
     'bot/urdf/part.xacro': """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
 <link name="world"/></robot>""",
     'bot/urdf/more.xacro': """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
 <link name="body"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
 iyz="0"/></inertial></link>
-<joint name="hinge" type="continuous"><parent link="world"/><child link="body"/></joint></robot>""",
-    'bot/urdf/bot.params.yaml': '/**/velocity_controller:\n  ros__parameters:\n    ramp_time: 1.0\n',
+<joint name="hinge" type="continuous"><parent link="world"/><child link="body"/></joint>
+</robot>""",
+    'bot/urdf/bot.params.yaml': '/**/velocity_controller:\n  ros__parameters: {}\n',
 }
 
 
-def test_packages_are_found_without_ros_in_every_verb(tmp_path, monkeypatch, capsys):
+def run_apart(*arguments: str) -> str:
+    """Run the command in a process of its own, far from any package; return what it prints."""
+    environment = {name: value for name, value in os.environ.items()
+                   if name != 'AMENT_PREFIX_PATH'}
+    environment['PYTHONPATH'] = os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))
+    return subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', *arguments], env=environment, cwd='/',
+        stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def test_packages_are_found_without_ros_in_every_verb(tmp_path):
     """Load package:// with $(find) and $(dirname) by --package-path, and what lies beside it."""
     for name, text in PACKAGE.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     robot = [
         'package://bot/urdf/bot.xacro', '--package-path', str(tmp_path), '--xacro-arg', 'tip:=end']
-    monkeypatch.setattr('sim_bridge.ros.interfaces.store.offer', lambda: None)
-    monkeypatch.delenv('AMENT_PREFIX_PATH', raising=False)
-    monkeypatch.chdir('/')
-    assert main(['check', *robot]) == 0
-    assert 'fixed -> end' in capsys.readouterr().out
-    bag = tmp_path / 'bag'
-    assert main(['record', *robot, '-o', str(bag), '--duration', '0.01', '-p',
-                 'hold_until_first_command:=false']) == 0
-    assert main(['replay', str(bag)]) == 0
-    assert capsys.readouterr().out.endswith('the same\n')
+    assert 'fixed -> end' in run_apart('check', *robot)
+    bag = str(tmp_path / 'bag')
+    run_apart('record', *robot, '-o', bag, '--duration', '0.01')
+    assert run_apart('replay', bag).endswith('the same\n')
     beside = ['--params-file', str(tmp_path / 'bot' / 'urdf' / 'bot.params.yaml')]
     commands = run_verb.build_commands(parse_run(*robot))
     assert commands['controller'][2:] == [
         'sim_bridge.control.velocity_controller', '--ros-args', *beside]
-    given = commands['simulator'][4:]
+    given = commands['simulator'][5:]
     assert given == [
         *beside, '-p', f'robot:={robot[0]}', '-p', f'package_paths:=["{tmp_path}"]',
         '-p', 'xacro_args:=["tip:=end"]']

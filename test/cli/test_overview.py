@@ -42,7 +42,8 @@ ROBOT = f"""<robot name="cart">
   </angular_velocity></imu></sensor></gazebo>
 <gazebo><plugin name="wind" filename="libwind-system.so"/></gazebo>
 <ros2_control name="system" type="system"><hardware><plugin>a/B</plugin></hardware>
-  <joint name="hinge"><command_interface name="velocity"/><state_interface name="position"/></joint>
+  <joint name="hinge"><command_interface name="velocity"/><state_interface name="position"/>
+  </joint>
 </ros2_control>
 </robot>"""
 
