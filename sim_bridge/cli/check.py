@@ -27,10 +27,11 @@ from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.params.parameter_files import parameter_blocks
+from sim_bridge.world.world import World
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from sim_bridge.description.model import RobotDescription
 
@@ -40,6 +41,9 @@ _CLOSED = 1e-6
 
 _YAML = ('.yaml', '.yml')
 _BOLD, _RED, _YELLOW, _PLAIN = '\x1b[1m', '\x1b[31m', '\x1b[33m', '\x1b[0m'
+
+_TEXTS: Mapping[str, Callable[[Any, int | None], str]] = {
+    'robot': robot_text, 'scene': scene_text, 'parameters': parameters_text}
 
 _EPILOG = """\
 exit status:
@@ -113,8 +117,7 @@ class _Checked:
         kind = self.data['kind']
         if not self.report.ok or self.data[kind] is None:
             return ''
-        show = {'robot': robot_text, 'scene': scene_text, 'parameters': parameters_text}[kind]
-        return show(self.data[kind], most)
+        return _TEXTS[kind](self.data[kind], most)
 
 
 def _checked_robot(description: RobotDescription | None, report: Report) -> _Checked:
@@ -138,9 +141,10 @@ def _check_yaml(path: Path) -> _Checked:
     content = read_mapping(path, findings)
     if content is None:
         return _Checked(findings.report(str(path)), {'kind': 'scene', 'scene': None})
-    if 'world' in content and 'ros__parameters' not in (content['world'] or ()):
+    blocks = list(parameter_blocks(content))
+    if 'world' in content and not blocks:
         return _check_scene(path)
-    if not any(parameter_blocks(content)):
+    if not blocks:
         known = ('world, for a scene; NODE with ros__parameters in it, for parameters; '
                  'joints that close loops are checked with their robot, by --extra-joints')
         findings.error(
@@ -160,7 +164,7 @@ def _check_scene(path: Path) -> _Checked:
         return _Checked(err.report, {'kind': 'scene', 'scene': None})
     report, robots = Report(str(path)), {}
     for each in scene.robots:
-        options = each.arguments
+        options: Mapping[str, Any] = each.arguments
         description, own = examine_description(
             each.urdf, xacro_args=options['xacro_args'], package_paths=options['package_paths'],
             extra_sensors=options['sensors'])
@@ -176,6 +180,12 @@ def _check_scene(path: Path) -> _Checked:
             findings_of.add(
                 finding.severity, finding.code, Place('robots', each.name, each.line), where)
             report = _joined(report, findings_of.report(report.source))
+    if report.ok:
+        # names of materials, joints and the like are known to a world alone
+        try:
+            World().load_scene(path)
+        except DescriptionError as err:
+            report = _joined(report, err.report)
     return _Checked(report, {'kind': 'scene', 'scene': scene_data(scene, robots)})
 
 

@@ -155,7 +155,8 @@ class _Planner:
         for namespace, robot in self._robots:
             space = '/'.join(filter(None, (self._namespace, namespace)))
             if chosen['controller'] != 'none':
-                name = f'{chosen["controller"] or controller_for(robot, self._packages)}_controller'
+                kind = chosen['controller'] or controller_for(robot, self._packages)
+                name = f'{kind}_controller'
                 processes.append(Process(
                     name, space, [*self._files(robot), self._sim_time],
                     [f'sim_bridge.control.{name}']))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 
 import pytest
@@ -245,6 +246,18 @@ def test_a_scene(cart, capsys):
     assert main(['check', str(path)]) == 1
     output = capsys.readouterr().out
     assert f'{path}:8: error' in output and "Did you mean 'pendulum'?" in output
+
+
+@pytest.mark.parametrize(('old', 'new', 'said'), [
+    ('mass: 2.0', 'mass: 2.0, material: rubbr', "unknown material 'rubbr'"),
+    ('urdf: pendulum', 'urdf: pendulum, joint_positions: {pivt: 1}', "Did you mean 'pivot'"),
+])
+def test_a_scene_that_a_world_refuses(old, new, said, cart, capsys):
+    """Find what shows only where the scene is built."""
+    path = cart.with_name('scene.yaml')
+    path.write_text(SCENE.replace(old, new))
+    assert main(['check', str(path)]) == 1
+    assert re.search(said, capsys.readouterr().out)
 
 
 PARAMETERS = """\
