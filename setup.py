@@ -76,6 +76,8 @@ setup(
     zip_safe=False,
     python_requires='>=3.10',
     install_requires=[
+        # earlier ones have no script for zsh
+        'argcomplete>=3',
         # earlier ones have another LLVM, which reads another text
         'llvmlite>=0.45',
         'numpy>=1.24',

@@ -1,25 +1,37 @@
-"""`sim_bridge check`: report the defects of a robot description."""
+"""`sim_bridge check`: show what is in a robot, a scene or a parameter file, and its defects."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+import os
+from pathlib import Path
+import re
 import sys
-from typing import TYPE_CHECKING, TypedDict
+from typing import Any, TYPE_CHECKING
 
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
+from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.overview import loop_data, mobility_data, robot_data, scene_data
+from sim_bridge.cli.overview_text import MOST, parameters_text, robot_text, scene_text
+from sim_bridge.cli.simulated import add_description
 from sim_bridge.description import (
     add_extra_joints,
     DescriptionError,
     examine_description,
     find_robot,
-    gap,
-    link_poses,
-    Mobility,
-    mobility,
 )
-from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.description.report import Findings, Place, Report
+from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.yaml.file import read_mapping
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import counted
+from sim_bridge.ros.params.parameter_files import parameter_blocks
+from sim_bridge.world.world import World
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Mapping
 
     from sim_bridge.description.model import RobotDescription
 
@@ -27,73 +39,62 @@ SOUND, DEFECTIVE, UNUSABLE = 0, 1, 2
 # m: a gap below this is rounding, also of values that were written with few digits
 _CLOSED = 1e-6
 
+_YAML = ('.yaml', '.yml')
+_BOLD, _RED, _YELLOW, _PLAIN = '\x1b[1m', '\x1b[31m', '\x1b[33m', '\x1b[0m'
 
-class _Loop(TypedDict):
-    """A loop joint, as in the JSON report; `gap_at_zero` in m."""
-
-    name: str
-    type: str
-    link1: str
-    link2: str
-    gap_at_zero: float
-    line: int
-
+_TEXTS: Mapping[str, Callable[[Any, int | None], str]] = {
+    'robot': robot_text, 'scene': scene_text, 'parameters': parameters_text}
 
 _EPILOG = """\
 exit status:
-  0  the description can be simulated, whatever the warnings
+  0  the file can be used, whatever the warnings
   1  it cannot: there are errors
   2  wrong usage, or the file cannot be read
+
+for example:
+  sim_bridge check arm                              # a shipped robot
+  sim_bridge check your.xacro --xacro-arg arm:=left --package-path ~/src
+  sim_bridge check config/world_table.yaml          # a scene, with its robots
+  sim_bridge check my.params.yaml                   # parameters of nodes
+  sim_bridge check your.urdf --json | jq .robot.mass
 """
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
-    import argparse
-
     parser = subparsers.add_parser(
         'check',
-        help='report every defect of a robot description',
-        description=(
-            'Report every defect of a URDF or xacro file: element, name, value and line. '
-            'Of a robot with closed loops, say in how many ways it can move.'
-        ),
+        help='show what is in a robot, scene or parameter file, and every defect',
+        description='Show what is read of a robot, a scene or a parameter file: tree, degrees of '
+        'freedom, masses, sensors, controls, drives, collision shapes, what is not simulated. '
+        'Then report every defect: element, name, value and line.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
     )
-    parser.add_argument('robot', help='a URDF or xacro file, or the name of a shipped robot')
-    parser.add_argument('--json', action='store_true', help='print the report as JSON')
+    completed(parser.add_argument(
+        'file', metavar='FILE',
+        help='a shipped robot by its name; a URDF or xacro file; a scene or parameter file'),
+        completers.descriptions)
+    parser.add_argument('--json', action='store_true', help='print all as JSON')
     parser.add_argument(
-        '--package-path',
-        action='append',
-        default=[],
-        metavar='DIR',
-        help='where to look for package:// files first; may be repeated',
-    )
-    parser.add_argument(
-        '--xacro-arg',
-        action='append',
-        default=[],
-        metavar='NAME:=VALUE',
-        help='an argument of the xacro file; may be repeated',
-    )
-    parser.add_argument(
-        '--extra-joints', metavar='FILE', help='a YAML file of joints that close loops')
+        '--all', action='store_true', help=f'show lists of more than {MOST} lines whole')
+    add_description(parser)
+    completed(parser.add_argument(
+        '--extra-joints', metavar='FILE', help='a YAML file of joints that close loops'),
+        completers.yaml_files)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report; return the exit status."""
-    malformed = [text for text in args.xacro_arg if ':=' not in text]
-    if malformed:
-        return _fail(f'--xacro-arg {malformed[0]}: expected NAME:=VALUE')
-    try:
-        path = find_robot(args.robot)
-    except SimBridgeError as err:
-        return _fail(str(err))
-    xacro_args = dict(text.split(':=', 1) for text in args.xacro_arg)
+    """Print what is in the file, and the report; return the exit status."""
+    path = Path(args.file)
+    if path.suffix in _YAML and path.is_file():
+        return _show(_check_yaml(path), args)
+    path = find_robot(args.file, package_paths=args.package_path)
     description, report = examine_description(
-        path, xacro_args=xacro_args, package_paths=args.package_path)
+        path, xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
+        package_paths=args.package_path)
     if description is not None and report.ok and args.extra_joints:
         try:
             description = add_extra_joints(
@@ -101,61 +102,134 @@ def run(args: argparse.Namespace) -> int:
             report = description.report
         except DescriptionError as err:
             report = err.report
-    if any(finding.code == 'unreadable' for finding in report.errors):
-        return _fail(report.errors[0].message, report.source)
-    loops: list[_Loop] = []
-    ways: Mobility | None = None
-    if description is not None and report.ok and description.constraints:
-        loops, ways = _loops(description), mobility(description)
+    return _show(_checked_robot(description, report), args)
+
+
+class _Checked:
+    """A report, and what else is printed: data as JSON, the same as text."""
+
+    def __init__(self, report: Report, data: Mapping[str, Any], summary: str = '') -> None:
+        """summary: a line for the end."""
+        self.report, self.data, self.summary = report, data, summary
+
+    def text(self, most: int | None) -> str:
+        """Return what was read as text; '' if it has errors. most: lines of each list."""
+        kind = self.data['kind']
+        if not self.report.ok or self.data[kind] is None:
+            return ''
+        return _TEXTS[kind](self.data[kind], most)
+
+
+def _checked_robot(description: RobotDescription | None, report: Report) -> _Checked:
+    loops: list[dict[str, Any]] = []
+    ways: dict[str, int] | None = None
+    robot, summary = None, ''
+    if description is not None and report.ok:
+        findings = Findings()
+        robot = robot_data(replace(description, report=report), findings)
+        report = _joined(report, findings.report(report.source))
+        if description.constraints:
+            loops, ways = loop_data(description), mobility_data(description)
+            summary = _loops_text(loops, ways)
+    return _Checked(
+        report, {'kind': 'robot', 'robot': robot, 'loops': loops, 'mobility': ways}, summary)
+
+
+def _check_yaml(path: Path) -> _Checked:
+    """Check a scene or a parameter file, whichever it is by its keys."""
+    findings = Findings()
+    content = read_mapping(path, findings)
+    if content is None:
+        return _Checked(findings.report(str(path)), {'kind': 'scene', 'scene': None})
+    blocks = list(parameter_blocks(content))
+    if 'world' in content and not blocks:
+        return _check_scene(path)
+    if not blocks:
+        known = ('world, for a scene; NODE with ros__parameters in it, for parameters; '
+                 'joints that close loops are checked with their robot, by --extra-joints')
+        findings.error(
+            'unknown-kind', Place('file', path.name), f'has none of the keys {known}', '',
+            ', '.join(map(str, content)))
+        return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': None})
+    from sim_bridge.cli.parameter_check import parameter_data
+
+    data = parameter_data(content, findings)
+    return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': data})
+
+
+def _check_scene(path: Path) -> _Checked:
+    try:
+        scene = read_scene(path)
+    except DescriptionError as err:
+        return _Checked(err.report, {'kind': 'scene', 'scene': None})
+    report, robots = Report(str(path)), {}
+    for each in scene.robots:
+        options: Mapping[str, Any] = each.arguments
+        description, own = examine_description(
+            each.urdf, xacro_args=options['xacro_args'], package_paths=options['package_paths'],
+            extra_sensors=options['sensors'])
+        findings = Findings()
+        if description is not None and own.ok:
+            robots[each.name] = robot_data(
+                replace(description, report=own), findings, fixed_base=options['fixed_base'],
+                collisions=options['collisions'])
+        # its lines are those of another file
+        for finding in (*own.findings, *findings.report('').findings):
+            where = f'{own.source}:{finding.line}: {finding.subject}: {finding.message}'
+            findings_of = Findings()
+            findings_of.add(
+                finding.severity, finding.code, Place('robots', each.name, each.line), where)
+            report = _joined(report, findings_of.report(report.source))
+    if report.ok:
+        # names of materials, joints and the like are known to a world alone
+        try:
+            World().load_scene(path)
+        except DescriptionError as err:
+            report = _joined(report, err.report)
+    return _Checked(report, {'kind': 'scene', 'scene': scene_data(scene, robots)})
+
+
+def _joined(report: Report, more: Report) -> Report:
+    return replace(report, findings=(*report.findings, *more.findings))
+
+
+def _show(checked: _Checked, args: argparse.Namespace) -> int:
+    report = checked.report
+    for finding in report.errors:
+        if finding.code == 'unreadable':
+            raise InvalidValueError('file', report.source, f'one that {finding.message}')
+    code = SOUND if report.ok else DEFECTIVE
     if args.json:
-        print(report.to_json(loops=loops, mobility=None if ways is None else _as_json(ways)))
-        return SOUND if report.ok else DEFECTIVE
-    print(report.to_text())
-    if ways is not None:
-        print(f'{report.source}: {_loops_text(loops, ways)}')
-    return SOUND if report.ok else DEFECTIVE
+        print(report.to_json(**checked.data))
+        return code
+    overview, defects = checked.text(None if args.all else MOST), report.to_text()
+    if _has_colours():
+        overview = re.sub(r'(\A|\n\n)(\S.*)', rf'\1{_BOLD}\2{_PLAIN}', overview)
+        for word, colour in (('error', _RED), ('warning', _YELLOW)):
+            defects = defects.replace(f': {word}: ', f': {colour}{word}{_PLAIN}: ')
+    if overview:
+        print(overview)
+        print()
+    print(defects)
+    if checked.summary:
+        print(f'{report.source}: {checked.summary}')
+    return code
 
 
-def _loops(description: RobotDescription) -> list[_Loop]:
-    """Return every loop joint, with how far it is from closed where all joints are at 0 [m]."""
-    poses = link_poses(description)
-    return [
-        {
-            'name': constraint.name,
-            'type': constraint.type.value,
-            'link1': constraint.link1,
-            'link2': constraint.link2 or 'world',
-            'gap_at_zero': gap(constraint, poses),
-            'line': constraint.line,
-        }
-        for constraint in description.constraints
-    ]
+def _has_colours() -> bool:
+    return (
+        sys.stdout.isatty() and not os.environ.get('NO_COLOR')
+        and os.environ.get('TERM') != 'dumb')
 
 
-def _as_json(ways: Mobility) -> dict[str, int]:
-    return {
-        'freedoms': ways.freedoms,
-        'constraints': ways.constraints,
-        'independent_constraints': ways.independent,
-        'mobility': ways.actual,
-    }
-
-
-def _loops_text(loops: list[_Loop], ways: Mobility) -> str:
+def _loops_text(loops: list[dict[str, Any]], ways: Mapping[str, int]) -> str:
     """Return what closes the loops, which of them are open at zero, and what can still move."""
-    count = f'{len(loops)} loop joint{"s" if len(loops) > 1 else ""}'
     open_ones = [
         f'{loop["name"]!r} by {loop["gap_at_zero"]:.3g} m' for loop in loops
         if loop['gap_at_zero'] > _CLOSED]
     opened = f'; open where all joints are at 0: {", ".join(open_ones)}' if open_ones else ''
-    spare = ways.constraints - ways.independent
+    spare = ways['constraints'] - ways['independent_constraints']
     redundant = f', {spare} of them redundant' if spare else ''
     return (
-        f'{count}{opened}; freedoms {ways.freedoms}, constraints {ways.constraints}{redundant}: '
-        f'mobility {ways.actual}')
-
-
-def _fail(message: str, subject: str = '') -> int:
-    about = f'{subject}: ' if subject else ''
-    print(f'sim_bridge check: {about}{message}', file=sys.stderr)
-    return UNUSABLE
+        f'{counted(len(loops), "loop joint")}{opened}; freedoms {ways["freedoms"]}, constraints '
+        f'{ways["constraints"]}{redundant}: mobility {ways["mobility"]}')

@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
               f'{time.perf_counter() - start:.1f} s')
     else:
         print(f'all {len(units)} units were compiled before')
-    if folder is None:
-        return 1
-    print(f'in {folder}')
-    return 0
+    if folder is not None:
+        print(f'in {folder}')
+    # a folder that is only read may hold them all
+    return 1 if wanted and folder is None else 0

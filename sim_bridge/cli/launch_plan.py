@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+import os
 import time
 from typing import Any
 
@@ -40,7 +41,10 @@ class Argument:
 _BOOLEAN = ('true', 'false')
 
 ARGUMENTS = (
-    Argument('robot', 'name of a shipped robot, or a URDF or xacro file'),
+    Argument('robot', 'a shipped robot by its name, a URDF or xacro file, or package://…'),
+    Argument(
+        'package_paths',
+        'folders of packages, with : between, where package:// and $(find) look first'),
     Argument(
         'world', 'scene file: ground, objects, materials and robots, each with a namespace'),
     Argument(
@@ -129,9 +133,10 @@ class _Planner:
         ):
             if is_needed:
                 _require(argument, package)
+        self._packages = [path for path in chosen['package_paths'].split(os.pathsep) if path]
         self._robots = list(robots_of(chosen['world'], chosen['robot']))
         for _, robot in self._robots:
-            find_robot(robot)
+            find_robot(robot, package_paths=self._packages)
         own = [robot for namespace, robot in self._robots if not namespace]
         self._simulator_files = self._files(*own)
         values: dict[str, Any] = {}
@@ -150,7 +155,8 @@ class _Planner:
         for namespace, robot in self._robots:
             space = '/'.join(filter(None, (self._namespace, namespace)))
             if chosen['controller'] != 'none':
-                name = f'{chosen["controller"] or controller_for(robot)}_controller'
+                kind = chosen['controller'] or controller_for(robot, self._packages)
+                name = f'{kind}_controller'
                 processes.append(Process(
                     name, space, [*self._files(robot), self._sim_time],
                     [f'sim_bridge.control.{name}']))
@@ -176,6 +182,8 @@ class _Planner:
         values: dict[str, Any] = {
             'paused': chosen['paused'] == 'true', 'frame_prefix': self._frame_prefix}
         values |= {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
+        if self._packages:
+            values['package_paths'] = self._packages
         for name in ('rate', 'real_time_factor'):
             if chosen[name]:
                 values[name] = _number(name, chosen[name])
@@ -191,7 +199,8 @@ class _Planner:
 
     def _files(self, *robots: str) -> list[str]:
         """Return the parameter files of a node for some robots; later before earlier."""
-        beside = [str(file) for file in map(parameter_file_beside, robots) if file is not None]
+        found = (parameter_file_beside(robot, self._packages) for robot in robots)
+        beside = [str(file) for file in found if file is not None]
         given = self._chosen['params']
         if given:
             # each node would say what is wrong with it in its own words
@@ -213,7 +222,9 @@ class _Planner:
         return Process(
             'robot_state_publisher', namespace,
             [{
-                'robot_description': load_description(find_robot(robot)).xml,
+                'robot_description': load_description(
+                    find_robot(robot, package_paths=self._packages),
+                    package_paths=self._packages).xml,
                 'frame_prefix': self._frame_prefix + (f'{own}/' if own else ''),
                 # its own default of 20 Hz leaves 50 ms of motion to interpolation
                 'publish_frequency': rate,

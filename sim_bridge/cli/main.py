@@ -5,16 +5,30 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from importlib import import_module
+import os
 import sys
 
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_on_signals
 from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.foundation.version import __version__
 
 VERBS = (
-    'run', 'node', 'record', 'replay', 'qos', 'check', 'compile', 'interfaces', 'version')
+    'run', 'node', 'record', 'replay', 'qos', 'check', 'compile', 'interfaces', 'completion',
+    'version')
+
+_EPILOG = """\
+`sim_bridge VERB --help` tells what a verb takes, with examples.
+
+for example:
+  sim_bridge check your.urdf      # what is in it, and what is wrong with it
+  sim_bridge run your.urdf        # simulate it on the ROS graph, with a controller
+  sim_bridge record arm -o swing --duration 10
+"""
 
 USAGE_ERROR = 2
 INTERRUPTED = 130
+UNREAD = 141
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -23,43 +37,64 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     argv: without the name of the program; those of the process if None.
 
-    What follows a bare `--` reaches the verb as `args.forwarded`; a verb whose parser has the
-    default `forwards_unknown=True` gets the arguments it does not know in front of these.
+    What follows a bare `--`, and `--ros-args` with what follows it, reaches a verb whose parser
+    has the default `forwards=True` as `args.forwarded`.
     """
     if argv is None:
         quit_on_signals()
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    forwarded: list[str] = []
-    if '--' in arguments:
-        at = arguments.index('--')
-        arguments, forwarded = arguments[:at], arguments[at + 1:]
+        if '_ARGCOMPLETE' in os.environ:
+            # a shell asks what could come next
+            from sim_bridge.cli.completers import complete
 
+            complete(build_parser())
+    arguments, forwarded = _split(list(sys.argv[1:] if argv is None else argv))
     verb = arguments[0] if arguments and arguments[0] in VERBS else None
-    parser = _build_parser((verb,) if verb else VERBS)
-    args, unknown = parser.parse_known_args(arguments)
-    if unknown and not getattr(args, 'forwards_unknown', False):
-        parser.error(f'unrecognized arguments: {" ".join(unknown)}')
-    args.forwarded = unknown + forwarded
+    parser = build_parser((verb,) if verb else VERBS)
+    args = parser.parse_args(arguments)
+    if forwarded and not getattr(args, 'forwards', False):
+        parser.error(f'unrecognized arguments: {" ".join(forwarded)}')
+    args.forwarded = forwarded
     if argv is None:
         # a node that is told to end while it starts has ended as it was told to
         quit_on_signals(0) if args.verb == 'node' else interrupt_on_signals()
     try:
         code: int = args.run(args)
+        sys.stdout.flush()
         return code
     except SimBridgeError as err:
         print(f'sim_bridge {args.verb}: {err}', file=sys.stderr)
         return USAGE_ERROR
+    except BrokenPipeError:
+        # nobody reads any more, as after `| head`; the rest must not fail again at the end
+        with open(os.devnull, 'wb') as nowhere:
+            os.dup2(nowhere.fileno(), sys.stdout.fileno())
+        return UNREAD
     except KeyboardInterrupt:
         return INTERRUPTED
 
 
-def _build_parser(verbs: Sequence[str]) -> argparse.ArgumentParser:
+def _split(words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the arguments of this program, and those for another or for ROS."""
+    for at, word in enumerate(words):
+        if word == '--':
+            return words[:at], words[at + 1:]
+        if word == '--ros-args':
+            return words[:at], words[at:]
+    return words, []
+
+
+def build_parser(verbs: Sequence[str] = VERBS) -> argparse.ArgumentParser:
+    """Return the parser of the command line, with these verbs."""
     parser = argparse.ArgumentParser(
         prog='sim_bridge',
         description='Simulate robots on a ROS 2 graph.',
-        epilog='`sim_bridge VERB --help` tells what a verb takes.',
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
+    parser.add_argument(
+        '-V', '--version', action='version', version=f'%(prog)s {__version__}',
+        help='print the version of this package alone')
     subparsers = parser.add_subparsers(dest='verb', metavar='VERB', required=True)
     for verb in verbs:
         import_module(f'sim_bridge.cli.{verb}').add_parser(subparsers)

@@ -6,13 +6,18 @@ import argparse
 import sys
 
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
+from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.simulated import add_simulated, check_simulated, controlled, ros_arguments
 from sim_bridge.foundation.errors import InvalidValueError
 
 _EPILOG = """\
 for example:
-  sim_bridge node --ros-args -p robot:=pendulum -p rate:=500
-  sim_bridge node --ros-args --params-file my.yaml -r __ns:=/left
-  sim_bridge node --managed
+  sim_bridge node pendulum --rate 500
+  sim_bridge node --world config/world_table.yaml -p real_time_factor:=0
+  sim_bridge node --ros-args -p robot:=pendulum --params-file my.yaml -r __ns:=/left
+  sim_bridge node arm --managed
+
+With a robot or a --world, a file arm.params.yaml beside arm.urdf is read as by `run`.
 """
 
 
@@ -21,27 +26,30 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         'node',
         help='run the simulator node alone',
-        usage='sim_bridge node [-h] [--managed] [--ros-args ...]',
-        description='Run the simulator node alone. It takes ROS arguments, after --ros-args.',
+        usage='sim_bridge node [options] [robot] [--ros-args ...]',
+        description='Run the simulator node alone. It takes ROS arguments too, after --ros-args.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
+    add_simulated(parser)
     parser.add_argument(
         '--managed', action='store_true',
         help='be a managed node: load when configured, run when activated')
-    parser.set_defaults(run=run, forwards_unknown=True)
+    parser.set_defaults(run=run, forwards=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """
     Run the node until it is told to end; return its exit code.
 
-    Raises MissingRosError without ROS 2, InvalidValueError for other arguments than ROS takes.
+    Raises MissingRosError without ROS 2, InvalidValueError or UnknownNameError for a robot or a
+    parameter that there is not, and for other arguments than ROS takes.
     """
     require_ros('sim_bridge node')
     set_prefix()
     set_threads()
+    check_simulated(args)
     from sim_bridge.ros.process import realtime
 
     # before the imports below, which take most of the start
@@ -50,7 +58,11 @@ def run(args: argparse.Namespace) -> int:
 
     from sim_bridge.ros.node.main import main, MANAGED
 
-    arguments = [sys.argv[0], *args.forwarded]
+    beside: list[str] = []
+    if args.robot or args.world:
+        beside = [item for name, _, own in controlled(args) if not name for item in own]
+    own = ros_arguments(args, beside)
+    arguments = [sys.argv[0], *(['--ros-args', *own, '--'] if own else []), *args.forwarded]
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'
     try:
         others = remove_ros_args(arguments)[1:]

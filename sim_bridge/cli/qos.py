@@ -13,7 +13,10 @@ from typing import Any
 
 import yaml
 
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
 from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.ros.process.discovery import discovery_defaults
 
@@ -41,16 +44,19 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Wait for a simulator, and write the QoS overrides of all topics of the graph '
         'with which `ros2 bag record` loses no messages where its processor is busy.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument('-o', '--output', metavar='FILE', help='file to write; default: print it')
-    parser.add_argument(
+    completed(parser.add_argument(
+        '-o', '--output', metavar='FILE', help='file to write; default: print it'),
+        completers.files)
+    completed(parser.add_argument(
         '--record', metavar='BAG',
-        help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it')
+        help='become `ros2 bag record -a -o BAG` with them; what follows -- goes to it'),
+        completers.folders)
     parser.add_argument(
         '--namespace', default='', metavar='NAME', help='namespace of the simulator to wait for')
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, forwards=True)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -9,15 +9,13 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
-from sim_bridge.cli.simulated import add_simulated
-from sim_bridge.foundation.errors import (
-    InvalidValueError,
-    RecordingError,
-    SimulationError,
-    UnknownNameError,
-)
+from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.simulated import add_simulated, check_simulated, parameters_of
+from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
 
 if TYPE_CHECKING:
@@ -46,19 +44,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Simulate as fast as possible and without a ROS graph; record what the node '
         'would have published, and the commands, to a bag (rosbag2, MCAP).',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     add_simulated(parser)
-    parser.add_argument(
-        '-o', '--output', metavar='BAG', required=True, help='folder to make; must not exist')
+    completed(parser.add_argument(
+        '-o', '--output', metavar='BAG', required=True, help='folder to make; must not exist'),
+        completers.folders)
     parser.add_argument(
         '--duration', type=float, metavar='S', required=True, help='simulated time [s]')
-    parser.add_argument(
-        '--commands', metavar='FILE', help='commands: a .csv table, or a bag')
-    parser.add_argument(
-        '-p', '--parameter', action='append', default=[], metavar='NAME:=VALUE',
-        help='a parameter of the node; may be repeated')
+    completed(parser.add_argument(
+        '--commands', metavar='FILE', help='commands: a .csv table, or a bag'), completers.files)
     parser.set_defaults(run=run)
 
 
@@ -72,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
     set_prefix()
     if not 0.0 < args.duration < float('inf'):
         raise InvalidValueError('--duration', args.duration, 'a time above 0 [s]')
+    check_simulated(args)
     from sim_bridge.ros.bag.offline import OfflineRun
 
     console = Console(sys.stdout)
@@ -106,24 +103,17 @@ def run(args: argparse.Namespace) -> int:
 def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
     """Return the parameters: from beside the robot, then the file, then the command line."""
     from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
-    from sim_bridge.ros.params.parameter_table import from_flat, is_member, specifications
+    from sim_bridge.ros.params.parameter_table import from_flat
     from sim_bridge.ros.params.parameters import SimulatorParameters
 
     node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
     robot = args.robot or ('' if args.world else DEFAULT_ROBOT)
-    beside = parameter_file_beside(robot) if robot else None
+    beside = parameter_file_beside(robot, args.package_path) if robot else None
     values: dict[str, object] = {}
     for file in (beside, args.params):
         if file is not None:
             values.update(parameters_in(file, node))
-    given = {'world': args.world, 'robot': args.robot, 'rate': args.rate}
-    values.update({name: value for name, value in given.items() if value is not None})
-    typed = dict(map(parameter_in, args.parameter))
-    known = specifications(SimulatorParameters)
-    for name in typed:
-        # in a file it may be of another version's; what was typed was meant
-        if name not in known and not is_member(known, name):
-            raise UnknownNameError('parameter', name, known, '-p')
-    values.update(typed)
+    values.update(parameters_of(args))
+    values.update(map(parameter_in, args.parameter))
     values['record'] = os.fspath(args.output)
     return from_flat(SimulatorParameters, values, lambda text: console.line(f'warning: {text}'))

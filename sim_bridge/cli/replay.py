@@ -7,8 +7,11 @@ from pathlib import Path
 import sys
 import time
 
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.help import HelpFormatter
 
 SAME, DIFFERENT = 0, 1
 
@@ -17,6 +20,10 @@ exit status:
   0  every message and every state hash is as recorded
   1  something differs; the first step at which it does is named
   2  the bag cannot be replayed
+
+for example:
+  sim_bridge record arm -o swing --duration 10
+  sim_bridge replay swing
 """
 
 
@@ -28,9 +35,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Simulate what a bag recorded, from its description, parameters and commands, '
         'and compare every message and state hash.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
-    parser.add_argument('bag', help='a bag made by `sim_bridge record` or the parameter `record`')
+    completed(parser.add_argument(
+        'bag', help='a bag made by `sim_bridge record`, `run --record` or the parameter `record`'),
+        completers.folders)
     parser.set_defaults(run=run)
 
 

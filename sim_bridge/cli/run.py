@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 import math
 import os
 import shutil
@@ -11,17 +11,21 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
-from sim_bridge.cli.simulated import add_simulated
-from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
-from sim_bridge.ros.params.robot_parameters import (
-    controller_for,
-    CONTROLLERS,
-    DEFAULT_CONTROLLER,
-    parameter_file_beside,
-    robots_of,
+from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.simulated import (
+    add_simulated,
+    check_simulated,
+    controlled,
+    namespace_arguments,
+    params_arguments,
+    ros_arguments,
 )
+from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
+from sim_bridge.ros.params.robot_parameters import CONTROLLERS, DEFAULT_CONTROLLER
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
 
@@ -39,15 +43,20 @@ _STATUS_PERIOD_S = 0.5
 _FIRST_STATUS_S = 1.5
 
 _EPILOG = """\
-What follows a bare -- goes to the simulator node:
-  sim_bridge run arm -- --ros-args -p publish_truth:=true
-
-Only nodes on this machine are discovered; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it.
 A file quadruped.params.yaml beside quadruped.urdf holds what the nodes take where that robot is
-simulated; --params goes before it. Every robot of a --world is controlled in its namespace.
+simulated; --params and -p go before it. Every robot of a --world is controlled in its namespace.
+Only nodes on this machine are discovered; ROS_AUTOMATIC_DISCOVERY_RANGE=SUBNET opens it.
 
 The exit code is 0 if all processes ended as they were told to; if one ended by
 itself it is that one's.
+
+for example:
+  sim_bridge run                                         # the robot arm, held by a PD controller
+  sim_bridge run quadruped --paused                      # ros2 service call /sim_bridge/resume …
+  sim_bridge run your.urdf --controller none -p publish_truth:=true
+  sim_bridge run package://bot/urdf/bot.xacro --package-path ~/src --xacro-arg arm:=left
+  sim_bridge run --world config/world_table.yaml --duration 10
+  sim_bridge run arm -- --ros-args --log-level debug     # what follows -- goes to the simulator
 """
 
 
@@ -59,7 +68,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Run the simulator, and a controller for each robot in a process of its own; '
         'Ctrl-C ends all.',
         epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     add_simulated(parser)
@@ -80,25 +89,27 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help='end so many seconds after the first command, or with --controller none or --paused '
         'after the first message'
     )
-    parser.add_argument(
+    completed(parser.add_argument(
         '--record', metavar='BAG',
         help='record all topics and commands to this folder, or beside it where it exists',
-    )
-    parser.set_defaults(run=run)
+    ), completers.folders)
+    parser.set_defaults(run=run, forwards=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """
     Run all until one ends or a signal comes; return the exit code.
 
-    Raises MissingRosError, or DescriptionError for a scene file with errors.
+    Raises MissingRosError, DescriptionError for a scene file with errors, InvalidValueError or
+    UnknownNameError for a robot or a parameter that there is not.
     """
     require_ros('sim_bridge run')
     set_prefix()
     set_threads()
     os.environ.update(discovery_defaults(os.environ))
+    check_simulated(args)
     console = Console(sys.stdout)
-    robots = [namespace for namespace, *_ in _controlled(args)]
+    robots = [namespace for namespace, *_ in controlled(args)]
     watched = robots[0] if robots else ''
     # a paused simulator gets no commands: there is nothing to answer
     is_commanded = args.controller != 'none' and bool(robots) and not args.paused
@@ -112,50 +123,25 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
 
     Raises DescriptionError for a scene file with errors.
     """
-    shared = ['--params-file', args.params] if args.params else []
-    parameters = {
-        'world': args.world,
-        'robot': args.robot or None,
-        'rate': args.rate,
-        'real_time_factor': args.real_time_factor,
-        'paused': 'true' if args.paused else None,
-        'record': args.record,
-    }
-    simulator = [
-        item
-        for name, value in parameters.items() if value is not None
-        for item in ('-p', f'{name}:={value}')
-    ]
     python = [sys.executable, '-m']
-    controlled = list(_controlled(args))
+    robots = list(controlled(args))
     # the user's parameters come last, and so override those beside the robot
-    own = [item for name, _, beside in controlled if not name for item in beside]
+    beside = [item for name, _, own in robots if not name for item in own]
     commands = {
         'simulator': [
-            *python, 'sim_bridge', 'node', '--ros-args', *_namespace(args.namespace),
-            *own, *shared, *simulator, *args.forwarded,
+            *python, 'sim_bridge', 'node', '--ros-args', *ros_arguments(
+                args, beside, real_time_factor=args.real_time_factor, paused=args.paused or None,
+                record=args.record), *args.forwarded,
         ],
     }
     if args.controller != 'none':
-        for name, controller, beside in controlled:
+        for name, controller, own in robots:
             module = f'sim_bridge.control.{args.controller or controller}_controller'
             namespace = '/'.join(filter(None, (args.namespace.strip('/'), name)))
             commands[f'{name} controller'.strip()] = [
-                *python, module, '--ros-args', *_namespace(namespace), *beside, *shared]
+                *python, module, '--ros-args', *namespace_arguments(namespace), *own,
+                *params_arguments(args.params)]
     return commands
-
-
-def _controlled(args: argparse.Namespace) -> Iterator[tuple[str, str, list[str]]]:
-    """Yield namespace, controller and parameter file, as arguments, of every robot to control."""
-    for namespace, robot in robots_of(args.world or '', args.robot or ''):
-        file = parameter_file_beside(robot)
-        beside = [] if file is None else ['--params-file', str(file)]
-        yield namespace, controller_for(robot), beside
-
-
-def _namespace(name: str) -> list[str]:
-    """Return the arguments that put a node into a namespace; none for ''."""
-    return ['-r', f'__ns:=/{name.strip("/")}'] if name else []
 
 
 def supervise(

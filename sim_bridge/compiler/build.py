@@ -98,6 +98,7 @@ def build(units: Iterable[Compilable]) -> None:
     wanted = missing(units)
     if not wanted:
         return
+    objects.warn_unless_kept()
     with contextlib.ExitStack() as locks:
         ours = [unit for unit in wanted
                 if locks.enter_context(objects.alone(unit.key, wait=False))]
@@ -127,7 +128,10 @@ def build_apart(units: Iterable[Compilable]) -> None:
     fail to compile are compiled when they are needed; a warning gives the reason.
     """
     wanted = missing(units)
-    if not wanted or not sys.executable or objects.folder() is None:
+    if not wanted:
+        return
+    objects.warn_unless_kept()
+    if not sys.executable or objects.folder() is None:
         return
     names = [unit.place for unit in wanted]
     track = _Track(len(wanted), time.perf_counter())

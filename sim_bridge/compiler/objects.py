@@ -48,18 +48,26 @@ def folder() -> Path | None:
     That is SIM_BRIDGE_CACHE_DIR, else the user's cache, else, where that cannot be written, a
     private temporary folder.
     """
-    tried = []
     for path in _candidates():
-        tried.append(path)
         with contextlib.suppress(OSError):
             path.mkdir(parents=True, exist_ok=True, mode=0o700)
         if _is_trusted(path) and os.access(path, os.W_OK):
             return path
-    warnings.warn(
-        f'compiled kernels cannot be kept: no writable folder of yours at '
-        f'{" or ".join(map(str, tried))}; every process compiles them anew. Name one by '
-        f'{VARIABLE}', RuntimeWarning, stacklevel=2)
     return None
+
+
+@cache
+def warn_unless_kept() -> None:
+    """
+    Warn, once in a process, if what is compiled is lost at its end.
+
+    For those who are about to compile: where all is there, a folder need not be written.
+    """
+    if folder() is None:
+        tried = ' or '.join(map(str, _candidates()))
+        warnings.warn(
+            f'compiled kernels cannot be kept: no writable folder of yours at {tried}; every '
+            f'process compiles them anew. Name one by {VARIABLE}', RuntimeWarning, stacklevel=3)
 
 
 @cache

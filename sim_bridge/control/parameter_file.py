@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sim_bridge.control.computed_torque_controller import ComputedTorqueParameters
 from sim_bridge.control.pd_controller import PdParameters
+from sim_bridge.control.square_controller import SquareParameters
 from sim_bridge.control.velocity_controller import VelocityParameters
 from sim_bridge.ros.params.parameter_table import to_yaml
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -17,6 +18,7 @@ TABLES = {
     'pd_controller': PdParameters,
     'computed_torque_controller': ComputedTorqueParameters,
     'velocity_controller': VelocityParameters,
+    'square_controller': SquareParameters,
 }
 
 _HEAD = """\

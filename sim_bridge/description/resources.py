@@ -7,6 +7,7 @@ Where files are: meshes and packages named by a description, and the robots this
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+import contextlib
 import os
 from pathlib import Path
 import sys
@@ -20,9 +21,19 @@ from sim_bridge.foreign.packages import (
     leads_out,
     package_folders,
 )
-from sim_bridge.foundation.errors import brief, InvalidValueError, shortened, UnknownNameError
+from sim_bridge.foundation.errors import (
+    brief,
+    close_match,
+    InvalidValueError,
+    shortened,
+    UnknownNameError,
+)
 
 PACKAGE = 'sim_bridge'
+ROBOT_SUFFIXES = ('.urdf', '.xacro')
+
+# what names a robot; filled with the names of those that ship
+_ROBOT = 'the name of a shipped robot ({}), the path of a file that exists, or a package:// URI'
 
 _PACKAGE_SCHEMES = ('package://', 'model://')
 
@@ -55,28 +66,46 @@ def share_directory() -> Path:
     )
 
 
-def find_robot(name_or_path: str | Path) -> Path:
+def find_robot(
+    name_or_path: str | Path,
+    *,
+    base: Path | None = None,
+    package_paths: Iterable[str | Path] = (),
+) -> Path:
     """
-    Return the file of a robot: a shipped one by its name, or any by its path.
+    Return the file of a robot: any by its path or URI, or a shipped one by its name.
 
-    Raises UnknownNameError, with the shipped names, for a name that is neither; InvalidValueError
-    for a path of no file.
+    base, package_paths: as of `resolve_uri`. Raises UnknownNameError, with the shipped names, for
+    a name that is neither; InvalidValueError for a path or URI of no file.
     """
-    text = os.path.expanduser(name_or_path)
-    path = Path(text)
-    if _is(Path.is_file, path):
-        return path
-    if path.suffix or os.sep in text:
-        raise InvalidValueError(
-            'robot',
-            str(name_or_path),
-            'the name of a shipped robot or the path of a file that exists',
-        )
+    given, package_paths = str(name_or_path), tuple(package_paths)
+    text = os.path.expanduser(given)
+    found = resolve_uri(text, base=base, package_paths=package_paths)
+    if found is not None:
+        return found
     shipped = shipped_robots()
-    if path.name not in shipped:
-        folder = share_directory() / 'urdf'
-        raise UnknownNameError('robot', str(name_or_path), sorted(shipped), str(folder))
-    return shipped[path.name]
+    if '://' in text:
+        reason = explain_unresolved(text, base=base, package_paths=package_paths)
+        raise InvalidValueError('robot', given, f'{_ROBOT.format(", ".join(shipped))} ({reason})')
+    path = Path(text)
+    if path.suffix or os.sep in text:
+        hint = _robot_meant((base or Path()) / path, shipped)
+        raise InvalidValueError('robot', given, _ROBOT.format(', '.join(shipped)) + hint)
+    if text not in shipped:
+        raise UnknownNameError('robot', given, shipped, str(share_directory() / 'urdf'))
+    return shipped[text]
+
+
+def _robot_meant(path: Path, shipped: Iterable[str]) -> str:
+    """Return a hint at a robot whose file or name is like a path of no file; '' without one."""
+    beside: list[str] = []
+    with contextlib.suppress(OSError, ValueError):
+        beside = [each.name for each in path.parent.iterdir() if each.suffix in ROBOT_SUFFIXES]
+    close = close_match(path.name, beside)
+    if close:
+        return f'; did you mean {str(path.with_name(close))!r}?'
+    close = close_match(path.name.split('.')[0], shipped)
+    return f'; did you mean {close!r}, which ships?' if close else ''
 
 
 def shipped_robots() -> dict[str, Path]:
@@ -84,7 +113,7 @@ def shipped_robots() -> dict[str, Path]:
     folder = share_directory() / 'urdf'
     return {
         file.name.split('.')[0]: file
-        for file in sorted(folder.glob('*.urdf*')) + sorted(folder.glob('*.xacro'))
+        for file in sorted(folder.iterdir()) if file.suffix in ROBOT_SUFFIXES
     }
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, Protocol
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, SceneError
-from sim_bridge.description.resources import find_robot
 from sim_bridge.description.scene.scene import SceneDescription, SceneRobot
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.robots.robot import Robot
@@ -107,5 +106,5 @@ def _add_material(materials: MaterialTable, material: Material) -> None:
 
 
 def _add_robot(world: SceneTarget, robot: SceneRobot) -> Robot:
-    """Load a robot from its file, or a shipped one by its name."""
-    return world.load_urdf(find_robot(robot.urdf), robot.name, **robot.arguments)
+    """Load a robot."""
+    return world.load_urdf(robot.urdf, robot.name, **robot.arguments)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -16,7 +18,10 @@ from sim_bridge.cli.console import Console
 from sim_bridge.cli.main import main
 from sim_bridge.cli.watch import Progress
 from sim_bridge.ros.node import main as ros_main
+from sim_bridge.ros.params.parameter_files import parameter_in
+from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process.discovery import discovery_defaults
+from sim_bridge.ros.session.loading import load_world
 
 
 def parse_run(*arguments: str) -> argparse.Namespace:
@@ -26,6 +31,28 @@ def parse_run(*arguments: str) -> argparse.Namespace:
     args = parser.parse_args(['run', *arguments])
     args.forwarded = []
     return args
+
+
+def test_version_alone(repository, capsys):
+    """Print it in one line for the usual options."""
+    version = ElementTree.parse(repository / 'package.xml').findtext('version')
+    for option in ('-V', '--version'):
+        with pytest.raises(SystemExit) as ending:
+            main([option])
+        assert ending.value.code == 0
+        assert capsys.readouterr().out == f'sim_bridge {version}\n'
+
+
+@pytest.mark.parametrize('verb', cli.VERBS)
+def test_help_fits_and_has_examples(verb, capsys, monkeypatch):
+    """End the help of verbs that take arguments with examples of them, in lines that fit."""
+    monkeypatch.setenv('COLUMNS', '100')
+    with pytest.raises(SystemExit):
+        main([verb, '--help'])
+    text = capsys.readouterr().out
+    assert all(len(line) <= 100 for line in text.splitlines())
+    takes_arguments = verb not in ('compile', 'interfaces', 'version')
+    assert (f'  sim_bridge {verb} ' in text.partition('for example:')[2]) == takes_arguments
 
 
 def test_version_is_that_of_package_xml(repository):
@@ -67,13 +94,13 @@ def test_node_gets_its_ros_arguments(monkeypatch):
     assert seen == [arguments, arguments]
 
 
-@pytest.mark.parametrize('arguments', [['--rate', '500'], ['pendulum'], ['--ros-args', '-p']])
+@pytest.mark.parametrize('arguments', [['--ros-args', '-p'], ['--', 'pendulum']])
 def test_node_refuses_other_arguments(arguments, capsys):
     """Name the arguments that ROS would drop in silence or stumble over."""
     assert main(['node', *arguments]) == cli.USAGE_ERROR
     error = capsys.readouterr().err
     assert error.startswith('sim_bridge node: ')
-    assert ' '.join(arguments) in error
+    assert arguments[-1] in error
 
 
 @pytest.mark.parametrize(
@@ -103,6 +130,132 @@ def test_run_passes_options_to_the_simulator():
     assert command[-1] == '--ros-args'
     command = run_verb.build_commands(parse_run('--record', 'bag'))['simulator']
     assert command[-2:] == ['-p', 'record:=bag']
+
+
+@pytest.mark.parametrize('verb', ['run', 'node', ('record', '-o', 'x', '--duration', '1')])
+@pytest.mark.parametrize(('arguments', 'said'), [
+    (['rovr'], "unknown robot 'rovr'.*Did you mean 'rover'.*arm, delta"),
+    (['rovr.urdf'], "robot = 'rovr.urdf'.*arm, delta.*did you mean 'rover'"),
+    (['package://bot/rover.urdf'], "package 'bot' is not found"),
+    (['-p', 'rat:=5'], "unknown parameter 'rat'.*Did you mean 'rate'"),
+    (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge', though in .*pd_controller"),
+    (['-p', 'rate=5'], 'NAME:=VALUE'),
+])
+def test_what_is_typed_must_exist(verb, arguments, said, capsys):
+    """Refuse robots and parameters that there are not, in the same words for all verbs."""
+    assert main([*([verb] if isinstance(verb, str) else verb), *arguments]) == cli.USAGE_ERROR
+    assert re.search(said, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize('arguments', [
+    ['run', '--', '--ros-args', '-p', 'rat:=5'], ['node', '--ros-args', '-p', 'rat:=5'],
+    ['node', '--ros-args', '--param', 'sim_bridge:rat:=5']])
+def test_ros_arguments_must_exist(arguments, capsys):
+    """Refuse unknown parameters among ROS arguments, too."""
+    assert main(arguments) == cli.USAGE_ERROR
+    assert "unknown parameter 'rat'" in capsys.readouterr().err
+
+
+def test_parameters_of_others_are_left_to_ros(monkeypatch):
+    """Pass on what rclpy declares, members of blocks, and what another node is given."""
+    seen = []
+    monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 0)
+    arguments = [
+        '--ros-args', '-p', 'use_sim_time:=true', '-p', 'control.elbow:=position',
+        '-p', 'other:rat:=5', '-p', 'qos_overrides./clock.publisher.depth:=5']
+    assert main(['node', *arguments]) == 0
+    assert seen == [arguments]
+
+
+def test_node_takes_what_run_takes(monkeypatch, repository):
+    """Make ROS arguments of a robot and options, with the parameters beside the robot."""
+    seen = []
+    monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 0)
+    assert main([
+        'node', 'quadruped', '--rate', '500', '-p', 'seed:=3', '--package-path', 'a b',
+        '--namespace', 'left', '--managed', '--ros-args', '--log-level', 'debug']) == 0
+    assert seen == [[
+        '--ros-args', '-r', '__ns:=/left',
+        '--params-file', str(repository / 'urdf' / 'quadruped.params.yaml'),
+        '-p', 'robot:=quadruped', '-p', 'rate:=500.0', '-p', 'package_paths:=["a b"]',
+        '-p', 'seed:=3', '--', '--ros-args', '--log-level', 'debug', '--managed']]
+
+
+@pytest.mark.parametrize('verb', ['check', 'replay', 'version'])
+def test_arguments_after_dashes_are_not_lost(verb, capsys):
+    """Refuse them where nothing would get them."""
+    with pytest.raises(SystemExit) as ending:
+        main([verb, *(['arm'] if verb != 'version' else []), '--', 'more'])
+    assert ending.value.code == cli.USAGE_ERROR
+    assert 'unrecognized arguments: more' in capsys.readouterr().err
+
+
+def test_output_that_nobody_reads():
+    """End in silence where the output is closed, as after `| head`."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', 'check', 'arm', '--json'],
+        stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (process.stderr, process.returncode) == ('', cli.UNREAD)
+
+
+PACKAGE = {
+    'bot/package.xml': '<package><name>bot</name></package>',
+    'bot/urdf/bot.xacro': """<robot name="bot" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<xacro:include filename="$(find bot)/urdf/part.xacro"/>
+<xacro:include filename="$(dirname)/more.xacro"/>
+<xacro:arg name="tip" default="tip"/>
+<link name="$(arg tip)"/>
+<joint name="fixed" type="fixed"><parent link="body"/><child link="$(arg tip)"/></joint>
+</robot>""",
+    'bot/urdf/part.xacro': """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
+<link name="world"/></robot>""",
+    'bot/urdf/more.xacro': """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
+<link name="body"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+iyz="0"/></inertial></link>
+<joint name="hinge" type="continuous"><parent link="world"/><child link="body"/></joint>
+</robot>""",
+    'bot/urdf/bot.params.yaml': '/**/velocity_controller:\n  ros__parameters: {}\n',
+}
+
+
+def run_apart(*arguments: str) -> str:
+    """Run the command in a process of its own, far from any package; return what it prints."""
+    environment = {name: value for name, value in os.environ.items()
+                   if name != 'AMENT_PREFIX_PATH'}
+    environment['PYTHONPATH'] = os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))
+    return subprocess.run(
+        [sys.executable, '-m', 'sim_bridge', *arguments], env=environment, cwd='/',
+        stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def test_packages_are_found_without_ros_in_every_verb(tmp_path):
+    """Load package:// with $(find) and $(dirname) by --package-path, and what lies beside it."""
+    for name, text in PACKAGE.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    robot = [
+        'package://bot/urdf/bot.xacro', '--package-path', str(tmp_path), '--xacro-arg', 'tip:=end']
+    assert 'fixed -> end' in run_apart('check', *robot)
+    bag = str(tmp_path / 'bag')
+    run_apart('record', *robot, '-o', bag, '--duration', '0.01')
+    assert run_apart('replay', bag).endswith('the same\n')
+    beside = ['--params-file', str(tmp_path / 'bot' / 'urdf' / 'bot.params.yaml')]
+    commands = run_verb.build_commands(parse_run(*robot))
+    assert commands['controller'][2:] == [
+        'sim_bridge.control.velocity_controller', '--ros-args', *beside]
+    given = commands['simulator'][5:]
+    assert given == [
+        *beside, '-p', f'robot:={robot[0]}', '-p', f'package_paths:=["{tmp_path}"]',
+        '-p', 'xacro_args:=["tip:=end"]']
+    # what the node makes of these
+    parameters = dict(map(parameter_in, given[3::2]))
+    world = load_world(SimulatorParameters(
+        robot=parameters['robot'], package_paths=tuple(parameters['package_paths']),
+        xacro_args=tuple(parameters['xacro_args']))).world
+    assert [link.name for link in world.robots['bot'].links] == ['world', 'body', 'end']
 
 
 def test_run_gives_namespace_and_parameter_file_to_both():

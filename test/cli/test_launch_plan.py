@@ -78,6 +78,24 @@ def test_the_prefix_of_frames_is_the_namespace_unless_given(tmp_path):
         assert values_of(planned(**chosen)[0]['sim_bridge'])['frame_prefix'] == expected
 
 
+def test_robots_of_packages_are_found(packages, tmp_path, repository):
+    """Take package:// as a robot, with folders of packages for all processes that read it."""
+    packages('robot_state_publisher')
+    folder = tmp_path / 'src' / 'bot' / 'urdf'
+    folder.mkdir(parents=True)
+    for name in ('rover.urdf', 'rover.params.yaml'):
+        (folder / name).write_text((repository / 'urdf' / name).read_text())
+    with pytest.raises(InvalidValueError, match="package 'bot' is not found"):
+        planned(robot='package://bot/urdf/rover.urdf')
+    processes, _ = planned(
+        robot='package://bot/urdf/rover.urdf', robot_state_publisher='true',
+        package_paths=f'{tmp_path / "none"}:{tmp_path / "src"}')
+    assert list(processes) == ['sim_bridge', 'square_controller', 'robot_state_publisher']
+    assert values_of(processes['sim_bridge'])['package_paths'] == [
+        str(tmp_path / 'none'), str(tmp_path / 'src')]
+    assert str(folder / 'rover.params.yaml') in processes['square_controller'].parameters
+
+
 def test_rosbag2_records_with_the_qos_of_the_graph(packages):
     """Start the recorder through the verb that finds the topics, in the namespace."""
     with pytest.raises(InvalidValueError, match='ros2bag to be installed'):

@@ -270,6 +270,14 @@ def test_objects_are_not_half_written(finished):
     assert {path.suffix for path in finished[0].cache.iterdir()} <= {'.object', '.lock'}
 
 
+@pytest.mark.parametrize('level', ['1', '2'])
+def test_optimizing_python_shares_the_cache(finished, level):
+    """Find under -O and -OO, which drop assertions and docstrings, what was compiled without."""
+    found = finished[0].run(PYTHONOPTIMIZE=level)
+    assert (found['compiled'], found['result']) == ([], RESULT)
+    assert found['texts'] == finished[1]['texts']
+
+
 # --- folders that cannot be written --------------------------------------------------------------
 
 
@@ -281,6 +289,28 @@ def test_folder_that_cannot_be_made_warns_and_goes_on(checkout):
         assert (found['compiled'], found['result'], found['folder']) == (UNITS, RESULT, 'None')
         assert 'compiled kernels cannot be kept' in found['errors']
         assert objects.VARIABLE in found['errors']
+
+
+# what a user without the right to write sees, root included
+READ_ONLY = """
+import os
+access = os.access
+os.access = lambda path, mode, **how: mode != os.W_OK and access(path, mode, **how)
+"""
+
+
+def test_prepared_folder_that_cannot_be_written(finished, checkout):
+    """Take what is there without a word; warn once, naming the folder, if something is not."""
+    shutil.copytree(finished[0].cache, checkout.cache)
+    (checkout.folder / 'sitecustomize.py').write_text(READ_ONLY)
+    found = checkout.run()
+    assert (found['compiled'], found['errors']) == ([], '')
+    for name in ('scale', 'limit'):
+        (checkout.cache / f'{finished[1]["keys"][name]}.object').unlink()
+    found = checkout.run()
+    assert (found['compiled'], found['result']) == (['limit', 'scale'], RESULT)
+    assert found['errors'].count('compiled kernels cannot be kept') == 1
+    assert str(checkout.cache) in found['errors'] and objects.VARIABLE in found['errors']
 
 
 def test_folder_that_is_lost_warns_and_goes_on(tmp_path, monkeypatch):

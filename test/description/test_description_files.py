@@ -173,6 +173,14 @@ def test_find_robot(repository, tmp_path, monkeypatch):
     (tmp_path / 'mine.urdf').touch()
     assert find_robot('mine.urdf').resolve() == tmp_path / 'mine.urdf'
     assert find_robot(tmp_path / 'mine.urdf') == tmp_path / 'mine.urdf'
+    assert find_robot('mine.urdf', base=tmp_path).samefile(tmp_path / 'mine.urdf')
+    package = tmp_path / 'maker'
+    (package / 'urdf').mkdir(parents=True)
+    (package / 'urdf' / 'bot.urdf').touch()
+    uri = 'package://maker/urdf/bot.urdf'
+    assert find_robot(uri, package_paths=[tmp_path]) == package / 'urdf' / 'bot.urdf'
+    assert find_robot((package / 'urdf' / 'bot.urdf').as_uri()).samefile(
+        package / 'urdf' / 'bot.urdf')
 
 
 def test_unknown_robots(tmp_path):
@@ -187,8 +195,20 @@ def test_unknown_robots(tmp_path):
         tmp_path,
         'a/' + 'b' * 5000,
     ):
-        with pytest.raises(InvalidValueError, match='expected the name of a shipped robot'):
+        with pytest.raises(
+                InvalidValueError, match=r'expected the name of a shipped robot \(arm, delta'):
             find_robot(path)
+    with pytest.raises(InvalidValueError, match="package 'nobody' is not found"):
+        find_robot('package://nobody/a.urdf')
+
+
+def test_a_robot_that_was_meant(tmp_path):
+    """Suggest a file of a similar name beside the one that is not there, or a shipped robot."""
+    (tmp_path / 'gripper.urdf').touch()
+    with pytest.raises(InvalidValueError, match=r"did you mean '.*/gripper\.urdf'\?"):
+        find_robot(tmp_path / 'griper.urdf')
+    with pytest.raises(InvalidValueError, match="did you mean 'rover', which ships"):
+        find_robot('rovr.urdf')
 
 
 def test_xacro_text_and_files(tmp_path):

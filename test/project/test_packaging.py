@@ -21,6 +21,7 @@ FOLDERS = ('config', 'launch', 'urdf')
 
 # rosdep keys of what is no ROS package by itself, or has another name on PyPI
 ROSDEP_TO_PYPI = {
+    'python3-argcomplete': 'argcomplete',
     'python3-collada': 'pycollada',
     'python3-numpy': 'numpy',
     'python3-scipy': 'scipy',

@@ -47,10 +47,11 @@ from typing import Any
 
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
-from sim_bridge.description.resources import resolve_uri, searched_paths
+from sim_bridge.description.resources import find_robot
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
+from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.shapes.materials import ContactMaterial, Material, ODE_NAMES
 from sim_bridge.shapes.placed import Placed
 
@@ -74,8 +75,8 @@ class SceneRobot:
     """
     A robot.
 
-    name, urdf (a file, or the name of a shipped robot) and the other arguments of
-    `World.load_urdf`. namespace: of its ROS topics.
+    name, urdf (its file) and the other arguments of `World.load_urdf`. namespace: of its ROS
+    topics.
     """
 
     name: str
@@ -269,10 +270,10 @@ def _sensors(section: Section) -> tuple[SensorDescription, ...]:
 
 
 def _urdf(section: Section, folder: Path, package_paths: Sequence[str]) -> str:
-    """Return the file of a robot, or the name of what may be a shipped one."""
-    uri = section.text('urdf', '', required=True)
-    path = resolve_uri(uri, base=folder, package_paths=package_paths) if uri else None
-    if path is None and '://' in uri:
-        places = searched_paths(uri, base=folder, package_paths=package_paths)
-        section.error('urdf', uri, f'looked for {", ".join(map(str, places)) or "nowhere"}')
-    return str(path or uri)
+    """Return the file of a robot; what was given, with an error noted, if there is none."""
+    given = section.text('urdf', '', required=True)
+    try:
+        return str(find_robot(given, base=folder, package_paths=package_paths)) if given else ''
+    except SimBridgeError as err:
+        section.error('urdf', given, str(err))
+        return given

@@ -183,7 +183,8 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
     """Return the parameters in a form that does not depend on where they are read."""
     values = asdict(parameters)
     if values['robot']:
-        values['robot'] = str(find_robot(values['robot']).resolve())
+        values['robot'] = str(find_robot(
+            values['robot'], package_paths=values['package_paths']).resolve())
     for name in ('world', 'extra_joints'):
         if values[name]:
             values[name] = str(Path(values[name]).resolve())

@@ -11,7 +11,10 @@ from typing import Any
 from sim_bridge.description import share_directory
 from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+
+_FOREIGN = ('use_sim_time', 'start_type_description_service')
+_FOREIGN_PREFIXES = ('qos_overrides.',)
 
 _EXPECTED = 'a YAML file of parameters: nodes, in each a block ros__parameters'
 
@@ -31,7 +34,7 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
     if not isinstance(content or {}, Mapping):
         raise InvalidValueError('parameter file', str(path), _EXPECTED)
     found: dict[str, Any] = {}
-    for name, block in _blocks(content or {}, ''):
+    for name, block, _ in parameter_blocks(content or {}):
         if _matches(name, node):
             if not isinstance(block or {}, Mapping):
                 raise InvalidValueError('parameter file', str(path), _EXPECTED)
@@ -51,20 +54,57 @@ def parameter_in(word: str) -> tuple[str, Any]:
 
 
 @cache
+def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
+    """Return the parameters of every node of this package; True for those that are blocks."""
+    text = (share_directory() / 'config' / 'sim_bridge.yaml').read_text(encoding='utf-8')
+    names: dict[str, dict[str, bool]] = {}
+    # blocks have no default, and are there as comments
+    for node, block, name in re.findall(
+            r'^(?:/\*\*/(\w+)|    (# (?=\w+:$))?(\w+)):', text, re.MULTILINE):
+        if node:
+            names[node] = {}
+        else:
+            names[[*names][-1]][name] = bool(block)
+    return names
+
+
+@cache
 def names_of_all_nodes() -> frozenset[str]:
     """Return the names of the parameters, and blocks of them, of all nodes of this package."""
-    text = (share_directory() / 'config' / 'sim_bridge.yaml').read_text(encoding='utf-8')
-    # blocks have no default, and are there as comments
-    return frozenset(re.findall(r'^    (?:# (?=\w+:$))?(\w+):', text, re.MULTILINE))
+    return frozenset(name for names in names_of_nodes().values() for name in names)
 
 
-def _blocks(tree: Mapping[str, Any], path: str) -> Iterator[tuple[str, Any]]:
-    """Yield all ros__parameters blocks, each with the name of its node."""
+def is_foreign(name: str) -> bool:
+    """Return whether a parameter is declared by rclpy itself, on any node or for a publisher."""
+    return name in _FOREIGN or name.startswith(_FOREIGN_PREFIXES)
+
+
+def check_parameter_name(name: str, node: str) -> None:
+    """
+    Raise UnknownNameError for the name of a parameter that a node of this package has not.
+
+    For what a user typed for this node: a file may be for several nodes, and for other versions.
+    """
+    known = names_of_nodes()[node]
+    block, dot, member = name.partition('.')
+    if is_foreign(name) or name in known or (dot and member and known.get(block)):
+        return
+    others = [each for each, names in names_of_nodes().items() if block in names]
+    place = f'node {node!r}'
+    if others:
+        place += f', though in {" and ".join(others)}: give it to them by a parameter file'
+    raise UnknownNameError('parameter', name, known, place)
+
+
+def parameter_blocks(
+    tree: Mapping[str, Any], path: str = ''
+) -> Iterator[tuple[str, Any, int]]:
+    """Yield all ros__parameters blocks: the pattern of their node's name, content and line."""
     for key, value in tree.items():
         if key == 'ros__parameters':
-            yield path, value
+            yield path, value, getattr(tree, 'lines', {}).get(key, 0)
         elif isinstance(value, Mapping):
-            yield from _blocks(value, f'{path}/{str(key).strip("/")}')
+            yield from parameter_blocks(value, f'{path}/{str(key).strip("/")}')
 
 
 def _matches(pattern: str, node: str) -> bool:

@@ -25,17 +25,13 @@ from rcl_interfaces.msg import (
 from rclpy.parameter import Parameter
 
 from sim_bridge.foundation.errors import brief, close_match, InvalidValueError, UnknownNameError
-from sim_bridge.ros.params.parameter_files import names_of_all_nodes
+from sim_bridge.ros.params.parameter_files import is_foreign, names_of_all_nodes
 from sim_bridge.ros.process.rclpy_compat import given_parameters
 
 if TYPE_CHECKING:
     from rclpy.node import Node
 
 Table = TypeVar('Table')
-
-# declared by rclpy itself on every node, or on behalf of a publisher
-_FOREIGN = ('use_sim_time', 'start_type_description_service')
-_FOREIGN_PREFIXES = ('qos_overrides.',)
 
 # ROS has no open interval and no unbounded range
 _LARGEST = {'int': 2**63 - 1, 'float': 1.7976931348623157e308}
@@ -244,7 +240,7 @@ def declare(
     given = {
         name: parameter.value
         for name, parameter in given_parameters(node).items()
-        if name not in _FOREIGN and not name.startswith(_FOREIGN_PREFIXES)
+        if not is_foreign(name)
     }
     values, blocks = _sorted_out(table, given, node.get_logger().warning)
 

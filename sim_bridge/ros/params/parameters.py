@@ -38,8 +38,8 @@ class SimulatorParameters:
     )
     robot: str = parameter(
         '',
-        'Robot to simulate: the name of one in the urdf folder, or a URDF or xacro file. Empty '
-        f"for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot besides the world's",
+        'Robot to simulate: a shipped one by its name, a URDF or xacro file by its path or as '
+        f"package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot besides the world's",
     )
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as for robot_state_publisher'

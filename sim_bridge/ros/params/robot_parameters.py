@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 import re
 
@@ -33,28 +33,30 @@ def robots_of(world: str, robot: str) -> Iterator[tuple[str, str]]:
         yield '', robot or DEFAULT_ROBOT
 
 
-def parameter_file_beside(robot: str) -> Path | None:
+def parameter_file_beside(
+    robot: str, package_paths: Iterable[str | Path] = ()
+) -> Path | None:
     """
     Return the path of `quadruped.params.yaml` beside `quadruped.urdf`; None without such a file.
 
-    robot: name of a shipped robot, or a URDF or xacro file. Returns None for an unknown robot; the
-    node reports the error.
+    robot, package_paths: as `find_robot` takes them. Returns None for an unknown robot; the node
+    reports the error.
     """
     try:
-        description = find_robot(robot)
+        description = find_robot(robot, package_paths=package_paths)
     except (UnknownNameError, InvalidValueError):
         return None
     file = description.with_name(description.name.split('.')[0] + _SUFFIX)
     return file if file.is_file() else None
 
 
-def controller_for(robot: str) -> str:
+def controller_for(robot: str, package_paths: Iterable[str | Path] = ()) -> str:
     """
     Return the default controller of a robot, one of CONTROLLERS, from the file beside it.
 
     It is the controller with parameters in that file; without any, the DEFAULT_CONTROLLER.
     """
-    file = parameter_file_beside(robot)
+    file = parameter_file_beside(robot, package_paths)
     text = '' if file is None else file.read_text(encoding='utf-8', errors='replace')
     for name in CONTROLLERS:
         if re.search(rf'^\S*\b{name}_controller:', text, re.MULTILINE):

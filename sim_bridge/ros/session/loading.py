@@ -104,7 +104,8 @@ def check_namespace(
 def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot:
     """Add the robot of the parameters at its start pose."""
     description = sb.load_description(
-        parameters.robot_description or find_robot(parameters.own_robot),
+        parameters.robot_description or find_robot(
+            parameters.own_robot, package_paths=parameters.package_paths),
         extra_sensors=sensors_from_mapping(parameters.sensors),
         extra_joints=parameters.extra_joints or None,
         xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
-from sim_bridge.description import find_robot, resolve_uri
+from sim_bridge.description import find_robot
 from sim_bridge.foundation.errors import brief, coded, ErrorCode, InvalidValueError
 from sim_bridge.ros.params.initial_values import initial_values
 from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
@@ -125,16 +125,8 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> object:
                 'format of resource', text[:40], 'URDF or xacro, whose root element is <robot>',
                 code=ErrorCode.RESOURCE_UNREADABLE)
         return text
-    if '://' not in text:
-        with coded(ErrorCode.RESOURCE_NOT_FOUND):
-            source = find_robot(text)
-    else:
-        found = resolve_uri(text, package_paths=parameters.package_paths)
-        if found is None:
-            raise InvalidValueError(
-                'resource', resource, 'a file that is there, as file:// or package://',
-                code=ErrorCode.RESOURCE_NOT_FOUND)
-        source = found
+    with coded(ErrorCode.RESOURCE_NOT_FOUND):
+        source = find_robot(text, package_paths=parameters.package_paths)
     if source.suffix not in _READ:
         raise InvalidValueError(
             'format of resource', source.suffix, f'one of {", ".join(_READ)}',

@@ -156,7 +156,8 @@ def test_parameters_that_are_typed_must_be_known(tmp_path, capsys):
     """Refuse an unknown -p, of which a file is only warned."""
     words = ['record', 'pendulum', '-o', str(tmp_path / 'bag'), '--duration', '0.01', '-p']
     assert main([*words, 'gravty:=[0.0, 0.0, 0.0]']) == 2
-    assert "unknown parameter 'gravty' in -p. Did you mean 'gravity'?" in capsys.readouterr().err
+    assert "unknown parameter 'gravty' in node 'sim_bridge'. Did you mean 'gravity'?" in (
+        capsys.readouterr().err)
     assert main([*words, 'control.pivot:=velocity']) == 0
 
 

@@ -27,7 +27,7 @@ from sim_bridge.ros.params.parameters import SimulatorParameters
 # of a parser that the message packages import when they are first used
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers'}
+BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers', 'drives'}
 
 
 @pytest.fixture
