@@ -129,7 +129,8 @@ class McapReader:
             opcode, length = RECORD.unpack(head)
             name = _NAMES.get(opcode, 'record')
             if opcode not in _NAMES and opcode < _FIRST_UNKNOWN:
-                raise self._damage(at, f'the record at byte {at} has opcode {opcode}, no data')
+                raise self._damage(
+                    at, f'the record at byte {at} has opcode {opcode}, which is none of data')
             if length > size - at - RECORD.size:
                 if has_end:
                     raise self._damage(
