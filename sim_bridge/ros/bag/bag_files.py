@@ -60,11 +60,6 @@ class BagFiles:
         """Size of all files without summaries [bytes]."""
         return sum(each.size for each in (*self._ended, self._file))
 
-    @property
-    def chunk_limit(self) -> float:
-        """Largest size of the next chunk [bytes]."""
-        return max(self._layout.split_bytes - self._file.size, _LEAST_CHUNK_BYTES)
-
     def add_topic(self, topic: Topic, definition: str) -> None:
         """Add a topic; its channel is the number of topics then."""
         self._topics.append((topic, definition))
@@ -72,7 +67,7 @@ class BagFiles:
 
     def add(self, records: Sequence[bytes]) -> int:
         """
-        Write messages until a file is full; return how many.
+        Write messages, at least one, until the file is full; return how many.
 
         The rest belongs to the next file, which is begun by the next call. After an OSError
         nothing is written.
@@ -84,11 +79,7 @@ class BagFiles:
             self._ended.append(file)
             self._file = file = begun
             self.write_metadata()
-        count = len(records)
-        if self._layout.split_ns < math.inf and records:
-            times = log_times(records)
-            first = file.first_ns if file.message_count else int(times[0])
-            count = max(1, int(np.searchsorted(times, first + self._layout.split_ns)))
+        count = max(1, min(self._count_by_size(records), self._count_by_time(records)))
         file.add_chunk(records[:count])
         return count
 
@@ -103,7 +94,22 @@ class BagFiles:
     def _is_full(self, records: Sequence[bytes]) -> bool:
         layout, file = self._layout, self._file
         return file.size >= layout.split_bytes or (
-            bool(records) and int(log_times(records[:1])[0]) - file.first_ns >= layout.split_ns)
+            int(log_times(records[:1])[0]) - file.first_ns >= layout.split_ns)
+
+    def _count_by_size(self, records: Sequence[bytes]) -> int:
+        """Return how many messages fit into the file, as if they were not compressed."""
+        if self._layout.split_bytes == math.inf:
+            return len(records)
+        room = max(self._layout.split_bytes - self._file.size, _LEAST_CHUNK_BYTES)
+        return int(np.searchsorted(np.cumsum([len(each) for each in records]), room, 'right'))
+
+    def _count_by_time(self, records: Sequence[bytes]) -> int:
+        """Return how many messages are not too late for the file."""
+        if self._layout.split_ns == math.inf:
+            return len(records)
+        times = log_times(records)
+        first = self._file.first_ns if self._file.message_count else int(times[0])
+        return int(np.searchsorted(times, first + self._layout.split_ns))
 
     def _open(self, number: int) -> McapFile:
         """Begin a file, with all topics; an OSError leaves none."""

@@ -221,7 +221,6 @@ class Recorder:
         records: list[bytes] = []
         size = 0
         period, most = (self._share * each for each in chunk_limits(self._files.summary_size))
-        most = min(most, self._files.chunk_limit)
         end = time.monotonic() + period
         may_be_more = True
         while size < most:

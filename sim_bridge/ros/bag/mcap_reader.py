@@ -114,8 +114,8 @@ class McapReader:
             if MAGIC.startswith(magic):
                 raise self._cut_off(size, 'the magic bytes of MCAP', 0)
             raise ReplayError(
-                f'bag {str(self.path)!r}: this is no MCAP file, or is damaged at byte 0: it begins '
-                f'with {magic!r}, expected {MAGIC!r}')
+                f'bag {str(self.path)!r}: this is no MCAP file, or is damaged at byte 0: it '
+                f'begins with {magic!r}, expected {MAGIC!r}')
         file.seek(-len(MAGIC), os.SEEK_END)
         has_end = size > len(MAGIC) and file.read() == MAGIC
         at = file.seek(len(MAGIC))
@@ -130,7 +130,7 @@ class McapReader:
             name = _NAMES.get(opcode, 'record')
             if opcode not in _NAMES and opcode < _FIRST_UNKNOWN:
                 raise self._damage(
-                    at, f'the record at byte {at} has opcode {opcode}, which is none of data')
+                    at, f'the record at byte {at} has opcode {opcode}, which data has not')
             if length > size - at - RECORD.size:
                 if has_end:
                     raise self._damage(

@@ -43,7 +43,7 @@ class StoredFile(NamedTuple):
     name: str
     first_ns: int
     last_ns: int
-    count: int
+    messages: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def to_yaml(topics: Sequence[Topic], counts: Sequence[int], files: Sequence[Stor
     """
     # written by hand, since PyYAML takes 10 ms for it and it is written again and again; JSON
     # texts are YAML
-    filled = [each for each in files if each.count] or files[:1]
+    filled = [each for each in files if each.messages] or files[:1]
     first, last = min(each.first_ns for each in filled), max(each.last_ns for each in filled)
     lines = [
         f'version: {_VERSION}',
@@ -179,7 +179,7 @@ def _span(file: StoredFile) -> list[str]:
     return [
         f'starting_time: {{nanoseconds_since_epoch: {file.first_ns}}}',
         f'duration: {{nanoseconds: {file.last_ns - file.first_ns}}}',
-        f'message_count: {file.count}']
+        f'message_count: {file.messages}']
 
 
 def _duration(name: str, duration: Duration) -> list[str]:

@@ -100,12 +100,11 @@ def test_any_byte_that_changed_is_named(whole, tmp_path):
         changed = bytearray(data)
         changed[place] ^= 1 << made.randrange(8)
         (bag / 'bag_0.mcap').write_bytes(changed)
-        found = 0
+        found: list[object] = []
         with pytest.raises(ReplayError, match=re.escape(repr(str(bag / 'bag_0.mcap')))) as said:
-            for _ in read_messages(bag):
-                found += 1
+            found.extend(read_messages(bag))
         assert re.search(r'at byte \d+|bytes 0 to \d+', str(said.value)), said.value
-        assert found <= total
+        assert len(found) <= total
 
 
 @pytest.mark.parametrize('share', [0.0, 0.3, 0.7])
@@ -182,14 +181,15 @@ def test_damaged_metadata_is_named(whole, tmp_path):
         assert examined.messages == total
     (bag / 'metadata.yaml').write_bytes(text.replace(b'version', b'v\xffrsion', 1))
     place = text.index(b'version') + 1
-    with pytest.raises(DamagedBagError, match=rf'metadata.yaml.*damaged at byte {place}: ') as said:
+    expected = rf'metadata.yaml.*damaged at byte {place}: '
+    with pytest.raises(DamagedBagError, match=expected) as said:
         list(read_messages(bag))
     assert said.value.offset == place
     (bag / 'metadata.yaml').write_bytes(text.replace(b'message_count: ', b'message_count: 9'))
     with pytest.raises(DamagedBagError, match=r'holds \d+ messages, and metadata.yaml says 9'):
         list(read_messages(bag))
     (bag / 'metadata.yaml').write_bytes(text.replace(b'bag_1.mcap', b'bag_7.mcap'))
-    with pytest.raises(ReplayError, match=r'lists bag_7\.mcap, not found; there are bag_0\.mcap, '):
+    with pytest.raises(ReplayError, match=r'lists bag_7\.mcap, not found; there are bag_0'):
         list(read_messages(bag))
 
 
