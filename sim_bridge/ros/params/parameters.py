@@ -343,7 +343,7 @@ class SimulatorParameters:
     )
     record_compression: str = parameter(
         'none',
-        "Compression of the bag's chunks: 'none' or 'zstd', which takes a third of the space",
+        "Compression of the bag's chunks: 'none' or 'zstd'; see docs/recording.md",
         choices=('none', 'zstd'),
     )
     record_split_size: int = parameter(
