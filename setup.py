@@ -95,6 +95,8 @@ setup(
         # colcon-core refuses later ones; earlier ones need the wheel package beside them
         'build': ['setuptools>=70.1,<80'],
         'ros': ros_wheels(ROS_WHEELS),
+        # compresses bags; Python itself does since 3.14
+        'zstd': ['backports.zstd>=1 ; python_version < "3.14"'],
         'ros-test': ros_wheels(ROS_TEST_WHEELS),
         'lint': ['import-linter>=2.12', 'mypy>=1.18', 'ruff>=0.9', 'types-PyYAML>=6'],
         'bench': [
@@ -113,6 +115,8 @@ setup(
             'colcon-ros>=0.5',
             # makes up programs for the kernel compiler
             'hypothesis>=6.100',
+            # checks all CRCs of bags; brings lz4 and zstandard, which ours use where they are
+            'mcap>=1.2',
             # 9 and later fail under a sourced Jazzy, whose launch_testing plugin they refuse
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',

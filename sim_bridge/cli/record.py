@@ -74,6 +74,8 @@ def run(args: argparse.Namespace) -> int:
     console = Console(sys.stdout)
     commands = Path(args.commands) if args.commands else None
     recording = OfflineRun(_parameters(args, console), args.namespace, commands)
+    for text in recording.warnings:
+        console.line(f'warning: {text}')
     begun = time.monotonic()
 
     def show(time_s: float) -> None:

@@ -19,7 +19,7 @@ _EPILOG = """\
 exit status:
   0  every message and every state hash is as recorded
   1  something differs; the first step at which it does is named
-  2  the bag cannot be replayed
+  2  the bag cannot be replayed, or is damaged: what comes before that was compared
 
 for example:
   sim_bridge record arm -o swing --duration 10
@@ -63,10 +63,15 @@ def run(args: argparse.Namespace) -> int:
         f'{verdict.ticks} control steps, {verdict.commands} commands and other inputs in '
         f'{took:.1f} s; as recorded: {verdict.messages} messages, {verdict.hashes} state hashes'
         + (f', the last {verdict.state_hash}' if verdict.state_hash else ''))
-    if verdict.is_same:
-        console.line('the same')
-        return SAME
-    version = '' if verdict.version == __version__ else (
-        f' (recorded by version {verdict.version}, replayed by {__version__})')
-    console.line(f'different from {verdict.difference}{version}')
-    return DIFFERENT
+    if verdict.note:
+        console.line(f'warning: {verdict.note}')
+    if verdict.difference:
+        version = '' if verdict.version == __version__ else (
+            f' (recorded by version {verdict.version}, replayed by {__version__})')
+        console.line(f'different from {verdict.difference}{version}')
+    if verdict.damage is not None:
+        raise verdict.damage
+    if verdict.difference:
+        return DIFFERENT
+    console.line('the same')
+    return SAME

@@ -198,6 +198,32 @@ class ReplayError(SimBridgeError, RuntimeError):
     """A bag cannot be replayed: it holds no recording of a simulator, or was made differently."""
 
 
+class DamagedBagError(ReplayError):
+    """A bag is not as it was written: cut off, or its bytes have changed."""
+
+    def __init__(
+        self, file: object, offset: int, problem: str, readable: str, *, is_cut_off: bool = False
+    ):
+        """
+        Build the message.
+
+        file: of the bag. offset: byte at which the damage begins, or the record that holds it.
+        problem: what is wrong, with the offset. readable: what can still be read.
+        is_cut_off: whether the file only ends too early.
+        """
+        self.file, self.offset, self.problem, self.readable = str(file), offset, problem, readable
+        self.is_cut_off = is_cut_off
+        super().__init__(f'bag {self.file!r}: {problem}; {readable}')
+
+
+class MissingPackageError(SimBridgeError, ImportError):
+    """A Python package that is optional is needed and not installed."""
+
+    def __init__(self, what: str, hint: str):
+        """Build the message; what: needs it. hint: how to get it."""
+        super().__init__(f'{what} needs a package that this Python does not have: {hint}')
+
+
 class InterfaceBuildError(SimBridgeError, RuntimeError):
     """Message packages cannot be generated."""
 

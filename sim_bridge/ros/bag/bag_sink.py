@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 import re
+import time
 from typing import Any
 
 from rclpy.qos import QoSProfile
@@ -38,30 +39,74 @@ class BagTime:
         self.now_ns = self._offset_ns + time_ns
 
 
+class Selection:
+    """Which topics are recorded."""
+
+    def __init__(self, included: Sequence[str] = (), excluded: Sequence[str] = ()) -> None:
+        """
+        Compile the regular expressions of the parameters record_topics and record_exclude.
+
+        included: () for all. Raises InvalidValueError for what is no regular expression.
+        """
+        self._included = [_compiled('record_topics', each) for each in included]
+        self._excluded = [_compiled('record_exclude', each) for each in excluded]
+        self._found: set[re.Pattern[str]] = set()
+
+    def takes(self, topic: str) -> bool:
+        """Return whether a topic is recorded, by its full name."""
+        found = [each for each in (*self._included, *self._excluded) if each.search(topic)]
+        self._found.update(found)
+        return (not self._included or any(each in found for each in self._included)) and not any(
+            each in found for each in self._excluded)
+
+    @property
+    def idle(self) -> list[str]:
+        """The expressions that no topic matched so far, with the names of their parameters."""
+        return [
+            f'{name} {each.pattern!r}'
+            for name, group in (
+                ('record_topics', self._included), ('record_exclude', self._excluded))
+            for each in group if each not in self._found]
+
+
+class WallTime:
+    """Recording times of messages as a subscriber stamps them, which never decrease."""
+
+    def __init__(self, now_ns: Callable[[], int] = time.time_ns) -> None:
+        """Begin; now_ns: returns the present time since 1970 [ns]."""
+        self._now_ns, self._last_ns = now_ns, 0
+
+    def __call__(self, bag_ns: int) -> int:
+        """Return the present time [ns], whatever the bag's is."""
+        self._last_ns = max(self._last_ns, self._now_ns())
+        return self._last_ns
+
+
 class BagSink:
     """
     A sink that writes to a bag.
 
-    Each message is recorded under the time that was last set with `begin`, mapped by `BagTime`.
+    The publish time of each message is the time that was last set with `begin`, mapped by
+    `BagTime`; a replay goes by it. The recording time, by which other readers go, follows from it.
     """
 
     def __init__(
         self, recorder: Recorder, resolve: Callable[[str], str] | None = None,
-        selection: Sequence[str] = (),
+        selection: Selection | None = None, log_time: Callable[[int], int] = int,
     ) -> None:
         """
         Record into the bag of a recorder.
 
         resolve: returns the full name of a topic; None resolves names as a node without a
-        namespace does. selection: regular expressions; a topic is recorded if its full name
-        matches one of them; () for all topics. Raises InvalidValueError for an invalid regular
-        expression.
+        namespace does. selection: which published topics are recorded; None for all. log_time:
+        returns the recording time [ns] of a message by its publish time [ns].
         """
         self.recorder = recorder
         self.names: dict[str, str] = {}
         """By full name the one that each topic was opened with."""
         self._resolve = resolve or absolute
-        self._selection = [_compiled(expression) for expression in selection]
+        self.selection = selection or Selection()
+        self.log_time = log_time
         self.time = BagTime()
         """Under which messages are recorded."""
         self._channels: dict[tuple[str, str], _Channel] = {}
@@ -70,7 +115,7 @@ class BagSink:
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """Add a topic for published messages."""
         name = self._resolve(topic)
-        if self._selection and not any(each.search(name) for each in self._selection):
+        if not self.selection.takes(name):
             return _Nowhere(name)
         return self._outlet(_Published, topic, message_type, qos, name)
 
@@ -104,7 +149,7 @@ class _Channel:
 
     def __init__(self, sink: BagSink, topic: str, channel: int) -> None:
         self.topic, self._sink, self._time, self._channel = topic, sink, sink.time, channel
-        self._write = sink.recorder.write
+        self._write, self._log_time = sink.recorder.write, sink.log_time
         self._count = 0
 
     def is_wanted(self) -> bool:
@@ -112,7 +157,8 @@ class _Channel:
 
     def publish(self, message: Any) -> None:
         data = message if isinstance(message, bytes) else serialize_cleanly(message)
-        self._write(self._channel, self._count, self._time.now_ns, data)
+        now_ns = self._time.now_ns
+        self._write(self._channel, self._count, self._log_time(now_ns), data, now_ns)
         self._count += 1
 
     def close(self) -> None:
@@ -150,9 +196,9 @@ def absolute(topic: str, namespace: str = '') -> str:
     return '/'.join(['', *filter(None, namespace.split('/')), topic])
 
 
-def _compiled(expression: str) -> re.Pattern[str]:
+def _compiled(parameter: str, expression: str) -> re.Pattern[str]:
     try:
         return re.compile(expression)
     except re.error as err:
         expected = f'regular expressions; in this one, {err}'
-        raise InvalidValueError("parameter 'record_topics'", expression, expected) from err
+        raise InvalidValueError(f'parameter {parameter!r}', expression, expected) from err

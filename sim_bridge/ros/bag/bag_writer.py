@@ -20,10 +20,10 @@ import time
 
 from sim_bridge.foundation.errors import RecordingError
 from sim_bridge.foundation.names import free_name
-from sim_bridge.foundation.version import __version__
-from sim_bridge.ros.bag import metadata
+from sim_bridge.ros.bag.bag_files import BagFiles, Layout
+from sim_bridge.ros.bag.compression import codec
 from sim_bridge.ros.bag.definitions import full_definition
-from sim_bridge.ros.bag.mcap_file import McapFile, message_record
+from sim_bridge.ros.bag.mcap_file import message_record
 from sim_bridge.ros.bag.metadata import Topic
 
 # how often the thread looks at the queue [s]
@@ -42,6 +42,8 @@ _BATCH = 1000
 
 # half a minute of an arm at 1 kHz
 _QUEUE_BYTES = 64 << 20
+
+ONE_FILE = Layout()
 
 # how long `close` waits for the disk [s]
 _CLOSE_S = 10.0
@@ -69,7 +71,7 @@ def free_folder(folder: Path) -> Path:
 
 class Recorder:
     """
-    Writes a new bag, a folder with one MCAP file and `metadata.yaml`, until `close`.
+    Writes a new bag, a folder of MCAP files and `metadata.yaml`, until `close`.
 
     Only one thread at a time may call `write`. `error` tells why the recording ended early.
     """
@@ -77,6 +79,7 @@ class Recorder:
     def __init__(
         self,
         folder: Path,
+        layout: Layout = ONE_FILE,
         *,
         waits: bool = False,
         queue_bytes: int = _QUEUE_BYTES,
@@ -86,17 +89,17 @@ class Recorder:
         """
         Create the bag and start the thread.
 
-        folder: of the bag; it must not exist. waits: whether `write` blocks while the queue is
-        full, for callers without real-time deadlines; otherwise a full queue ends the recording.
-        queue_bytes: capacity of the queue. close_s: how long `close` waits for the disk [s].
-        on_error: called on the thread with the error that ends the recording. Raises
-        RecordingError if the bag cannot be created.
+        folder: of the bag; it must not exist. layout: of its files. waits: whether `write` blocks
+        while the queue is full, for callers without real-time deadlines; otherwise a full queue
+        ends the recording. queue_bytes: capacity of the queue. close_s: how long `close` waits for
+        the disk [s]. on_error: called on the thread with the error that ends the recording. Raises
+        RecordingError if the bag cannot be created, MissingPackageError if nothing can compress
+        it.
         """
         self.folder = folder
         self.error: RecordingError | None = None
         self._waits, self._queue_bytes, self._on_error = waits, queue_bytes, on_error
         self._close_s = close_s
-        self._topics: list[Topic] = []
         self._queue: deque[bytes] = deque()
         # separate counts for the appending and the taking side, so that no lock is needed
         self._appended = self._taken = 0
@@ -108,12 +111,11 @@ class Recorder:
         self._lock = threading.Lock()  # guards these two; never held while waiting for the disk
         self._share = _FIRST_CHUNK
         self._is_ending = False
+        codec(layout.compression)
         try:
             folder.mkdir(parents=True)
-            self._file = McapFile(
-                folder / f'{folder.name}_0.mcap', f'sim_bridge {__version__}')
-            self._file.add_metadata('rosbag2', {'serialized_metadata': self._information()})
-            self._write_metadata()
+            self._files = BagFiles(folder, layout)
+            self._files.write_metadata()
         except FileExistsError as err:
             raise RecordingError(folder, 'it exists already, and nothing is overwritten') from err
         except OSError as err:
@@ -128,13 +130,13 @@ class Recorder:
 
     @property
     def message_count(self) -> int:
-        """Number of messages in the file."""
+        """Number of messages in the files."""
         return self._written_count
 
     @property
     def byte_count(self) -> int:
-        """Number of bytes in the file."""
-        return self._file.size
+        """Number of bytes in the files."""
+        return self._files.size
 
     @property
     def queued_bytes(self) -> int:
@@ -149,17 +151,19 @@ class Recorder:
             self._topic_count += 1
             return self._topic_count
 
-    def write(self, channel: int, number: int, time_ns: int, data: bytes) -> None:
+    def write(
+        self, channel: int, number: int, time_ns: int, data: bytes, publish_ns: int | None = None
+    ) -> None:
         """
         Queue a message.
 
         channel: from `add_topic`. number: sequence number within the topic. time_ns: recording
-        time [ns].
+        time [ns]. publish_ns: time of publishing [ns]; None for the same.
         """
         if self._appended - self._taken > self._queue_bytes:
             self._wait_or_fail()
         if not self._is_ending:
-            record = message_record(channel, number, time_ns, data)
+            record = message_record(channel, number, time_ns, data, publish_ns)
             self._queue.append(record)
             self._appended += len(record)
             self._appended_count += 1
@@ -203,20 +207,20 @@ class Recorder:
         """Write until told to end; this is the thread's main function."""
         try:
             while self._write_chunk():
-                self._write_metadata()
+                self._files.write_metadata()
         except OSError as err:
             self._fail(err.strerror or str(err))
         finally:
             with contextlib.suppress(OSError):
-                self._write_metadata()
-            self._file.close()
+                self._files.write_metadata()
+            self._files.close()
             self._queue.clear()
 
     def _write_chunk(self) -> bool:
         """Gather messages for a while and write them; return whether there may be more."""
         records: list[bytes] = []
         size = 0
-        period, most = (self._share * each for each in chunk_limits(self._file.summary_size))
+        period, most = (self._share * each for each in chunk_limits(self._files.summary_size))
         end = time.monotonic() + period
         may_be_more = True
         while size < most:
@@ -241,37 +245,26 @@ class Recorder:
         return may_be_more
 
     def _add_topics(self) -> None:
-        """Add the new topics to the file, which numbers them in the same way as `add_topic`."""
+        """Add the new topics to the files, which number them in the same way as `add_topic`."""
         while self._new_topics:
-            topic, definition = self._new_topics.popleft()
-            self._topics.append(topic)
-            self._file.add_channel(
-                topic.name, topic.type_name, definition,
-                {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash})
+            self._files.add_topic(*self._new_topics.popleft())
 
     def _add(self, records: list[bytes]) -> None:
-        self._file.add_chunk(records)
-        self._written_count += len(records)
+        """Write messages; an OSError leaves those of the files before the present one."""
+        while records:
+            count = self._files.add(records)
+            self._written_count += count
+            del records[:count]
 
     def _save_some(self, records: list[bytes]) -> None:
         """Write as many of the first records as fit on the disk."""
         count = len(records) // 2
         while count:
-            try:
-                self._add(records[:count])
-            except OSError:
-                pass
-            else:
-                records = records[count:]
+            part = records[:count]
+            with contextlib.suppress(OSError):
+                self._add(part)
+            del records[: count - len(part)]
             count = min(count // 2, len(records))
-
-    def _write_metadata(self) -> None:
-        metadata.write(self.folder, self._information())
-
-    def _information(self) -> str:
-        file = self._file
-        return metadata.to_yaml(
-            f'{self.folder.name}_0.mcap', self._topics, file.counts, file.first_ns, file.last_ns)
 
     def _fail(self, reason: str) -> None:
         if self.error is None:

@@ -4,19 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import csv
+import itertools
 import math
+import operator
 from pathlib import Path
 
 from sensor_msgs.msg import JointState
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.ros.bag.reader import read_messages
+from sim_bridge.ros.bag.mcap_reader import simulated_time
+from sim_bridge.ros.bag.reader import examine, read_messages
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 _QUANTITIES = ('position', 'velocity', 'effort')
 
 # when it is due [ns], the name of the topic that it comes on, and the message
 Command = tuple[int, str, bytes]
+
+
+def check_commands(path: Path) -> str:
+    """
+    Check that a bag of commands is whole, since a run would end in the middle otherwise.
+
+    Returns what is odd about it, or ''; as of a table, which `read_commands` checks. Raises
+    DamagedBagError or ReplayError.
+    """
+    if path.suffix == '.csv':
+        return ''
+    examined = examine(path)
+    if examined.damage is not None:
+        raise examined.damage
+    return examined.note
 
 
 def read_commands(
@@ -36,13 +54,17 @@ def read_commands(
 
 def _in_bag(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
     """Yield the commands in a bag; the bag's first message, of any type, is at time 0."""
-    start = None
-    for message in read_messages(path):
-        if start is None:
-            # the first step of a run recorded here begins at 1 ns, and at 0
-            start = message.time_ns if message.time_ns > 1 else 0
+    messages = read_messages(path)
+    first = next(messages, None)
+    if first is None:
+        return
+    # a run recorded here begins at 1 ns of simulated time, that is at 0
+    time_of = simulated_time(first)
+    start = first.time_ns if time_of is None else 0
+    time_of = time_of or operator.attrgetter('time_ns')
+    for message in itertools.chain([first], messages):
         if message.topic in topics:
-            yield message.time_ns - start, topics[message.topic], message.data
+            yield time_of(message) - start, topics[message.topic], message.data
 
 
 def _in_table(path: Path, joints: Mapping[str, Sequence[str]]) -> list[Command]:

@@ -23,6 +23,8 @@ import zlib
 
 import numpy as np
 
+from sim_bridge.ros.bag.compression import codec, NONE
+
 MAGIC = b'\x89MCAP0\r\n'
 
 _Bytes = bytes | bytearray | memoryview
@@ -50,16 +52,24 @@ _PORTION = 1000
 _MOST_PIECES = 1024
 
 
-def message_record(channel: int, number: int, time_ns: int, data: bytes) -> bytes:
+def message_record(
+    channel: int, number: int, time_ns: int, data: bytes, publish_ns: int | None = None
+) -> bytes:
     """
     Return a message in the file's format.
 
     channel: from `add_channel`. number: sequence number within the channel. time_ns: recording
-    time [ns].
+    time [ns]. publish_ns: time of publishing [ns]; None for the same.
     """
     head = _PACK_HEAD(
-        MESSAGE, _AFTER_LENGTH + len(data), channel, number & _MOST_NUMBER, time_ns, time_ns)
+        MESSAGE, _AFTER_LENGTH + len(data), channel, number & _MOST_NUMBER, time_ns,
+        time_ns if publish_ns is None else publish_ns)
     return head + data
+
+
+def log_times(records: Sequence[bytes]) -> np.ndarray:
+    """Return the recording times of messages [ns]."""
+    return np.frombuffer(b''.join(map(_head_of, records)), MESSAGE_HEAD)['log']
 
 
 class McapFile:
@@ -70,11 +80,18 @@ class McapFile:
     OSError, the file is as it was after the last chunk.
     """
 
-    def __init__(self, path: Path, library: str) -> None:
-        """Create a new file; raises OSError, also if it exists. library: the writer's name."""
+    def __init__(self, path: Path, library: str, compression: str = NONE) -> None:
+        """
+        Create a new file; raises OSError, also if it exists.
+
+        library: the writer's name. compression: of chunks (see `codec`, whose errors it raises).
+        """
+        self.path = path
+        self._compression, self._compress = compression, codec(compression).compress
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, 'O_CLOEXEC', 0)
         self._descriptor = os.open(path, flags, 0o644)
         self._end = 0  # of chunks and metadata: what follows is the summary
+        self._data_checksum = 0  # of all before that
         self._schemas: list[bytes] = []
         self._channels: list[bytes] = []
         self._pending = b''  # schemas and channels that are in no chunk yet
@@ -118,7 +135,8 @@ class McapFile:
         """Write messages (see `message_record`) in order, and complete the file again."""
         if not records:
             return
-        contents, heads = [self._pending], []
+        contents: list[_Bytes] = [self._pending]
+        heads = []
         for start in range(0, len(records), _PORTION):
             portion = records[start : start + _PORTION]
             contents.append(b''.join(portion))
@@ -129,11 +147,16 @@ class McapFile:
         offsets = np.uint64(len(self._pending)) + np.cumsum(sizes) - sizes
         size = sum(map(len, contents))
 
+        checksum = _checksum(contents)
+        if self._compression:
+            contents = [self._compress(b''.join(contents))]
+        stored = sum(map(len, contents))
+
         first, last = int(times.min()), int(times.max())
         head = b''.join((
-            struct.pack('<QQQI', first, last, size, _checksum(contents)),
-            _text(''), struct.pack('<Q', size)))
-        record = [RECORD.pack(CHUNK, len(head) + size), head, *contents]
+            struct.pack('<QQQI', first, last, size, checksum),
+            _text(self._compression), struct.pack('<Q', stored)))
+        record = [RECORD.pack(CHUNK, len(head) + stored), head, *contents]
         length = sum(map(len, record))
         indexes, places = [], []
         at = self._end + length
@@ -148,8 +171,8 @@ class McapFile:
         listing = b''.join(places)
         chunk_index = _record(CHUNK_INDEX, b''.join((
             struct.pack('<QQQQI', first, last, self._end, length, len(listing)), listing,
-            struct.pack('<Q', at - self._end - length), _text(''),
-            struct.pack('<QQ', size, size))))
+            struct.pack('<Q', at - self._end - length), _text(self._compression),
+            struct.pack('<QQ', stored, size))))
 
         before = list(self.counts), self.first_ns, self.last_ns, self._chunk_count
         for channel, count in zip(present, counts, strict=True):
@@ -199,7 +222,8 @@ class McapFile:
     def _write(self, pieces: Sequence[_Bytes]) -> None:
         """Append the pieces of one record and a summary; an OSError leaves neither in the file."""
         end = self._end + sum(map(len, pieces))
-        summary = self._summary(end)
+        checksum = _checksum(pieces, self._data_checksum)
+        summary = self._summary(end, checksum)
         pieces = [*pieces, *summary]
         try:
             # without a summary a file is one that was cut off, which readers know how to take;
@@ -210,16 +234,18 @@ class McapFile:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
             raise
-        self._end, self.summary_size = end, sum(map(len, summary))
+        self._end, self._data_checksum = end, checksum
+        self.summary_size = sum(map(len, summary))
 
     def _mend(self) -> None:
         """Restore the summary after a failed write; it fitted on the disk before."""
         with contextlib.suppress(OSError):
-            _write_all(self._descriptor, self._summary(self._end), self._end)
+            _write_all(
+                self._descriptor, self._summary(self._end, self._data_checksum), self._end)
 
-    def _summary(self, start: int) -> list[_Bytes]:
-        """Return everything that follows the data section, which ends at `start`."""
-        data_end = _record(DATA_END, struct.pack('<I', 0))
+    def _summary(self, start: int, checksum: int) -> list[_Bytes]:
+        """Return everything that follows the data, which ends at `start` and has a checksum."""
+        data_end = _record(DATA_END, struct.pack('<I', checksum))
         start += len(data_end)
         schemas = b''.join(
             _record(SCHEMA, struct.pack('<H', number) + body)
@@ -247,8 +273,8 @@ class McapFile:
         return [data_end, *body, struct.pack('<I', _checksum(body)), MAGIC]
 
 
-def _checksum(pieces: Sequence[_Bytes]) -> int:
-    checksum = 0
+def _checksum(pieces: Sequence[_Bytes], checksum: int = 0) -> int:
+    """Return the CRC-32 of pieces that follow what has the given one."""
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
     return checksum

@@ -6,18 +6,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 import json
 import os
-from pathlib import Path
+from pathlib import Path, PurePath
 import textwrap
+from typing import Any, NamedTuple
 
 from rclpy.duration import Duration
 from rclpy.qos import LivelinessPolicy, QoSProfile
 
+from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
+from sim_bridge.foundation.errors import brief, DamagedBagError, ReplayError
+
 FILE_NAME = 'metadata.yaml'
 
-# The last version that ROS 2 Humble reads, and all later ones do.
-_VERSION = 8
+# of Jazzy; Humble reads up to 8, and any bag after `ros2 bag reindex`
+_VERSION = 9
 
 _INFINITE_NS = 2**63 - 1
+
+# a bag of 10 000 files with 100 topics has a tenth of this
+_MOST_BYTES = 16 << 20
 
 
 @dataclass
@@ -30,27 +37,46 @@ class Topic:
     qos: str
 
 
-def to_yaml(
-    storage: str, topics: Sequence[Topic], counts: Sequence[int], first_ns: int, last_ns: int
-) -> str:
+class StoredFile(NamedTuple):
+    """A file of a bag: the times of its first and last message [ns], and how many it holds."""
+
+    name: str
+    first_ns: int
+    last_ns: int
+    messages: int
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """
+    What readers need of a bag's metadata.
+
+    storage: its format, 'mcap'. compression_mode: of rosbag2's own compression. files: their names
+    in order. counts: by name of a file, its number of messages, of those for which it is known.
+    """
+
+    storage: str
+    compression_mode: str
+    files: list[str]
+    counts: dict[str, int]
+
+
+def to_yaml(topics: Sequence[Topic], counts: Sequence[int], files: Sequence[StoredFile]) -> str:
     """
     Return the metadata of a bag, as rosbag2 expects it.
 
-    storage: name of the only file. counts: number of messages of each topic. first_ns, last_ns:
-    times of the first and the last message [ns].
+    counts: number of messages of each topic. files: at least one.
     """
     # written by hand, since PyYAML takes 10 ms for it and it is written again and again; JSON
     # texts are YAML
-    span = [
-        f'starting_time: {{nanoseconds_since_epoch: {first_ns}}}',
-        f'duration: {{nanoseconds: {last_ns - first_ns}}}',
-        f'message_count: {sum(counts)}']
+    filled = [each for each in files if each.messages] or files[:1]
+    first, last = min(each.first_ns for each in filled), max(each.last_ns for each in filled)
     lines = [
         f'version: {_VERSION}',
         'storage_identifier: mcap',
         'relative_file_paths:',
-        f'  - {json.dumps(storage)}',
-        *span,
+        *(f'  - {json.dumps(each.name)}' for each in files),
+        *_span(StoredFile('', first, last, sum(counts))),
         f'topics_with_message_count:{"" if topics else " []"}',
     ]
     for topic, count in zip(topics, counts, strict=True):
@@ -59,17 +85,15 @@ def to_yaml(
             f'      name: {topic.name}',
             f'      type: {topic.type_name}',
             '      serialization_format: cdr',
-            f'      offered_qos_profiles: {json.dumps(topic.qos)}',
+            f'      offered_qos_profiles:{"" if topic.qos else " []"}',
+            *(f'        {line}' for line in topic.qos.splitlines()),
             f'      type_description_hash: "{topic.type_hash}"',
             f'    message_count: {count}']
-    lines += [
-        'compression_format: ""',
-        'compression_mode: ""',
-        'files:',
-        f'  - path: {json.dumps(storage)}',
-        *(f'    {line}' for line in span),
-        'custom_data: ~',
-        f'ros_distro: "{os.environ.get("ROS_DISTRO", "")}"']
+    lines += ['compression_format: ""', 'compression_mode: ""', 'files:']
+    for file in files:
+        lines += [
+            f'  - path: {json.dumps(file.name)}', *(f'    {line}' for line in _span(file))]
+    lines += ['custom_data: ~', f'ros_distro: "{os.environ.get("ROS_DISTRO", "")}"']
     return '\n'.join(lines) + '\n'
 
 
@@ -85,21 +109,77 @@ def write(folder: Path, text: str) -> None:
         raise
 
 
+def read_metadata(path: Path) -> Metadata:
+    """
+    Return what a metadata file of any version says.
+
+    Raises DamagedBagError if it is damaged, ReplayError if it cannot be read.
+    """
+    try:
+        with path.open('rb') as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as err:
+        raise ReplayError(f'bag {str(path)!r} cannot be read: {err.strerror}') from err
+
+    def damaged(offset: int, problem: str) -> DamagedBagError:
+        return DamagedBagError(
+            path, offset, f'damaged at byte {offset}: {problem}',
+            'the .mcap files beside it can be read; `ros2 bag reindex` makes it anew')
+
+    if len(data) > _MOST_BYTES:
+        raise damaged(_MOST_BYTES, f'more than {_MOST_BYTES} bytes')
+    try:
+        content = load_yaml(data.decode())['rosbag2_bagfile_information']
+        paths = _of(list, content['relative_file_paths'])
+        files = [PurePath(_of(str, path)).name for path in paths]
+        listed = _of(list, content.get('files') or [])
+        counts = {
+            PurePath(_of(str, each['path'])).name: _of(int, each['message_count'])
+            for each in listed}
+        if not files or len(set(files)) < len(files):
+            raise ValueError(f'relative_file_paths is {brief(files)}, expected different names')
+        return Metadata(
+            _of(str, content['storage_identifier']),
+            _of(str, content.get('compression_mode') or '').lower(), files, counts)
+    except UnicodeDecodeError as err:
+        raise damaged(err.start, err.reason) from err
+    except YamlTextError as err:
+        line = max(err.line - 1, 0)
+        offset = sum(map(len, data.splitlines(keepends=True)[:line]))
+        raise damaged(offset, str(err)) from err
+    except (KeyError, TypeError, ValueError, AttributeError) as err:
+        raise damaged(0, f'not what rosbag2 writes: {brief(err)}') from err
+
+
 def qos_to_yaml(qos: QoSProfile) -> str:
-    """Return an offered QoS profile in the format before version 9, which every rosbag2 reads."""
+    """Return an offered QoS profile in the format since version 9."""
+    # what a graph makes of the default
+    liveliness = qos.liveliness or LivelinessPolicy.AUTOMATIC
     lines = [
-        f'history: {int(qos.history)}',
+        f'history: {qos.history.short_key}',
         f'depth: {qos.depth}',
-        f'reliability: {int(qos.reliability)}',
-        f'durability: {int(qos.durability)}',
+        f'reliability: {qos.reliability.short_key}',
+        f'durability: {qos.durability.short_key}',
         *_duration('deadline', qos.deadline),
         *_duration('lifespan', qos.lifespan),
-        # what a graph makes of the default
-        f'liveliness: {int(qos.liveliness) or int(LivelinessPolicy.AUTOMATIC)}',
+        f'liveliness: {liveliness.short_key}',
         *_duration('liveliness_lease_duration', qos.liveliness_lease_duration),
         f'avoid_ros_namespace_conventions: {str(qos.avoid_ros_namespace_conventions).lower()}',
     ]
     return '- ' + '\n  '.join(lines)
+
+
+def _of(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise TypeError(f'{brief(value)} where a {kind.__name__} is expected')
+    return value
+
+
+def _span(file: StoredFile) -> list[str]:
+    return [
+        f'starting_time: {{nanoseconds_since_epoch: {file.first_ns}}}',
+        f'duration: {{nanoseconds: {file.last_ns - file.first_ns}}}',
+        f'message_count: {file.messages}']
 
 
 def _duration(name: str, duration: Duration) -> list[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+import time
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError
-from sim_bridge.ros.bag.bag_sink import absolute, BagSink
-from sim_bridge.ros.bag.bag_writer import Recorder
-from sim_bridge.ros.bag.command_files import Command, read_commands
-from sim_bridge.ros.bag.recording import Recording
+from sim_bridge.ros.bag.bag_sink import absolute
+from sim_bridge.ros.bag.command_files import check_commands, Command, read_commands
+from sim_bridge.ros.bag.recording import recorder_of, Recording, sink_of
 from sim_bridge.ros.command.command_inbox import STAMPED_TOPIC
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -25,6 +25,7 @@ class OfflineRun:
     A simulator and the bag it records to.
 
     commands: number of commands applied. left_over: number of those that come after the end.
+    warnings: what is odd about what was given.
     """
 
     def __init__(
@@ -33,16 +34,23 @@ class OfflineRun:
         """
         Load the world and create the bag.
 
-        parameters: `record` names the bag. commands: a table or a bag. Raises a SimBridgeError.
+        parameters: `record` names the bag. commands: a table or a bag. Raises a SimBridgeError,
+        also for a bag that is damaged.
         """
         parameters = parameters.in_namespace(namespace)
         loaded = load_world(parameters)
-        self.recorder = Recorder(Path(parameters.record).expanduser(), waits=True)
+        note = '' if commands is None else check_commands(commands)
+        self.warnings = [note] if note else []
+        self.recorder = recorder_of(
+            parameters, Path(parameters.record).expanduser(), waits=True)
         self.commands = self.left_over = 0
         self._ticks, self._tick_ns = 0, parameters.tick_ns
         try:
-            bag = BagSink(
-                self.recorder, lambda topic: absolute(topic, namespace), parameters.record_topics)
+            # as if the run had been in real time
+            begun_ns = time.time_ns()
+            bag = sink_of(
+                parameters, self.recorder, lambda topic: absolute(topic, namespace),
+                lambda bag_ns: begun_ns + bag_ns)
             self.simulator = Simulator(bag, loaded, parameters)
             JointControls(NoNode(), self.simulator.interfaces, parameters)
             self._takers = {
@@ -56,6 +64,7 @@ class OfflineRun:
                 iter(()) if commands is None else read_commands(commands, names, joints))
             self._next: Command | None = next(self._source, None)
             self.recording = Recording(bag, self.simulator, loaded, parameters, namespace)
+            self.warnings += [f'{each} matches no topic' for each in bag.selection.idle]
         except SimBridgeError:
             self.recorder.discard()
             raise

@@ -1,115 +1,121 @@
-"""Reading the messages of bags, including those whose writer was killed."""
+"""Reading bags: the messages of their files, and what is missing or damaged."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-import struct
-from typing import BinaryIO, NamedTuple
 
-from sim_bridge.foundation.errors import ReplayError
-from sim_bridge.ros.bag.mcap_file import CHANNEL, CHUNK, DATA_END, MAGIC, MESSAGE, RECORD, SCHEMA
-
-_MESSAGE = struct.Struct('<HIQQ')
-_CHUNK = struct.Struct('<QQQI')
-
-# by the name of a compression: the modules that undo it, each with a function `decompress`
-_DECOMPRESSORS = {
-    'zstd': ('compression.zstd', 'backports.zstd', 'zstandard'), 'lz4': ('lz4.frame',)}
+from sim_bridge.foundation.errors import DamagedBagError, ReplayError, shortened
+from sim_bridge.ros.bag.mcap_reader import McapReader, Message
+from sim_bridge.ros.bag.metadata import FILE_NAME, Metadata, read_metadata
 
 
-class Message(NamedTuple):
-    """A message in a bag. time_ns: recording time [ns]."""
+@dataclass(frozen=True)
+class Examination:
+    """
+    What a bag holds.
 
-    topic: str
-    type_name: str
-    time_ns: int
-    data: bytes
+    messages: number of those that can be read. damage: the first that was found; None for none.
+    note: how a bag ends whose writer was killed, if it lost nothing that is known of; else ''.
+    """
+
+    messages: int
+    damage: DamagedBagError | None
+    note: str
+
+
+def examine(bag: Path) -> Examination:
+    """Read a bag to its end and check all that can be checked; raises ReplayError as `Bag`."""
+    read = Bag(bag)
+    messages, damage = 0, None
+    try:
+        for _ in read.messages():
+            messages += 1
+    except DamagedBagError as err:
+        damage = err
+    return Examination(messages, damage, read.note)
 
 
 def read_messages(bag: Path) -> Iterator[Message]:
-    """
-    Yield all messages in the order they were written.
-
-    bag: folder of a rosbag2 bag with MCAP storage, or an .mcap file. A file that is cut off within
-    a record ends before that record. Raises ReplayError if there is no such bag or it cannot be
-    read.
-    """
-    for path in _storage_of(bag):
-        try:
-            with path.open('rb') as file:
-                yield from _read_file(file, path)
-        except OSError as err:
-            raise ReplayError(f'bag {str(path)!r} cannot be read: {err.strerror}') from err
+    """Yield all messages of a bag in the order they were written; raises as `Bag`."""
+    yield from Bag(bag).messages()
 
 
-def _storage_of(bag: Path) -> list[Path]:
-    if bag.is_file():
-        return [bag]
-    # rosbag2 numbers the files of a bag: bag_0.mcap, bag_1.mcap … bag_10.mcap
-    files = sorted(bag.glob('*.mcap'), key=lambda path: (len(path.name), path.name))
-    if not files:
-        kinds = sorted({path.suffix for path in bag.glob('*.*')} - {'.yaml'})
-        there = f', but {", ".join(kinds)}; `ros2 bag convert` makes one' if kinds else ''
-        raise ReplayError(f'bag {str(bag)!r}: expected a folder with .mcap files{there}')
-    return files
+class Bag:
+    """A rosbag2 bag with MCAP storage, or one .mcap file; `note` as of an `Examination`."""
 
-
-def _read_file(file: BinaryIO, path: Path) -> Iterator[Message]:
-    if file.read(len(MAGIC)) != MAGIC:
-        raise ReplayError(f'bag {str(path)!r}: this is no MCAP file')
-    schemas: dict[int, str] = {}
-    channels: dict[int, tuple[str, str]] = {}
-
-    def messages_in(opcode: int, body: bytes) -> Iterator[Message]:
-        if opcode == MESSAGE:
-            channel, _, time_ns, _ = _MESSAGE.unpack_from(body)
-            yield Message(*channels[channel], time_ns, body[_MESSAGE.size:])
-        elif opcode == SCHEMA:
-            schemas[int.from_bytes(body[:2], 'little')] = _text(body, 2)[0]
-        elif opcode == CHANNEL:
-            number, schema = struct.unpack_from('<HH', body)
-            channels[number] = _text(body, 4)[0], schemas.get(schema, '')
-        elif opcode == CHUNK:
-            size = _CHUNK.unpack_from(body)[2]
-            compression, place = _text(body, _CHUNK.size)
-            content = body[place + 8:]
-            if compression:
-                content = _decompressor(compression, path)(content)
-            if len(content) != size:
-                raise ReplayError(f'bag {str(path)!r}: a chunk is damaged')
-            place = 0
-            while place < size:
-                inner, length = RECORD.unpack_from(content, place)
-                place += RECORD.size
-                yield from messages_in(inner, content[place : place + length])
-                place += length
-
-    while True:
-        head = file.read(RECORD.size)
-        if len(head) < RECORD.size:
+    def __init__(self, bag: Path) -> None:
+        """Find the files of a bag; raises ReplayError if there are none of the kind."""
+        self.note = ''
+        self._path = bag
+        self._damage: DamagedBagError | None = None
+        self._metadata: Metadata | None = None
+        if bag.is_file():
+            self._files = [bag]
             return
-        opcode, length = RECORD.unpack(head)
-        body = file.read(length)
-        if opcode == DATA_END or len(body) < length:
-            return
-        yield from messages_in(opcode, body)
+        if (bag / FILE_NAME).is_file():
+            try:
+                self._metadata = read_metadata(bag / FILE_NAME)
+            except DamagedBagError as err:
+                self._damage = err
+        self._files = self._listed() if self._metadata else self._found()
 
+    def messages(self) -> Iterator[Message]:
+        """
+        Yield all messages in the order they were written.
 
-def _text(data: bytes, place: int) -> tuple[str, int]:
-    """Return a string and the offset of its end."""
-    end = place + 4 + int.from_bytes(data[place : place + 4], 'little')
-    return data[place + 4 : end].decode(), end
+        Raises DamagedBagError after the last one before a damage. A file that was cut off without
+        losing what `metadata.yaml` knows of is one whose writer was killed: `note` says so then.
+        """
+        for path in self._files:
+            reader = McapReader(path)
+            known = self._metadata.counts.get(path.name) if self._metadata else None
+            try:
+                yield from reader.messages()
+            except DamagedBagError as err:
+                is_unfinished = known is not None and reader.count >= known
+                if not (err.is_cut_off and is_unfinished and path == self._files[-1]):
+                    raise
+                self.note = (
+                    f'{err.problem} of {path.name!r}: its writer was killed. It holds '
+                    f'{reader.count} messages; {FILE_NAME} knows of {known}')
+            if known is not None and reader.count < known:
+                raise DamagedBagError(
+                    path, path.stat().st_size,
+                    f'it holds {reader.count} messages, and {FILE_NAME} says {known}',
+                    'all that it holds can be read')
+        if self._damage is not None:
+            raise self._damage
 
+    def _listed(self) -> list[Path]:
+        """Return the files that metadata.yaml lists."""
+        assert self._metadata is not None
+        metadata, place = self._metadata, f'bag {str(self._path)!r}'
+        if metadata.storage != 'mcap':
+            raise ReplayError(
+                f'{place} has storage {shortened(metadata.storage)!r}, expected mcap; `ros2 bag '
+                'convert` makes one')
+        if metadata.compression_mode not in ('', 'none'):
+            raise ReplayError(
+                f'{place} is compressed by {shortened(metadata.compression_mode)!r}, expected '
+                'compressed chunks or none; `ros2 bag convert` makes one')
+        files = [self._path / name for name in metadata.files]
+        absent = [path.name for path in files if not path.is_file()]
+        if absent:
+            there = sorted(path.name for path in self._path.glob('*.mcap'))
+            raise ReplayError(
+                f'{place}: {FILE_NAME} lists {shortened(", ".join(absent))}, not found; there are '
+                f'{shortened(", ".join(there)) or "no .mcap files"}')
+        return files
 
-def _decompressor(compression: str, path: Path) -> Callable[[bytes], bytes]:
-    names = _DECOMPRESSORS.get(compression, ())
-    for name in names:
-        try:
-            decompress: Callable[[bytes], bytes] = importlib.import_module(name).decompress
-            return decompress
-        except ImportError:
-            continue
-    needed = ' or '.join(names) or 'something that is not known here'
-    raise ReplayError(f'bag {str(path)!r} is compressed by {compression!r}, which needs {needed}')
+    def _found(self) -> list[Path]:
+        """Return the files of a bag whose list cannot be read."""
+        # rosbag2 numbers the files of a bag: bag_0.mcap, bag_1.mcap … bag_10.mcap
+        files = sorted(self._path.glob('*.mcap'), key=lambda path: (len(path.name), path.name))
+        if not files:
+            kinds = sorted({path.suffix for path in self._path.glob('*.*')} - {'.yaml'})
+            there = f', but {", ".join(kinds)}; `ros2 bag convert` makes one' if kinds else ''
+            raise ReplayError(
+                f'bag {str(self._path)!r}: expected a folder with .mcap files{there}')
+        return files

@@ -8,10 +8,11 @@ step and those of the step in which it took effect, under the time of the previo
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 import hashlib
 import json
+import math
 from pathlib import Path
 import re
 from typing import Any
@@ -23,7 +24,10 @@ from sim_bridge.description import find_robot
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.foundation.version import __version__
 from sim_bridge.robots.robot import Robot
-from sim_bridge.ros.bag.bag_sink import BagSink
+from sim_bridge.ros.bag.bag_files import Layout
+from sim_bridge.ros.bag.bag_sink import BagSink, Selection
+from sim_bridge.ros.bag.bag_writer import Recorder
+from sim_bridge.ros.bag.compression import NONE
 from sim_bridge.ros.command.inputs import ControlChange, Input, InputNote
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.publish.sinks import Outlet
@@ -60,6 +64,29 @@ class Setup:
     files: dict[str, str]
     topics: dict[str, str]
     commands: dict[str, str]
+
+
+def recorder_of(parameters: SimulatorParameters, folder: Path, **options: Any) -> Recorder:
+    """Create the bag that parameters ask for; options and errors as of `Recorder`."""
+    return Recorder(folder, Layout(
+        NONE if parameters.record_compression == 'none' else parameters.record_compression,
+        parameters.record_split_size or math.inf,
+        round(parameters.record_split_duration * 1e9) or math.inf), **options)
+
+
+def sink_of(
+    parameters: SimulatorParameters, recorder: Recorder, resolve: Callable[[str], str],
+    wall_time: Callable[[int], int],
+) -> BagSink:
+    """
+    Return the sink that parameters ask for.
+
+    resolve: returns the full name of a topic. wall_time: returns the recording time since 1970 of
+    a message by its time in the bag, both [ns]. Raises InvalidValueError.
+    """
+    return BagSink(
+        recorder, resolve, Selection(parameters.record_topics, parameters.record_exclude),
+        wall_time if parameters.record_epoch == 'wall' else int)
 
 
 class Recording(Journal):

@@ -10,20 +10,28 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 import importlib
 import json
 from pathlib import Path
 from typing import Any
 
 from rclpy.qos import QoSProfile
-from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
-from sim_bridge.foundation.errors import InvalidValueError, ReplayError, UnknownNameError
+from sim_bridge.foundation.errors import (
+    brief,
+    DamagedBagError,
+    InvalidValueError,
+    MalformedMessageError,
+    ReplayError,
+    SimBridgeError,
+    UnknownNameError,
+)
 from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag.bag_sink import absolute, BagTime
-from sim_bridge.ros.bag.reader import Message, read_messages
+from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
+from sim_bridge.ros.bag.reader import examine, read_messages
 from sim_bridge.ros.bag.recording import (
     FORMAT,
     INPUTS,
@@ -42,7 +50,7 @@ from sim_bridge.ros.session.loading import load_world, LoadedRobot
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
 from sim_bridge.ros.session.spawn_request import prepare, SpawnRequest
-from sim_bridge.ros.wire.cdr import serialize_cleanly
+from sim_bridge.ros.wire.cdr import deserialize, serialize_cleanly
 
 
 @dataclass
@@ -53,7 +61,8 @@ class Verdict:
     difference: the first difference; '' if there was none. ticks: control steps taken; all of them
     agreed, except the last if there is a difference. messages, hashes: number of the bag's
     messages and state hashes that agreed. commands: number of commands applied. state_hash: the
-    last that agreed.
+    last that agreed. damage: of the bag, of which only the part before it was compared, or None.
+    note: how the bag ends if its writer was killed.
     """
 
     version: str
@@ -63,11 +72,13 @@ class Verdict:
     hashes: int = 0
     commands: int = 0
     state_hash: str = ''
+    damage: DamagedBagError | None = None
+    note: str = ''
 
     @property
     def is_same(self) -> bool:
-        """Whether the replay equals the recording."""
-        return not self.difference
+        """Whether the replay equals the recording, and this is whole."""
+        return not self.difference and self.damage is None
 
 
 def replay(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -> Verdict:
@@ -75,17 +86,26 @@ def replay(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -
     Replay a bag to its end, or to the first difference.
 
     bag: a folder or an .mcap file. progress: called at intervals with the simulated time [s].
-    Raises ReplayError if the bag holds no recording, or its world cannot be built again.
+    Raises ReplayError if the bag holds no recording, or its world cannot be built again;
+    DamagedBagError if it is damaged and nothing of it can be replayed.
     """
-    messages = read_messages(bag)
-    setup = _read_setup(bag)
-    player = _Player(setup, progress)
+    examined = examine(bag)
     try:
-        for message in messages:
-            player.take(message)
-        player.finish()
-    except _Difference as found:
-        player.verdict.difference = str(found)
+        setup, time_of = _read_setup(bag)
+        player = _Player(setup, progress)
+        player.verdict.damage, player.verdict.note = examined.damage, examined.note
+        try:
+            for message in read_messages(bag):
+                player.take(message, time_of(message))
+            player.finish()
+        except _Difference as found:
+            player.verdict.difference = str(found)
+        except DamagedBagError as err:
+            # what follows is missing, which is no difference
+            player.verdict.damage = examined.damage or err
+    except SimBridgeError as err:
+        # of what is damaged anything may be wrong
+        raise (examined.damage or err) from err
     return player.verdict
 
 
@@ -128,9 +148,9 @@ class _Player:
         # topics of spawned robots by full name, as in the setup
         self._later: dict[str, str] = {}
 
-    def take(self, message: Message) -> None:
-        """Step to the time of a message, then compare or apply it."""
-        self._go_to(message.time_ns)
+    def take(self, message: Message, time_ns: int) -> None:
+        """Step to the simulated time of a message [ns], then compare or apply it."""
+        self._go_to(time_ns)
         if message.topic in self._later:
             # the bag does not tell which topics of a spawned robot it holds, but by holding them
             self._setup.topics[message.topic] = self._later.pop(message.topic)
@@ -299,12 +319,16 @@ def _are_equal(one: bytes, other: bytes, type_name: str) -> bool:
         return False
     package, _, name = type_name.split('/')
     kind = getattr(importlib.import_module(f'{package}.msg'), name)
-    first, second = (deserialize_message(data, kind) for data in (one, other))
+    try:
+        first, second = (deserialize(data, kind) for data in (one, other))
+    except MalformedMessageError:
+        return False
     # NaN equals nothing, not even itself, but looks like itself
     return first == second or repr(first) == repr(second)
 
 
-def _read_setup(bag: Path) -> Setup:
+def _read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
+    """Return how a recording was set up, and what gives the simulated time of its messages."""
     for message in read_messages(bag):
         if message.topic.endswith(f'/{SETUP}'):
             content = _content(message)
@@ -312,7 +336,16 @@ def _read_setup(bag: Path) -> Setup:
                 raise ReplayError(
                     f'bag {str(bag)!r} is of format {content.get("format")!r}, made by sim_bridge '
                     f'{content.get("version")}; this version, {__version__}, reads {FORMAT}')
-            return Setup(**content)
+            time_of = simulated_time(message)
+            if time_of is None:
+                raise ReplayError(
+                    f'bag {str(bag)!r} has its {SETUP} at {message.publish_ns} ns, expected 1: '
+                    'another tool has replaced the times of publishing, by which a replay goes '
+                    'where record_epoch was wall')
+            known = {field.name for field in fields(Setup)}
+            if content.keys() != known:
+                raise _unusable(message, f'it has {brief(list(content))}, expected {brief(known)}')
+            return Setup(**content), time_of
     raise ReplayError(
         f'bag {str(bag)!r} holds no recording of a simulator: it has no topic …/{SETUP}. Record '
         'by `sim_bridge record`, or with the parameter `record`')
@@ -350,5 +383,16 @@ def _check_descriptions(setup: Setup, robots: Any) -> None:
 
 
 def _content(message: Message) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(deserialize_message(message.data, String).data)
+    try:
+        content = json.loads(deserialize(message.data, String).data)
+    except (MalformedMessageError, ValueError) as err:
+        raise _unusable(message, brief(err)) from err
+    if not isinstance(content, dict):
+        raise _unusable(message, f'it holds {brief(content)}, expected an object of JSON')
     return content
+
+
+def _unusable(message: Message, reason: str) -> ReplayError:
+    return ReplayError(
+        f'the message of {message.topic} recorded at {message.time_ns} ns cannot be replayed: '
+        f'{reason}')

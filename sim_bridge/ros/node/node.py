@@ -146,9 +146,9 @@ class SimBridge:
         if not parameters.record:
             return Simulator(graph, loaded, parameters)
         # imported here, since it takes time that few need to spend
-        from sim_bridge.ros.bag.bag_sink import BagSink
-        from sim_bridge.ros.bag.bag_writer import free_folder, Recorder
-        from sim_bridge.ros.bag.recording import Recording
+        from sim_bridge.ros.bag.bag_sink import WallTime
+        from sim_bridge.ros.bag.bag_writer import free_folder
+        from sim_bridge.ros.bag.recording import recorder_of, Recording, sink_of
 
         def complain(error: RecordingError) -> None:
             node.get_logger().error(f'{error}. The simulation goes on')
@@ -156,9 +156,9 @@ class SimBridge:
         # a second start, or configuration, must lose neither the old bag nor the new
         asked = Path(parameters.record).expanduser()
         folder = free_folder(asked)
-        recorder = Recorder(folder, on_error=complain)
+        recorder = recorder_of(parameters, folder, on_error=complain)
         try:
-            bag = BagSink(recorder, node.resolve_topic_name, parameters.record_topics)
+            bag = sink_of(parameters, recorder, node.resolve_topic_name, WallTime())
             simulator = Simulator(Tee(graph, bag), loaded, parameters)
             Recording(bag, simulator, loaded, parameters, node.get_namespace())
         except SimBridgeError:
@@ -166,6 +166,8 @@ class SimBridge:
             raise
         why = '' if folder == asked else f', since there is a {asked} already'
         node.get_logger().info(f'recording to {folder}{why}')
+        for expression in bag.selection.idle:
+            node.get_logger().warning(f'{expression} matches no topic so far')
         return simulator
 
     def _apply(self, parameters: SimulatorParameters) -> None:

@@ -326,7 +326,37 @@ class SimulatorParameters:
     )
     record_topics: tuple[str, ...] = parameter(
         (),
-        "Regular expressions; a topic that matches one of them is recorded; [''] for all",
+        "Regular expressions; a topic is recorded if one of them is found in its full name; [''] "
+        'for all',
+    )
+    record_exclude: tuple[str, ...] = parameter(
+        (),
+        'Regular expressions; a topic is not recorded if one of them is found in its full name, '
+        "also if record_topics selects it; [''] for none",
+    )
+    record_epoch: str = parameter(
+        'simulated',
+        "What the times of messages in the bag count from: 'simulated', the simulation's start; "
+        "'wall', 1970, as rosbag2 stamps what it receives, for merging with other bags. Stamps "
+        'in messages stay simulated',
+        choices=('simulated', 'wall'),
+    )
+    record_compression: str = parameter(
+        'none',
+        "Compression of the bag's chunks: 'none' or 'zstd'; see docs/recording.md",
+        choices=('none', 'zstd'),
+    )
+    record_split_size: int = parameter(
+        0,
+        'Size at which a file of the bag ends and the next one begins; 0 for no limit',
+        unit='bytes',
+        low=0,
+    )
+    record_split_duration: float = parameter(
+        0.0,
+        'Time in the bag after which a file ends and the next one begins; 0 for no limit',
+        unit='s',
+        low=0.0,
     )
     record_hash_period: float = parameter(
         1.0,

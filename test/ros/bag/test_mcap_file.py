@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rosbags.rosbag2.storage_mcap import McapReader
 
-from sim_bridge.foundation.errors import ReplayError
+from sim_bridge.foundation.errors import DamagedBagError, ReplayError
 from sim_bridge.ros.bag import mcap_file
 from sim_bridge.ros.bag.mcap_file import McapFile, message_record
 from sim_bridge.ros.bag.reader import read_messages
@@ -90,14 +90,19 @@ def test_a_write_that_fails_leaves_what_was_there(file, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize('share', [0.3, 0.6, 0.95])
 def test_what_was_cut_off_is_read_up_to_there(file, tmp_path, share):
-    """Give the chunks that are whole of a file that was cut off, and no error."""
+    """Give the chunks that are whole of a file that was cut off; then say where it ends."""
     entries = [(1, number, number * MS, os.urandom(500)) for number in range(1, 21)]
     for entry in entries:
         file.add_chunk([message_record(*entry)])
     path = tmp_path / 'x.mcap'
     data = path.read_bytes()
     path.write_bytes(data[: int(share * 20 * 560)])
-    found = [(each.time_ns, each.data) for each in read_messages(path)]
+    found = []
+    messages = read_messages(path)
+    end = path.stat().st_size
+    with pytest.raises(DamagedBagError, match=f'truncated at byte {end}, ') as said:
+        found.extend((each.time_ns, each.data) for each in messages)
+    assert f'the {len(found)} messages before it can be read' in str(said.value)
     assert 3 < len(found) < 20
     assert found == [(time, data) for _, _, time, data in entries[: len(found)]]
 

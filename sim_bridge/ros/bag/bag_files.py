@@ -1,0 +1,145 @@
+"""The files of a bag that is written: one after another, and what lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import contextlib
+from dataclasses import dataclass
+import itertools
+import math
+from pathlib import Path
+
+import numpy as np
+
+from sim_bridge.foundation.version import __version__
+from sim_bridge.ros.bag import metadata
+from sim_bridge.ros.bag.compression import NONE
+from sim_bridge.ros.bag.mcap_file import log_times, McapFile
+from sim_bridge.ros.bag.metadata import StoredFile, Topic
+
+# Of a file that is nearly full: smaller chunks cost more than files that are a little too large.
+_LEAST_CHUNK_BYTES = 1 << 16
+
+
+@dataclass(frozen=True)
+class Layout:
+    """
+    How a bag is stored.
+
+    compression: of chunks, as `codec`. split_bytes: size [bytes] at which a file ends and the next
+    one begins; inf for one file. split_ns: the same by the time that its messages span [ns].
+    """
+
+    compression: str = NONE
+    split_bytes: float = math.inf
+    split_ns: float = math.inf
+
+
+class BagFiles:
+    """
+    The files NAME_0.mcap, NAME_1.mcap … and `metadata.yaml` in the folder NAME.
+
+    Each file has all topics and its own summary, and is complete after each chunk, as rosbag2's
+    are. A file ends with the chunk that reaches a limit.
+    """
+
+    def __init__(self, folder: Path, layout: Layout) -> None:
+        """Create the first file in a folder; raises OSError."""
+        self._folder, self._layout = folder, layout
+        self._topics: list[tuple[Topic, str]] = []
+        self._ended: list[McapFile] = []
+        self._file = self._open(0)
+
+    @property
+    def summary_size(self) -> int:
+        """How many bytes are written in addition to each chunk."""
+        return self._file.summary_size
+
+    @property
+    def size(self) -> int:
+        """Size of all files without summaries [bytes]."""
+        return sum(each.size for each in (*self._ended, self._file))
+
+    def add_topic(self, topic: Topic, definition: str) -> None:
+        """Add a topic; its channel is the number of topics then."""
+        self._topics.append((topic, definition))
+        _add_channel(self._file, topic, definition)
+
+    def add(self, records: Sequence[bytes]) -> int:
+        """
+        Write messages, at least one, until the file is full; return how many.
+
+        The rest belongs to the next file, which is begun by the next call. After an OSError
+        nothing is written.
+        """
+        file = self._file
+        if file.message_count and self._is_full(records):
+            begun = self._open(len(self._ended) + 1)
+            file.close()
+            self._ended.append(file)
+            self._file = file = begun
+            self.write_metadata()
+        count = max(1, min(self._count_by_size(records), self._count_by_time(records)))
+        file.add_chunk(records[:count])
+        return count
+
+    def write_metadata(self) -> None:
+        """Write `metadata.yaml` for what is in the files; raises OSError."""
+        metadata.write(self._folder, self._information())
+
+    def close(self) -> None:
+        """Close the last file, which is already complete."""
+        self._file.close()
+
+    def _is_full(self, records: Sequence[bytes]) -> bool:
+        layout, file = self._layout, self._file
+        return file.size >= layout.split_bytes or (
+            int(log_times(records[:1])[0]) - file.first_ns >= layout.split_ns)
+
+    def _count_by_size(self, records: Sequence[bytes]) -> int:
+        """Return how many messages fit into the file, as if they were not compressed."""
+        if self._layout.split_bytes == math.inf:
+            return len(records)
+        room = max(self._layout.split_bytes - self._file.size, _LEAST_CHUNK_BYTES)
+        return int(np.searchsorted(np.cumsum([len(each) for each in records]), room, 'right'))
+
+    def _count_by_time(self, records: Sequence[bytes]) -> int:
+        """Return how many messages are not too late for the file."""
+        if self._layout.split_ns == math.inf:
+            return len(records)
+        times = log_times(records)
+        first = self._file.first_ns if self._file.message_count else int(times[0])
+        return int(np.searchsorted(times, first + self._layout.split_ns))
+
+    def _open(self, number: int) -> McapFile:
+        """Begin a file, with all topics; an OSError leaves none."""
+        path = self._folder / f'{self._folder.name}_{number}.mcap'
+        file = McapFile(path, f'sim_bridge {__version__}', self._layout.compression)
+        try:
+            for topic, definition in self._topics:
+                _add_channel(file, topic, definition)
+            own = metadata.to_yaml([], [], [StoredFile(path.name, 0, 0, 0)])
+            file.add_metadata('rosbag2', {'serialized_metadata': own})
+        except OSError:
+            file.close()
+            with contextlib.suppress(OSError):
+                path.unlink()
+            raise
+        return file
+
+    def _information(self) -> str:
+        files = [*self._ended, self._file]
+        # files that ended early lack the last topics
+        counts = [
+            sum(each) for each in itertools.zip_longest(
+                *(file.counts for file in files), fillvalue=0)]
+        return metadata.to_yaml(
+            [topic for topic, _ in self._topics], counts,
+            [StoredFile(file.path.name, file.first_ns, file.last_ns, file.message_count)
+             for file in files])
+
+
+def _add_channel(file: McapFile, topic: Topic, definition: str) -> None:
+    file.add_channel(
+        topic.name, topic.type_name, definition,
+        {'offered_qos_profiles': topic.qos, 'topic_type_hash': topic.type_hash})
