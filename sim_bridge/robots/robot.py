@@ -133,6 +133,10 @@ class Robot(DeclaredAttributes):
             base = f'base on {self.slot.carrier.robot.name!r}'
         return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, {base}>'
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the world, and the name in it."""
+        return _robot_of, (self.world, self.name)
+
     def __getattr__(self, name: str) -> NoReturn:
         """Raise StateError for what `leave` took away; Python calls this for missing names."""
         if name in ('simulation', 'world', '_world'):
@@ -454,3 +458,7 @@ class Robot(DeclaredAttributes):
             raise InvalidValueError(
                 f'shape of {what}', array.shape, f'{view.shape}, one for each joint', self._place)
         view[:] = array
+
+
+def _robot_of(world: WorldInterface, name: str) -> Any:
+    return world.robots[name]

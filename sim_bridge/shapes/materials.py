@@ -249,6 +249,10 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         self._explicit: dict[frozenset[str], ContactMaterial] = {}
         self._on_change = on_change
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the same materials, of no world."""
+        return _table_of, (self.save(),)
+
     def __repr__(self) -> str:
         """Show the names."""
         pairs = f', {counted(len(self._explicit), "contact material")}' if self._explicit else ''
@@ -426,3 +430,9 @@ def _check_fields(thing: Material | ContactMaterial, place: str) -> None:
         if not allowed.holds(number):
             raise InvalidValueError(name, value, str(allowed), place)
         object.__setattr__(thing, name, number)
+
+
+def _table_of(saved: Any) -> MaterialTable:
+    table = MaterialTable()
+    table.restore(saved)
+    return table

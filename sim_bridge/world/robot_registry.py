@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -54,8 +52,8 @@ class RobotRegistry:
         self._world, self._simulation, self._tree = world, simulation, tree
         self._robots: ByName[Robot] = ByName('robot', 'the world')
         self.robots: Mapping[str, Robot] = MappingProxyType(self._robots)
-        # by default name: the numbers that were not tried yet, as bodies may be thousands
-        self._numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
+        self.last_numbers: dict[str, int] = {}
+        """By default name the number that was used last, as bodies may be thousands."""
 
     # --- adding ----------------------------------------------------------------------------------
 
@@ -127,7 +125,7 @@ class RobotRegistry:
 
     def free_name(self, name: str | None, default: str) -> str:
         """Return an unused name; raises InvalidValueError if the given one is in use."""
-        return new_name(name, default, self.robots, numbers=self._numbers[default])
+        return new_name(name, default, self.robots, used=self.last_numbers)
 
     def admit(self, robot: Robot) -> None:
         """Add a robot that is in no world yet; its name is unused."""
@@ -154,9 +152,9 @@ class RobotRegistry:
             if robot in [link.robot for link in (joint.link1, joint.link2) if link is not None]:
                 self._tree.remove(joint)
         separated = self._simulation.separated
-        for key, pair in list(separated.items()):
-            if robot.slot in [link.robot for link in pair]:
-                del separated[key]
+        for pair in list(separated):
+            if robot.name in [name for name, _ in pair]:
+                del separated[pair]
         self._simulation.expel(robot.slot)
         del self._robots[robot.name]
         robot.leave()

@@ -49,6 +49,7 @@ from sim_bridge.world.queries import Distance, distance_between, geometries_of, 
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
+from sim_bridge.world.world_record import record_of, restore_record, WorldRecord
 
 GROUND = 'ground'
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
@@ -120,13 +121,44 @@ class World(DeclaredAttributes):
         settings = Settings(
             round(time_step * 1e9), _SOLVERS[solver], seed, integrator, float(contact_margin),
             when)
-        self.simulation = Simulation(settings, own_gravity)
+        self._begin(settings, own_gravity)
+
+    def _begin(self, settings: Settings, gravity: np.ndarray) -> None:
+        """Begin empty; gravity: (3,), used in place."""
+        self.simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(self.simulation)
         self.registry = RobotRegistry(self, self.simulation, self.tree)
         self.robots: Mapping[str, Robot] = self.registry.robots
         """Robots and bodies by name, in the order in which they were added."""
         self.materials: MaterialTable = self.simulation.materials
         """The materials by name, and what happens between two of them."""
+
+    def copy(self) -> World:
+        """
+        Return an independent world that is like this one: with the same steps, the same bits.
+
+        It has everything that `state_hash` covers, and robots, joints, materials and sensors under
+        the same names; what this world saved it restores too. What only uses a world stays with
+        this one: views of its robots, links and joints, trajectory followers, drives. `report` is
+        that of a world without steps. `copy.copy` and `copy.deepcopy` do the same, and a pickled
+        world is a copy in another process.
+        """
+        return _from_record(type(self), self._record())
+
+    def __copy__(self) -> World:
+        """Return an independent world, as `copy` does; an alias would be of no use."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        """Return an independent world, as `copy` does."""
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle keeps: the same that `copy` starts from."""
+        return _from_record, (type(self), self._record())
+
+    def _record(self) -> WorldRecord:
+        return record_of(self.simulation, self.tree, self.registry)
 
     def __repr__(self) -> str:
         """Show the time, and the numbers of parts."""
@@ -619,3 +651,11 @@ class World(DeclaredAttributes):
     def momentum(self) -> Momentum:
         """Return the momentum of all robots."""
         return self.simulation.momentum()
+
+
+def _from_record(kind: type[World], record: WorldRecord) -> World:
+    """Return a new world of a class, as a record says."""
+    world = kind.__new__(kind)
+    world._begin(record.settings, np.zeros(3))
+    restore_record(record, world, world.simulation, world.tree, world.registry)
+    return world
