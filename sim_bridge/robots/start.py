@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sim_bridge.description.model import JointType
-from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.robot import Robot
+
+
+def checked_positions(joint_positions: object) -> Mapping[str, float]:
+    """Return positions of joints by name; raises InvalidValueError for what is no mapping."""
+    if not isinstance(joint_positions, Mapping):
+        raise InvalidValueError(
+            'joint_positions', joint_positions, 'a mapping of names of joints to positions')
+    return joint_positions
 
 
 def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:

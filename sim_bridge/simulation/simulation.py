@@ -136,6 +136,22 @@ class Settings(NamedTuple):
     sleep: Sleep | None
 
 
+class AdditionMark(NamedTuple):
+    """
+    What a simulation was before robots were added to it.
+
+    robots, materials: how many there were. admitted, layout, dirty: as in `Simulation`. idle: of
+    the bodies, if the arrays were joined.
+    """
+
+    robots: int
+    admitted: int
+    materials: int
+    layout: int
+    dirty: int
+    idle: np.ndarray | None
+
+
 class UpToDate(ReadOnly[_Value]):
     """A property of a simulation that is brought up to date when it is read."""
 
@@ -222,6 +238,26 @@ class Simulation:
         del self.slots[slot.name]
         slot.leave()
         self.mark(Dirty.PARTS)
+
+    def addition_mark(self) -> AdditionMark:
+        """Return what `take_back` goes back to."""
+        idle = None if self._dirty & _PARTS else self._state.idle.copy()
+        return AdditionMark(
+            len(self.slots), self.admitted, len(self.materials), self.layout, self._dirty, idle)
+
+    def take_back(self, mark: AdditionMark) -> None:
+        """Remove the robots and materials that were added since a mark, as if they never were."""
+        for name in list(self.slots)[mark.robots:]:
+            del self.slots[name]
+        self.admitted = mark.admitted
+        self.materials.take_back(mark.materials)
+        if self.layout != mark.layout:
+            # the arrays were joined since
+            self.mark(Dirty.PARTS)
+            return
+        self._dirty = mark.dirty | _OBSERVATION
+        if mark.idle is not None:
+            self._state.idle[:] = mark.idle
 
     def census(self) -> tuple[tuple[str, int], ...]:
         """Return who is there: who was added later under a name of old is another."""

@@ -21,7 +21,7 @@ from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, SimulationError
+from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     finite_vector,
@@ -315,14 +315,8 @@ class World(DeclaredAttributes):
 
         bodies: the arguments of `add_body` for each, by name. Raises as `add_body`.
         """
-        added: list[Robot] = []
-        try:
-            for arguments in bodies:
-                added.append(self.add_body(**arguments))
-        except (SimBridgeError, TypeError):
-            self.registry.dismiss(added)
-            raise
-        return added
+        with self.registry.all_or_nothing(is_addition=True):
+            return [self.add_body(**arguments) for arguments in bodies]
 
     def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
         """
@@ -346,7 +340,8 @@ class World(DeclaredAttributes):
         would have been accepted.
         """
         scene = read_scene(source)
-        add_scene(self, scene, self.registry.dismiss)
+        with self.registry.all_or_nothing():
+            add_scene(self, scene)
         return scene
 
     def remove(self, robot: Robot | str) -> None:
@@ -422,10 +417,12 @@ class World(DeclaredAttributes):
         spec = described_spec(
             kind, links, anchor, axis, axis2, anchor2=anchor2, erp=erp, cfm=cfm,
             suspension=suspension)
-        joint = self.tree.add(replace(spec, name=self.tree.free_name(name, kind)), tree)
-        one, other = links
-        if not collide and one is not None and other is not None:
-            self.simulation.separate(one.slot, other.slot)
+        spec = replace(spec, name=self.tree.free_name(name, kind))
+        with self.registry.all_or_nothing():
+            joint = self.tree.add(spec, tree)
+            one, other = links
+            if not collide and one is not None and other is not None:
+                self.simulation.separate(one.slot, other.slot)
         return joint
 
     def add_angular_motor(
@@ -458,7 +455,9 @@ class World(DeclaredAttributes):
         """
         links = self.tree.own_links(first, second, 'add_angular_motor')
         key = self.tree.free_name(name, 'angular_motor')
-        return self.tree.constrain(key, motor_spec(key, links, axes, fixed_on, euler))
+        spec = motor_spec(key, links, axes, fixed_on, euler)
+        with self.registry.all_or_nothing():
+            return self.tree.constrain(key, spec)
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
@@ -467,7 +466,8 @@ class World(DeclaredAttributes):
         Raises InvalidValueError for anything `add_joint` never returned, and UnknownNameError for
         a joint that is not, or no longer, of this world.
         """
-        self.tree.remove(joint)
+        with self.registry.all_or_nothing():
+            self.tree.remove(joint)
 
     # --- what touches what -----------------------------------------------------------------------
 
