@@ -22,6 +22,13 @@ class ByName(dict[str, _Thing]):
         super().__init__(things)
         self._kind, self._place = kind, place
 
+    def __getitem__(self, name: str) -> _Thing:
+        """Return a thing by name; raises InvalidValueError for what is no name."""
+        if not isinstance(name, str):
+            raise InvalidValueError(
+                f'name of a {self._kind}', name, 'a text', self._place)
+        return super().__getitem__(name)
+
     def __missing__(self, name: object) -> NoReturn:
         raise UnknownNameError(self._kind, name, self, self._place)
 

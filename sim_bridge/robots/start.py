@@ -25,8 +25,9 @@ def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
     joint_positions: other positions of one-axis joints [rad or m]. Raises UnknownNameError for
     other joints, InvalidValueError for values that are not finite.
     """
+    known = set(robot.joint_names)
     for name in joint_positions:
-        if name not in robot.joint_names:
+        if name not in known:
             raise UnknownNameError(
                 'one-axis joint', name, robot.joint_names, f'robot {robot.name!r}')
     for joint in robot.joints:

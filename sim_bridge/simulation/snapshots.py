@@ -39,9 +39,9 @@ class Snapshot(NamedTuple):
     """
     Everything that decides a world's future; made by `World.save`. It can be pickled.
 
-    time_step_ns: of the world. census: who was there. parameters: the arrays beside the state that can be changed. devices: as
-    they save themselves. structure: what robots and joints have made of the arrays. settings: what
-    users set beside the arrays.
+    time_step_ns: of the world. census: who was there. parameters: the arrays beside the state that
+    can be changed. devices: as they save themselves. structure: what robots and joints have made
+    of the arrays. settings: what users set beside the arrays.
     """
 
     step_count: int

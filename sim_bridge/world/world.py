@@ -25,6 +25,7 @@ from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     finite_vector,
+    items_of,
     number_from,
     one_of,
     truth,
@@ -191,7 +192,7 @@ class World(DeclaredAttributes):
         """
         Read a URDF or xacro file, or XML text, and add the robot.
 
-        path_or_xml: path of the file, or its text.
+        path_or_xml: path of the file, or its text; or the name of a robot that is shipped.
         name: unique in the world; if None, the name in the file, numbered if it is in use.
         fixed_base: whether the root link is welded to the world; None: only if its name is
             'world'.
@@ -216,6 +217,8 @@ class World(DeclaredAttributes):
         Raises DescriptionError, with the whole report, for a description that cannot be simulated,
         and StateError for a loop that cannot be closed.
         """
+        sensors = items_of('sensors', sensors, SensorDescription, 'SensorDescriptions')
+        package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
         description = load_description(
             path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors,
             extra_joints=extra_joints)
@@ -315,8 +318,9 @@ class World(DeclaredAttributes):
 
         bodies: the arguments of `add_body` for each, by name. Raises as `add_body`.
         """
+        given = items_of('bodies', bodies, Mapping, "mappings of add_body's arguments")
         with self.registry.all_or_nothing(is_addition=True):
-            return [self.add_body(**arguments) for arguments in bodies]
+            return [self.add_body(**arguments) for arguments in given]
 
     def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
         """
@@ -324,9 +328,10 @@ class World(DeclaredAttributes):
 
         material: the material 'default' if None.
         """
-        return self.add_body(
-            Plane(), self.registry.free_name(None, GROUND), motion='static', material=material,
-            position=(0.0, 0.0, height))
+        with self.registry.all_or_nothing(is_addition=True):
+            return self.add_body(
+                Plane(), self.registry.free_name(None, GROUND), motion='static',
+                material=material, position=(0.0, 0.0, height))
 
     @sharing()
     def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
@@ -633,10 +638,10 @@ class World(DeclaredAttributes):
 
     def restore(self, snapshot: Snapshot) -> None:
         """
-        Go back to a snapshot of this world.
+        Go back to a snapshot of this world, or of one that it is a copy of.
 
         Raises InvalidValueError if robots or joints were added or removed since, or a robot's
-        `motion` was changed.
+        `motion` was changed; and for a snapshot of another time step.
         """
         snapshots.restore(self.simulation, snapshot)
 

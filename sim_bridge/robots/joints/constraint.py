@@ -38,8 +38,8 @@ class ConstraintSeat:
         """
         Make the seat of a joint, which is not yet among the simulation's constraints.
 
-        key: its name among the world's joints: a robot's begins with that of the robot. start: (n,)
-        the positions that `restart` goes back to; measured now if None.
+        key: its name among the world's joints: a robot's begins with that of the robot. start:
+        (n,) the positions that `restart` goes back to; measured now if None.
         """
         self._simulation = simulation
         self.key = key
