@@ -240,7 +240,7 @@ class _Compiler:
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Raise InvalidValueError for free bodies without mass or inertia."""
-        is_free = np.isin(model.kind, (engine.FREE, engine.FREE_SINGLE))
+        is_free = (model.kind == engine.FREE) | (model.kind == engine.FREE_SINGLE)
         for body in np.flatnonzero(is_free).tolist():
             # welded bodies move with it
             moving, masses = [body], list(self._bodies[body].masses)
@@ -311,9 +311,10 @@ class _Compiler:
         q_of_v = np.full(self._nv, -1, np.int64)
         numbers = np.array([body[:5] for body in self._bodies], np.int64).reshape(-1, 5)
         parent, root, kinds, q_index, v_index = numbers.T.copy()
-        with_axis = np.isin(kinds, (engine.REVOLUTE, engine.PRISMATIC))
+        with_axis = (kinds == engine.REVOLUTE) | (kinds == engine.PRISMATIC)
         q_of_v[v_index[with_axis]] = q_index[with_axis]
-        is_single = ~np.isin(np.arange(len(kinds)), parent)
+        is_single = np.ones(len(kinds), bool)
+        is_single[parent[parent >= 0]] = False
         kinds[is_single & (kinds == engine.FREE)] = engine.FREE_SINGLE
         return engine.Model(
             parent=parent,

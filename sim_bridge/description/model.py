@@ -10,15 +10,25 @@ where there is none).
 from __future__ import annotations
 
 from collections.abc import Mapping
+import copyreg
 from dataclasses import dataclass, field
 import enum
 import math
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from sim_bridge.description.report import Report
 from sim_bridge.foundation.names import counted
+
+
+def _read_only(items: dict[Any, Any]) -> MappingProxyType[Any, Any]:
+    return MappingProxyType(items)
+
+
+# descriptions hold read-only mappings, which Python itself neither pickles nor copies
+copyreg.pickle(MappingProxyType, lambda mapping: (_read_only, (dict(mapping),)))
 
 
 class JointType(enum.Enum):

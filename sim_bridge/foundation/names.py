@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from itertools import count
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeVar
@@ -22,6 +22,13 @@ class ByName(dict[str, _Thing]):
         super().__init__(things)
         self._kind, self._place = kind, place
 
+    def __getitem__(self, name: str) -> _Thing:
+        """Return a thing by name; raises InvalidValueError for what is no name."""
+        if not isinstance(name, str):
+            raise InvalidValueError(
+                f'name of a {self._kind}', name, 'a text', self._place)
+        return super().__getitem__(name)
+
     def __missing__(self, name: object) -> NoReturn:
         raise UnknownNameError(self._kind, name, self, self._place)
 
@@ -32,20 +39,27 @@ def counted(number: int, thing: str, things: str = '') -> str:
 
 
 def free_name(
-    wanted: str, is_taken: Callable[[str], bool], numbers: Iterator[int] | None = None
+    wanted: str, is_taken: Callable[[str], bool], used: MutableMapping[str, int] | None = None
 ) -> str:
     """
     Return the wanted name if it is free, else the first free of `wanted_2`, `wanted_3` etc.
 
-    numbers: the numbers that were not tried yet, from a call to the next, where names are many.
+    used: by wanted name the number that a call used last, where names are many: numbers up to it
+    are not tried again.
     """
-    names = (wanted if k == 1 else f'{wanted}_{k}' for k in numbers or count(1))
-    return next(name for name in names if not is_taken(name))
+    last = 0 if used is None else used.get(wanted, 0)
+    for number in count(last + 1):
+        name = wanted if number == 1 else f'{wanted}_{number}'
+        if not is_taken(name):
+            break
+    if used is not None:
+        used[wanted] = number
+    return name
 
 
 def new_name(
     name: str | None, default: str, taken: Mapping[str, object], place: str = '',
-    numbers: Iterator[int] | None = None,
+    used: MutableMapping[str, int] | None = None,
 ) -> str:
     """
     Return a name that a user gave, or if None the default, numbered as by `free_name`.
@@ -53,7 +67,7 @@ def new_name(
     Raises InvalidValueError for an empty name, and for one that is taken.
     """
     if name is None:
-        return free_name(default, taken.__contains__, numbers)
+        return free_name(default, taken.__contains__, used)
     if not isinstance(name, str) or not name:
         raise InvalidValueError('name', name, 'a text that is not empty', place)
     if name in taken:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 import math
+from typing import Any
 
 import numpy as np
 
@@ -130,6 +131,17 @@ def name_set(what: str, value: object, place: str) -> frozenset[str]:
         if all(isinstance(name, str) and name for name in names):
             return frozenset(names)
     raise InvalidValueError(what, value, 'a set of names', place)
+
+
+def items_of(
+    what: str, value: Any, kind: type[Any] | tuple[type[Any], ...], expected: str
+) -> tuple[Any, ...]:
+    """Return items of a class or several; raise InvalidValueError for anything else."""
+    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+        items = tuple(value)
+        if all(isinstance(item, kind) for item in items):
+            return items
+    raise InvalidValueError(what, value, expected)
 
 
 def whole_number(what: str, value: object) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sim_bridge.description.model import CrawlerDescription
@@ -10,7 +12,7 @@ from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.interfaces import LinkInterface
+from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 
 
 class Crawler(DeclaredAttributes):
@@ -33,6 +35,10 @@ class Crawler(DeclaredAttributes):
         self.description = description
         self.name = description.name
         self._geometries = geometries
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the robot, and the name on it."""
+        return _crawler_of, (self.link.robot, self.name)
 
     def __repr__(self) -> str:
         """Show the names."""
@@ -89,3 +95,7 @@ class Crawler(DeclaredAttributes):
     @property
     def _tracks(self) -> np.ndarray:
         return self.link.robot.simulation.geometry.track
+
+
+def _crawler_of(robot: RobotInterface, name: str) -> Any:
+    return robot.crawler(name)

@@ -11,7 +11,7 @@ from sim_bridge.engine.data.geometry import ENABLED, SENSOR
 from sim_bridge.engine.data.geometry import Geometry as GeometryArrays
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.validation import finite_vector, name_set, truth
-from sim_bridge.robots.interfaces import LinkInterface
+from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Simulation
@@ -49,6 +49,10 @@ class Geometry(DeclaredAttributes):
         self.link = link
         self.name = slot.name
         self.slot = slot
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the robot, and the number on it."""
+        return _geometry_of, (self.link.robot, self.slot.number)
 
     def __repr__(self) -> str:
         """Show the names."""
@@ -122,3 +126,7 @@ class Geometry(DeclaredAttributes):
     @property
     def _arrays(self) -> GeometryArrays:
         return self.link.robot.simulation.geometry
+
+
+def _geometry_of(robot: RobotInterface, number: int) -> Any:
+    return robot.geometries[number]

@@ -7,7 +7,7 @@ direction they are known by these interfaces.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +19,13 @@ from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
 class WorldInterface(Protocol):
     """The world of a robot, as robots know it; `World` is one."""
+
+    @property
+    def robots(self) -> Mapping[str, Any]:
+        """Its robots, by name."""
+
+    def joint(self, name: str) -> Any:
+        """Return one of the joints between its robots, or that close loops, by name."""
 
     @property
     def state(self) -> State:
@@ -55,6 +62,7 @@ class RobotInterface(Protocol):
     simulation: Simulation
     slot: RobotSlot
     loop_joints: dict[str, Any]
+    geometries: list[Any]
 
     @property
     def world(self) -> WorldInterface:
@@ -63,6 +71,15 @@ class RobotInterface(Protocol):
     @property
     def root_link(self) -> LinkInterface:
         """The root of its tree of links."""
+
+    def link(self, name: str) -> Any:
+        """Return a link by name."""
+
+    def joint(self, name: str) -> Any:
+        """Return a joint by name."""
+
+    def crawler(self, name: str) -> Any:
+        """Return a crawler by name."""
 
     def set_base_pose(
         self, position: Sequence[float] | np.ndarray,

@@ -101,9 +101,9 @@ class JointCommands:
         if numbers.shape != (len(names),):
             raise InvalidValueError(
                 f'number of {several}', numbers.size,
-                f'{len(names)}, one for each of {", ".join(names)}', place)
+                f'{len(names)}, one for each of {", ".join(map(str, names))}', place)
         for joint, number in zip(names, numbers.tolist(), strict=True):
-            if joint not in self._index:
+            if not isinstance(joint, str) or joint not in self._index:
                 raise UnknownNameError('joint', joint, self._names, place)
             if not math.isfinite(number):
                 raise InvalidValueError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -61,6 +62,10 @@ class Link(DeclaredAttributes):
         self.joint: Joint | None = joint
         self.crawler: Crawler | None = crawler
         """The crawler whose surface it is, if it is a continuous track."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the robot, and the name on it."""
+        return _link_of, (self.robot, self.name)
 
     def __repr__(self) -> str:
         """Show the names, and the position, unless that would join arrays."""
@@ -205,3 +210,7 @@ class Link(DeclaredAttributes):
 
     def _vector(self, what: str, value: object) -> np.ndarray:
         return finite_vector(what, value, 3, self._place, 'three finite numbers')
+
+
+def _link_of(robot: RobotInterface, name: str) -> Any:
+    return robot.link(name)

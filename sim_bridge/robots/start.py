@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sim_bridge.description.model import JointType
-from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.robot import Robot
+
+
+def checked_positions(joint_positions: object) -> Mapping[str, float]:
+    """Return positions of joints by name; raises InvalidValueError for what is no mapping."""
+    if not isinstance(joint_positions, Mapping):
+        raise InvalidValueError(
+            'joint_positions', joint_positions, 'a mapping of names of joints to positions')
+    return joint_positions
 
 
 def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
@@ -17,8 +25,9 @@ def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
     joint_positions: other positions of one-axis joints [rad or m]. Raises UnknownNameError for
     other joints, InvalidValueError for values that are not finite.
     """
+    known = set(robot.joint_names)
     for name in joint_positions:
-        if name not in robot.joint_names:
+        if name not in known:
             raise UnknownNameError(
                 'one-axis joint', name, robot.joint_names, f'robot {robot.name!r}')
     for joint in robot.joints:

@@ -35,6 +35,8 @@ class Carrier(Protocol):
     """The interface that a device needs of the link it is on: that of the library's `Link`."""
 
     name: str
+    robot: Any
+    """The robot that it is part of."""
 
     @property
     def parent(self) -> Carrier | None:
@@ -177,6 +179,10 @@ class Device(Reading):
         }
         self.noises = self._list_noises()
         """What noise to add, and from which number of a sample on."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the robot, the class, and the name on it."""
+        return _device_of, (self.link.robot, type(self), self.name)
 
     def __repr__(self) -> str:
         """Show the name, the link, and how often it measures."""
@@ -399,3 +405,8 @@ DEVICES: dict[SensorKind, type[Device]] = {
     SensorKind.IMU: ImuSensor,
 }
 """The class of device for each kind of sensor."""
+
+
+def _device_of(robot: Any, kind: type[Device], name: str) -> Device:
+    # an IMU's gyro and accelerometer have its name
+    return next(each for each in robot.devices(kind) if each.name == name)

@@ -241,13 +241,17 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     __slots__ = ('_explicit', '_materials', '_on_change')
     internal_names = DeclaredAttributes.internal_names | {
-        'number', 'restore', 'save', 'surfaces', 'take', 'under_free_name'}
+        'number', 'restore', 'save', 'surfaces', 'take', 'take_back', 'under_free_name'}
 
     def __init__(self, on_change: Callable[[], None] = lambda: None):
         """Start with the default material; `on_change` is called after every change."""
         self._materials = {DEFAULT: Material(DEFAULT)}
         self._explicit: dict[frozenset[str], ContactMaterial] = {}
         self._on_change = on_change
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the same materials, of no world."""
+        return _table_of, (self.save(),)
 
     def __repr__(self) -> str:
         """Show the names."""
@@ -292,6 +296,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         Raises UnknownNameError for a name that is not there, InvalidValueError for another
         material of a name that is taken.
         """
+        if material is not None and not isinstance(material, (Material, str)):
+            raise InvalidValueError('material', material, 'a Material or the name of one')
         if not isinstance(material, Material):
             return self[DEFAULT if material is None else material]
         known = self._materials.get(material.name)
@@ -324,6 +330,11 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         if saved != (self._materials, self._explicit):
             self._materials, self._explicit = dict(saved[0]), dict(saved[1])
             self._on_change()
+
+    def take_back(self, count: int) -> None:
+        """Remove the materials that were added last, so that `count` remain."""
+        for name in list(self._materials)[count:]:
+            del self._materials[name]
 
     def set_contact_material(
         self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
@@ -426,3 +437,9 @@ def _check_fields(thing: Material | ContactMaterial, place: str) -> None:
         if not allowed.holds(number):
             raise InvalidValueError(name, value, str(allowed), place)
         object.__setattr__(thing, name, number)
+
+
+def _table_of(saved: Any) -> MaterialTable:
+    table = MaterialTable()
+    table.restore(saved)
+    return table

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import auto, IntFlag
 from operator import attrgetter
+import threading
+from threading import get_ident
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -26,7 +28,7 @@ from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.attributes import ReadOnly
-from sim_bridge.foundation.errors import SimulationError
+from sim_bridge.foundation.errors import SimulationError, StateError
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
@@ -41,6 +43,8 @@ from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 from sim_bridge.simulation.stepper import Stepper
 
 _Value = TypeVar('_Value')
+LinkPair = tuple[tuple[str, str], tuple[str, str]]
+"""Two links, each by the names of its robot and its own; the lesser first."""
 
 # room for contacts that a world of geometries starts with, and more for each of them
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
@@ -100,6 +104,10 @@ class Constraint(Protocol):
     """The joint, for users."""
     compliance: tuple[float, float]
     """ERP and CFM."""
+    spec: Any
+    """What it was made from."""
+    start: np.ndarray
+    """(n,) The positions that `restart` goes back to."""
 
     def record(self) -> LoopJoint:
         """Describe it to the engine as it is now."""
@@ -126,6 +134,22 @@ class Settings(NamedTuple):
     integrator: str
     contact_margin: float
     sleep: Sleep | None
+
+
+class AdditionMark(NamedTuple):
+    """
+    What a simulation was before robots were added to it.
+
+    robots, materials: how many there were. admitted, layout, dirty: as in `Simulation`. idle: of
+    the bodies, if the arrays were joined.
+    """
+
+    robots: int
+    admitted: int
+    materials: int
+    layout: int
+    dirty: int
+    idle: np.ndarray | None
 
 
 class UpToDate(ReadOnly[_Value]):
@@ -158,6 +182,7 @@ class Simulation:
 
     def __init__(self, settings: Settings, gravity: np.ndarray):
         """Begin empty. gravity: (3,) [m/s²], used in place."""
+        self.settings = settings
         self.time_step_ns = settings.time_step_ns
         self.time_step = settings.time_step_ns * 1e-9
         self.seed, self.integrator = settings.seed, settings.integrator
@@ -170,12 +195,15 @@ class Simulation:
         """Changes whenever the arrays of model and state are others."""
         self.slots: dict[str, RobotSlot] = {}
         self.constraints: dict[str, Constraint] = {}
-        self.separated: dict[tuple[str, ...], tuple[LinkSlot, LinkSlot]] = {}
-        """Links that were kept from touching each other, by their names."""
+        self.separated: dict[LinkPair, None] = {}
+        """The pairs of links that were kept from touching each other, in order."""
         self.materials = MaterialTable(lambda: self.mark(Dirty.SURFACES))
         self.groups = CollisionGroups(self.regroup)
-        self._admitted = 0
-        self._worst = np.zeros(WORST_SIZE)
+        self.admitted = 0
+        """How many robots were ever added."""
+        self._thread = 0
+        """The thread that is in a call which must not be interrupted by another's; 0 for none."""
+        self.worst = np.zeros(WORST_SIZE)
         self._dirty = sum(
             each.value for each in Dirty if each not in (Dirty.JOINT_VELOCITIES, Dirty.PUSHES))
         self._model = join_models([], gravity)[0]
@@ -200,8 +228,8 @@ class Simulation:
     def admit(self, slot: RobotSlot) -> None:
         """Add a robot; its name is unused."""
         self.slots[slot.name] = slot
-        self._admitted += 1
-        slot.number = self._admitted
+        self.admitted += 1
+        slot.number = self.admitted
         self.mark(Dirty.PARTS)
 
     def expel(self, slot: RobotSlot) -> None:
@@ -211,6 +239,26 @@ class Simulation:
         del self.slots[slot.name]
         slot.leave()
         self.mark(Dirty.PARTS)
+
+    def addition_mark(self) -> AdditionMark:
+        """Return what `take_back` goes back to."""
+        idle = None if self._dirty & _PARTS else self._state.idle.copy()
+        return AdditionMark(
+            len(self.slots), self.admitted, len(self.materials), self.layout, self._dirty, idle)
+
+    def take_back(self, mark: AdditionMark) -> None:
+        """Remove the robots and materials that were added since a mark, as if they never were."""
+        for name in list(self.slots)[mark.robots:]:
+            del self.slots[name]
+        self.admitted = mark.admitted
+        self.materials.take_back(mark.materials)
+        if self.layout != mark.layout:
+            # the arrays were joined since
+            self.mark(Dirty.PARTS)
+            return
+        self._dirty = mark.dirty | _OBSERVATION
+        if mark.idle is not None:
+            self._state.idle[:] = mark.idle
 
     def census(self) -> tuple[tuple[str, int], ...]:
         """Return who is there: who was added later under a name of old is another."""
@@ -222,9 +270,10 @@ class Simulation:
 
     def separate(self, a: LinkSlot, b: LinkSlot, is_separate: bool = True) -> None:
         """Keep two links, with what is fixed to them, from touching each other; or no longer."""
-        key = tuple(sorted(f'{link.robot.name}/{link.name}' for link in (a, b)))
+        one, other = sorted((link.robot.name, link.name) for link in (a, b))
+        key = one, other
         if is_separate:
-            self.separated[key] = (a, b)
+            self.separated[key] = None
         else:
             self.separated.pop(key, None)
         self.mark(Dirty.GEOMETRY)
@@ -275,6 +324,8 @@ class Simulation:
 
     def mark(self, what: Dirty, is_dirty: bool = True) -> None:
         """Mark a part and everything that depends on it as out of date, or only itself as not."""
+        if self._thread:
+            self.check_thread()
         if not is_dirty:
             self._dirty &= ~what.value
             return
@@ -292,8 +343,34 @@ class Simulation:
         if self._dirty & _ALL_ARRAYS:
             self.refresh(_ALL_ARRAYS)
 
+    def check_thread(self) -> None:
+        """
+        Raise StateError if another thread is in a call of this simulation.
+
+        Only what takes long or replaces arrays is guarded; reading and writing numbers is not.
+        """
+        inside, own = self._thread, get_ident()
+        if inside not in (0, own):
+            names = {thread.ident: thread.name for thread in threading.enumerate()}
+            present, other = (repr(names.get(each, each)) for each in (own, inside))
+            raise StateError(
+                f'thread {present} uses a world while thread {other} steps or changes it. Let one '
+                'thread at a time do so, by a lock, or give each its own by World.copy')
+
     def refresh(self, wanted: int = _TO_STEP) -> None:
         """Update what is not up to date, of the flags `wanted`, in dependency order."""
+        thread = get_ident()
+        before = self._thread
+        if before and before != thread:
+            self.check_thread()
+        self._thread = thread
+        try:
+            self._refresh(wanted)
+        finally:
+            # what is done there calls this again
+            self._thread = before
+
+    def _refresh(self, wanted: int) -> None:
         if self._dirty & wanted & _PARTS:
             self._join()
         elif self._dirty & wanted & _MEDIUM:
@@ -313,6 +390,8 @@ class Simulation:
 
     def invalidate(self) -> None:
         """Discard observations and wake all bodies, since the model's parameters changed."""
+        if self._thread:
+            self.check_thread()
         self._dirty |= _OBSERVATION
         if not self._dirty & _PARTS:
             self._state.idle[:] = 0
@@ -342,9 +421,17 @@ class Simulation:
 
     def observed_sites(self) -> np.ndarray:
         """Return (ns, 30) the sites of `engine.pipeline.observe` at the present state."""
-        if self._dirty & _TO_OBSERVE:
-            self._prepare_observation()
-        self._observe()
+        thread = get_ident()
+        before = self._thread
+        if before and before != thread:
+            self.check_thread()
+        self._thread = thread
+        try:
+            if self._dirty & _TO_OBSERVE:
+                self._prepare_observation()
+            self._observe()
+        finally:
+            self._thread = before
         return self._readings
 
     def observed(self) -> Observer:
@@ -391,16 +478,25 @@ class Simulation:
         """Advance by n steps; raises DivergenceError, and InvalidValueError for no such number."""
         if type(n) is not int or n < 0:
             n = whole_number('n', n)
-        if self._dirty & _TO_STEP:
-            self.refresh(_TO_STEP)
-        status, done, is_observed = self._stepper.advance(self.step_count, n)
-        self.step_count += done
-        dirty = self._dirty
-        self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
-        if status:
-            self._go_on(status, n - done)
-        if dirty & _PUSHES:
-            self._drop_pushes()
+        # Between reading and setting it there is no call, where another thread could come in.
+        thread = get_ident()
+        before = self._thread
+        if before and before != thread:
+            self.check_thread()
+        self._thread = thread
+        try:
+            if self._dirty & _TO_STEP:
+                self.refresh(_TO_STEP)
+            status, done, is_observed = self._stepper.advance(self.step_count, n)
+            self.step_count += done
+            dirty = self._dirty
+            self._dirty = dirty & _OBSERVED if is_observed else dirty | _OBSERVATION
+            if status:
+                self._go_on(status, n - done)
+            if dirty & _PUSHES:
+                self._drop_pushes()
+        finally:
+            self._thread = before
 
     def warm_up(self) -> None:
         """Compile or load every kernel that a running simulation uses; nothing else changes."""
@@ -425,10 +521,11 @@ class Simulation:
 
     def take_worst(self) -> Worst:
         """Sum up the reports of all calls of `step` since this was called last."""
-        return records.take_worst(self._worst)
+        return records.take_worst(self.worst)
 
     def reset(self) -> None:
         """Put every robot back to where it was added, at rest and without efforts."""
+        self.check_thread()
         self.settle()
         if self._dirty & _INITIAL:
             self._initial = assembly.initial_state(
@@ -513,7 +610,9 @@ class Simulation:
         for slot in self.slots.values():
             body = slot.part.at.body
             excluded += [(body + a, body + b) for a, b in slot.excluded]
-        excluded += [(a.body, b.body) for a, b in self.separated.values() if a.body != b.body]
+        for pair in self.separated:
+            a, b = (self.slots[robot].link(link).body for robot, link in pair)
+            excluded += [(a, b)] if a != b else []
         self._geometry = build_geometry(
             [geometry.record(self.materials) for geometry in self.geometries], excluded)
         self._write_groups()
@@ -555,7 +654,7 @@ class Simulation:
         handle = handles.make_stepping_handle(self._handles.probe)
         self._stepper = Stepper(
             handle, self._observer.handle, self._observe, self._readings, self._sites.sampling,
-            self.gravity, self._worst, is_smooth=self.integrator == 'rk5')
+            self.gravity, self.worst, is_smooth=self.integrator == 'rk5')
         self._dirty &= ~_STEPPER
 
     def _progress(self) -> np.ndarray:

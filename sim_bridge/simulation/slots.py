@@ -194,7 +194,8 @@ class RobotSlot:
         self.devices: list[Device] = []
         self.bind(own_part(blueprint.model))
         self._immobile: np.ndarray | None = None
-        self._excluded: Pairs | None = None
+        self.known_excluded: Pairs | None = None
+        """What `excluded` returns, once it has been computed."""
 
     def __getattr__(self, name: str) -> NoReturn:
         """Tell that a robot was removed, to who asks for what `leave` took away."""
@@ -221,14 +222,14 @@ class RobotSlot:
     @property
     def excluded(self) -> Pairs:
         """Which pairs of its bodies never touch, by the state that it was added in."""
-        if self._excluded is None:
-            self._excluded = excluded_bodies(
+        if self.known_excluded is None:
+            self.known_excluded = excluded_bodies(
                 self.description, self.blueprint, self.collisions, self.added)
-        return self._excluded
+        return self.known_excluded
 
     @excluded.setter
     def excluded(self, value: Pairs) -> None:
-        self._excluded = value
+        self.known_excluded = value
 
     @property
     def is_asleep(self) -> bool:
@@ -269,7 +270,7 @@ class RobotSlot:
             link.placement = blueprint.links[link.name]
         for geometry, shape in zip(self.geometries, blueprint.shapes, strict=True):
             geometry.shape = shape
-        self._immobile = self._excluded = None
+        self._immobile = self.known_excluded = None
         self.bind(part)
 
     def remember(self) -> None:

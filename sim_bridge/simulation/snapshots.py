@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import hashlib
 from typing import Any, NamedTuple
 
@@ -12,26 +13,45 @@ from sim_bridge.engine.data.parts import parameters
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
+from sim_bridge.shapes.materials import ContactMaterial, Material
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
+from sim_bridge.simulation.slots import LinkMedium
+
+
+class UserSettings(NamedTuple):
+    """
+    What users set beside the arrays.
+
+    materials, groups: as their tables save them. members: the groups of each geometry. separated:
+    pairs of links that never touch. media: of each link. joints: as `_joint_settings` returns.
+    """
+
+    materials: tuple[Mapping[str, Material], Mapping[frozenset[str], ContactMaterial]]
+    groups: frozenset[frozenset[str]]
+    members: tuple[frozenset[str], ...]
+    separated: tuple[LinkPair, ...]
+    media: tuple[LinkMedium, ...]
+    joints: tuple[bool, list[tuple[float, float]]]
 
 
 class Snapshot(NamedTuple):
     """
-    Everything that decides a world's future; made by `World.save`.
+    Everything that decides a world's future; made by `World.save`. It can be pickled.
 
-    census: who was there. parameters: the arrays beside the state that can be changed. devices: as
-    they save themselves. structure: what robots and joints have made of the arrays. settings: what
-    users set beside the arrays.
+    time_step_ns: of the world. census: who was there. parameters: the arrays beside the state that
+    can be changed. devices: as they save themselves. structure: what robots and joints have made
+    of the arrays. settings: what users set beside the arrays.
     """
 
     step_count: int
+    time_step_ns: int
     census: tuple[tuple[str, int], ...]
     state: State
     parameters: list[np.ndarray]
     devices: list[Any]
     structure: list[np.ndarray]
-    settings: tuple[Any, ...]
+    settings: UserSettings
 
     def __repr__(self) -> str:
         """Show the step, and who was there."""
@@ -43,9 +63,11 @@ class Snapshot(NamedTuple):
 
 def save(simulation: Simulation) -> Snapshot:
     """Return a snapshot that `restore` goes back to, bit for bit."""
+    simulation.check_thread()
     simulation.settle_contact()
     return Snapshot(
-        simulation.step_count, simulation.census(), present_state(simulation.state),
+        simulation.step_count, simulation.time_step_ns, simulation.census(),
+        present_state(simulation.state),
         [array.copy() for array in _parameters(simulation)],
         [device.save() for device in simulation.devices], _structure(simulation),
         _settings(simulation))
@@ -53,6 +75,8 @@ def save(simulation: Simulation) -> Snapshot:
 
 def restore(simulation: Simulation, snapshot: Snapshot) -> None:
     """Go back to a snapshot; raises InvalidValueError where robots or joints are others now."""
+    _check_kind(simulation, snapshot)
+    simulation.check_thread()
     simulation.settle_contact()
     _check(simulation, snapshot)
     _restore_settings(simulation, snapshot.settings)
@@ -70,6 +94,7 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
 
 def state_hash(simulation: Simulation) -> str:
     """Return a SHA-256 of everything that decides the future: equal hashes, equal futures."""
+    simulation.check_thread()
     simulation.settle_contact()
     digest, model = hashlib.sha256(), simulation.model
     laws = simulation.surfaces.law[simulation.surfaces.pair]
@@ -102,6 +127,16 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
             loops.axis_vector, *references]
 
 
+def _check_kind(simulation: Simulation, snapshot: object) -> None:
+    """Raise InvalidValueError for what is no snapshot, or one of another time step."""
+    if not isinstance(snapshot, Snapshot):
+        raise InvalidValueError('snapshot', snapshot, 'a Snapshot, which World.save returns')
+    if snapshot.time_step_ns != simulation.time_step_ns:
+        raise InvalidValueError(
+            'snapshot', f'of a world with a time step of {snapshot.time_step_ns * 1e-9:.9g} s',
+            f'one of a world with the same time step, {simulation.time_step:.9g} s')
+
+
 def _check(simulation: Simulation, snapshot: Snapshot) -> None:
     """Raise InvalidValueError for a snapshot of other robots, or of bases moved otherwise."""
     if snapshot.census != simulation.census():
@@ -121,12 +156,13 @@ def _check(simulation: Simulation, snapshot: Snapshot) -> None:
             'joints')
 
 
-def _settings(simulation: Simulation) -> tuple[Any, ...]:
+def _settings(simulation: Simulation) -> UserSettings:
     """Return what users set beside the arrays: materials, filters, media and joints."""
-    return (
+    return UserSettings(
         simulation.materials.save(), simulation.groups.save(),
-        [geometry.groups for geometry in simulation.geometries], dict(simulation.separated),
-        [link.medium for link in simulation.links], _joint_settings(simulation))
+        tuple(geometry.groups for geometry in simulation.geometries),
+        tuple(simulation.separated), tuple(link.medium for link in simulation.links),
+        _joint_settings(simulation))
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[tuple[float, float]]]:
@@ -135,7 +171,7 @@ def _joint_settings(simulation: Simulation) -> tuple[bool, list[tuple[float, flo
     return simulation.is_dirty(Dirty.JOINT_VELOCITIES), [joint.compliance for joint in joints]
 
 
-def _restore_settings(simulation: Simulation, saved: tuple[Any, ...]) -> None:
+def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
     materials, groups, members, separated, media, (has_new_joints, compliances) = saved
     simulation.materials.restore(materials)
@@ -144,8 +180,8 @@ def _restore_settings(simulation: Simulation, saved: tuple[Any, ...]) -> None:
         if geometry.groups != names:
             geometry.groups = names
             simulation.regroup()
-    if separated != simulation.separated:
-        simulation.separated = dict(separated)
+    if separated != tuple(simulation.separated):
+        simulation.separated = dict.fromkeys(separated)
         simulation.mark(Dirty.GEOMETRY)
     for link, medium in zip(simulation.links, media, strict=True):
         link.medium = medium

@@ -76,6 +76,8 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
     """Return the robot's part of the world as a separate model, at the present state."""
+    if not isinstance(robot, Robot):
+        raise InvalidValueError('robot', robot, 'a robot of a world')
     own = robot.slot.blueprint.model
     part = copy_part(robot.slot.part, own)
     model = part.model._replace(gravity=robot.simulation.gravity)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -18,16 +17,17 @@ from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
 from sim_bridge.description.srdf import read_srdf
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import GivenPose, truth_or_none
 from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.robot import Robot
-from sim_bridge.robots.start import put_at_start
+from sim_bridge.robots.start import checked_positions, put_at_start
 from sim_bridge.shapes.materials import DEFAULT, Material
 from sim_bridge.simulation.part import carry_over
-from sim_bridge.simulation.simulation import Dirty, Simulation
+from sim_bridge.simulation.rollback import added_or_not, all_or_nothing
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.world.spanning_tree import SpanningTree
 
@@ -54,8 +54,8 @@ class RobotRegistry:
         self._world, self._simulation, self._tree = world, simulation, tree
         self._robots: ByName[Robot] = ByName('robot', 'the world')
         self.robots: Mapping[str, Robot] = MappingProxyType(self._robots)
-        # by default name: the numbers that were not tried yet, as bodies may be thousands
-        self._numbers: dict[str, Iterator[int]] = defaultdict(lambda: count(1))
+        self.last_numbers: dict[str, int] = {}
+        """By default name the number that was used last, as bodies may be thousands."""
 
     # --- adding ----------------------------------------------------------------------------------
 
@@ -64,6 +64,10 @@ class RobotRegistry:
         pose: GivenPose, joint_positions: Mapping[str, float], options: CollisionOptions,
     ) -> Robot:
         """Add a robot of a checked description; as `World.add_robot`."""
+        if not isinstance(description, RobotDescription):
+            raise InvalidValueError(
+                'description', description, 'a RobotDescription, which load_description returns')
+        joint_positions = checked_positions(joint_positions)
         fixed_base = truth_or_none('fixed_base', fixed_base)
         self_collision = truth_or_none('self_collision', options.self_collision)
         shapes: tuple[LinkShape, ...] = ()
@@ -79,16 +83,26 @@ class RobotRegistry:
             description = replace(description, report=report)
             shapes = tuple(map(self._with_own_material, shapes))
         separated = None if options.srdf is None else read_srdf(options.srdf, description.links)
-        return self._add(
-            description, self.free_name(name, description.name), fixed_base, pose,
-            Collisions(shapes, self_collision, separated), options.material,
-            joint_positions=joint_positions)
+        with self.all_or_nothing(is_addition=not description.constraints):
+            return self._add(
+                description, self.free_name(name, description.name), fixed_base, pose,
+                Collisions(shapes, self_collision, separated), options.material,
+                joint_positions=joint_positions)
 
     def add_copy(
         self, robot: Robot, name: str | None, position: Sequence[float] | None,
         orientation: Sequence[float] | None,
     ) -> Robot:
         """Add a copy of a robot of this world or another; as `World.add_copy`."""
+        if not isinstance(robot, Robot):
+            raise InvalidValueError('robot', robot, 'a robot of this world or another')
+        with self.all_or_nothing():
+            return self._add_copy(robot, name, position, orientation)
+
+    def _add_copy(
+        self, robot: Robot, name: str | None, position: Sequence[float] | None,
+        orientation: Sequence[float] | None,
+    ) -> Robot:
         known, shapes, source = robot.simulation.materials, [], robot.slot
         for shape in source.collisions.shapes:
             of_name = shape.placed.material
@@ -119,30 +133,52 @@ class RobotRegistry:
         velocity: tuple[Sequence[float], Sequence[float]],
     ) -> Robot:
         """Add a robot of one link; as `World.add_body`."""
-        name = self.free_name(name, 'body')
-        description, collisions = describe_body(spec, name, self._simulation.materials.take)
-        return self._add(
-            description, name, spec.motion == 'static', pose, collisions, spec.material,
-            is_kinematic=spec.motion == 'kinematic', velocity=velocity)
+        with self.all_or_nothing(is_addition=True):
+            name = self.free_name(name, 'body')
+            description, collisions = describe_body(spec, name, self._simulation.materials.take)
+            return self._add(
+                description, name, spec.motion == 'static', pose, collisions, spec.material,
+                is_kinematic=spec.motion == 'kinematic', velocity=velocity)
 
     def free_name(self, name: str | None, default: str) -> str:
         """Return an unused name; raises InvalidValueError if the given one is in use."""
-        return new_name(name, default, self.robots, numbers=self._numbers[default])
+        return new_name(name, default, self.robots, used=self.last_numbers)
 
     def admit(self, robot: Robot) -> None:
         """Add a robot that is in no world yet; its name is unused."""
         self._robots[robot.name] = robot
         self._simulation.admit(robot.slot)
 
-    # --- removing --------------------------------------------------------------------------------
+    @contextmanager
+    def all_or_nothing(self, *, is_addition: bool = False) -> Iterator[None]:
+        """
+        Restore the world if anything is raised.
 
-    def dismiss(self, robots: Iterable[Robot]) -> None:
-        """Remove the robots that were added last, as if they had never been added."""
-        for robot in robots:
-            del self._robots[robot.name], self._simulation.slots[robot.name]
-            for joint in robot.loop_joints.values():
-                self._simulation.constraints.pop(joint.key or '', None)
-        self._simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
+        is_addition: only robots of open trees, and materials, are added: this takes no time in
+        proportion to the size of the world.
+        """
+        count, numbers = len(self._robots), dict(self.last_numbers)
+        mounted = self._tree.mounted
+        try:
+            if is_addition:
+                with added_or_not(self._simulation):
+                    yield
+            else:
+                robots = dict(self._robots)
+                with all_or_nothing(self._simulation, mounted, *mounted.values()):
+                    yield
+        except BaseException:
+            if is_addition:
+                for name in list(self._robots)[count:]:
+                    del self._robots[name]
+            else:
+                self._robots.clear()
+                self._robots.update(robots)
+            self.last_numbers.clear()
+            self.last_numbers.update(numbers)
+            raise
+
+    # --- removing --------------------------------------------------------------------------------
 
     def remove(self, robot: Robot | str) -> None:
         """Remove a robot or a body, with everything that refers to it; as `World.remove`."""
@@ -150,16 +186,20 @@ class RobotRegistry:
             robot = self.robots[robot]
         if not isinstance(robot, Robot) or robot.simulation is not self._simulation:
             raise InvalidValueError('robot', robot, 'a robot or body of this world, or its name')
+        with self.all_or_nothing():
+            self._remove(robot)
+        robot.leave()
+
+    def _remove(self, robot: Robot) -> None:
         for joint in list(self._tree.joints.values()):
             if robot in [link.robot for link in (joint.link1, joint.link2) if link is not None]:
                 self._tree.remove(joint)
         separated = self._simulation.separated
-        for key, pair in list(separated.items()):
-            if robot.slot in [link.robot for link in pair]:
-                del separated[key]
+        for pair in list(separated):
+            if robot.name in [name for name, _ in pair]:
+                del separated[pair]
         self._simulation.expel(robot.slot)
         del self._robots[robot.name]
-        robot.leave()
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -176,7 +216,7 @@ class RobotRegistry:
         is_kinematic: bool = False,
         velocity: tuple[Sequence[float], Sequence[float]] | None = None,
     ) -> Robot:
-        """Add a robot; nothing changes if anything is wrong."""
+        """Add a robot."""
         collisions = self._with_materials(collisions, material)
         blueprint = compile_robot(description, fixed_base, collisions.shapes, is_kinematic)
         slot = RobotSlot(name, description, blueprint, collisions)
@@ -185,12 +225,8 @@ class RobotRegistry:
         if velocity is not None and (not robot.fixed_base or any(map(np.any, velocity))):
             robot.set_base_velocity(*velocity)
         self.admit(robot)
-        try:
-            put_at_start(robot, joint_positions)
-            self._tree.close_loops_of(robot, joint_positions)
-        except SimBridgeError:
-            self.dismiss([robot])
-            raise
+        put_at_start(robot, joint_positions)
+        self._tree.close_loops_of(robot, joint_positions)
         _remember_as_added(robot.slot)
         return robot
 

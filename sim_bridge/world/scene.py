@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Protocol
 
@@ -47,16 +47,9 @@ class SceneTarget(Protocol):
         """As in `World`."""
 
 
-def add_scene(
-    world: SceneTarget, scene: SceneDescription, dismiss: Callable[[Iterable[Robot]], None]
-) -> None:
-    """
-    Add a whole scene; if anything is wrong, raises SceneError and adds nothing.
-
-    dismiss: removes the robots that were added last, as if they had never been added.
-    """
+def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
+    """Add a whole scene; raises SceneError, after a part of it was added, if anything is wrong."""
     findings = Findings()
-    robots_before, materials_before = set(world.robots), world.materials.save()
 
     def attempt(place: Place, add: Callable[[], object]) -> None:
         """Add one item; records its errors and lets the next items be checked too."""
@@ -89,8 +82,6 @@ def add_scene(
 
     report = findings.report(scene.source)
     if not report.ok:
-        dismiss([world.robots[name] for name in world.robots if name not in robots_before])
-        world.materials.restore(materials_before)
         raise SceneError(report)
     for a, b in scene.apart:
         world.set_group_collision(a, b, False)

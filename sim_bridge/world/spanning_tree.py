@@ -38,13 +38,14 @@ class SpanningTree:
     def __init__(self, simulation: Simulation):
         """Start empty."""
         self._simulation = simulation
-        self._mounted: dict[str, MountedSeat] = {}
+        self.mounted: dict[str, MountedSeat] = {}
+        """By name the joints that the bases of robots hang on."""
 
     @property
     def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
         """The joints that `add` added, and the robots' joints that close loops, by name."""
         return MappingProxyType(ByName('joint', 'the world', {
-            key: seat.joint for seats in (self._mounted, self._simulation.constraints)
+            key: seat.joint for seats in (self.mounted, self._simulation.constraints)
             for key, seat in seats.items()}))
 
     def free_name(self, name: str | None, kind: str) -> str:
@@ -89,13 +90,19 @@ class SpanningTree:
         self._match_velocities(spec)
         return self._mount(spec, seat).joint
 
-    def constrain(self, key: str, spec: JointSpec) -> ConstraintJoint:
-        """Add a constraint under a name of the world."""
-        seat = ConstraintSeat(self._simulation, key, spec)
+    def constrain(
+        self, key: str, spec: JointSpec, start: np.ndarray | None = None
+    ) -> ConstraintJoint:
+        """Add a constraint under a name of the world; start: as `ConstraintSeat` takes it."""
+        seat = ConstraintSeat(self._simulation, key, spec, start)
         joint = ConstraintJoint(seat)
         self._simulation.constraints[key] = seat
         self._simulation.reconnect_joints()
         return joint
+
+    def restore_mounted(self, spec: JointSpec, by_second: bool) -> None:
+        """Show again a joint that a robot's base hangs on already."""
+        self.mounted[spec.name] = MountedSeat(spec, by_second)
 
     def remove(self, joint: Joint | ConstraintJoint) -> None:
         """Remove a joint; as `World.remove_joint`."""
@@ -117,7 +124,7 @@ class SpanningTree:
             return
         robot, root = joint.robot, joint.robot.root_link
         pose, velocity = (root.p, root.R), (root.v, root.w)
-        del self._mounted[joint.name]
+        del self.mounted[joint.name]
         self._hang(robot.slot, None)
         robot.set_base_pose(pose[0], quaternion_from_matrix(pose[1]))
         robot.set_base_velocity(*velocity)
@@ -181,7 +188,7 @@ class SpanningTree:
         """Return the joint that a robot's base is mounted on."""
         mount = slot.blueprint.mount
         assert mount is not None, 'it has a carrier'
-        return self._mounted[mount.joint.name]
+        return self.mounted[mount.joint.name]
 
     def _mount(self, spec: JointSpec, by_second: bool) -> MountedSeat:
         """Mount one of a joint's robots on the other's, after re-rooting its tree."""
@@ -197,7 +204,7 @@ class SpanningTree:
             turned.turn(second is not None and second.robot.slot is slot)
             self._hang(slot, turned)
             turned.restore(values)
-        self._mounted[joint.name] = joint
+        self.mounted[joint.name] = joint
         self._set_rates(joint.joint, motion)
         for slot in path:
             slot.remember()
@@ -207,7 +214,7 @@ class SpanningTree:
     def _hang(self, slot: RobotSlot, joint: MountedSeat | None) -> None:
         """Recompile a robot, to be mounted on a joint or to be free."""
         _rebuild(slot, joint)
-        for other in self._mounted.values():
+        for other in self.mounted.values():
             # where they hang is in the frames of this robot's bodies, which may be others now
             carrier = other.parent_link
             if other is not joint and carrier is not None and carrier.robot.slot is slot:

@@ -21,10 +21,11 @@ from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, SimulationError
+from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     finite_vector,
+    items_of,
     number_from,
     one_of,
     truth,
@@ -49,6 +50,7 @@ from sim_bridge.world.queries import Distance, distance_between, geometries_of, 
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
 from sim_bridge.world.spanning_tree import SpanningTree
+from sim_bridge.world.world_record import record_of, restore_record, WorldRecord
 
 GROUND = 'ground'
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
@@ -120,13 +122,44 @@ class World(DeclaredAttributes):
         settings = Settings(
             round(time_step * 1e9), _SOLVERS[solver], seed, integrator, float(contact_margin),
             when)
-        self.simulation = Simulation(settings, own_gravity)
+        self._begin(settings, own_gravity)
+
+    def _begin(self, settings: Settings, gravity: np.ndarray) -> None:
+        """Begin empty; gravity: (3,), used in place."""
+        self.simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(self.simulation)
         self.registry = RobotRegistry(self, self.simulation, self.tree)
         self.robots: Mapping[str, Robot] = self.registry.robots
         """Robots and bodies by name, in the order in which they were added."""
         self.materials: MaterialTable = self.simulation.materials
         """The materials by name, and what happens between two of them."""
+
+    def copy(self) -> World:
+        """
+        Return an independent world that is like this one: with the same steps, the same bits.
+
+        It has everything that `state_hash` covers, and robots, joints, materials and sensors under
+        the same names; what this world saved it restores too. What only uses a world stays with
+        this one: views of its robots, links and joints, trajectory followers, drives. `report` is
+        that of a world without steps. `copy.copy` and `copy.deepcopy` do the same, and a pickled
+        world is a copy in another process.
+        """
+        return _from_record(type(self), self._record())
+
+    def __copy__(self) -> World:
+        """Return an independent world, as `copy` does; an alias would be of no use."""
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> World:
+        """Return an independent world, as `copy` does."""
+        return self.copy()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle keeps: the same that `copy` starts from."""
+        return _from_record, (type(self), self._record())
+
+    def _record(self) -> WorldRecord:
+        return record_of(self.simulation, self.tree, self.registry)
 
     def __repr__(self) -> str:
         """Show the time, and the numbers of parts."""
@@ -159,7 +192,7 @@ class World(DeclaredAttributes):
         """
         Read a URDF or xacro file, or XML text, and add the robot.
 
-        path_or_xml: path of the file, or its text.
+        path_or_xml: path of the file, or its text; or the name of a robot that is shipped.
         name: unique in the world; if None, the name in the file, numbered if it is in use.
         fixed_base: whether the root link is welded to the world; None: only if its name is
             'world'.
@@ -184,6 +217,8 @@ class World(DeclaredAttributes):
         Raises DescriptionError, with the whole report, for a description that cannot be simulated,
         and StateError for a loop that cannot be closed.
         """
+        sensors = items_of('sensors', sensors, SensorDescription, 'SensorDescriptions')
+        package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
         description = load_description(
             path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors,
             extra_joints=extra_joints)
@@ -283,14 +318,9 @@ class World(DeclaredAttributes):
 
         bodies: the arguments of `add_body` for each, by name. Raises as `add_body`.
         """
-        added: list[Robot] = []
-        try:
-            for arguments in bodies:
-                added.append(self.add_body(**arguments))
-        except (SimBridgeError, TypeError):
-            self.registry.dismiss(added)
-            raise
-        return added
+        given = items_of('bodies', bodies, Mapping, "mappings of add_body's arguments")
+        with self.registry.all_or_nothing(is_addition=True):
+            return [self.add_body(**arguments) for arguments in given]
 
     def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
         """
@@ -298,9 +328,10 @@ class World(DeclaredAttributes):
 
         material: the material 'default' if None.
         """
-        return self.add_body(
-            Plane(), self.registry.free_name(None, GROUND), motion='static', material=material,
-            position=(0.0, 0.0, height))
+        with self.registry.all_or_nothing(is_addition=True):
+            return self.add_body(
+                Plane(), self.registry.free_name(None, GROUND), motion='static',
+                material=material, position=(0.0, 0.0, height))
 
     @sharing()
     def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
@@ -314,7 +345,8 @@ class World(DeclaredAttributes):
         would have been accepted.
         """
         scene = read_scene(source)
-        add_scene(self, scene, self.registry.dismiss)
+        with self.registry.all_or_nothing():
+            add_scene(self, scene)
         return scene
 
     def remove(self, robot: Robot | str) -> None:
@@ -390,10 +422,12 @@ class World(DeclaredAttributes):
         spec = described_spec(
             kind, links, anchor, axis, axis2, anchor2=anchor2, erp=erp, cfm=cfm,
             suspension=suspension)
-        joint = self.tree.add(replace(spec, name=self.tree.free_name(name, kind)), tree)
-        one, other = links
-        if not collide and one is not None and other is not None:
-            self.simulation.separate(one.slot, other.slot)
+        spec = replace(spec, name=self.tree.free_name(name, kind))
+        with self.registry.all_or_nothing():
+            joint = self.tree.add(spec, tree)
+            one, other = links
+            if not collide and one is not None and other is not None:
+                self.simulation.separate(one.slot, other.slot)
         return joint
 
     def add_angular_motor(
@@ -426,7 +460,9 @@ class World(DeclaredAttributes):
         """
         links = self.tree.own_links(first, second, 'add_angular_motor')
         key = self.tree.free_name(name, 'angular_motor')
-        return self.tree.constrain(key, motor_spec(key, links, axes, fixed_on, euler))
+        spec = motor_spec(key, links, axes, fixed_on, euler)
+        with self.registry.all_or_nothing():
+            return self.tree.constrain(key, spec)
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
@@ -435,7 +471,8 @@ class World(DeclaredAttributes):
         Raises InvalidValueError for anything `add_joint` never returned, and UnknownNameError for
         a joint that is not, or no longer, of this world.
         """
-        self.tree.remove(joint)
+        with self.registry.all_or_nothing():
+            self.tree.remove(joint)
 
     # --- what touches what -----------------------------------------------------------------------
 
@@ -601,10 +638,10 @@ class World(DeclaredAttributes):
 
     def restore(self, snapshot: Snapshot) -> None:
         """
-        Go back to a snapshot of this world.
+        Go back to a snapshot of this world, or of one that it is a copy of.
 
         Raises InvalidValueError if robots or joints were added or removed since, or a robot's
-        `motion` was changed.
+        `motion` was changed; and for a snapshot of another time step.
         """
         snapshots.restore(self.simulation, snapshot)
 
@@ -619,3 +656,11 @@ class World(DeclaredAttributes):
     def momentum(self) -> Momentum:
         """Return the momentum of all robots."""
         return self.simulation.momentum()
+
+
+def _from_record(kind: type[World], record: WorldRecord) -> World:
+    """Return a new world of a class, as a record says."""
+    world = kind.__new__(kind)
+    world._begin(record.settings, np.zeros(3))
+    restore_record(record, world, world.simulation, world.tree, world.registry)
+    return world

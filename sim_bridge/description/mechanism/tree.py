@@ -104,10 +104,14 @@ def resolve_mimics(
         for joint in joints.values()
         if joint.mimic is not None and _can_follow(joint, joint.mimic.joint, joints, findings)
     }
+    masters, rings = _masters(mimics)
+    for name in filter(rings.__contains__, joints):
+        # reported once, at the alphabetically first joint of the cycle
+        place = Place('joint/mimic', name, joints[name].line)
+        message = f'the joint follows itself: {" follows ".join([*rings[name], name])}'
+        findings.error('mimic-cycle', place, message, 'joint', mimics[name].joint)
     return {
-        name: replace(joint, mimic=_master(joint, mimics, findings))
-        for name, joint in joints.items()
-    }
+        name: replace(joint, mimic=masters.get(name)) for name, joint in joints.items()}
 
 
 def check_mimic_limits(joints: Mapping[str, JointDescription], findings: Findings) -> None:
@@ -151,25 +155,41 @@ def _can_follow(
     return True
 
 
-def _master(
-    joint: JointDescription, mimics: Mapping[str, Mimic], findings: Findings
-) -> Mimic | None:
-    mimic = mimics.get(joint.name)
-    passed = [joint.name]
-    while mimic is not None and mimic.joint in mimics:
-        if mimic.joint in passed:
-            ring = passed[passed.index(mimic.joint) :]
-            # reported once, at the alphabetically first joint of the cycle
-            if joint.name == min(ring):
-                place = Place('joint/mimic', joint.name, joint.line)
-                message = f'the joint follows itself: {" follows ".join([*ring, ring[0]])}'
-                findings.error('mimic-cycle', place, message, 'joint', mimics[joint.name].joint)
-            return None
-        passed.append(mimic.joint)
-        further = mimics[mimic.joint]
-        multiplier = mimic.multiplier * further.multiplier
-        mimic = Mimic(further.joint, multiplier, mimic.position(further.offset))
-    return mimic
+def _masters(
+    mimics: Mapping[str, Mimic],
+) -> tuple[dict[str, Mimic | None], dict[str, list[str]]]:
+    """
+    Return the resolved law of every joint that follows, and the cycles by their first joint.
+
+    The law is None for a joint of a cycle, or whose chain leads into one. Each joint is visited
+    once, so that long chains take no more than their length.
+    """
+    masters: dict[str, Mimic | None] = {}
+    rings: dict[str, list[str]] = {}
+    for name in mimics:
+        path: dict[str, None] = {}
+        while name in mimics and name not in masters and name not in path:
+            path[name] = None
+            name = mimics[name].joint
+        names = list(path)
+        if name in path:
+            ring = names[names.index(name):]
+            first = ring.index(min(ring))
+            rings[ring[first]] = ring[first:] + ring[:first]
+            masters.update(dict.fromkeys(names))
+            continue
+        for each in reversed(names):
+            own = mimics[each]
+            further = masters.get(own.joint)
+            if own.joint not in mimics:
+                masters[each] = own
+            elif further is None:
+                masters[each] = None
+            else:
+                masters[each] = Mimic(
+                    further.joint, own.multiplier * further.multiplier,
+                    own.position(further.offset))
+    return masters, rings
 
 
 def parents_first(description: RobotDescription) -> list[JointDescription]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from xml.parsers import expat
 
 from sim_bridge.description.report import Place
+from sim_bridge.description.resources import shipped_robots
 from sim_bridge.foreign.files import read_file, TEXT_BYTES
 from sim_bridge.foundation.errors import brief, InvalidValueError
 
@@ -103,7 +104,7 @@ def is_xml_text(source: str | Path) -> TypeGuard[str]:
 
 def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | str | None]:
     """
-    Read a description from a file or take it from a string.
+    Read a description from a file or take it from a string; or a shipped robot's, by its name.
 
     Returns its name for messages ('<string>' for text) and its content, None if the file cannot be
     read. Raises InvalidValueError if `source` is neither.
@@ -116,9 +117,15 @@ def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | st
     try:
         return name, read_file(source)
     except (OSError, ValueError) as err:
+        shipped = shipped_robots()
+        if name in shipped:
+            return read_source(shipped[name], findings)
         reason = getattr(err, 'strerror', None) or str(err)
-        text = ' (an XML text starts with "<")' if '<' in name else ''
-        findings.error('unreadable', Place('file', name[:200]), f'cannot be read: {reason}{text}')
+        if '<' in name:
+            reason += ' (an XML text starts with "<")'
+        elif not Path(name).suffix and not Path(name).parent.name:
+            reason += f'; the robots that are shipped are {", ".join(sorted(shipped))}'
+        findings.error('unreadable', Place('file', name[:200]), f'cannot be read: {reason}')
         return name[:200], None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -104,6 +104,10 @@ class Axis(DeclaredAttributes):
         self.number = number
         self.place = place
         self.rows = slice(number, number + 1) if rows is None else rows
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the joint, and the number."""
+        return _axis_of, (self.joint, self.number)
 
     def __repr__(self) -> str:
         """Show the joint, position and velocity."""
@@ -270,3 +274,7 @@ class Axis(DeclaredAttributes):
             0.0 if self.control == 'effort' else self.q), 0.0
         self.seat.states('course')[self.number] = 0.0
         self.seat.wake()
+
+
+def _axis_of(joint: JointOfAxis, number: int) -> Axis:
+    return joint.axes[number]

@@ -30,22 +30,27 @@ class ConstraintSeat:
     """
     The seat of a joint that is solved for as rows beside the trees.
 
-    name: of the joint; key: among the world's joints. place: where it is, for messages. frames: on
-    both links. coordinates: nq and nv, the number of its axes. joint: the joint, for users.
+    name: of the joint; key: among the world's joints. spec: that it was made from. place: where it
+    is, for messages. frames: on both links. coordinates: nq and nv, the number of its axes. joint:
+    the joint, for users. start: (n,) the positions that `restart` goes back to.
     """
 
     mimic = None
     """The law by which it follows another joint: none."""
     joint: Any
 
-    def __init__(self, simulation: Simulation, key: str, spec: JointSpec):
+    def __init__(
+        self, simulation: Simulation, key: str, spec: JointSpec, start: np.ndarray | None = None
+    ):
         """
         Make the seat of a joint, which is not yet among the simulation's constraints.
 
-        key: its name among the world's joints: a robot's begins with that of the robot.
+        key: its name among the world's joints: a robot's begins with that of the robot. start:
+        (n,) the positions that `restart` goes back to; measured now if None.
         """
         self._simulation = simulation
         self.key = key
+        self.spec = spec
         self.place = f'joint {key!r}'
         self.name = spec.name
         self.type = spec.type
@@ -65,8 +70,8 @@ class ConstraintSeat:
         self.first_axis = 0
         """Its first row in the arrays of all constraints' axes."""
         self._values = _values(count)
-        self._values.q[:] = self.free.positions(self._values.q)
-        self._start = self._values.q.copy()
+        self._values.q[:] = self.free.positions(self._values.q) if start is None else start
+        self.start = self._values.q.copy()
 
     has_user_axes = ReadOnly[bool](
         'free.are_users', 'Whether its axes are independent; else they share work.')
@@ -194,10 +199,10 @@ class ConstraintSeat:
 
     def restart(self) -> None:
         """Reset the positions to the initial ones, and the motors' targets to them."""
-        self._values.q[:] = self._start
+        self._values.q[:] = self.start
         driven = self._values.control != BY_EFFORT
         self._values.target[:], self._values.course[:] = 0.0, 0.0
-        self._values.target[driven, 0] = self._start[driven]
+        self._values.target[driven, 0] = self.start[driven]
 
     def record(self) -> LoopJoint:
         """Return the engine's record of it, with the present numbers of its bodies."""

@@ -12,7 +12,7 @@ from sim_bridge.description.model import JointDescription, JointType, Mimic
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, finite_vector, unit_quaternion
-from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
+from sim_bridge.robots.interfaces import LinkInterface, RobotInterface, WorldInterface
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
@@ -111,6 +111,14 @@ class AnyJoint(DeclaredAttributes):
             has = 'its `axes` have' if count else 'only one-axis joints and axes have'
             self._only = _NoAxis(f'{place} is {self._type_name}: {has} such parameters')
         self._of_balls = self._only
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what a pickle or a copy keeps: the robot or the world, and the name in it."""
+        link = self.link2 or self.link1
+        assert link is not None, 'a joint between the world and the world'
+        if self.key is None:
+            return _joint_of, (link.robot, self.name)
+        return _joint_of, (link.robot.world, self.key)
 
     def __repr__(self) -> str:
         """Show type, name, robot or links, position and velocity."""
@@ -380,3 +388,7 @@ class ConstraintJoint(AnyJoint):
     @cfm.setter
     def cfm(self, value: float) -> None:
         self._seat.compliance = self.erp, checked_cfm(value, self.place)
+
+
+def _joint_of(owner: RobotInterface | WorldInterface, name: str) -> Any:
+    return owner.joint(name)

@@ -1,0 +1,147 @@
+"""
+A world as plain data, and a world made from it again: for copies and for pickles.
+
+What is kept: how the world is to run, what was compiled of each robot, the joints between robots,
+and a snapshot of everything that decides the future. Arrays of the engine and prepared calls are
+not kept; they follow from these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.compilation.collisions import Collisions
+from sim_bridge.compilation.compile import Blueprint
+from sim_bridge.compilation.exclusions import Pairs
+from sim_bridge.description.model import RobotDescription
+from sim_bridge.robots.interfaces import LinkInterface, WorldInterface
+from sim_bridge.robots.joints.spec import JointSpec
+from sim_bridge.robots.robot import Robot
+from sim_bridge.simulation import snapshots
+from sim_bridge.simulation.part import Part
+from sim_bridge.simulation.simulation import Settings, Simulation
+from sim_bridge.simulation.slots import RobotSlot
+from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.world.robot_registry import RobotRegistry
+from sim_bridge.world.spanning_tree import SpanningTree
+
+_LinkName = tuple[str, str]
+"""The name of a link's robot, and its own."""
+
+
+class RobotRecord(NamedTuple):
+    """A robot: the attributes of its slot. loop_joints: by name their keys among constraints."""
+
+    name: str
+    number: int
+    description: RobotDescription
+    blueprint: Blueprint
+    collisions: Collisions
+    carrier: _LinkName | None
+    initial: Part
+    added: Part
+    known_excluded: Pairs | None
+    loop_joints: Mapping[str, str]
+
+
+class JointRecord(NamedTuple):
+    """A joint between robots. spec: its links left out. first, second: these; None: the world."""
+
+    spec: JointSpec
+    first: _LinkName | None
+    second: _LinkName | None
+
+
+class WorldRecord(NamedTuple):
+    """
+    A world.
+
+    mounted: joints that bases hang on, and whether the second link is the child. constraints: the
+    others by key, and the positions that they restart from. admitted: how many robots were ever
+    added. last_numbers: that default names were given. worst: the greatest figures of reports.
+    """
+
+    settings: Settings
+    robots: tuple[RobotRecord, ...]
+    mounted: tuple[tuple[JointRecord, bool], ...]
+    constraints: Mapping[str, tuple[JointRecord, np.ndarray]]
+    admitted: int
+    last_numbers: Mapping[str, int]
+    worst: np.ndarray
+    snapshot: Snapshot
+
+
+def record_of(
+    simulation: Simulation, tree: SpanningTree, registry: RobotRegistry
+) -> WorldRecord:
+    """Return the record of a world; what is constant is shared with it, the rest copied."""
+    return WorldRecord(
+        simulation.settings, tuple(map(_robot_record, registry.robots.values())),
+        tuple((_joint_record(seat.spec), seat.by_second) for seat in tree.mounted.values()),
+        {key: (_joint_record(seat.spec), seat.start)
+         for key, seat in simulation.constraints.items()},
+        simulation.admitted, dict(registry.last_numbers), simulation.worst.copy(),
+        snapshots.save(simulation))
+
+
+def restore_record(
+    record: WorldRecord, world: WorldInterface, simulation: Simulation, tree: SpanningTree,
+    registry: RobotRegistry,
+) -> None:
+    """Add everything that a record has to an empty world."""
+    simulation.materials.restore(record.snapshot.settings.materials)
+    for each in record.robots:
+        slot = RobotSlot(each.name, each.description, each.blueprint, each.collisions)
+        slot.initial, slot.added = each.initial, each.added
+        slot.known_excluded = each.known_excluded
+        registry.admit(Robot(world, simulation, slot))
+        slot.number = each.number
+    for each in record.robots:
+        if each.carrier is not None:
+            robot, link = each.carrier
+            simulation.slots[each.name].carrier = simulation.slots[robot].link(link)
+    for joint, by_second in record.mounted:
+        tree.restore_mounted(_spec_of(joint, registry), by_second)
+    for key, (joint, start) in record.constraints.items():
+        tree.constrain(key, _spec_of(joint, registry), start)
+    for each in record.robots:
+        registry.robots[each.name].loop_joints.update({
+            name: simulation.constraints[key].joint for name, key in each.loop_joints.items()})
+    simulation.admitted = record.admitted
+    registry.last_numbers.update(record.last_numbers)
+    simulation.worst[:] = record.worst
+    snapshots.restore(simulation, record.snapshot)
+
+
+def _robot_record(robot: Robot) -> RobotRecord:
+    slot = robot.slot
+    carrier = None if slot.carrier is None else (slot.carrier.robot.name, slot.carrier.name)
+    return RobotRecord(
+        slot.name, slot.number, slot.description, slot.blueprint, slot.collisions, carrier,
+        slot.initial, slot.added, slot.known_excluded,
+        {name: str(joint.key) for name, joint in robot.loop_joints.items()})
+
+
+def _joint_record(spec: JointSpec) -> JointRecord:
+    without_links = replace(
+        spec, first=spec.first._replace(link=None), second=spec.second._replace(link=None))
+    return JointRecord(without_links, _name_of(spec.first.link), _name_of(spec.second.link))
+
+
+def _spec_of(record: JointRecord, registry: RobotRegistry) -> JointSpec:
+    """Return the specification with the links of another world."""
+    def find(name: _LinkName | None) -> LinkInterface | None:
+        return None if name is None else registry.robots[name[0]].link(name[1])
+
+    spec = record.spec
+    return replace(
+        spec, first=spec.first._replace(link=find(record.first)),
+        second=spec.second._replace(link=find(record.second)))
+
+
+def _name_of(link: LinkInterface | None) -> _LinkName | None:
+    return None if link is None else (link.robot.slot.name, link.name)

@@ -1,0 +1,87 @@
+"""The work of loading grows with the size of what is loaded; counted in function calls."""
+
+import sys
+
+import pytest
+
+import sim_bridge as sb
+
+
+def calls_of(work):
+    """Return how many functions, of Python and of C, are called meanwhile."""
+    count = 0
+
+    def counting(_frame, event, _argument):
+        nonlocal count
+        count += event in ('call', 'c_call')
+
+    before = sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        work()
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+def mimic_chain(count):
+    """Return a URDF of joints in a row, each of which follows the one before."""
+    parts = ['<robot name="chain"><link name="link_0"/>']
+    for k in range(1, count + 1):
+        mimic = f'<mimic joint="joint_{k - 1}" multiplier="0.9" offset="0.1"/>' if k > 1 else ''
+        parts.append(
+            f'<link name="link_{k}"><inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" '
+            f'iyy="1" iyz="0" izz="1"/></inertial></link><joint name="joint_{k}" '
+            f'type="continuous"><parent link="link_{k - 1}"/><child link="link_{k}"/>'
+            f'<axis xyz="0 0 1"/>{mimic}</joint>')
+    return ''.join([*parts, '</robot>'])
+
+
+def load(count):
+    sb.World().load_urdf(mimic_chain(count), fixed_base=True)
+
+
+def add_bodies(count):
+    world = sb.World()
+    for k in range(count):
+        world.add_body(sb.Sphere(0.1), mass=1.0, position=(float(k), 0.0, 1.0))
+
+
+def load_objects(count):
+    sb.World().load_scene({'world': {'objects': {
+        f'object_{k}': {'sphere': 0.1, 'mass': 1.0, 'position': [k, 0, 1]}
+        for k in range(count)}}})
+
+
+@pytest.mark.parametrize('work', [load, add_bodies, load_objects])
+def test_loading_takes_calls_in_proportion(work):
+    # kernels and tables are made at the first use
+    work(5)
+    small, large = (calls_of(lambda n=n: work(n)) for n in (50, 200))
+    assert large < 4.6 * small
+
+
+def test_chain_of_mimic_joints_resolves_to_its_first_joint():
+    description = sb.load_description(mimic_chain(30))
+    multiplier, offset = 1.0, 0.0
+    for k in range(2, 31):
+        multiplier, offset = 0.9 * multiplier, 0.9 * offset + 0.1
+        law = description.joints[f'joint_{k}'].mimic
+        assert law.joint == 'joint_1'
+        assert law.multiplier == pytest.approx(multiplier, rel=1e-14)
+        assert law.offset == pytest.approx(offset, rel=1e-14)
+
+
+def test_resolving_a_chain_visits_each_joint_once(monkeypatch):
+    from sim_bridge.description.model import Mimic
+
+    made, begin = [], Mimic.__init__
+
+    def count(law, *arguments, **named):
+        made.append(law)
+        begin(law, *arguments, **named)
+
+    monkeypatch.setattr(Mimic, '__init__', count)
+    sb.load_description(mimic_chain(200))
+    # one as it is read, one as it is resolved
+    assert len(made) <= 2 * 200
