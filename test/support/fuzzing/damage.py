@@ -7,6 +7,9 @@ from random import Random
 from typing import Any
 from xml.etree import ElementTree
 
+# xacro knows its elements by this prefix only
+ElementTree.register_namespace('xacro', 'http://www.ros.org/wiki/xacro')
+
 # texts that readers of numbers, names, paths and expressions have to refuse or to bear
 TEXTS = (
     '', ' ', '0', '-0', '-1', '1', '1e308', '-1e308', '1e-320', '1e999', 'nan', 'inf', '-inf',
