@@ -22,6 +22,9 @@ from sim_bridge.foundation import attributes
 _CALLS = 5
 # they take steps by the number; `SECONDS` would be up
 _NOT_HUGE = {'step'}
+# where the classes are that users do not make
+_NOT_MADE = tuple(f'sim_bridge.{name}' for name in (
+    'description.model', 'robots', 'sensors', 'world.contacts', 'world.queries'))
 
 
 def make(rng: Random) -> bytes:
@@ -114,7 +117,8 @@ def _call(holder: Any, name: str, few: list[Any], enough: list[Any]) -> None:
     """Call a method with as many arguments as it takes; read and set what is none."""
     own = inspect.getattr_static(type(holder), name, None)
     value = getattr(holder, name)
-    if inspect.ismodule(value) or (isinstance(value, type) and issubclass(value, BaseException)):
+    if inspect.ismodule(value) or (isinstance(value, type) and (
+            issubclass(value, Exception) or value.__module__.startswith(_NOT_MADE))):
         return
     if not callable(value):
         if not inspect.ismodule(holder) and (own is not None):

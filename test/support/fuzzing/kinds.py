@@ -229,5 +229,5 @@ KINDS = {
     'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
     'api': Kind(api_calls.make, api_calls.run, 40, 'json'),
     'node_parameters': Kind(nodes.make_parameters, nodes.run_parameters, 1, 'json', 5, 'socket:'),
-    'signals': Kind(nodes.make_signal, nodes.run_signal, 2, 'json', 10, 'socket:'),
+    'signals': Kind(nodes.make_signal, nodes.run_signal, 3, 'json', 10, 'socket:'),
 }
