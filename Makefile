@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE :=
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
-	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest or the benchmark>",'
+	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest, the fuzzer or the benchmark>",'
 	@echo '  PYTHON=<interpreter, $(firstword $(SUPPORTED)) to $(lastword $(SUPPORTED))>, VENV=<folder>'
 
 run: $(VENV)/.run  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
