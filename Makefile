@@ -18,11 +18,11 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-long bench lint clean pins python
+.PHONY: help run test test-long fuzz bench lint clean pins python
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
-	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest or the benchmark>",'
+	@echo 'Variables: ROBOT=<name or URDF file>, ARGS="<options of sim_bridge run, pytest, the fuzzer or the benchmark>",'
 	@echo '  PYTHON=<interpreter, $(firstword $(SUPPORTED)) to $(lastword $(SUPPORTED))>, VENV=<folder>'
 
 run: $(VENV)/.run  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
@@ -33,6 +33,9 @@ test: $(VENV)/.test  ## run all tests, on all processors
 
 test-long: $(VENV)/.test  ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
+
+fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --kinds urdf,api"
+	@PYTHONPATH='$(CURDIR):$(CURDIR)/test/support' $(BIN)/python -m fuzzing $(ARGS)
 
 bench: $(VENV)/.bench  ## run the benchmarks beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)

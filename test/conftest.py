@@ -8,6 +8,7 @@ another's topics.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import ctypes.util
 import fcntl
@@ -76,6 +77,9 @@ def pytest_configure(config):
             filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
         ),
     })
+    # pytest does not unconfigure a worker whose controller was killed; registered once the folder
+    # is made, this runs before Python deletes the folder and warns of it
+    atexit.register(_process_resources.close)
     # generated once, here rather than by every worker; a ROS 2 installation has them
     if store.wheels() is not None:
         store.offer(build.build()[0])

@@ -36,6 +36,18 @@ loading.units_of = load
 sys.exit(main(['sim_bridge', '--ros-args', '-p', 'robot:=pendulum']))
 """
 
+# does so when the physics thread has begun
+STARTED = """
+import os, signal, sys, threading
+from sim_bridge.ros.node.main import main
+from sim_bridge.ros.node.node import SimBridge
+
+SimBridge._log_ready = lambda *_: os.kill(os.getpid(), signal.SIGINT)
+code = main(['sim_bridge', '--ros-args', '-p', 'robot:=pendulum'])
+print(*[thread.name for thread in threading.enumerate()])
+sys.exit(code)
+"""
+
 NODE, PD = ('sim_bridge', ('node',)), ('sim_bridge.control.pd_controller', ())
 
 
@@ -65,3 +77,10 @@ def test_loading_is_ended_though_an_exception_is_lost(start_process):
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert 'Traceback' not in output
     assert process.returncode == 0
+
+
+def test_a_node_that_has_just_started_ends_its_physics(start_process):
+    """Stop the physics thread before the topics that it publishes on are destroyed."""
+    process = start_process('-c', STARTED)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert (output, process.returncode) == ('MainThread\n', 0)

@@ -331,7 +331,7 @@ def test_step_benchmark_fills_its_tables():
     assert len(rows) == 2 + len(REAL_ROBOTS)
     for row in rows:
         assert set(row) == here | {step.OURS_PER_CALL}
-        assert all(0.0 < seconds < 1.0 for seconds in row.values())
+        assert all(seconds > 0.0 for seconds in row.values())
     verdicts = [target['verdict'] for target in report.data['targets']]
     assert verdicts[:3] == ['not measured'] * 3  # 7 and 128 links were left out
     json.dumps(report.data, allow_nan=False)

@@ -66,7 +66,7 @@ def test_benchmark_fills_its_tables():
     here = {name for name in loops.ENGINES if name not in find_missing()}
     (row,) = report.data['rows'].values()
     assert all(set(row[what]) == here for what in ('time', 'gap', 'energy'))
-    assert all(0.0 < seconds < 1.0 for seconds in row['time'].values())
+    assert all(seconds > 0.0 for seconds in row['time'].values())
     verdicts = [target['verdict'] for target in report.data['targets']]
     assert verdicts == ['not measured', 'met']
     json.dumps(report.data, allow_nan=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 
 import coal
@@ -226,3 +227,17 @@ def test_composite_weighs_its_parts():
     np.testing.assert_allclose(center, together.center_mass, atol=1e-12)
     np.testing.assert_allclose(
         inertia, together.moment_inertia, atol=1e-11 * np.abs(inertia).max())
+
+
+def test_hulls_thinner_than_their_rounding_have_two_sides():
+    """Keep the sides of needles apart, as of a mesh one corner of which is damaged."""
+    rng = np.random.default_rng(0)
+    thin = 0
+    for _ in range(200):
+        points = 0.01 * rng.normal(size=(12, 3))
+        points[0, 0] = 10.0**rng.uniform(5.0, 7.0)
+        with contextlib.suppress(sb.InvalidValueError):
+            hull = sb.ConvexHull(points)
+            assert len(hull.polytope.face_plane) >= 2
+            thin += len(hull.triangles) > 0
+    assert thin > 20

@@ -61,5 +61,9 @@ class Nowhere:
 
 def simulator(sink=None, **values) -> Simulator:
     """Make a simulator without a graph."""
-    parameters = checked(SimulatorParameters, values)
+    return simulator_of(checked(SimulatorParameters, values), sink)
+
+
+def simulator_of(parameters: SimulatorParameters, sink=None) -> Simulator:
+    """Make a simulator of parameters, without a graph."""
     return Simulator(sink or Nowhere(), load_world(parameters), parameters)

@@ -76,13 +76,14 @@ class SimBridge:
         try:
             with reporting_kernels(self._node), scope.collecting():
                 simulator = self._build(is_active)
+            realtime.settle_process()
+            self.pacer.start()
+            # rclpy's first line takes as long as forty steps: it looks for the caller's source
+            self._log_ready(simulator, is_active)
         except BaseException:
+            # a signal among them: nobody else knows yet what runs
             self.close()
             raise
-        realtime.settle_process()
-        self.pacer.start()
-        # rclpy's first line takes as long as forty steps: it looks for the caller's source
-        self._log_ready(simulator, is_active)
 
     def unload(self) -> None:
         """Stop simulating, and destroy topics and services; on the executor's thread."""

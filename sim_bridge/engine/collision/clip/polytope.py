@@ -70,8 +70,9 @@ def _merged_faces(
         kept.append(planes[seed])
         if is_continued[seed]:
             is_near = np.abs(vertices @ planes[seed, :3] - planes[seed, 3]) <= _FLAT * size
-            patch = _flood(int(seed), across, is_near[triangles].all(axis=1)
-                           & (is_sliver | ~is_taken))
+            # of a hull thinner than the tolerance all is near, its other side too
+            is_alike = is_sliver | ~is_taken & (normals @ planes[seed, :3] > 0.0)
+            patch = _flood(int(seed), across, is_near[triangles].all(axis=1) & is_alike)
             is_taken[patch] = True
             loops.append(_outline(triangles[patch]))
         else:

@@ -1,0 +1,233 @@
+"""The kinds of inputs: what is sound, how it is damaged, and how it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+import importlib.metadata
+import logging
+from pathlib import Path
+from random import Random
+import tempfile
+import textwrap
+from typing import Any
+
+import bags
+from following import simulator_of
+from shipped import FOLDER
+from urdf_cases import WHOLE
+import yaml
+
+from fuzzing import api_calls, command_messages, nodes
+from fuzzing.damage import damaged_bytes, damaged_data, damaged_xml, HUGE_INTEGER
+from fuzzing.stepping import step_on
+from sim_bridge import World
+from sim_bridge.description.scene import scene
+from sim_bridge.description.yaml import constraints, drives, sensors
+from sim_bridge.ros.bag.replay import replay
+from sim_bridge.ros.params.parameter_files import parameters_in
+from sim_bridge.ros.params.parameter_table import from_flat
+from sim_bridge.ros.params.parameters import SimulatorParameters
+
+_LARGEST_EXAMPLE = 40_000
+_CONFIG = FOLDER.parent / 'config'
+
+XACRO = b"""<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="r">
+  <xacro:arg name="mass" default="2"/>
+  <xacro:property name="length" value="${2*0.15}"/>
+  <xacro:property name="sizes" value="${dict(a=1, b=[1, 2])}"/>
+  <xacro:macro name="rod" params="name mass:=1 *origin">
+    <link name="${name}"><inertial><xacro:insert_block name="origin"/><mass value="${mass}"/>
+      <inertia ixx="${mass*length**2}" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  </xacro:macro>
+  <xacro:rod name="a" mass="$(arg mass)"><origin xyz="0 0 ${length}"/></xacro:rod>
+  <xacro:rod name="b"><origin xyz="0 0 ${sizes['b'][1]}" rpy="0 ${radians(30)} 0"/></xacro:rod>
+  <xacro:if value="${length &gt; 0.1 and True}">
+    <joint name="j" type="revolute"><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+      <limit lower="${-pi}" upper="${pi}" effort="5" velocity="inf"/></joint>
+  </xacro:if>
+  <xacro:unless value="0"><gazebo reference="b"><mu1>${sin(0.5)}</mu1></gazebo></xacro:unless>
+</robot>"""
+WITH_MESH = """<robot name="r"><link name="a">
+  <inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><mesh filename="{}"/></geometry></collision></link></robot>"""
+PARAMETERS = {'/**': {'ros__parameters': {
+    'rate': 500.0, 'substeps': 2, 'seed': 3, 'collisions': 'none', 'position': [0.0, 0.0, 1.0],
+    'gravity': [0.0, 0.0, -9.81], 'initial_positions': [0.1, 0.2], 'fixed_base': True,
+    'command_timeout': 0.2, 'publish_truth': True, 'lockstep': ['joint_commands'],
+    'control': {'elbow': 'servo'}, 'gains': {'elbow': {'p': 20.0, 'd': 1.0}}}}}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """
+    A kind of inputs.
+
+    make: returns a damaged input. run: reads it and simulates what it says, in a folder that is
+    there; raises what the reader raises. count: inputs in the short suite. suffix: of its
+    files. batch: inputs in a batch of the long run. keeps:
+    what this process may keep open, as rclpy does.
+    """
+
+    make: Callable[[Random], bytes]
+    run: Callable[[bytes, Path], None]
+    count: int
+    suffix: str
+    batch: int = 100
+    keeps: str = '-'
+
+
+@cache
+def examples(suffix: str) -> tuple[bytes, ...]:
+    """Return the small files of the robots that `example-robot-data` holds, by suffix."""
+    paths = [Path(file.locate()) for file in importlib.metadata.files('example-robot-data') or ()
+             if file.suffix.lower() == suffix]
+    return tuple(sorted(
+        path.read_bytes() for path in paths if path.stat().st_size < _LARGEST_EXAMPLE))
+
+
+@cache
+def urdfs() -> tuple[bytes, ...]:
+    """Return sound descriptions: our robots, one with all elements, and those of others."""
+    own = [path.read_bytes() for path in sorted(FOLDER.glob('*.urdf'))]
+    return (*own, *[WHOLE.encode()] * 10, *examples('.urdf'))
+
+
+@cache
+def recording() -> bytes:
+    """Return the bag of a short run with commands."""
+    with tempfile.TemporaryDirectory() as folder:
+        bag = Path(folder) / 'bag'
+        run = bags.start_recording(bag, record_hash_period=0.005, rate=500.0)
+        run.run(0.03, bags.no_progress)
+        (file,) = bag.glob('*.mcap')
+        return file.read_bytes()
+
+
+@cache
+def documented(module: Any) -> Any:
+    """Return the YAML that a module's docstring shows."""
+    return yaml.safe_load('\n'.join(
+        line for line in textwrap.dedent(module.__doc__).splitlines() if line.startswith('    ')))
+
+
+def _make_urdf(rng: Random) -> bytes:
+    return damaged_xml(rng, rng.choice(urdfs()))
+
+
+def _run_urdf(case: bytes, folder: Path, suffix: str = 'urdf', **options: Any) -> None:
+    path = folder / f'robot.{suffix}'
+    path.write_bytes(case)
+    world = World()
+    world.add_ground()
+    world.load_urdf(path, **options)
+    step_on(world)
+
+
+def _run_mesh(suffix: str) -> Callable[[bytes, Path], None]:
+    def run(case: bytes, folder: Path) -> None:
+        path = folder / f'shape.{suffix}'
+        path.write_bytes(case)
+        for collisions in ('hull', 'mesh'):
+            _run_urdf(WITH_MESH.format(path.name).encode(), folder, collisions=collisions)
+
+    return run
+
+
+def _make_mesh(suffix: str) -> Callable[[Random], bytes]:
+    def make(rng: Random) -> bytes:
+        source = rng.choice(examples(f'.{suffix}'))
+        if suffix == 'dae' and rng.randrange(2):
+            return damaged_xml(rng, source)
+        return damaged_bytes(rng, source)
+
+    return make
+
+
+def _make_yaml(*sources: Any) -> Callable[[Random], bytes]:
+    def make(rng: Random) -> bytes:
+        source = rng.choice(sources)()
+        content = damaged_data(rng, source) if rng.randrange(5) else source
+        text = yaml.dump(content, allow_unicode=True).encode()
+        text = text.replace(HUGE_INTEGER.encode(), b'9' * 5000)
+        return text if rng.randrange(4) else damaged_bytes(rng, text)
+
+    return make
+
+
+def _scene_file(name: str) -> Callable[[], Any]:
+    return lambda: yaml.safe_load((_CONFIG / name).read_text())
+
+
+def _documented_scene() -> Any:
+    content = documented(scene)
+    content['world']['robots']['left']['joint_positions'] = {'joint_2': 1.2}
+    return content
+
+
+def _run_scene(case: bytes, folder: Path) -> None:
+    path = folder / 'scene.yaml'
+    path.write_bytes(case)
+    world = World()
+    world.load_scene(path)
+    step_on(world)
+
+
+def _run_extra_joints(case: bytes, folder: Path) -> None:
+    path = folder / 'joints.yaml'
+    path.write_bytes(case)
+    world = World()
+    world.load_urdf(FOLDER / 'four_bar.urdf', extra_joints=path)
+    step_on(world)
+
+
+def _parameters() -> Any:
+    own = PARAMETERS['/**']['ros__parameters']
+    values = {**own, **documented(sensors), 'robot': 'double_pendulum'}
+    values['sensors']['wrist'] |= {'joint': 'elbow', 'link': 'lower_rod'}
+    return {'/**': {'ros__parameters': values}}
+
+
+def _drive_parameters() -> Any:
+    return {'/**': {'ros__parameters': {'robot': 'rover', **documented(drives)}}}
+
+
+def _run_parameters(case: bytes, folder: Path) -> None:
+    path = folder / 'parameters.yaml'
+    path.write_bytes(case)
+    given = parameters_in(path, '/sim_bridge')
+    made = simulator_of(from_flat(SimulatorParameters, given, lambda text: None))
+    for _ in range(5):
+        made.tick()
+
+
+def _run_bag(case: bytes, folder: Path) -> None:
+    path = folder / 'bag.mcap'
+    path.write_bytes(case)
+    replay(path)
+
+
+logging.getLogger().setLevel(logging.CRITICAL)
+
+KINDS = {
+    'urdf': Kind(_make_urdf, _run_urdf, 60, 'urdf'),
+    'xacro': Kind(
+        lambda rng: damaged_xml(rng, XACRO),
+        lambda case, folder: _run_urdf(case, folder, 'xacro'), 15, 'xacro'),
+    'scene': Kind(
+        _make_yaml(_documented_scene, *map(_scene_file, (
+            'world_table.yaml', 'world_ground.yaml'))), _run_scene, 25, 'yaml'),
+    'extra_joints': Kind(
+        _make_yaml(lambda: documented(constraints)), _run_extra_joints, 20, 'yaml'),
+    'parameters': Kind(
+        _make_yaml(_parameters, _drive_parameters), _run_parameters, 25, 'yaml'),
+    'stl': Kind(_make_mesh('stl'), _run_mesh('stl'), 8, 'stl'),
+    'obj': Kind(_make_mesh('obj'), _run_mesh('obj'), 8, 'obj'),
+    'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
+    'bag': Kind(lambda rng: damaged_bytes(rng, recording()), _run_bag, 15, 'mcap'),
+    'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
+    'api': Kind(api_calls.make, api_calls.run, 40, 'json'),
+    'node_parameters': Kind(nodes.make_parameters, nodes.run_parameters, 1, 'json', 5, 'socket:'),
+    'signals': Kind(nodes.make_signal, nodes.run_signal, 3, 'json', 10, 'socket:'),
+}
