@@ -39,7 +39,8 @@ class SimulatorParameters:
     robot: str = parameter(
         '',
         'Robot to simulate: a shipped one by its name, a URDF or xacro file by its path or as '
-        f"package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot besides the world's",
+        f"package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot besides the "
+        "world's"
     )
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as for robot_state_publisher'
