@@ -55,6 +55,7 @@ def load_objects(count):
 
 @pytest.mark.parametrize('work', [load, add_bodies, load_objects])
 def test_loading_takes_calls_in_proportion(work):
+    """Loading four times as much takes about four times as many calls."""
     # kernels and tables are made at the first use
     work(5)
     small, large = (calls_of(lambda n=n: work(n)) for n in (50, 200))
@@ -62,6 +63,7 @@ def test_loading_takes_calls_in_proportion(work):
 
 
 def test_chain_of_mimic_joints_resolves_to_its_first_joint():
+    """The laws of a chain are the products and sums along it."""
     description = sb.load_description(mimic_chain(30))
     multiplier, offset = 1.0, 0.0
     for k in range(2, 31):
@@ -73,6 +75,7 @@ def test_chain_of_mimic_joints_resolves_to_its_first_joint():
 
 
 def test_resolving_a_chain_visits_each_joint_once(monkeypatch):
+    """A chain of mimic joints makes two laws for each joint at most."""
     from sim_bridge.description.model import Mimic
 
     made, begin = [], Mimic.__init__

@@ -71,6 +71,7 @@ def send_future(world, pipe):
     sb.World.copy, copy.copy, copy.deepcopy, lambda world: pickle.loads(pickle.dumps(world))],
     ids=['world.copy', 'copy', 'deepcopy', 'pickle'])
 def test_copy_has_the_same_future_and_is_independent(how):
+    """A copy has the same bits for ever, and what it does leaves the original alone."""
     world = full_world()
     before = world.state_hash()
     twin = how(world)
@@ -81,6 +82,7 @@ def test_copy_has_the_same_future_and_is_independent(how):
 
 
 def test_pickled_world_has_the_same_future_in_another_process():
+    """A pickled world has the same bits in a new process."""
     world = full_world()
     context = multiprocessing.get_context('spawn')
     here, there = context.Pipe()
@@ -93,6 +95,7 @@ def test_pickled_world_has_the_same_future_in_another_process():
 
 
 def test_snapshot_can_be_pickled_and_fits_copies():
+    """A pickled snapshot is restored by the world and by its copy."""
     world = full_world()
     snapshot = pickle.loads(pickle.dumps(world.save()))
     twin = world.copy()
@@ -104,6 +107,7 @@ def test_snapshot_can_be_pickled_and_fits_copies():
 
 
 def test_views_are_copied_with_their_world():
+    """Views refer to the copy of their world, under the same names."""
     world = full_world()
     arm = world.robots['arm']
     views = [
@@ -123,6 +127,7 @@ def test_views_are_copied_with_their_world():
 
 
 def test_long_chain_can_be_copied():
+    """Hundreds of bodies that refer to each other do not exceed the depth of recursion."""
     world, below = sb.World(), None
     for k in range(400):
         body = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.3 * k, 0.0, 0.0))
@@ -132,6 +137,7 @@ def test_long_chain_can_be_copied():
 
 
 def test_snapshot_of_another_time_step_is_refused():
+    """A snapshot of another time step is named and changes nothing."""
     one, other = sb.World(time_step=1e-3), sb.World(time_step=2e-3)
     before = other.state_hash()
     with pytest.raises(sb.InvalidValueError, match='time step of 0.001 s.*time step, 0.002 s'):
@@ -140,6 +146,7 @@ def test_snapshot_of_another_time_step_is_refused():
 
 
 def test_second_thread_is_refused_by_name_and_the_world_goes_on():
+    """A second thread gets an error with both names; the first goes on."""
     world = full_world()
     expected = world.copy()
     expected.step(400)
@@ -175,6 +182,7 @@ def test_second_thread_is_refused_by_name_and_the_world_goes_on():
 
 
 def test_threads_with_worlds_of_their_own_do_not_meet():
+    """Threads step copies of a world at once, with the same bits."""
     world = full_world()
     copies = [world.copy() for _ in range(2)]
     threads = [threading.Thread(target=each.step, args=(200,)) for each in copies]

@@ -82,6 +82,7 @@ PLACES = {
 
 @pytest.mark.parametrize('call', CALLS)
 def test_wrong_arguments_leave_the_world_as_it_was(call):
+    """Wrong arguments raise the library's errors and change nothing."""
     world = small_world()
     before, failures = picture(world), 0
     for place in PLACES[call]:
@@ -104,6 +105,7 @@ def test_wrong_arguments_leave_the_world_as_it_was(call):
 
 
 def test_interrupted_joint_is_taken_back(monkeypatch):
+    """A joint whose addition or removal is interrupted is as before."""
     world = small_world()
     world.add_body(sb.Sphere(0.1), mass=1.0, position=(1.0, 0.0, 0.6))
     before = picture(world)
@@ -127,6 +129,7 @@ def test_interrupted_joint_is_taken_back(monkeypatch):
 
 
 def test_open_loop_leaves_nothing_behind(monkeypatch):
+    """A robot whose loop stays open leaves no part behind."""
     world = small_world()
     before = picture(world)
 
@@ -140,6 +143,7 @@ def test_open_loop_leaves_nothing_behind(monkeypatch):
 
 
 def test_default_names_do_not_skip_failures():
+    """A failed addition uses up no default name."""
     world = sb.World()
     for _ in range(3):
         with pytest.raises(sb.SimBridgeError):
@@ -150,6 +154,7 @@ def test_default_names_do_not_skip_failures():
 @pytest.mark.parametrize('wrong', [None, 'arm', 3])
 @pytest.mark.parametrize('function', ['mass_matrix', 'bias_forces'])
 def test_dynamics_name_what_is_no_robot(function, wrong):
+    """Functions of dynamics name an argument that is no robot."""
     with pytest.raises(sb.InvalidValueError, match=r'robot = .*a robot of a world'):
         getattr(sb.dynamics, function)(wrong)
 
@@ -157,6 +162,7 @@ def test_dynamics_name_what_is_no_robot(function, wrong):
 @pytest.mark.parametrize('what', ['q', 'dq', 'u'])
 @pytest.mark.parametrize('wrong', [math.nan, math.inf, -math.inf])
 def test_arrays_of_robots_take_finite_numbers_only(what, wrong):
+    """Assigning numbers that are not finite names the joint and changes nothing."""
     arm = sb.World().load_urdf('arm')
     values = np.linspace(0.1, 0.2, len(arm.q))
     setattr(arm, what, values)
@@ -173,6 +179,7 @@ def test_arrays_of_robots_take_finite_numbers_only(what, wrong):
 
 
 def test_position_beyond_a_stop_is_taken_and_pushed_back():
+    """A position beyond a stop can be set; the stop pushes it back."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     arm = world.load_urdf('arm')
     joint = next(each for each in arm.joints if each.axes and math.isfinite(each.upper))
@@ -183,6 +190,7 @@ def test_position_beyond_a_stop_is_taken_and_pushed_back():
 
 
 def test_shipped_robot_is_found_by_its_name():
+    """A robot that ships loads by its name; other names get a list."""
     world = sb.World()
     assert world.load_urdf('arm').description.links.keys() == sb.load_description(
         'urdf/arm.urdf').links.keys()

@@ -276,12 +276,12 @@ def test_wrong_joint_coordinates_change_nothing(what, value):
 @pytest.mark.parametrize('what', ['q', 'dq', 'u'])
 @pytest.mark.parametrize('value', ['x', [None], ['1'], [1j]])
 def test_robot_coordinates_must_be_numbers(what, value):
-    """Refuse what is no number; what is not finite is a step's to report."""
+    """Refuse what is no number; what is not finite in a view is a step's to report."""
     body = sb.World().load_urdf(pendulum())
     with pytest.raises(sb.InvalidValueError, match='^' + what + r" = .*robot 'robot'"):
         setattr(body, what, value)
     assert getattr(body, what)[0] == 0.0
-    setattr(body, what, [np.nan])
+    getattr(body, what)[:] = np.nan
     assert np.isnan(getattr(body, what)[0])
 
 
