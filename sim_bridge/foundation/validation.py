@@ -110,7 +110,9 @@ def one_of(what: str, value: object, known: Iterable[str], place: str = '') -> s
     """Return one of some words; raise InvalidValueError for anything else."""
     words = tuple(known)
     if not isinstance(value, str) or value not in words:
-        raise InvalidValueError(what, value, ' or '.join(map(repr, words)), place)
+        *others, last = map(repr, words)
+        expected = f'{", ".join(others)} or {last}' if others else last
+        raise InvalidValueError(what, value, expected, place)
     return value
 
 
