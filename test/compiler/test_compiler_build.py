@@ -14,8 +14,9 @@ from sim_bridge.compiler.unit import Text, Unit
 
 @pytest.fixture
 def no_folder(monkeypatch):
-    """Keep nothing but in memory."""
+    """Keep nothing but in memory, without a warning."""
     monkeypatch.setattr(objects, 'folder', lambda: None)
+    monkeypatch.setattr(objects, 'warn_unless_kept', lambda: None)
 
 
 def units_of(*sources: str) -> list[Unit]:
