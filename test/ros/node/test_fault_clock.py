@@ -31,7 +31,9 @@ sys.exit(main(sys.argv[1:]))
 # who may ask for the time of day, and why
 MAY_ASK = {
     'sim_bridge/compiler/objects.py': 'how long ago kernels were used that nobody needs any more',
-    'launch/sim_bridge.launch.py': 'a folder named after the time',
+    'sim_bridge/cli/launch_plan.py': 'a folder named after the time',
+    'sim_bridge/ros/bag/offline.py': 'log times since 1970, where record_epoch asks for them',
+    'sim_bridge/ros/process/guarded_node.py': 'makes timers with the clocks of its callers',
 }
 OF_THE_DAY = {
     'time': {'time', 'time_ns', 'localtime', 'gmtime', 'strftime', 'ctime'},
