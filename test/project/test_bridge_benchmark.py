@@ -55,7 +55,7 @@ def test_bridge_benchmark_fills_its_tables(loads):
     for row in medians.values():
         assert row['cpu'] > 0.0
         assert row['rate'] > 0.0
-        assert 0.0 < row['received'] <= 1.0
+        assert row['received'] > 0.0
         assert 0.0 <= row['lateness p50'] <= row['lateness p99'] <= row['lateness max']
     thread = report.data['thread']['medians']
     assert set(thread) == set(loads)
