@@ -100,6 +100,8 @@ setup(
         'ros-test': ros_wheels(ROS_TEST_WHEELS),
         'lint': ['import-linter>=2.12', 'mypy>=1.18', 'ruff>=0.9', 'types-PyYAML>=6'],
         'bench': [
+            # its wheels bring the library of ODE, of double precision; ODE has none
+            'dartpy>=6.20',
             'example-robot-data>=4.3',
             'matplotlib>=3.8',
             'mujoco>=3.2',

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import ctypes.util
 import fcntl
 import importlib.metadata
 import os
@@ -28,9 +27,6 @@ from sim_bridge.ros.interfaces import build, store
 pytest.register_assert_rewrite('node_fixtures', 'standard_simulation', 'twins')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
-
-needs_ode = pytest.mark.skipif(ctypes.util.find_library('ode') is None,
-                               reason='libode is not installed: apt-get install libode8')
 
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
 DOMAINS = range(1, 102)
@@ -192,15 +188,3 @@ def start_process(ros_environment):
         process.wait()
         if process.stdout:
             process.stdout.close()
-
-
-@pytest.fixture(scope='session')
-def ode():
-    """Return the Open Dynamics Engine's functions, and how its worlds are read, where it is."""
-    from benchmarks.peers import MissingPeerError
-    try:
-        from benchmarks.peers import libode
-        from benchmarks.peers import ode as peer
-    except MissingPeerError as missing:
-        pytest.skip(str(missing))
-    return libode, peer

@@ -21,7 +21,7 @@ from benchmarks.scene import Scene, shapes_of
 from benchmarks.shapes import Box, Sphere
 
 if not ode.DOUBLE:
-    raise MissingPeerError('an ODE of double precision, as of apt-get install libode8')
+    raise MissingPeerError('an ODE of double precision, as of pip install dartpy')
 
 # a plane is of the first category, loose bodies of the second, robots of the third
 _STATIC, _SOLID, _ROBOT = 1, 2, 4

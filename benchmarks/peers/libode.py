@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
+import importlib.metadata
+from pathlib import Path
 
 from benchmarks.peers import MissingPeerError
 
-_library = ctypes.util.find_library('ode')
+
+def _find_library() -> str | None:
+    """Return the library that the wheels of DART bring, else the system's, if there is one."""
+    try:
+        files = importlib.metadata.files('dartpy') or ()
+    except importlib.metadata.PackageNotFoundError:
+        files = ()
+    of_wheel = (str(file.locate()) for file in files if file.match('dartpy.libs/libode-*.so*'))
+    return next(of_wheel, None) or ctypes.util.find_library('ode')
+
+
+_library = _find_library()
 if _library is None:
-    raise MissingPeerError('apt-get install libode8')
+    raise MissingPeerError('pip install dartpy, which brings ODE, or apt-get install libode8')
 _ode = ctypes.CDLL(_library)
 
 _ode.dGetConfiguration.restype = ctypes.c_char_p
 DOUBLE = bool(_ode.dCheckConfiguration(b'ODE_double_precision'))
-VERSION = f'{_library}, {"double" if DOUBLE else "single"} precision'
+VERSION = f'{Path(_library).name}, {"double" if DOUBLE else "single"} precision'
 
 real = ctypes.c_double if DOUBLE else ctypes.c_float
 reals = ctypes.POINTER(real)

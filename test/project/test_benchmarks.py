@@ -6,7 +6,6 @@ from dataclasses import replace
 import json
 import sys
 
-from conftest import needs_ode
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -37,12 +36,6 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 # MuJoCo's RK4 is the truth that the others approach as their step shrinks; the twenty sweeps of
 # dWorldQuickStep leave an error of their own
 CONVERGING = [name for name in ENTRIES if name not in ('MuJoCo RK4', 'ODE dWorldQuickStep')]
-
-
-def engines(names):
-    """Turn names of engines into test parameters, ODE's skipped where libode is missing."""
-    return [pytest.param(name, marks=needs_ode if name.startswith('ODE') else ())
-            for name in names]
 
 
 def moved(name, mechanism, state, duration, time_step, force=None):
@@ -93,7 +86,7 @@ SCENES = {'chain': swinging_chain, 'panda': prismatic_arm, 'anymal': tumbling_qu
 
 
 @pytest.mark.parametrize('scene', SCENES)
-@pytest.mark.parametrize('name', engines(CONVERGING))
+@pytest.mark.parametrize('name', CONVERGING)
 def test_engines_agree(name, scene):
     """Reach the motion of MuJoCo's RK4 after 50 ms, twice as closely at half the step."""
     mechanism, state = SCENES[scene]()
@@ -104,7 +97,6 @@ def test_engines_agree(name, scene):
     assert near < 0.6 * far or near < 1e-7
 
 
-@needs_ode
 @pytest.mark.parametrize('scene', SCENES)
 def test_quick_step_stays_near(scene):
     """Keep ODE's iterative step within 0.1 of the motion of MuJoCo's RK4 after 50 ms."""
@@ -113,7 +105,7 @@ def test_quick_step_stays_near(scene):
     assert distance(moved('ODE dWorldQuickStep', mechanism, state, 0.05, 1e-4), truth) < 0.1
 
 
-@pytest.mark.parametrize('name', engines(CONVERGING))
+@pytest.mark.parametrize('name', CONVERGING)
 def test_push_is_the_same_force_for_all(name):
     """Push the trunk of a tumbling ANYmal: 50 ms later all engines have it at the same place."""
     mechanism, state = tumbling_quadruped()
@@ -123,7 +115,7 @@ def test_push_is_the_same_force_for_all(name):
     assert distance(moved(name, mechanism, state, 0.05, 1e-4), truth) > 0.5
 
 
-@pytest.mark.parametrize('name', engines(ENTRIES))
+@pytest.mark.parametrize('name', ENTRIES)
 def test_reset_repeats_the_motion_exactly(name):
     """Give the same bits again after a reset, also when a force was applied in between."""
     mechanism, state = tumbling_quadruped()
@@ -138,7 +130,7 @@ def test_reset_repeats_the_motion_exactly(name):
     assert distance(*motions) == 0.0
 
 
-@pytest.mark.parametrize('name', engines(ENTRIES))
+@pytest.mark.parametrize('name', ENTRIES)
 def test_reset_reaches_the_engine_and_comes_back(name):
     """Read back the motion that was put in, before any step."""
     mechanism, state = tumbling_quadruped()
@@ -263,7 +255,6 @@ def test_scenes_start_like_the_published_ones():
             spin, rel=1e-5)
 
 
-@needs_ode
 def test_ode_reaches_its_published_figure_on_the_simple_box():
     """Turn the slowly spinning box with the angular error published for ODE, 1.04e-7 rad."""
     _, scene, _ = box_scenes()

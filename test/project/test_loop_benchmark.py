@@ -29,8 +29,6 @@ def test_towers_are_closed_where_they_start(hinges):
 @pytest.mark.parametrize('hinges', [False, True])
 def test_engines_move_a_tower_alike(name, hinges):
     """End where we do, ODE the closer the shorter its step; MuJoCo yields a little."""
-    if name in find_missing():
-        pytest.skip(find_missing()[name])
     mechanism = tower(2, 1, hinges)
     state, ends = tower_state(mechanism), {}
     for engine, time_step in (('sim_bridge', 2.5e-4), (name, 1e-3), (name, 2.5e-4)):

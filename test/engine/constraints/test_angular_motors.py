@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from benchmarks.mechanism import Motion
+from benchmarks.peers import libode, ode
 import sim_bridge as sb
 
 INERTIA = np.array([0.02, 0.03, 0.04])
@@ -256,40 +257,39 @@ def place(positions, rotations):
     return np.concatenate([np.ravel(positions), np.ravel(rotations)])
 
 
-def ode_motion(ode, euler, drives, time_step, duration):
+def ode_motion(euler, drives, time_step, duration):
     """Return the places of ODE's bodies after a while, and the motor's angles in Euler mode."""
-    library, peer = ode
     _, bodies, _, axes = between(euler, count=len(drives))
     links = [one.root_link for one in bodies]
-    world = library.world_create()
-    library.set_gravity(world, 0.0, 0.0, 0.0)
-    library.set_cfm(world, 0.0)
-    moved = [peer.add_body(world, link.m, link.I, finite_rotation=True) for link in links]
-    peer.place(moved, Motion(*(
+    world = libode.world_create()
+    libode.set_gravity(world, 0.0, 0.0, 0.0)
+    libode.set_cfm(world, 0.0)
+    moved = [ode.add_body(world, link.m, link.I, finite_rotation=True) for link in links]
+    ode.place(moved, Motion(*(
         np.array([getattr(link, name) for link in links]) for name in ('p', 'R', 'v', 'w'))))
-    ball, motor = (library.create_joint[kind](world, None) for kind in ('Ball', 'AMotor'))
+    ball, motor = (libode.create_joint[kind](world, None) for kind in ('Ball', 'AMotor'))
     for joint in (ball, motor):
-        library.attach(joint, *moved)
-    library.place_joint['BallAnchor'](ball, *ANCHOR)
-    library.motor_mode(motor, int(euler))
-    library.motor_count(motor, len(drives))
+        libode.attach(joint, *moved)
+    libode.place_joint['BallAnchor'](ball, *ANCHOR)
+    libode.motor_mode(motor, int(euler))
+    libode.motor_count(motor, len(drives))
     for number, (side, axis) in zip((0, 2) if euler else range(3), axes, strict=False):
-        library.motor_axis(motor, number, ('first', 'second').index(side) + 1, *axis)
+        libode.motor_axis(motor, number, ('first', 'second').index(side) + 1, *axis)
     for number, given in enumerate(drives):
         if given:
             # dParamVel and dParamFMax; rates are those of the first body against the second
-            library.motor_parameter(motor, 0x100 * number + 2, -given[0])
-            library.motor_parameter(motor, 0x100 * number + 5, given[1])
+            libode.motor_parameter(motor, 0x100 * number + 2, -given[0])
+            libode.motor_parameter(motor, 0x100 * number + 5, given[1])
     for _ in range(round(duration / time_step)):
-        library.world_step(world, time_step)
-    motion = peer.read_motion(moved)
-    angles = [-library.motor_angle(motor, number) for number in range(3)] if euler else None
-    library.world_destroy(world)
+        libode.world_step(world, time_step)
+    motion = ode.read_motion(moved)
+    angles = [-libode.motor_angle(motor, number) for number in range(3)] if euler else None
+    libode.world_destroy(world)
     return place(motion.com, motion.rotation), angles
 
 
 @pytest.mark.parametrize(('euler', 'drives'), DRIVES.values(), ids=DRIVES)
-def test_ode_tends_to_our_motors_motion(ode, euler, drives):
+def test_ode_tends_to_our_motors_motion(euler, drives):
     """See ODE's AMotor come half as far from ours with half the step; the angles are the same."""
     world, bodies, motor, _ = between(euler, 2.5e-4, len(drives))
     driven = [pair for pair in zip(motor.axes, drives, strict=True) if pair[1]]
@@ -300,7 +300,7 @@ def test_ode_tends_to_our_motors_motion(ode, euler, drives):
     ours = place([link.p for link in links], [link.R for link in links])
     errors = []
     for time_step in (1e-3, 5e-4):
-        theirs, angles = ode_motion(ode, euler, drives, time_step, 1.0)
+        theirs, angles = ode_motion(euler, drives, time_step, 1.0)
         errors.append(np.abs(theirs - ours).max())
     assert errors[1] < 1e-3
     assert 1.8 < errors[0] / errors[1] < 2.2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 from robots import joint, link, robot
@@ -61,7 +62,6 @@ def test_weightless_part_of_a_body():
 
 def test_gravity_mode_is_mujocos_gravity_compensation():
     """Accelerate a double pendulum, one of whose rods weighs nothing, as MuJoCo does."""
-    mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_string("""
         <mujoco><compiler angle="radian"/><worldbody>
         <body><joint axis="0 1 0"/><inertial pos="0 0 -0.5" mass="1" diaginertia=".1 .1 .1"/>

@@ -10,6 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from benchmarks.mechanism import Motion
+from benchmarks.peers import libode, ode
 import sim_bridge as sb
 
 # all axes askew: of the joint, of the body, of its inertia
@@ -283,37 +284,36 @@ def test_hooke_joint_between_two_shafts(bend):
 # --- ODE -----------------------------------------------------------------------------------------
 
 
-def ode_error(ode, kind, time_step, duration):
+def ode_error(kind, time_step, duration):
     """Return how far ODE's body ends from ours, which hangs on a joint of the same type."""
-    library, peer = ode
     _, one, _ = hung(kind)
     link = one.root_link
-    world = library.world_create()
-    library.set_gravity(world, 0.0, 0.0, -G)
-    library.set_cfm(world, 0.0)
+    world = libode.world_create()
+    libode.set_gravity(world, 0.0, 0.0, -G)
+    libode.set_cfm(world, 0.0)
     # a hinge-2 takes two bodies, the first of which is held
-    base, moved = (peer.add_body(world, MASS, np.diag(INERTIA), finite_rotation=True)
+    base, moved = (ode.add_body(world, MASS, np.diag(INERTIA), finite_rotation=True)
                    for _ in range(2))
-    peer.place([base, moved], Motion(
+    ode.place([base, moved], Motion(
         com=np.array([ANCHOR, link.wc]), rotation=np.array([np.eye(3), link.R]),
         velocity=np.array([np.zeros(3), link.v + np.cross(link.w, link.wc - link.p)]),
         angular=np.array([np.zeros(3), link.w])))
     name = kind.capitalize()
-    joint, holder = library.create_joint[name](world, None), library.create_joint['Fixed'](
+    joint, holder = libode.create_joint[name](world, None), libode.create_joint['Fixed'](
         world, None)
-    library.attach(holder, base, None)
-    library.set_fixed(holder)
-    library.attach(joint, base, moved)
+    libode.attach(holder, base, None)
+    libode.set_fixed(holder)
+    libode.attach(joint, base, moved)
     if kind != 'slider':
-        library.place_joint[f'{name}Anchor'](joint, *ANCHOR)
+        libode.place_joint[f'{name}Anchor'](joint, *ANCHOR)
     axes = {'Axis1': TILT @ X, 'Axis2': TILT @ Y} if kind in (
         'universal', 'hinge2') else {} if kind == 'ball' else {'Axis': TILT @ X}
     for which, axis in axes.items():
-        library.place_joint[f'{name}{which}'](joint, *axis)
+        libode.place_joint[f'{name}{which}'](joint, *axis)
     for _ in range(round(duration / time_step)):
-        library.world_step(world, time_step)
-    motion = peer.read_motion([moved])
-    library.world_destroy(world)
+        libode.world_step(world, time_step)
+    motion = ode.read_motion([moved])
+    libode.world_destroy(world)
     ours = hung(kind, 5e-4)
     ours[0].step(round(duration / 5e-4))
     return greatest(np.concatenate([motion.com[0], motion.rotation[0].ravel()]) - place(ours[1]))
@@ -321,8 +321,8 @@ def ode_error(ode, kind, time_step, duration):
 
 @pytest.mark.parametrize('kind', [
     kind for kind in RATES if kind not in ('fixed', 'planar')])
-def test_ode_tends_to_our_motion(kind, ode):
+def test_ode_tends_to_our_motion(kind):
     """See ODE come half as far from where we are with half the step, as its order is one."""
-    coarse, fine = (ode_error(ode, kind, time_step, 5.0) for time_step in (4e-4, 2e-4))
+    coarse, fine = (ode_error(kind, time_step, 5.0) for time_step in (4e-4, 2e-4))
     assert fine < 5e-3
     assert 1.8 < coarse / fine < 2.2

@@ -6,6 +6,7 @@ import math
 
 from carts import cart, load
 from linkages import body, INERTIA, Z
+import mujoco
 import numpy as np
 import pytest
 from robots import double_pendulum, rotor
@@ -119,7 +120,6 @@ def test_servo_sags_under_a_load_and_leans_on_a_stop():
 
 def mujoco_path(kinds):
     """Return MuJoCo's angles of the double pendulum every 10 ms, with actuators of two kinds."""
-    mujoco = pytest.importorskip('mujoco')
     actuators = {
         'velocity': '<velocity joint="{}" kv="3" forcerange="-4 4" forcelimited="true"/>',
         'position': '<position joint="{}" kp="60" kv="2" forcerange="-4 4" forcelimited="true"/>'}
