@@ -212,7 +212,8 @@ class SimulatorParameters:
     )
     command_timeout: float = parameter(
         0.5,
-        'Simulated time without a command after which command_timeout_policy applies; 0 for never',
+        'Simulated time without a command after which command_timeout_policy applies, as it does '
+        'when the last publisher of commands for joints has left; 0 for never',
         unit='s',
         low=0.0,
     )
