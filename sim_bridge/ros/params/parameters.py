@@ -268,6 +268,16 @@ class SimulatorParameters:
     odom_frame: str = parameter(
         'odom', 'Parent frame of the base of a robot on odom and /tf; it coincides with world'
     )
+    odom_pose_covariance_diagonal: tuple[float, ...] = parameter(
+        (0.0,) * 6,
+        'Variances of the pose on odom: x, y, z [m^2], and of turns about these axes [rad^2]; '
+        'none as the truth has, or those that a localizer is to assume. Nothing is made noisy',
+        low=0.0,
+        sizes=(6,),
+    )
+    odom_twist_covariance_diagonal: tuple[float, ...] = parameter(
+        (0.0,) * 6, 'The same of the twist on odom [m^2/s^2, rad^2/s^2]', low=0.0, sizes=(6,)
+    )
     frame_prefix: str = parameter(
         AUTO,
         'Prefix of all frames of robots, as in robot_state_publisher; for robots of a `world`, '
