@@ -138,7 +138,9 @@ class GeometrySlot:
             placed.shape, rotation=shape.rotation, position=shape.position,
             body=robot.part.at.body + shape.body, material=int(material),
             flags=int(flags) | (STATIC if robot.immobile[shape.body] else 0), belt=belt,
-            track=(*axis, speed), direction=placed.friction_direction or (0.0, 0.0, 0.0),
+            track=(*axis, speed), direction=shape.direction,
+            direction_body=-1 if shape.direction_body < 0 else (
+                robot.part.at.body + shape.direction_body),
             name=self.name)
 
 
