@@ -246,7 +246,7 @@ def _drive(drive: DriveDescription) -> Data:
 def _shapes(shapes: Iterable[LinkShape]) -> Data:
     counts: Counter[str] = Counter()
     meshes = []
-    for link, placed in shapes:
+    for link, placed, _ in shapes:
         counts[_kind(placed)] += 1
         if isinstance(placed.shape, (ConvexHull, TriangleMesh)):
             meshes.append({

@@ -11,7 +11,7 @@ from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.description.resources import find_robot
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.ros.params.parameter_files import check_parameter_name, parameter_in
+from sim_bridge.ros.params.parameter_files import check_parameter_name, parameter_in, parameters_in
 from sim_bridge.ros.params.robot_parameters import (
     controller_for,
     DEFAULT_ROBOT,
@@ -56,12 +56,15 @@ def add_simulated(parser: argparse.ArgumentParser) -> None:
 
 def check_simulated(args: argparse.Namespace) -> None:
     """
-    Check what can be checked before a world is built: the robot and the names of parameters.
+    Check what can be checked before a world is built: robot, parameter file, parameters' names.
 
     Raises InvalidValueError or UnknownNameError.
     """
     if args.robot:
         find_robot(args.robot, package_paths=args.package_path)
+    if args.params:
+        # each process would say what is wrong with it in the middleware's words
+        parameters_in(args.params, '')
     for name in (*dict(map(parameter_in, args.parameter)), *_ros_parameters(args.forwarded)):
         check_parameter_name(name, 'sim_bridge')
 

@@ -31,10 +31,15 @@ _PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType({
 
 
 class LinkShape(NamedTuple):
-    """A shape on a link, by the link's name."""
+    """
+    A shape on a link, by the link's name.
+
+    friction_link: the link in whose axes its friction direction is; '' for the shape's own.
+    """
 
     link: str
     placed: Placed
+    friction_link: str = ''
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +91,8 @@ def read_shapes(
                 shapes.append(LinkShape(link.name, Placed(
                     shape, geometry.pose.position.tolist(),
                     quaternion_from_matrix(geometry.pose.rotation).tolist(), geometry.name,
-                    material,
-                    friction_direction=link.contact.direction)))
+                    material, friction_direction=link.contact.direction),
+                    link.contact.direction_link))
     return tuple(shapes)
 
 

@@ -9,7 +9,7 @@ floating joint starts a tree of its own, since nothing passes through it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -60,7 +60,8 @@ class BodyShape:
     A shape that collides, on a body.
 
     link: that carries it. body: its number. rotation, position: the shape's frame in the body's,
-    (3, 3) and (3,) [m].
+    (3, 3) and (3,) [m]. direction: of friction, zero for any, in the axes of the body
+    direction_body, or of the shape if that is -1.
     """
 
     link: str
@@ -68,6 +69,8 @@ class BodyShape:
     body: int
     rotation: np.ndarray
     position: np.ndarray
+    direction: Sequence[float]
+    direction_body: int
 
 
 @dataclass(frozen=True)
@@ -236,7 +239,13 @@ class _Compiler:
         """Return a shape with its pose on the body of its link."""
         place = self._links[shape.link].placement_of(
             shape.placed.rotation, np.array(shape.placed.position))
-        return BodyShape(shape.link, shape.placed, place.body, place.rotation, place.position)
+        direction, holder = shape.placed.friction_direction or (0.0, 0.0, 0.0), -1
+        if shape.friction_link:
+            link = self._links[shape.friction_link]
+            direction, holder = (link.rotation @ direction).tolist(), link.body
+        return BodyShape(
+            shape.link, shape.placed, place.body, place.rotation, place.position, direction,
+            holder)
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Raise InvalidValueError for free bodies without mass or inertia."""

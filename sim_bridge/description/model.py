@@ -147,7 +147,8 @@ class ContactDescription:
     """
     Contact parameters of a link from Gazebo's tags; None where not given.
 
-    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the collision shapes.
+    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link direction_link, or of
+    the collision shapes if that is ''.
     stiffness: kp [N/m]. damping: kd [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m].
     self_collide: selfCollide.
     """
@@ -155,6 +156,7 @@ class ContactDescription:
     friction: float | None = None
     friction2: float | None = None
     direction: tuple[float, float, float] | None = None
+    direction_link: str = ''
     stiffness: float | None = None
     damping: float | None = None
     max_velocity: float | None = None

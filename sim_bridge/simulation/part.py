@@ -8,7 +8,7 @@ their number. `assembly` concatenates them when they are needed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.engine.data.model import body_count, Model, model_sizes
@@ -47,6 +47,20 @@ def copy_part(part: Part, own: Model) -> Part:
     copied = own_part(own)
     carry_over(own, part, copied)
     return copied
+
+
+def view_part(part: Part, own: Model) -> Part:
+    """Return a robot alone, with views of its present state and changeable parameters."""
+    counts = model_sizes(own)
+
+    def views(fields: Mapping[str, str], source: NamedTuple) -> dict[str, Any]:
+        return {
+            field: getattr(source, field)[part.at.along(along) :][: counts[along]]
+            for field, along in fields.items() if along in _OF_ROBOT}
+
+    return Part(
+        own._replace(**views(_PARAMETERS, part.model)),
+        make_state(own)._replace(**views(_STATE, part.state)), Offsets(0, 0, 0))
 
 
 def carry_over(own: Model, source: Part, target: Part) -> None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.data.model import velocity_count
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline import rigid_body
@@ -20,8 +19,6 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.simulation.handles import make_probe
-from sim_bridge.simulation.part import copy_part
 
 
 def mass_matrix(robot: Robot) -> np.ndarray:
@@ -75,14 +72,11 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
 
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
-    """Return the robot's part of the world as a separate model, at the present state."""
+    """Return a handle of the robot's part of the world alone, and how many velocities it has."""
     if not isinstance(robot, Robot):
         raise InvalidValueError('robot', robot, 'a robot of a world')
-    own = robot.slot.blueprint.model
-    part = copy_part(robot.slot.part, own)
-    model = part.model._replace(gravity=robot.simulation.gravity)
-    part.state.wrench[:], part.state.contact_wrench[:] = 0.0, 0.0
-    return make_probe(model, part.state, build_geometry([])).handle, velocity_count(own)
+    gravity, slot = robot.simulation.gravity, robot.slot
+    return slot.probe(gravity), velocity_count(slot.blueprint.model)
 
 
 def _vector(what: str, value: object, size: int, robot: Robot) -> np.ndarray:

@@ -140,6 +140,7 @@ def test_run_passes_options_to_the_simulator():
     (['-p', 'rat:=5'], "unknown parameter 'rat'.*Did you mean 'rate'"),
     (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge', though in .*pd_controller"),
     (['-p', 'rate=5'], 'NAME:=VALUE'),
+    (['--params', __file__], r'parameter file = .*test_cli\.py.*ros__parameters'),
 ])
 def test_what_is_typed_must_exist(verb, arguments, said, capsys):
     """Refuse robots and parameters that there are not, in the same words for all verbs."""

@@ -7,7 +7,7 @@ import math
 
 import pytest
 from shipped import path_of
-from vehicles import car, plugin, skid_steered
+from vehicles import car, mecanum_friction, plugin, skid_steered
 
 from sim_bridge.cli.main import main
 from sim_bridge.description import (
@@ -26,12 +26,12 @@ TAGS = (
     '<right_joint>front_right</right_joint><right_joint>rear_right</right_joint>')
 
 
-def loaded(tags, filename='gz-sim-diff-drive-system'):
-    """Return the only drive of four wheels under a plugin, and the codes of what is reported."""
-    text = skid_steered().replace('</robot>', plugin(filename, tags) + '</robot>')
+def loaded(tags, filename='gz-sim-diff-drive-system', more=''):
+    """Return the only drive of four wheels under a plugin, and what is reported."""
+    text = skid_steered().replace('</robot>', plugin(filename, tags) + more + '</robot>')
     description = load_description(text)
     (drive,) = description.drives
-    return drive, [finding.code for finding in description.report.findings]
+    return drive, list(description.report.findings)
 
 
 def from_yaml(text=None, **parameters):
@@ -43,13 +43,13 @@ def from_yaml(text=None, **parameters):
 
 def test_gazebos_differential_drive_is_read():
     """Take joints, dimensions, limits, topics and frames of the plugin."""
-    drive, codes = loaded(
+    drive, findings = loaded(
         TAGS + '<wheel_separation>0.4</wheel_separation><wheel_radius>0.1</wheel_radius>'
         '<odom_publish_frequency>20</odom_publish_frequency><topic>/go</topic>'
         '<odom_topic>/reckoned</odom_topic><frame_id>o</frame_id>'
         '<child_frame_id>b</child_frame_id><max_linear_velocity>2</max_linear_velocity>'
         '<min_velocity>-0.5</min_velocity><max_angular_acceleration>3</max_angular_acceleration>')
-    assert codes == []
+    assert findings == []
     assert [(wheel.joint, wheel.position[1]) for wheel in drive.wheels] == [
         ('front_left', 0.2), ('rear_left', 0.2), ('front_right', -0.2), ('rear_right', -0.2)]
     assert (drive.name, drive.kind, drive.rate) == ('diff_drive', 'differential', 20.0)
@@ -63,32 +63,63 @@ def test_gazebos_differential_drive_is_read():
 
 def test_gazebo_classics_differential_drive_is_read():
     """Take the diameter and the acceleration of a wheel, which bound both motions."""
-    drive, codes = loaded(
+    drive, findings = loaded(
         TAGS + '<wheel_separation>0.4</wheel_separation><wheel_diameter>0.2</wheel_diameter>'
         '<max_wheel_acceleration>10</max_wheel_acceleration><command_topic>cmd_vel</command_topic>'
         '<odometry_topic>odom</odometry_topic><publish_odom_tf>true</publish_odom_tf>'
         '<robot_base_frame>base_link</robot_base_frame>', 'libgazebo_ros_diff_drive.so')
-    assert codes == []
+    assert findings == []
     assert drive.wheels[0].radius == 0.1
     assert drive.limits[0].max_acceleration == pytest.approx(1.0)
     assert drive.limits[2].max_deceleration == pytest.approx(5.0)
     assert drive.provides_tf
 
 
-def test_gazebos_mecanum_drive_is_read():
-    """Put the wheels at the corners, with their rollers in an X."""
+def mecanum(more):
+    """Return the mecanum drive of four wheels with more tags, and what is reported."""
     tags = ''.join(
         f'<{end}_joint>{joint}</{end}_joint>' for end, joint in (
             ('front_left', 'front_left'), ('front_right', 'front_right'),
             ('back_left', 'rear_left'), ('back_right', 'rear_right')))
-    drive, codes = loaded(
+    return loaded(
         tags + '<wheel_separation>0.4</wheel_separation><wheelbase>0.3</wheelbase>'
-        '<wheel_radius>0.1</wheel_radius>', 'libignition-gazebo-mecanum-drive-system.so')
-    assert codes == []
+        '<wheel_radius>0.1</wheel_radius>', 'libignition-gazebo-mecanum-drive-system.so', more)
+
+
+def friction(**others):
+    """Return tags for the links of mecanum wheels; others: by joint, '' for none."""
+    signs = {'front_left': 1, 'front_right': -1, 'rear_right': 1, 'rear_left': -1}
+    return ''.join(
+        others.get(name, mecanum_friction(name, 0.25 * math.pi * sign))
+        for name, sign in signs.items())
+
+
+def test_gazebos_mecanum_drive_is_read():
+    """Put the wheels at the corners, with their rollers in an X."""
+    drive, findings = mecanum(friction())
+    assert findings == []
     assert {wheel.joint: (*wheel.position, round(wheel.roller / math.pi, 12)) for wheel in
             drive.wheels} == {
         'front_left': (0.15, 0.2, 0.25), 'front_right': (0.15, -0.2, -0.25),
         'rear_right': (-0.15, -0.2, 0.25), 'rear_left': (-0.15, 0.2, -0.25)}
+
+
+@pytest.mark.parametrize('tags', [
+    '', mecanum_friction('rear_left', 0.25 * math.pi),
+    mecanum_friction('rear_left', -0.25 * math.pi, 'rear_left_link')])
+def test_mecanum_wheels_that_roll_like_others_are_warned_of(tags):
+    """Tell which tags stand in for rollers: with none, another direction, or one that turns."""
+    _, (finding,) = mecanum(friction(rear_left=tags))
+    assert (finding.code, finding.value) == ('drive-geometry', 'rear_left')
+    assert '<fdir1 gz:expressed_in="base_link">-1 -1 0</fdir1>' in finding.message
+
+
+def test_a_friction_direction_in_the_axes_of_no_link_is_warned_of():
+    """Say so, with the link that was probably meant."""
+    tags = mecanum_friction('rear_left', -0.25 * math.pi, 'base_lnk')
+    _, (finding, _) = mecanum(friction(rear_left=tags))
+    assert (finding.code, finding.value) == ('unknown-reference', 'base_lnk')
+    assert "did you mean 'base_link'" in finding.message
 
 
 def test_dimensions_that_are_not_given_are_the_robots():

@@ -1,27 +1,9 @@
 """The work of loading grows with the size of what is loaded; counted in function calls."""
 
-import sys
-
+from calls import calls_of
 import pytest
 
 import sim_bridge as sb
-
-
-def calls_of(work):
-    """Return how many functions, of Python and of C, are called meanwhile."""
-    count = 0
-
-    def counting(_frame, event, _argument):
-        nonlocal count
-        count += event in ('call', 'c_call')
-
-    before = sys.getprofile()
-    sys.setprofile(counting)
-    try:
-        work()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 def mimic_chain(count):

@@ -7,7 +7,17 @@ import math
 import numpy as np
 import pytest
 from shipped import path_of
-from vehicles import car, plugin, RADIUS, roller_wheel, rolling_radius, skid_steered, vehicle
+from vehicles import (
+    car,
+    mecanum_friction,
+    plugin,
+    RADIUS,
+    roller_wheel,
+    rolling_radius,
+    skid_steered,
+    vehicle,
+    wheel,
+)
 
 import sim_bridge as sb
 from sim_bridge.control.course import Pace, SquareCourse
@@ -208,19 +218,24 @@ def test_speed_limits_of_joints_slow_the_whole_twist():
     assert left / right == pytest.approx((1.4 - 0.48) / (1.4 + 0.48))
 
 
+MECANUM = {
+    'fl': (0.2, 0.2, 0.25 * math.pi), 'fr': (0.2, -0.2, -0.25 * math.pi),
+    'rr': (-0.2, -0.2, 0.25 * math.pi), 'rl': (-0.2, 0.2, -0.25 * math.pi)}
+
+
+def mecanum(radius):
+    return {
+        'type': 'mecanum', 'wheel_names': [*MECANUM],
+        'kinematics': {
+            'wheels_radius': radius, 'sum_of_robot_center_projection_on_X_Y_axis': 0.4}}
+
+
 def rollers(kind):
-    """Return a vehicle with rollers, the parameters of its drive, and its radius."""
+    """Return a vehicle with rollers, and the parameters of its drive."""
     if kind == 'mecanum':
-        names = ['fl', 'fr', 'rr', 'rl']
-        places = [(0.2, 0.2), (0.2, -0.2), (-0.2, -0.2), (-0.2, 0.2)]
         parts = ''.join(
-            roller_wheel(name, x, y, 0.0, math.copysign(0.25 * math.pi, x * y))
-            for name, (x, y) in zip(names, places, strict=True))
-        return vehicle(parts), {
-            'type': 'mecanum', 'wheel_names': names,
-            'kinematics': {
-                'wheels_radius': rolling_radius(),
-                'sum_of_robot_center_projection_on_X_Y_axis': 0.4}}
+            roller_wheel(name, x, y, 0.0, roller) for name, (x, y, roller) in MECANUM.items())
+        return vehicle(parts), mecanum(rolling_radius())
     names = ['a', 'b', 'c']
     parts = ''
     for k, name in enumerate(names):
@@ -253,6 +268,34 @@ def test_wheels_with_rollers_drive_in_all_directions(kind):
         scale = 0.8 * max(map(abs, twist))
         np.testing.assert_allclose(moved, np.multiply(twist, 0.8), atol=0.04 * scale)
         np.testing.assert_allclose(reckoned, moved, atol=0.04 * scale)
+
+
+@pytest.mark.parametrize('frame', ['base_link', 'chassis'])
+def test_friction_stands_in_for_the_rollers_of_mecanum_wheels(frame):
+    """
+    Drive in all directions on balls that slide freely where rollers would roll.
+
+    The direction is fixed in the chassis, which turns, not in the wheels. Nothing is lost then:
+    wheels that neither slip nor lift move the vehicle as their kinematics say.
+    """
+    text = vehicle(''.join(wheel(name, x, y) for name, (x, y, _) in MECANUM.items()), ''.join(
+        mecanum_friction(name, roller, frame) for name, (_, _, roller) in MECANUM.items()))
+    if frame == 'chassis':
+        # a frame that is turned in the base
+        text = text.replace(
+            '<child link="chassis"/>', '<child link="chassis"/><origin rpy="0 0 0.5"/>')
+        for name, (_, _, roller) in MECANUM.items():
+            text = text.replace(
+                mecanum_friction(name, roller, frame),
+                mecanum_friction(name, roller - 0.5, frame))
+    parameters = mecanum(RADIUS)
+    limits = {'max_acceleration': 2.0}
+    parameters |= {
+        'linear': {'x': limits, 'y': limits}, 'angular': {'z': {'max_acceleration': 5.0}}}
+    ground = Ground(text, parameters)
+    for twist in ((0.3, 0.0, 0.0), (0.0, 0.3, 0.0), (0.0, 0.0, 1.0), (0.2, -0.2, 0.5)):
+        ground.go(twist, 1.0)
+        assert ground.twist == pytest.approx(twist, abs=2e-3)
 
 
 def test_a_snapshot_continues_to_the_bit(rover):

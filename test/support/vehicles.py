@@ -94,6 +94,18 @@ def roller_wheel(
     return text
 
 
+def mecanum_friction(name: str, roller: float, frame: str = 'base_link') -> str:
+    """
+    Return Gazebo's tags that make the ball of a `wheel` slide freely in one direction.
+
+    roller: the direction, from x of a link [rad]. frame: the link.
+    """
+    return (
+        f'<gazebo reference="{name}_link"><mu1>1</mu1><mu2>0</mu2>'
+        f'<fdir1 gz:expressed_in="{frame}">{math.sin(roller)} {-math.cos(roller)} 0</fdir1>'
+        '</gazebo>')
+
+
 def rolling_radius(count: int = 12, circle: float = 0.08, ball: float = 0.02) -> float:
     """
     Return how far a wheel of balls gets per radian [m].

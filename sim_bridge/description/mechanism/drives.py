@@ -233,3 +233,25 @@ def _compare(
                 'drive-geometry', place,
                 f'has the radius {wheel.radius:.4g} m by its drive, and {radius:.4g} m by its '
                 'collision geometry', value=wheel.joint)
+        if radius is not None and wheel.roller != 0.5 * math.pi:
+            _compare_roller(wheel, description, poses, place, findings)
+
+
+def _compare_roller(
+    wheel: WheelDescription, description: RobotDescription, poses: dict[str, Pose], place: Place,
+    findings: Findings,
+) -> None:
+    """Warn of a mecanum wheel without rollers whose friction is not like that of rollers."""
+    link = description.joints[wheel.joint].child
+    contact = description.links[link].contact
+    rolls = wheel.heading + wheel.roller
+    free = np.array([math.cos(rolls), math.sin(rolls), 0.0])
+    given = poses[contact.direction_link].rotation @ contact.direction if (
+        contact.direction and contact.direction_link not in ('', link)) else free
+    if abs(float(given @ free)) > _TOLERANCE * float(np.linalg.norm(given)):
+        x, y = (round(math.sqrt(2.0) * each, 3) for each in (free[1], -free[0]))
+        findings.warning(
+            'drive-geometry', place,
+            'has neither rollers nor friction like theirs, as <mu2>0</mu2> and <fdir1 '
+            f'gz:expressed_in="{description.root}">{x:g} {y:g} 0</fdir1> for its link give it',
+            value=wheel.joint)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sim_bridge.description.model import LinkDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
-from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, gazebo_elements, read_boolean
 
@@ -23,6 +23,8 @@ _NUMBERS = {
     'maxVel': ('max_velocity', _NOT_NEGATIVE),
     'minDepth': ('layer', _NOT_NEGATIVE),
 }
+# Gazebo's attribute of fdir1, in its newer and its older name space
+_EXPRESSED_IN = ('gz:expressed_in', 'ignition:expressed_in')
 _SELF_COLLIDE = ('selfCollide', 'self_collide')
 
 
@@ -38,7 +40,7 @@ def with_contact(
     for reference, element, place in gazebo_elements(root):
         if reference and reference not in known:
             continue
-        changes = _changes(element, bool(reference), place, findings)
+        changes = _changes(element, bool(reference), known, place, findings)
         for name in (reference,) if reference else known:
             if changes:
                 link = known[name]
@@ -47,7 +49,8 @@ def with_contact(
 
 
 def _changes(
-    element: Element, is_of_link: bool, place: Place, findings: Findings
+    element: Element, is_of_link: bool, links: Mapping[str, LinkDescription], place: Place,
+    findings: Findings,
 ) -> dict[str, Any]:
     """Return the fields of ContactDescription that an element sets."""
     text = element_text(element)
@@ -62,7 +65,15 @@ def _changes(
         return {name: values[0]} if values else {}
     if element.tag == 'fdir1':
         values = _numbers(text, Numbers(3), place, findings)
-        return {'direction': tuple(values)} if values and any(values) else {}
+        if not values or not any(values):
+            return {}
+        link = next(filter(None, map(element.get, _EXPRESSED_IN)), '')
+        if link and link not in links:
+            findings.warning(
+                'unknown-reference', place, f'{unknown("link", link, links)}; it is taken in the '
+                'axes of the collision shapes', 'expressed_in', link)
+            link = ''
+        return {'direction': tuple(values), 'direction_link': link}
     return {}
 
 

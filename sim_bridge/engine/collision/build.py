@@ -62,6 +62,7 @@ class GeometryRecord:
     belt: Sequence[float] = (0.0, 0.0, 0.0)
     track: Sequence[float] = (0.0, 0.0, 0.0, 0.0)
     direction: Sequence[float] = (0.0, 0.0, 0.0)
+    direction_body: int = -1
     name: str = ''
     """For messages only."""
 
@@ -99,6 +100,7 @@ def build_geometry(
         belt=_rows([r.belt for r in records], 3),
         track=_rows([r.track for r in records], 4),
         direction=_rows([r.direction for r in records], 3),
+        direction_body=_ints(r.direction_body for r in records),
         excluded=_ints(sorted({_pair_key(*pair) for pair in excluded})),
         **vertices, **_pool_faces(hulls, first_vertices),
         **_pool_triangles(meshes, first_vertices),

@@ -79,7 +79,9 @@ def surface_motion(ws, geometry, number, outward):
     World axes; the direction is zero where there is none. The direction of a track is its running
     direction. At the track's ends, where the outward normal is along the axis, there is none.
     """
-    wanted = to_world(ws, geometry, number, load3(geometry.direction, number, 0))
+    wanted, holder = load3(geometry.direction, number, 0), geometry.direction_body[number]
+    wanted = (mul_mv(load_m(ws.pose, holder, ROTATION), wanted) if holder >= 0
+              else to_world(ws, geometry, number, wanted))
     velocity = to_world(ws, geometry, number, load3(geometry.belt, number, 0))
     along = cross(to_world(ws, geometry, number, load3(geometry.track, number, 0)), outward)
     length = norm(along)

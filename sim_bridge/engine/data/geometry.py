@@ -78,6 +78,8 @@ class Geometry(NamedTuple):
     """
     direction: Annotated[FloatMatrix, Dims('ng', 3, unit='1')]
     """First friction direction (ODE's fdir1), own frame; zero where there is none."""
+    direction_body: Annotated[IntVector, Dims('ng', points_at='nb')]
+    """Body in whose axes the friction direction is instead; -1 for none."""
     excluded: Annotated[IntVector, Dims('excluded')]
     """Pairs of bodies that never collide, as `filters.pair_key`, ascending."""
 

@@ -41,6 +41,7 @@ from sim_bridge.ros.bag.recording import (
     sha256,
     STATE_HASH,
 )
+from sim_bridge.ros.command.inputs import SENDERS_LEFT
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.params.parameter_table import checked
@@ -216,6 +217,8 @@ class _Player:
             if kind == 'control':
                 robot = values.pop('robot')
                 self._robots[robot].commands.set_control(**values)
+            elif kind == SENDERS_LEFT:
+                self._robots[values['robot']].commands.lose_senders()
             elif kind in (FOLLOW, CANCEL):
                 robot = values.pop('robot')
                 self._robots[robot].trajectories.feed(kind, values)
@@ -225,7 +228,7 @@ class _Player:
                 raise ReplayError(
                     f'after step {self.verdict.ticks} the bag holds {kind!r}, made by version '
                     f'{self._setup.version}; this one, {__version__}, knows control, {FOLLOW}, '
-                    f'{CANCEL}, {", ".join(self._jumps)}')
+                    f'{CANCEL}, {SENDERS_LEFT}, {", ".join(self._jumps)}')
 
     def _spawn(self, name: str, made: dict[str, Any] | None) -> None:
         if made is None:

@@ -94,6 +94,9 @@ class CommandInbox:
         self._polls: list[Poll] = []
         # those on whose topics somebody publishes, as far as is known
         self._likely: list[Poll] = []
+        # those of commands that stay in force until a timeout
+        self._lasting: list[Poll] = []
+        self._has_senders = False
         self._polled_ns = 0
         self.actions: list[FollowJointTrajectory] = []
         """Those that report to clients how their goals go."""
@@ -113,10 +116,15 @@ class CommandInbox:
         Take the commands that have arrived; on the physics thread.
 
         until_ns: time.monotonic_ns() after which only a few messages of each topic are taken.
+        When the last publisher of commands for joints has left, their timeout policy applies.
         """
         self._polled_ns = until_ns
+        had_senders = self._has_senders
+        self._has_senders = any(poll.has_senders() for poll in self._lasting)
         for poll in self._polls:
             poll(until_ns)
+        if had_senders and not self._has_senders:
+            self._commands.lose_senders()
 
     def poll_likely(self, until_ns: int) -> None:
         """Like `poll`, but check topics without known publishers only at intervals."""
@@ -136,8 +144,11 @@ class CommandInbox:
         for topic in self.topics:
             # answers must wake a waiting lockstep; a long trajectory takes long to read
             if not self._lockstep.sources and topic.message_type is not JointTrajectory:
-                self._polls.append(node.create_poll(
-                    topic.message_type, topic.name, topic.take, POLLED_QOS))
+                poll = node.create_poll(topic.message_type, topic.name, topic.take, POLLED_QOS)
+                self._polls.append(poll)
+                # a drive has a timeout of its own
+                if topic.message_type in (JointState, Float64MultiArray):
+                    self._lasting.append(poll)
                 continue
             node.create_subscription(
                 topic.message_type,

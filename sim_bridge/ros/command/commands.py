@@ -17,7 +17,15 @@ import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.robots.joints import motor
-from sim_bridge.ros.command.inputs import ControlChange, Following, Input, NOT_FOLLOWING, Request
+from sim_bridge.ros.command.inputs import (
+    ControlChange,
+    Following,
+    Input,
+    InputNote,
+    NOT_FOLLOWING,
+    Request,
+    SENDERS_LEFT,
+)
 from sim_bridge.ros.command.repeats import Repeats
 from sim_bridge.ros.command.statistics import CommandCounts, CommandTiming
 from sim_bridge.ros.command.table import (
@@ -109,6 +117,8 @@ class RobotCommands:
         self._changes: dict[str, tuple[str, float, float]] = {}
         self._inputs: list[Input] = []
         self._requests: list[Request] = []
+        # the publishers of all commands so far have left
+        self._is_abandoned = False
 
         self.following: Following = NOT_FOLLOWING
         """Commands the joints that nothing else does."""
@@ -253,9 +263,20 @@ class RobotCommands:
             self._requests.append(request)
             self._log(source)
 
+    def lose_senders(self) -> None:
+        """
+        Apply the timeout policy in the next control step, unless a command comes before.
+
+        It does nothing where there is no timeout.
+        """
+        if self._timeout_ns:
+            with self._lock:
+                self._is_abandoned = True
+                self._log(InputNote(SENDERS_LEFT, {'robot': self._robot.name}))
+
     def apply(self, time_ns: int) -> None:
         """
-        Write new commands to the robot, or apply the timeout policy after a timeout.
+        Write new commands to the robot, then apply the timeout policy if they are over.
 
         time_ns: simulated time [ns].
         """
@@ -263,8 +284,10 @@ class RobotCommands:
             self._reset = None
         commands: dict[int, np.ndarray] = {}
         self.time_ns = time_ns
-        if self._fresh or self._changes or self._requests:
+        is_abandoned = False
+        if self._fresh or self._changes or self._requests or self._is_abandoned:
             with self._lock:
+                is_abandoned, self._is_abandoned = self._is_abandoned, False
                 changes, self._changes = self._changes, {}
                 inputs, self._inputs = self._inputs, []
                 requests, self._requests = self._requests, []
@@ -283,11 +306,11 @@ class RobotCommands:
             if self._applied_at_ns is None or self._is_timed_out:
                 self._robot.hold = False
             self._applied_at_ns, self._is_timed_out = time_ns, False
-        elif (
+        if (
             self._timeout_ns
             and self._applied_at_ns is not None
             and not self._is_timed_out
-            and time_ns - self._applied_at_ns >= self._timeout_ns
+            and (is_abandoned or time_ns - self._applied_at_ns >= self._timeout_ns)
         ):
             self._time_out()
         if self.following.is_active and self._robot.hold:
@@ -372,6 +395,7 @@ class RobotCommands:
         with self._lock:
             self._pending[:] = np.nan
             self._fresh.clear()
+            self._is_abandoned = False
             # changes of controls outlive a reset
             self._inputs = [each for each in self._inputs if isinstance(each, ControlChange)]
             requests, self._requests = self._requests, []
@@ -475,6 +499,7 @@ class RobotCommands:
     def _count(self, stamp_ns: int, source: Input | None) -> None:
         if source is not None:
             self._log(source)
+        self._is_abandoned = False
         self.timing.arrived(stamp_ns)
         self.counts.accepted += 1
 

@@ -34,6 +34,9 @@ class InputNote(NamedTuple):
 
 Input = Message | ControlChange | InputNote
 
+SENDERS_LEFT = 'senders_left'
+"""The kind of an InputNote: the last publisher of commands for joints has left."""
+
 # carries out a request, on the physics thread
 Request = Callable[[], None]
 

@@ -31,7 +31,7 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
     except (OSError, YamlTextError) as err:
         reason = getattr(err, 'strerror', None) or str(err)
         raise InvalidValueError('parameter file', str(path), f'{_EXPECTED} ({reason})') from err
-    if not isinstance(content or {}, Mapping):
+    if not isinstance(content or {}, Mapping) or _has_strays(content or {}):
         raise InvalidValueError('parameter file', str(path), _EXPECTED)
     found: dict[str, Any] = {}
     for name, block, _ in parameter_blocks(content or {}):
@@ -105,6 +105,13 @@ def parameter_blocks(
             yield path, value, getattr(tree, 'lines', {}).get(key, 0)
         elif isinstance(value, Mapping):
             yield from parameter_blocks(value, f'{path}/{str(key).strip("/")}')
+
+
+def _has_strays(tree: Mapping[str, Any]) -> bool:
+    """Return whether values stand outside all ros__parameters blocks, which ROS refuses."""
+    return any(
+        _has_strays(value) if isinstance(value, Mapping) else value is not None
+        for key, value in tree.items() if key != 'ros__parameters')
 
 
 def _matches(pattern: str, node: str) -> bool:

@@ -212,7 +212,8 @@ class SimulatorParameters:
     )
     command_timeout: float = parameter(
         0.5,
-        'Simulated time without a command after which command_timeout_policy applies; 0 for never',
+        'Simulated time without a command after which command_timeout_policy applies, as it does '
+        'when the last publisher of commands for joints has left; 0 for never',
         unit='s',
         low=0.0,
     )
@@ -266,6 +267,16 @@ class SimulatorParameters:
     odom_rate: float = _rate('odom, of robots with a free base,')
     odom_frame: str = parameter(
         'odom', 'Parent frame of the base of a robot on odom and /tf; it coincides with world'
+    )
+    odom_pose_covariance_diagonal: tuple[float, ...] = parameter(
+        (0.0,) * 6,
+        'Variances of the pose on odom: x, y, z [m^2], and of turns about these axes [rad^2]; '
+        'none as the truth has, or those that a localizer is to assume. Nothing is made noisy',
+        low=0.0,
+        sizes=(6,),
+    )
+    odom_twist_covariance_diagonal: tuple[float, ...] = parameter(
+        (0.0,) * 6, 'The same of the twist on odom [m^2/s^2, rad^2/s^2]', low=0.0, sizes=(6,)
     )
     frame_prefix: str = parameter(
         AUTO,

@@ -22,10 +22,6 @@ if TYPE_CHECKING:
     from sim_bridge.ros.publish.sinks import Sink
 
 
-# nothing is estimated
-_CERTAIN = (0.0,) * 6
-
-
 class OdometryMessage(PreparedMessage):
     """
     A nav_msgs/Odometry.
@@ -36,8 +32,8 @@ class OdometryMessage(PreparedMessage):
     """
 
     def __init__(
-        self, frame_id: str, child_frame_id: str, pose_covariance: Sequence[float] = _CERTAIN,
-        twist_covariance: Sequence[float] = _CERTAIN,
+        self, frame_id: str, child_frame_id: str, pose_covariance: Sequence[float],
+        twist_covariance: Sequence[float],
     ) -> None:
         """Name the frames; pose_covariance, twist_covariance: (6,) diagonals."""
         message = Odometry(child_frame_id=child_frame_id)
@@ -67,7 +63,8 @@ def odometry_stream(
     is_reckoned = any(drive.description.provides_tf for drive in drives)
     message = OdometryMessage(
         WORLD_FRAME if is_reckoned else odom_frame(frame_prefix, parameters.odom_frame),
-        frame_prefix + robot.description.root)
+        frame_prefix + robot.description.root,
+        parameters.odom_pose_covariance_diagonal, parameters.odom_twist_covariance_diagonal)
 
     def fill() -> None:
         state, offsets = robot.world.state, robot.offsets

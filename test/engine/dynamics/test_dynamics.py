@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+from calls import calls_of
 from conftest import example_urdfs, fixed_and_free
 import numpy as np
 import pinocchio as pin
@@ -160,3 +161,58 @@ def test_jacobian_of_another_robots_link_is_refused():
         sb.dynamics.jacobian(left, right.link('bob'))
     same = sb.dynamics.jacobian(left, left.link('bob'))
     np.testing.assert_array_equal(same, sb.dynamics.jacobian(left, 'bob'))
+
+
+def all_of(robot):
+    """Return the dynamics of a robot as one array."""
+    ones = np.ones(len(sb.dynamics.bias_forces(robot)))
+    return np.concatenate([
+        sb.dynamics.mass_matrix(robot).ravel(), sb.dynamics.bias_forces(robot),
+        sb.dynamics.inverse_dynamics(robot, ones), sb.dynamics.forward_dynamics(robot, ones),
+        sb.dynamics.jacobian(robot, robot.links[-1]).ravel()])
+
+
+def test_dynamics_are_those_of_the_present():
+    """Follow the state, parameters, gravity, and robots that come and go."""
+    world = sb.World()
+    robot = world.load_urdf('quadruped', position=(0.0, 0.0, 1.0))
+    before = all_of(robot)
+    joint = robot.joint(robot.actuated_joints[0])
+
+    def check():
+        """Compare with the same robot in a copy of the world, where nothing was computed yet."""
+        nonlocal before
+        now = all_of(robot)
+        np.testing.assert_array_equal(now, all_of(world.copy().robots['quadruped']))
+        assert not np.array_equal(now, before)
+        before = now
+
+    robot.q = 0.1
+    robot.dq = 0.2
+    check()
+    world.step(10)
+    check()
+    joint.armature = 0.5
+    check()
+    world.gravity = (1.0, 2.0, 3.0)
+    check()
+    first = world.load_urdf('arm', position=(3.0, 0.0, 0.0))
+    world.step(10)
+    check()
+    world.remove(first)
+    world.step(10)
+    check()
+    world.reset()
+    check()
+
+
+def test_dynamics_build_no_model_anew():
+    """Take a few calls, once they have been computed."""
+    robot = sb.World().load_urdf('arm')
+    u = np.ones(7)
+    for work in (
+        lambda: sb.dynamics.mass_matrix(robot), lambda: sb.dynamics.forward_dynamics(robot, u),
+        lambda: sb.dynamics.jacobian(robot, 'tool0'),
+    ):
+        work()
+        assert calls_of(work) < 300

@@ -13,6 +13,7 @@ import pytest
 from ros_graph import end, nanoseconds
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from sim_bridge.ros.bag.replay import replay
@@ -161,3 +162,31 @@ def test_a_subscriber_that_stalls_gets_what_it_missed(graph, start_node, start_p
     lost, count = output.splitlines()[-1].split(' of ')
     assert int(count) > 1400
     assert lost == '0', output
+
+
+def test_efforts_end_with_their_publisher(graph, start_node, tmp_path):
+    """Hold the robot long before the timeout when nobody publishes any more; replay that step."""
+    bag = tmp_path / 'bag'
+    process = start_node(robot='pendulum', record=bag, command_timeout=1e6)
+    states = graph.listen(JointState, '/joint_states')
+    joint = graph.wait_for_next(states)[0].name[0]
+
+    def swing() -> None:
+        """Command with a publisher that then leaves."""
+        publisher = graph.advertise(JointState, '/joint_commands')
+        graph.wait(
+            lambda: abs(states[-1].velocity[0]) > 0.1, 'motion',
+            lambda: publisher.publish(JointState(name=[joint], effort=[20.0])))
+        graph.node.destroy_publisher(publisher)
+
+    swing()
+    graph.wait(lambda: states[-1].velocity[0] == 0.0, 'the hold')
+    # the next publisher is obeyed as any other
+    swing()
+    graph.wait(lambda: states[-1].velocity[0] == 0.0, 'the second hold')
+    code, output = end(process)
+    assert code == 0, output
+    verdict = replay(bag)
+    assert verdict.is_same, verdict.difference
+    inputs = messages_on(read_bag(bag), '/sim_bridge/inputs', String)
+    assert sum('senders_left' in each.data for each in inputs) == 2

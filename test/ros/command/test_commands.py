@@ -433,3 +433,37 @@ def test_what_answers_a_state_of_before_a_reset_is_dropped(robot, before, after)
     taken.apply(after + 1001 * MS)
     taken.accept_named(['joint_2'], effort=[3.0], stamp_ns=before)
     assert taken.counts.outdated == 2
+
+
+def test_commands_end_with_their_senders(robot):
+    """Time out before the timeout; a command that comes later cancels that, whichever it is."""
+    taken = make(robot, timeout_ns=1000 * MS)
+    taken.lose_senders()
+    taken.apply(0)
+    assert taken.is_waiting
+    taken.accept_ordered([1.0] * 7)
+    taken.lose_senders()
+    taken.apply(MS)
+    assert taken.is_timed_out
+    assert robot.hold
+    assert not robot.u.any()
+    taken.accept_ordered([1.0] * 7)
+    taken.apply(2 * MS)
+    taken.lose_senders()
+    taken.accept_ordered([2.0] * 7)
+    taken.apply(3 * MS)
+    assert not robot.hold
+    assert robot.u.tolist() == [2.0] * 7
+    taken.apply(4 * MS)
+    assert not taken.is_timed_out
+    assert taken.counts.timeouts == 1
+
+
+def test_commands_without_a_timeout_outlive_their_senders(robot):
+    """Keep the last command where the timeout is never."""
+    taken = make(robot)
+    taken.accept_ordered([1.0] * 7)
+    taken.lose_senders()
+    taken.apply(0)
+    taken.apply(MS)
+    assert robot.u.tolist() == [1.0] * 7

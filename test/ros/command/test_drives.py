@@ -95,6 +95,25 @@ def test_cmd_vel_drives_and_wheels_reckon():
     diagonal = np.diag(told_by_wheels.pose.covariance.reshape(6, 6))
     np.testing.assert_array_equal(diagonal, [1e-3, 1e-3, 1e6, 1e6, 1e6, 1e-2])
     assert not truth.pose.covariance.any()
+    assert not truth.twist.covariance.any()
+
+
+def test_the_truth_has_the_variances_that_are_set():
+    """Tell what a localizer is to assume, and leave the wheels' own and the values as they are."""
+    heard = Heard()
+    made = simulator(
+        heard, robot='rover', rate=500.0, odom_pose_covariance_diagonal=[1, 2, 3, 4, 5, 6],
+        odom_twist_covariance_diagonal=[0.1] * 6)
+    drive(made, 0.01)
+    truth = heard.odometry('odom')
+    np.testing.assert_array_equal(
+        truth.pose.covariance.reshape(6, 6), np.diag([1, 2, 3, 4, 5, 6]))
+    np.testing.assert_array_equal(truth.twist.covariance.reshape(6, 6), 0.1 * np.eye(6))
+    assert heard.odometry('diff_drive/odom').pose.covariance[0] == 1e-3
+    assert truth.pose.pose.position.x == made.interfaces[0].robot.root_link.p[0]
+    for wrong in ([1.0], [-1.0] * 6):
+        with pytest.raises(InvalidValueError, match='odom_twist_covariance_diagonal.*6 finite'):
+            simulator(robot='rover', odom_twist_covariance_diagonal=wrong)
 
 
 def test_a_drive_stops_within_its_limits_when_commands_cease():

@@ -54,7 +54,8 @@ def test_words_are_yaml():
             parameter_in(word)
 
 
-@pytest.mark.parametrize('text', ['[1, 2]', 'a: [', '/**:\n  ros__parameters: 5\n'])
+@pytest.mark.parametrize('text', [
+    '[1, 2]', 'a: [', 'rate: 5\n', '/**:\n  rate: 5\n', '/**:\n  ros__parameters: 5\n'])
 def test_what_is_no_parameter_file_is_refused(tmp_path, text):
     """Name the file and what it should hold."""
     file = tmp_path / 'p.yaml'
