@@ -17,7 +17,7 @@ from sim_bridge.engine.data.model import velocity_count
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline import rigid_body
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.foundation.validation import finite_vector, instance_of
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.handles import make_probe
@@ -64,9 +64,8 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     handle, nv = _alone(robot)
     if isinstance(link, str):
         link = robot.link(link)
-    if link.robot is not robot:
-        raise InvalidValueError(
-            'link', link, f'a link of robot {robot.name!r}', f'robot {link.robot.name!r}')
+    if not isinstance(link, Link) or link.robot is not robot:
+        raise InvalidValueError('link', link, f'a link of robot {robot.name!r}, or its name')
     placement = link.slot.placement
     matrix = np.zeros((6, nv))
     x, y, z = placement.position
@@ -76,8 +75,7 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
     """Return the robot's part of the world as a separate model, at the present state."""
-    if not isinstance(robot, Robot):
-        raise InvalidValueError('robot', robot, 'a robot of a world')
+    instance_of('robot', robot, Robot, 'a robot of a world')
     own = robot.slot.blueprint.model
     part = copy_part(robot.slot.part, own)
     model = part.model._replace(gravity=robot.simulation.gravity)
