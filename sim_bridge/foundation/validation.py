@@ -17,9 +17,9 @@ _Kind = TypeVar('_Kind')
 _REAL = 'iuf'
 
 
-def real_array(what: str, value: object, expected: str, place: str) -> np.ndarray:
+def numbers(what: str, value: object, expected: str, place: str) -> np.ndarray:
     """
-    Return a value as an array of floats of its own shape, which need not be finite.
+    Return a value as an array of integers or floats of its own type and shape.
 
     what, expected, place: for the message of the InvalidValueError that anything else raises.
     """
@@ -29,7 +29,12 @@ def real_array(what: str, value: object, expected: str, place: str) -> np.ndarra
         array = None
     if array is None or array.dtype.kind not in _REAL:
         raise InvalidValueError(what, value, expected, place)
-    return array.astype(float)
+    return array
+
+
+def real_array(what: str, value: object, expected: str, place: str) -> np.ndarray:
+    """Return a value as an array of floats, which need not be finite; raises as `numbers`."""
+    return numbers(what, value, expected, place).astype(float)
 
 
 def finite_vector(

@@ -13,7 +13,7 @@ from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import positive_number, positive_vector, real_array
+from sim_bridge.foundation.validation import numbers, positive_number, positive_vector, real_array
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
@@ -115,7 +115,7 @@ class TriangleMesh(_Polyhedron):
         self.vertices = _read_only(
             _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
         expected = f'(m, 3) integers from 0 to {len(self.vertices) - 1}, at least one row'
-        corners = np.asarray(triangles)
+        corners = numbers('triangles', triangles, expected, 'TriangleMesh')
         is_shaped = corners.ndim == 2 and corners.shape[1] == 3 and len(corners) > 0
         if not is_shaped or corners.dtype.kind not in 'iu':
             shown = f'{corners.dtype} {corners.shape}'

@@ -31,6 +31,7 @@ from sim_bridge.trajectory.tolerances import (
     REPLACED,
     Run,
     Tolerances,
+    unlimited,
     VELOCITY,
 )
 from sim_bridge.trajectory.trajectory import LATEST_NS, Trajectory
@@ -184,7 +185,7 @@ class TrajectoryFollower(DeclaredAttributes):
         columns = self.columns(trajectory.joints)
         trajectory.check_not_over(start_ns, time_ns)
         if tolerances is None:
-            tolerances = Tolerances.none(len(columns))
+            tolerances = unlimited(len(columns))
         instance_of('tolerances', tolerances, Tolerances, 'Tolerances or None')
         if tolerances.path.shape[1] != len(columns):
             raise InvalidValueError(
@@ -200,7 +201,8 @@ class TrajectoryFollower(DeclaredAttributes):
         return run
 
     def cancel(self, run: Run) -> None:
-        """End a run; its joints hold their position."""
+        """End a run; its joints hold their position. Raises InvalidValueError for no Run."""
+        instance_of('run', run, Run, 'what `start` returned')
         if run in self._waiting:
             self._waiting.remove(run)
             run.end(CANCELED, 'canceled before it began')
@@ -286,7 +288,8 @@ class TrajectoryFollower(DeclaredAttributes):
         First the state at the beginning of the step is evaluated: whether joints are within their
         tolerances, and which trajectories are complete.
         """
-        self._begin_runs(_instant('time_ns', time_ns))
+        time_ns, step_ns = _instant('time_ns', time_ns), _instant('step_ns', step_ns)
+        self._begin_runs(time_ns)
         if not self._drives_any:
             return
         robot = self._robot
@@ -295,7 +298,7 @@ class TrajectoryFollower(DeclaredAttributes):
             self._wanted[:, run.columns] = run.motion.at(time_ns)
             self._judge(run, time_ns)
         error = np.where(self._mine, self._wanted[:2] - (q, dq), 0.0)
-        following, step = self._wanted.copy(), _instant('step_ns', step_ns) * 1e-9
+        following, step = self._wanted.copy(), step_ns * 1e-9
         for run in self._runs:
             following[:, run.columns] = run.motion.at(time_ns + step_ns)
         self._command(following, _mean_velocity(self._wanted, following, step), error, step)

@@ -51,10 +51,10 @@ class Tolerances:
             'goal_time', self.goal_time, 0.0, math.inf, 'tolerances',
             'a number of at least 0 [s]'))
 
-    @staticmethod
-    def none(size: int) -> Tolerances:
-        """Return unlimited tolerances."""
-        return Tolerances(np.zeros((3, size)), np.zeros((3, size)))
+
+def unlimited(size: int) -> Tolerances:
+    """Return tolerances without limits for a number of joints."""
+    return Tolerances(np.zeros((3, size)), np.zeros((3, size)))
 
 
 @dataclass(eq=False)

@@ -13,6 +13,7 @@ import math
 
 import numpy as np
 
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.foundation.validation import items_of, real_array
@@ -39,7 +40,7 @@ _FACTORS = np.array([
 _POWERS = np.maximum(np.arange(6) - np.arange(3).reshape(3, 1), 0)
 
 
-class Trajectory:
+class Trajectory(DeclaredAttributes):
     """
     A trajectory of some joints: points in time, each with a position for every joint.
 
@@ -51,6 +52,10 @@ class Trajectory:
     velocities [rad/s or m/s], accelerations [rad/s² or m/s²]: (k, n); rows of nan where a point
     has none.
     """
+
+    __slots__ = ('accelerations', 'joints', 'positions', 'times_ns', 'velocities')
+    internal_names = DeclaredAttributes.internal_names | {
+        'check_end', 'check_not_over', 'of', 'spline'}
 
     def __init__(
         self,
@@ -93,8 +98,9 @@ class Trajectory:
 
     def of(self, which: np.ndarray) -> Trajectory:
         """Return the trajectory of some of its joints; which: (n,) mask of its joints."""
-        part = copy.copy(self)
+        part = type(self).__new__(type(self))
         part.joints = tuple(name for name, is_in in zip(self.joints, which, strict=True) if is_in)
+        part.times_ns = self.times_ns
         for name in _NAMES:
             setattr(part, name, getattr(self, name)[:, which])
         return part
