@@ -21,8 +21,19 @@ from sim_bridge.shapes.shapes import MassProperties, Shape
 _FLAT = 1e-9
 _TINY = 1e-300
 
+_ATTRIBUTES = ('vertices', 'triangles', 'heights', 'size')
 
-class _Polyhedron(Shape):
+
+class _SetOnce(Shape):
+    """A shape whose arrays are set once, since what was computed from them is kept."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _ATTRIBUTES or name in vars(self):
+            raise AttributeError(f'{type(self).__name__}.{name} cannot be set')
+        object.__setattr__(self, name, value)
+
+
+class _Polyhedron(_SetOnce):
     """A surface of triangles."""
 
     vertices: np.ndarray
@@ -165,7 +176,7 @@ class TriangleMesh(_Polyhedron):
         return ConvexHull(self.vertices)
 
 
-class HeightField(Shape):
+class HeightField(_SetOnce):
     """
     Ground of varying height: everything below a grid of heights. Only for static bodies.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, read_shapes
+from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, MESH, read_shapes
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
@@ -20,7 +20,7 @@ from sim_bridge.description.srdf import read_srdf
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
-from sim_bridge.foundation.validation import GivenPose, instance_of, truth_or_none
+from sim_bridge.foundation.validation import GivenPose, instance_of, one_of, truth_or_none
 from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import checked_positions, put_at_start
@@ -70,7 +70,7 @@ class RobotRegistry:
         fixed_base = truth_or_none('fixed_base', fixed_base)
         self_collision = truth_or_none('self_collision', options.self_collision)
         shapes: tuple[LinkShape, ...] = ()
-        if options.collisions != 'none':
+        if one_of('collisions', options.collisions, (HULL, MESH, 'none')) != 'none':
             findings = Findings()
             shapes = read_shapes(
                 description, findings, options.collisions, options.missing_meshes)
