@@ -77,7 +77,6 @@ def read_shapes(
     a 'warning' among the findings; it collides with nothing. Raises InvalidValueError for other
     words.
     """
-    one_of('collisions', meshes, (HULL, MESH, 'none'))
     one_of('missing_meshes', missing_meshes, (ERROR, WARNING))
     read = hull_of_file if meshes == HULL else mesh_of_file
     materials: dict[ContactDescription, Material] = {}

@@ -13,7 +13,7 @@ from sim_bridge.description.model import Inertial, LinkDescription, MOTIONS, Pos
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Report
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector, positive_number, real_array
+from sim_bridge.foundation.validation import finite_vector, one_of, positive_number, real_array
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.placed import as_placed, combined_mass_properties, Placed
 from sim_bridge.shapes.polyhedra import HeightField
@@ -60,8 +60,7 @@ def describe_body(
 
 def check_motion(motion: object, shapes: Iterable[Placed], place: str) -> None:
     """Raise InvalidValueError for what is no motion control, or none of such shapes."""
-    if motion not in MOTIONS:
-        raise InvalidValueError('motion', motion, f'one of {", ".join(MOTIONS)}', place)
+    one_of('motion', motion, MOTIONS, place)
     if motion != 'static':
         for placed in shapes:
             if isinstance(placed.shape, (Plane, HeightField)):

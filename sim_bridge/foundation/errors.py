@@ -72,7 +72,7 @@ def close_match(name: object, known: Iterable[str], resemblance: float = 0.6) ->
 
     resemblance: how alike they have to be, from 0 to 1.
     """
-    text, candidates = str(name), list(known)
+    text, candidates = plain(name), list(known)
     if len(text) > _LONGEST_TEXT or len(candidates) > _MOST_NAMES_COMPARED:
         return ''
     return next(iter(difflib.get_close_matches(text, candidates, 1, resemblance)), '')

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
 import math
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+
+_Kind = TypeVar('_Kind')
 
 # numpy's kinds of integers, unsigned integers and floats; neither text nor truth values
 _REAL = 'iuf'
 
 
-def real_array(what: str, value: object, expected: str, place: str) -> np.ndarray:
+def numbers(what: str, value: object, expected: str, place: str) -> np.ndarray:
     """
-    Return a value as an array of floats of its own shape, which need not be finite.
+    Return a value as an array of integers or floats of its own type and shape.
 
     what, expected, place: for the message of the InvalidValueError that anything else raises.
     """
@@ -26,7 +29,12 @@ def real_array(what: str, value: object, expected: str, place: str) -> np.ndarra
         array = None
     if array is None or array.dtype.kind not in _REAL:
         raise InvalidValueError(what, value, expected, place)
-    return array.astype(float)
+    return array
+
+
+def real_array(what: str, value: object, expected: str, place: str) -> np.ndarray:
+    """Return a value as an array of floats, which need not be finite; raises as `numbers`."""
+    return numbers(what, value, expected, place).astype(float)
 
 
 def finite_vector(
@@ -135,15 +143,39 @@ def name_set(what: str, value: object, place: str) -> frozenset[str]:
     raise InvalidValueError(what, value, 'a set of names', place)
 
 
+def instance_of(
+    what: str, value: object, kind: type[_Kind], expected: str, place: str = ''
+) -> _Kind:
+    """Return a value of a class; raise InvalidValueError for anything else."""
+    if not isinstance(value, kind):
+        raise InvalidValueError(what, value, expected, place)
+    return value
+
+
 def items_of(
-    what: str, value: Any, kind: type[Any] | tuple[type[Any], ...], expected: str
+    what: str, value: Any, kind: type[Any] | tuple[type[Any], ...], expected: str, place: str = ''
 ) -> tuple[Any, ...]:
     """Return items of a class or several; raise InvalidValueError for anything else."""
     if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
         items = tuple(value)
         if all(isinstance(item, kind) for item in items):
             return items
-    raise InvalidValueError(what, value, expected)
+    raise InvalidValueError(what, value, expected, place)
+
+
+def check_keywords(function: Callable[..., Any], given: Mapping[Any, object], place: str) -> None:
+    """
+    Check that a method can be called with arguments by name.
+
+    Raises UnknownNameError for one that it does not have, InvalidValueError where one is missing.
+    """
+    known = dict(list(inspect.signature(function).parameters.items())[1:])
+    for name in given:
+        if name not in known:
+            raise UnknownNameError('argument', name, known, place)
+    missing = [name for name, each in known.items() if each.default is each.empty]
+    if not given.keys() >= set(missing):
+        raise InvalidValueError('arguments', list(given), f'at least {", ".join(missing)}', place)
 
 
 def whole_number(what: str, value: object) -> int:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.foundation.validation import real_array
+from sim_bridge.foundation.validation import items_of, real_array
 from sim_bridge.robots.joints.joint import AnyJoint
 from sim_bridge.robots.joints.motor import FITTING, POSITION, VELOCITY
 from sim_bridge.simulation.simulation import Simulation
@@ -96,14 +96,16 @@ class JointCommands:
         joints: Sequence[str] | None,
     ) -> tuple[list[int], np.ndarray]:
         """Return the rows of known joints, all if None, and a finite number for each."""
-        place, names = f'robot {self._slot.name!r}', self._names if joints is None else joints
+        place = f'robot {self._slot.name!r}'
+        names = self._names if joints is None else items_of(
+            'joints', joints, str, 'names of joints', place)
         numbers = real_array(several, values, f'numbers {unit}', place)
         if numbers.shape != (len(names),):
             raise InvalidValueError(
                 f'number of {several}', numbers.size,
-                f'{len(names)}, one for each of {", ".join(map(str, names))}', place)
+                f'{len(names)}, one for each of {", ".join(names)}', place)
         for joint, number in zip(names, numbers.tolist(), strict=True):
-            if not isinstance(joint, str) or joint not in self._index:
+            if joint not in self._index:
                 raise UnknownNameError('joint', joint, self._names, place)
             if not math.isfinite(number):
                 raise InvalidValueError(

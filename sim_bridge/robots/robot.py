@@ -72,7 +72,7 @@ class Robot(DeclaredAttributes):
         '_commands', '_crawlers', '_devices', '_joints', '_links', '_place', '_world',
         'description', 'geometries', 'joint_names', 'loop_joints', 'name', 'simulation', 'slot')
     internal_names = DeclaredAttributes.internal_names | {
-        'blueprint', 'leave', 'offsets', 'remember', 'simulation', 'site', 'slot'}
+        'blueprint', 'leave', 'offsets', 'remember', 'set_commands', 'simulation', 'site', 'slot'}
     advice = {
         'name': 'it is given where the robot is added',
         'world': 'add_copy of another world adds a robot like it',
@@ -206,20 +206,6 @@ class Robot(DeclaredAttributes):
         target velocities there [rad/s or m/s]; zero if None.
         """
         self._commands.set_positions(values, joints, velocities)
-
-    def set_commands(
-        self,
-        position: np.ndarray | None = None,
-        velocity: np.ndarray | None = None,
-        effort: np.ndarray | None = None,
-    ) -> None:
-        """
-        Set targets and efforts that were checked before; nothing is checked here.
-
-        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of `joint_names`. A
-        nan, or None for the whole array, keeps the present value.
-        """
-        self._commands.set_unchecked(position, velocity, effort)
 
     def drop_commands(self) -> None:
         """Clear all efforts u, and set the motors' targets to the present positions, at rest."""
@@ -371,7 +357,7 @@ class Robot(DeclaredAttributes):
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
         """Return a joint by name, also one that closes a loop; raises UnknownNameError."""
-        if name in self.loop_joints:
+        if isinstance(name, str) and name in self.loop_joints:
             return self.loop_joints[name]
         return self._joints[name]
 
@@ -441,6 +427,20 @@ class Robot(DeclaredAttributes):
     def remember(self) -> None:
         """Make the present state the one that `World.reset` restores."""
         self.slot.remember()
+
+    def set_commands(
+        self,
+        position: np.ndarray | None = None,
+        velocity: np.ndarray | None = None,
+        effort: np.ndarray | None = None,
+    ) -> None:
+        """
+        Set targets and efforts that were checked before; nothing is checked here.
+
+        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of `joint_names`. A
+        nan, or None for the whole array, keeps the present value.
+        """
+        self._commands.set_unchecked(position, velocity, effort)
 
     def leave(self) -> None:
         """Detach from the world: everything except the description then raises StateError."""

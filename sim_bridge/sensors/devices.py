@@ -17,6 +17,7 @@ import numpy as np
 from sim_bridge.description.model import SensorDescription, SensorKind
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import StateError, UnknownNameError
+from sim_bridge.foundation.names import ByName
 from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
@@ -172,11 +173,11 @@ class Device(Reading):
         least = 1.0 / (_LONGEST_PERIOD * time_step)
         self.period = max(1, round(1.0 / (max(rate, least) * time_step))) if rate > 0 else 1
         """How many steps there are from one sample to the next."""
-        self._noise = {
+        self._noise = ByName('quantity', place, {
             quantity: Noise(description.noise, quantity, seed=seed,
                             names=(robot_name, self.name), sample_rate=self.update_rate)
             for quantity in self.quantities
-        }
+        })
         self.noises = self._list_noises()
         """What noise to add, and from which number of a sample on."""
 
@@ -199,14 +200,9 @@ class Device(Reading):
             (noise, 3 * number) for number, noise in enumerate(self._noise.values())
             if not noise.is_silent]
 
-    @property
-    def sample_step(self) -> int:
-        """The world's step count at the last sample, -1 before the first."""
-        return int(self.memory.step[0])
-
-    @sample_step.setter
-    def sample_step(self, step: int) -> None:
-        self.memory.step[0] = step
+    sample_step = ReadOnly[int](
+        lambda device: int(device.memory.step[0]),
+        "The world's step count at the last sample, -1 before the first.")
 
     def prepare(self, step: int) -> None:
         """Draw the random numbers for a sample at world step `step`."""
@@ -238,7 +234,11 @@ class Device(Reading):
         return self.link.name if self.description.pose.is_identity else self.name
 
     def standard_deviations(self, quantity: str) -> np.ndarray:
-        """Return the (3,) stddev of the white noise of a quantity, in its unit."""
+        """
+        Return the (3,) stddev of the white noise of a quantity, in its unit.
+
+        Raises UnknownNameError for a quantity that is not measured, or has no noise.
+        """
         return self._noise[quantity].stddev
 
     @property
@@ -248,7 +248,7 @@ class Device(Reading):
 
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
-        self.sample_step = UNSAMPLED
+        self.memory.step[0] = UNSAMPLED
         for quantity, noise in self._noise.items():
             noise.reset(seed)
             self[quantity][:] = np.nan
@@ -263,7 +263,7 @@ class Device(Reading):
 
     def restore(self, saved: Saved) -> None:
         """Restore a state from `save`."""
-        self.sample_step, values = saved
+        self.memory.step[0], values = saved
         for quantity, (measured, truth, state) in values.items():
             self[quantity][:] = measured
             self.truth[quantity][:] = truth
@@ -340,6 +340,7 @@ class ImuSensor(Device):
         self.accelerometer = AccelerationSensor(
             *arguments, Memory(sample[:, accelerometer:], step))
         super().__init__(*arguments, memory)
+        self._noise |= {**self.gyro._noise, **self.accelerometer._noise}
         for reading, row in ((self, sample[0]), (self.truth, sample[1])):
             reading._values.update(
                 orientation=row[:gyro], angular_velocity=row[gyro:accelerometer],
@@ -370,14 +371,9 @@ class ImuSensor(Device):
         self.gyro.retire(reason)
         self.accelerometer.retire(reason)
 
-    def standard_deviations(self, quantity: str) -> np.ndarray:
-        """Return the (3,) stddev of the white noise of a quantity, in its unit."""
-        part = self.gyro if quantity in self.gyro.quantities else self.accelerometer
-        return part.standard_deviations(quantity)
-
     def reset(self, seed: int) -> None:
         """Forget all samples and begin the noise again."""
-        self.sample_step = UNSAMPLED
+        self.memory.step[0] = UNSAMPLED
         self['orientation'][:] = np.nan
         self.gyro.reset(seed)
         self.accelerometer.reset(seed)
@@ -392,7 +388,7 @@ class ImuSensor(Device):
 
     def restore(self, saved: tuple[int, dict[str, Any]]) -> None:
         """Restore a state from `save`."""
-        self.sample_step, values = saved
+        self.memory.step[0], values = saved
         self['orientation'][:] = values['orientation']
         self.gyro.restore(values['gyro'])
         self.accelerometer.restore(values['accelerometer'])

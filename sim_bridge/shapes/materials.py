@@ -27,8 +27,8 @@ import numpy as np
 from sim_bridge.engine.data import surfaces as law
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.foundation.names import counted, free_name
-from sim_bridge.foundation.validation import real_array
+from sim_bridge.foundation.names import ByName, counted, free_name
+from sim_bridge.foundation.validation import instance_of, one_of, real_array
 
 DEFAULT = 'default'
 FRICTION_MODELS = {'cone': law.CONE, 'pyramid': law.PYRAMID, 'constant': law.CONSTANT}
@@ -184,10 +184,8 @@ class ContactMaterial:
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
         place = 'contact material'
-        if self.friction_model is not None and self.friction_model not in FRICTION_MODELS:
-            raise InvalidValueError(
-                'friction_model', self.friction_model,
-                f'one of {", ".join(FRICTION_MODELS)}', place)
+        if self.friction_model is not None:
+            one_of('friction_model', self.friction_model, FRICTION_MODELS, place)
         _check_fields(self, place)
 
     @classmethod
@@ -245,7 +243,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     def __init__(self, on_change: Callable[[], None] = lambda: None):
         """Start with the default material; `on_change` is called after every change."""
-        self._materials = {DEFAULT: Material(DEFAULT)}
+        self._materials = ByName('material', '', {DEFAULT: Material(DEFAULT)})
         self._explicit: dict[frozenset[str], ContactMaterial] = {}
         self._on_change = on_change
 
@@ -260,8 +258,6 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     def __getitem__(self, name: str) -> Material:
         """Return a material by name; raises UnknownNameError."""
-        if name not in self._materials:
-            raise UnknownNameError('material', name, self._materials)
         return self._materials[name]
 
     def __contains__(self, name: object) -> bool:
@@ -282,8 +278,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
         Raises InvalidValueError for anything but a Material.
         """
-        if not isinstance(material, Material):
-            raise InvalidValueError('material', material, 'a Material')
+        instance_of('material', material, Material, 'a Material')
         if self._materials.get(material.name) != material:
             self._materials[material.name] = material
             self._on_change()
@@ -328,7 +323,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     ) -> None:
         """Restore a state from `save`."""
         if saved != (self._materials, self._explicit):
-            self._materials, self._explicit = dict(saved[0]), dict(saved[1])
+            self._materials = ByName('material', '', saved[0])
+            self._explicit = dict(saved[1])
             self._on_change()
 
     def take_back(self, count: int) -> None:

@@ -44,6 +44,8 @@ def load_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> Mes
     Gazebo. Raises InvalidValueError, naming the file, if it is missing, unreadable or without
     triangles.
     """
+    if not isinstance(path, (str, Path)):
+        raise InvalidValueError('mesh file', path, 'a path')
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in FORMATS:

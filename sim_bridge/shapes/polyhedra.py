@@ -13,7 +13,7 @@ from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import positive_number, positive_vector, real_array
+from sim_bridge.foundation.validation import numbers, positive_number, positive_vector, real_array
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
@@ -21,8 +21,19 @@ from sim_bridge.shapes.shapes import MassProperties, Shape
 _FLAT = 1e-9
 _TINY = 1e-300
 
+_ATTRIBUTES = ('vertices', 'triangles', 'heights', 'size')
 
-class _Polyhedron(Shape):
+
+class _SetOnce(Shape):
+    """A shape whose arrays are set once, since what was computed from them is kept."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in _ATTRIBUTES or name in vars(self):
+            raise AttributeError(f'{type(self).__name__}.{name} cannot be set')
+        object.__setattr__(self, name, value)
+
+
+class _Polyhedron(_SetOnce):
     """A surface of triangles."""
 
     vertices: np.ndarray
@@ -115,7 +126,7 @@ class TriangleMesh(_Polyhedron):
         self.vertices = _read_only(
             _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
         expected = f'(m, 3) integers from 0 to {len(self.vertices) - 1}, at least one row'
-        corners = np.asarray(triangles)
+        corners = numbers('triangles', triangles, expected, 'TriangleMesh')
         is_shaped = corners.ndim == 2 and corners.shape[1] == 3 and len(corners) > 0
         if not is_shaped or corners.dtype.kind not in 'iu':
             shown = f'{corners.dtype} {corners.shape}'
@@ -165,7 +176,7 @@ class TriangleMesh(_Polyhedron):
         return ConvexHull(self.vertices)
 
 
-class HeightField(Shape):
+class HeightField(_SetOnce):
     """
     Ground of varying height: everything below a grid of heights. Only for static bodies.
 

@@ -13,6 +13,7 @@ from sim_bridge.engine.data.parts import parameters
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.materials import ContactMaterial, Material
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
 from sim_bridge.simulation.simulation import Dirty, LinkPair, Simulation
@@ -129,8 +130,7 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
 
 def _check_kind(simulation: Simulation, snapshot: object) -> None:
     """Raise InvalidValueError for what is no snapshot, or one of another time step."""
-    if not isinstance(snapshot, Snapshot):
-        raise InvalidValueError('snapshot', snapshot, 'a Snapshot, which World.save returns')
+    instance_of('snapshot', snapshot, Snapshot, 'a Snapshot, which World.save returns')
     if snapshot.time_step_ns != simulation.time_step_ns:
         raise InvalidValueError(
             'snapshot', f'of a world with a time step of {snapshot.time_step_ns * 1e-9:.9g} s',

@@ -15,7 +15,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.foundation.attributes import DeclaredAttributes
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import ByName
+from sim_bridge.foundation.validation import finite_number, instance_of, items_of, number_from
 from sim_bridge.robots.robot import Robot
 from sim_bridge.trajectory.tolerances import (
     ACCELERATION,
@@ -28,9 +31,10 @@ from sim_bridge.trajectory.tolerances import (
     REPLACED,
     Run,
     Tolerances,
+    unlimited,
     VELOCITY,
 )
-from sim_bridge.trajectory.trajectory import Trajectory
+from sim_bridge.trajectory.trajectory import LATEST_NS, Trajectory
 
 # A joint that is driven by velocity alone goes back where it belongs within 0.3 s [1/s].
 _VELOCITY_GAIN = 10.0
@@ -52,6 +56,16 @@ class Gains:
     i_clamp: float = math.inf
     ff_velocity_scale: float | None = None
 
+    def __post_init__(self) -> None:
+        """Check everything; raises InvalidValueError."""
+        for name in ('p', 'i', 'd'):
+            finite_number(name, getattr(self, name), 'gains')
+        if self.i_clamp != math.inf:
+            number_from('i_clamp', self.i_clamp, 0.0, math.inf, 'gains', 'a number of at least 0')
+        if self.ff_velocity_scale is not None:
+            finite_number(
+                'ff_velocity_scale', self.ff_velocity_scale, 'gains', 'a finite number, or None')
+
 
 class SavedFollower(NamedTuple):
     """
@@ -71,7 +85,7 @@ class SavedFollower(NamedTuple):
     time_ns: int
 
 
-class TrajectoryFollower:
+class TrajectoryFollower(DeclaredAttributes):
     """
     Makes the joints of a robot follow trajectories, each driven according to its `control`.
 
@@ -88,24 +102,35 @@ class TrajectoryFollower:
     something else commands them.
     """
 
+    __slots__ = (
+        '_controls', '_drives_any', '_gains', '_holds', '_index', '_integral', '_lent', '_mine',
+        '_others', '_robot', '_runs', '_turning', '_waiting', '_wanted')
+    internal_names = DeclaredAttributes.internal_names | {
+        'columns', 'give_way', 'is_aside', 'refresh', 'restart', 'restore', 'save', 'shift',
+        'take_rest'}
+
     def __init__(
         self, robot: Robot, joints: Sequence[str] = (), gains: Mapping[str, Gains] | None = None
     ) -> None:
         """
         Prepare; nothing is commanded before the first trajectory.
 
-        joints: those that hold their position while others follow; raises UnknownNameError. gains:
-        by joint.
+        joints: those that hold their position while others follow. gains: by joint. Raises
+        UnknownNameError for an unknown joint, InvalidValueError for arguments of another type.
         """
-        self._robot = robot
+        instance_of('robot', robot, Robot, 'a robot of a world', 'trajectory follower')
+        self._robot, place = robot, f'robot {robot.name!r}'
         names = list(robot.joint_names)
-        self._index = {name: k for k, name in enumerate(names)}
+        self._index = ByName(
+            'joint', place, {name: k for k, name in enumerate(names)})
         n = len(names)
         self._holds = np.zeros(n, bool)
         self._holds[self.columns(joints)] = True
         self._gains: list[Gains | None] = [None] * n
-        for name, gain in (gains or {}).items():
-            self._gains[self.columns([name])[0]] = gain
+        for name, gain in instance_of(
+                'gains', {} if gains is None else gains, Mapping, 'Gains by joint', place).items():
+            self._gains[self._index[name]] = instance_of(
+                'gains', gain, Gains, 'Gains', f'{place}, joint {name!r}')
         parameters = [robot.joint(name) for name in names]
         self._turning = np.isinf(robot.lower) & np.isinf(robot.upper) & np.array(
             [not joint.axes[0].is_linear for joint in parameters], bool)
@@ -137,11 +162,8 @@ class TrajectoryFollower:
 
     def columns(self, joints: Iterable[str]) -> np.ndarray:
         """Return the indices of joints among the robot's; raises UnknownNameError."""
-        for name in joints:
-            if name not in self._index:
-                raise UnknownNameError(
-                    'joint', name, self._index, f'robot {self._robot.name!r}')
-        return np.array([self._index[name] for name in joints], dtype=int)
+        names = items_of('joints', joints, str, 'names of joints', f'robot {self._robot.name!r}')
+        return np.array([self._index[name] for name in names], dtype=int)
 
     def start(
         self,
@@ -155,13 +177,21 @@ class TrajectoryFollower:
 
         time_ns: now. start_ns: its start time; 0 for now. Before that the joints go on as they do.
         Raises UnknownNameError for an unknown joint, InvalidValueError if the trajectory is
-        already over.
+        already over, or for arguments of another type.
         """
+        time_ns = _instant('time_ns', time_ns)
+        start_ns = _instant('start_ns', start_ns) or time_ns
+        instance_of('trajectory', trajectory, Trajectory, 'a Trajectory')
         columns = self.columns(trajectory.joints)
-        start_ns = start_ns or time_ns
         trajectory.check_not_over(start_ns, time_ns)
-        run = Run(
-            trajectory, columns, start_ns, tolerances or Tolerances.none(len(columns)))
+        if tolerances is None:
+            tolerances = unlimited(len(columns))
+        instance_of('tolerances', tolerances, Tolerances, 'Tolerances or None')
+        if tolerances.path.shape[1] != len(columns):
+            raise InvalidValueError(
+                'number of tolerances', tolerances.path.shape[1],
+                f'{len(columns)}, one for each joint of the trajectory')
+        run = Run(trajectory, columns, start_ns, tolerances)
         for other in [each for each in self._waiting if each.start_ns >= start_ns]:
             if np.isin(other.columns, columns).any():
                 self._waiting.remove(other)
@@ -171,7 +201,8 @@ class TrajectoryFollower:
         return run
 
     def cancel(self, run: Run) -> None:
-        """End a run; its joints hold their position."""
+        """End a run; its joints hold their position. Raises InvalidValueError for no Run."""
+        instance_of('run', run, Run, 'what `start` returned')
         if run in self._waiting:
             self._waiting.remove(run)
             run.end(CANCELED, 'canceled before it began')
@@ -257,6 +288,7 @@ class TrajectoryFollower:
         First the state at the beginning of the step is evaluated: whether joints are within their
         tolerances, and which trajectories are complete.
         """
+        time_ns, step_ns = _instant('time_ns', time_ns), _instant('step_ns', step_ns)
         self._begin_runs(time_ns)
         if not self._drives_any:
             return
@@ -409,6 +441,13 @@ class TrajectoryFollower:
         return float(
             velocity * scale + gains.p * error[POSITION] + gains.d * error[VELOCITY]
             + gains.i * self._integral[k])
+
+
+def _instant(what: str, time_ns: int) -> int:
+    """Return a time [ns]; raise InvalidValueError for what is no integer of the machine."""
+    if not isinstance(time_ns, (int, np.integer)) or not -LATEST_NS <= time_ns <= LATEST_NS:
+        raise InvalidValueError(what, time_ns, f'an integer [ns] of at most {LATEST_NS}')
+    return int(time_ns)
 
 
 def _mean_velocity(now: np.ndarray, then: np.ndarray, step: float) -> np.ndarray:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+import math
 
 import numpy as np
 
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import number_from, real_array
 from sim_bridge.trajectory.trajectory import Spline, Trajectory
 
 # how a run ended
@@ -14,6 +17,7 @@ REACHED, PATH_VIOLATED, GOAL_VIOLATED, CANCELED, REPLACED = (
     'reached', 'path violated', 'goal violated', 'canceled', 'replaced')
 
 _QUANTITIES = ('position', 'velocity', 'acceleration')
+_TABLE = 'a row each of positions, velocities and accelerations, of at least 0'
 _UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
 POSITION, VELOCITY, ACCELERATION = range(3)
 
@@ -32,10 +36,25 @@ class Tolerances:
     goal: np.ndarray
     goal_time: float = 0.0
 
-    @staticmethod
-    def none(size: int) -> Tolerances:
-        """Return unlimited tolerances."""
-        return Tolerances(np.zeros((3, size)), np.zeros((3, size)))
+    def __post_init__(self) -> None:
+        """Check everything; raises InvalidValueError."""
+        for name in ('path', 'goal'):
+            value = getattr(self, name)
+            table = real_array(f'{name} tolerances', value, _TABLE, '')
+            if table.ndim != 2 or len(table) != len(_QUANTITIES) or not (table >= 0.0).all():
+                raise InvalidValueError(f'{name} tolerances', value, _TABLE)
+            object.__setattr__(self, name, table)
+        if self.path.shape != self.goal.shape:
+            raise InvalidValueError(
+                'shape of goal tolerances', self.goal.shape, f'{self.path.shape}, that of path')
+        object.__setattr__(self, 'goal_time', number_from(
+            'goal_time', self.goal_time, 0.0, math.inf, 'tolerances',
+            'a number of at least 0 [s]'))
+
+
+def unlimited(size: int) -> Tolerances:
+    """Return tolerances without limits for a number of joints."""
+    return Tolerances(np.zeros((3, size)), np.zeros((3, size)))
 
 
 @dataclass(eq=False)

@@ -13,9 +13,10 @@ import math
 
 import numpy as np
 
+from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.ragged_array import RaggedArray
-from sim_bridge.foundation.validation import real_array
+from sim_bridge.foundation.validation import items_of, real_array
 
 _NAMES = ('positions', 'velocities', 'accelerations')
 _UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
@@ -23,6 +24,9 @@ _NANO = 1e-9
 
 # a velocity at the end that a message meant as rest may have, as ros2_control takes it
 _REST = float(np.finfo(np.float32).eps)
+
+# 146 years: sums of two times are still integers of the machine
+LATEST_NS = 1 << 62
 
 # segments whose polynomials are computed together when one of them is reached: those of a long
 # trajectory at once would hold up the step that it begins in
@@ -36,7 +40,7 @@ _FACTORS = np.array([
 _POWERS = np.maximum(np.arange(6) - np.arange(3).reshape(3, 1), 0)
 
 
-class Trajectory:
+class Trajectory(DeclaredAttributes):
     """
     A trajectory of some joints: points in time, each with a position for every joint.
 
@@ -48,6 +52,10 @@ class Trajectory:
     velocities [rad/s or m/s], accelerations [rad/s² or m/s²]: (k, n); rows of nan where a point
     has none.
     """
+
+    __slots__ = ('accelerations', 'joints', 'positions', 'times_ns', 'velocities')
+    internal_names = DeclaredAttributes.internal_names | {
+        'check_end', 'check_not_over', 'of', 'spline'}
 
     def __init__(
         self,
@@ -67,10 +75,10 @@ class Trajectory:
 
         Raises InvalidValueError, naming point and joint.
         """
-        self.joints = tuple(joints)
+        self.joints = items_of('joints of trajectory', joints, str, 'names of joints')
         if not self.joints or len(set(self.joints)) != len(self.joints):
             raise InvalidValueError(
-                'joints of trajectory', list(joints), 'at least one joint, each once')
+                'joints of trajectory', self.joints, 'at least one joint, each once')
         self.times_ns = _times_ns(times)
         values = [
             _values(name, given, len(self.times_ns), self.joints, unit, may_lack=name != _NAMES[0])
@@ -90,8 +98,9 @@ class Trajectory:
 
     def of(self, which: np.ndarray) -> Trajectory:
         """Return the trajectory of some of its joints; which: (n,) mask of its joints."""
-        part = copy.copy(self)
+        part = type(self).__new__(type(self))
         part.joints = tuple(name for name, is_in in zip(self.joints, which, strict=True) if is_in)
+        part.times_ns = self.times_ns
         for name in _NAMES:
             setattr(part, name, getattr(self, name)[:, which])
         return part
@@ -244,7 +253,7 @@ def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
     """Check times [s] and return them in ns."""
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
-        raise InvalidValueError('points of trajectory', list(times), 'at least one point')
+        raise InvalidValueError('points of trajectory', times, 'at least one point')
     with np.errstate(over='ignore'):
         times_ns = np.round(seconds * 1e9)
     # the comparison in ns is the one that counts, and nan passes none
@@ -257,6 +266,10 @@ def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
             'at least 0 [s]')
         raise InvalidValueError(
             'time of trajectory', float(seconds[point]), expected, f'point {point}')
+    if times_ns[-1] > LATEST_NS:
+        raise InvalidValueError(
+            'time of trajectory', float(seconds[-1]), f'at most {LATEST_NS * _NANO:g} s',
+            f'point {len(seconds) - 1}')
     return times_ns.astype(np.int64)
 
 
@@ -270,22 +283,29 @@ def _values(
 ) -> np.ndarray:
     """Check the points' values of one quantity; return (count, n), nan where a point has none."""
     rows = [None] * count if given is None and may_lack else given
-    if rows is None or len(rows) != count:
+    if not isinstance(rows, RaggedArray):
+        rows = items_of(f'{name} of trajectory', () if rows is None else rows, object,
+                        f'{count} rows, one for each time')
+    if len(rows) != count:
         raise InvalidValueError(
-            f'number of {name} of trajectory', 0 if rows is None else len(rows),
-            f'{count}, one row for each time')
+            f'number of {name} of trajectory', len(rows), f'{count}, one row for each time')
 
     def checked(point: int) -> np.ndarray:
         place = f'point {point}'
-        values = real_array(f'{name} of trajectory', rows[point], f'numbers [{unit}]', place)
+        what, expected = f'{name} of trajectory', f'a row of numbers [{unit}]'
+        values = real_array(what, rows[point], expected, place)
+        if values.ndim != 1:
+            raise InvalidValueError(what, rows[point], expected, place)
+        if may_lack and not values.size:
+            return np.full(len(joints), np.nan)
         if values.shape != (len(joints),):
             raise InvalidValueError(
-                f'number of {name} of trajectory', values.size,
+                f'number of {what}', values.size,
                 f'{len(joints)}, one for each of {", ".join(joints)}', place)
         if not np.isfinite(values).all():
             joint = int(np.argmin(np.isfinite(values)))
             raise InvalidValueError(
-                f'{name} of trajectory', float(values[joint]), f'a finite number [{unit}]',
+                what, float(values[joint]), f'a finite number [{unit}]',
                 f'{place}, joint {joints[joint]!r}')
         return values
 
@@ -302,6 +322,6 @@ def _values(
         return table
     table = np.full((count, len(joints)), np.nan)
     for point, row in enumerate(rows):
-        if not may_lack or (row is not None and len(row)):
+        if not may_lack or row is not None:
             table[point] = checked(point)
     return table

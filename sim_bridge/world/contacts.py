@@ -11,6 +11,7 @@ import numpy as np
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.validation import instance_of
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 
@@ -111,7 +112,14 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         return f'<Contacts: {counted(len(self), "point")}, at most {most:.4g} N>'
 
     def force_on(self, link: Link, by: Link | None = None) -> np.ndarray:
-        """Return (3,) the force of all contacts on a link, or of those with a link `by` [N]."""
+        """
+        Return (3,) the force of all contacts on a link, or of those with a link `by` [N].
+
+        Raises InvalidValueError for what is no link.
+        """
+        instance_of('link', link, Link, 'a link')
+        if by is not None:
+            instance_of('by', by, Link, 'a link or None')
         total = np.zeros(3)
         for contact, force in zip(self, self.forces, strict=True):
             pair = contact.link_a, contact.link_b

@@ -16,7 +16,7 @@ from sim_bridge.engine.data.model import velocity_count
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline import rigid_body
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_vector
+from sim_bridge.foundation.validation import finite_vector, instance_of
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 
@@ -61,9 +61,8 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     handle, nv = _alone(robot)
     if isinstance(link, str):
         link = robot.link(link)
-    if link.robot is not robot:
-        raise InvalidValueError(
-            'link', link, f'a link of robot {robot.name!r}', f'robot {link.robot.name!r}')
+    if not isinstance(link, Link) or link.robot is not robot:
+        raise InvalidValueError('link', link, f'a link of robot {robot.name!r}, or its name')
     placement = link.slot.placement
     matrix = np.zeros((6, nv))
     x, y, z = placement.position
@@ -73,8 +72,7 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
 
 def _alone(robot: Robot) -> tuple[Handle, int]:
     """Return a handle of the robot's part of the world alone, and how many velocities it has."""
-    if not isinstance(robot, Robot):
-        raise InvalidValueError('robot', robot, 'a robot of a world')
+    instance_of('robot', robot, Robot, 'a robot of a world')
     gravity, slot = robot.simulation.gravity, robot.slot
     return slot.probe(gravity), velocity_count(slot.blueprint.model)
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, read_shapes
+from sim_bridge.compilation.collisions import Collisions, HULL, LinkShape, MESH, read_shapes
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
@@ -20,7 +20,7 @@ from sim_bridge.description.srdf import read_srdf
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
-from sim_bridge.foundation.validation import GivenPose, truth_or_none
+from sim_bridge.foundation.validation import GivenPose, instance_of, one_of, truth_or_none
 from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import checked_positions, put_at_start
@@ -64,14 +64,13 @@ class RobotRegistry:
         pose: GivenPose, joint_positions: Mapping[str, float], options: CollisionOptions,
     ) -> Robot:
         """Add a robot of a checked description; as `World.add_robot`."""
-        if not isinstance(description, RobotDescription):
-            raise InvalidValueError(
-                'description', description, 'a RobotDescription, which load_description returns')
+        instance_of('description', description, RobotDescription,
+                    'a RobotDescription, which load_description returns')
         joint_positions = checked_positions(joint_positions)
         fixed_base = truth_or_none('fixed_base', fixed_base)
         self_collision = truth_or_none('self_collision', options.self_collision)
         shapes: tuple[LinkShape, ...] = ()
-        if options.collisions != 'none':
+        if one_of('collisions', options.collisions, (HULL, MESH, 'none')) != 'none':
             findings = Findings()
             shapes = read_shapes(
                 description, findings, options.collisions, options.missing_meshes)
@@ -94,8 +93,7 @@ class RobotRegistry:
         orientation: Sequence[float] | None,
     ) -> Robot:
         """Add a copy of a robot of this world or another; as `World.add_copy`."""
-        if not isinstance(robot, Robot):
-            raise InvalidValueError('robot', robot, 'a robot of this world or another')
+        instance_of('robot', robot, Robot, 'a robot of this world or another')
         with self.all_or_nothing():
             return self._add_copy(robot, name, position, orientation)
 

@@ -24,6 +24,7 @@ from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
+    check_keywords,
     finite_vector,
     items_of,
     number_from,
@@ -217,8 +218,6 @@ class World(DeclaredAttributes):
         Raises DescriptionError, with the whole report, for a description that cannot be simulated,
         and StateError for a loop that cannot be closed.
         """
-        sensors = items_of('sensors', sensors, SensorDescription, 'SensorDescriptions')
-        package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
         description = load_description(
             path_or_xml, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=sensors,
             extra_joints=extra_joints)
@@ -316,9 +315,12 @@ class World(DeclaredAttributes):
         """
         Add several bodies, or none if anything is wrong with one of them.
 
-        bodies: the arguments of `add_body` for each, by name. Raises as `add_body`.
+        bodies: the arguments of `add_body` for each, by name. Raises as `add_body`, and
+        UnknownNameError for an argument that it does not have.
         """
         given = items_of('bodies', bodies, Mapping, "mappings of add_body's arguments")
+        for number, arguments in enumerate(given):
+            check_keywords(World.add_body, arguments, f'body {number}')
         with self.registry.all_or_nothing(is_addition=True):
             return [self.add_body(**arguments) for arguments in given]
 

@@ -15,12 +15,7 @@ from sim_bridge.foreign.reader_process import sharing
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 
-# what is known to fail is left to the long run
-KNOWN = ('api', 'bag')
-
-
-@pytest.mark.parametrize('name', [
-    pytest.param(name, marks=pytest.mark.long if name in KNOWN else ()) for name in KINDS])
+@pytest.mark.parametrize('name', KINDS)
 def test_damaged_inputs_are_read_or_refused(name, tmp_path, monkeypatch, ros_environment):
     """Read some inputs of a kind, the same ones each time; `make fuzz` reads others."""
     kind = KINDS[name]

@@ -37,7 +37,8 @@ def inner_times(times):
 def test_positions_and_velocities_make_cubics_as_scipy_does():
     """Agree with Hermite's cubics at knots and between them, with their derivatives."""
     times, q, v, _ = points(1)
-    spline = sb.Trajectory('abc', times, q, v).spline(0, round(times[0] * 1e9), *np.zeros((2, 3)))
+    spline = sb.Trajectory(['a', 'b', 'c'], times, q, v).spline(
+        0, round(times[0] * 1e9), *np.zeros((2, 3)))
     expected = CubicHermiteSpline(times, q, v)
     at = inner_times(times)
     found = sampled(spline, at)
@@ -49,7 +50,7 @@ def test_accelerations_make_quintics_as_scipy_does():
     """Agree with the quintics of given derivatives, begun in a state of their own."""
     times, q, v, a = points(2)
     state = np.random.default_rng(3).normal(size=(3, 3))
-    spline = sb.Trajectory('abc', times, q, v, a).spline(5 * S, 5 * S, *state)
+    spline = sb.Trajectory(list('abc'), times, q, v, a).spline(5 * S, 5 * S, *state)
     knots = np.concatenate([[0.0], times])
     rows = [np.concatenate([[first], rest]) for first, rest in zip(state, (q, v, a), strict=True)]
     expected = BPoly.from_derivatives(knots, np.stack(rows, axis=1))
@@ -86,7 +87,7 @@ def test_what_is_over_is_left_out():
 
 def test_joints_without_end_go_the_short_way_round():
     """Add whole turns where a joint has turned before, for all points alike."""
-    trajectory = sb.Trajectory('ab', [1.0, 2.0], [[0.5, 0.5], [4.0, 4.0]])
+    trajectory = sb.Trajectory(['a', 'b'], [1.0, 2.0], [[0.5, 0.5], [4.0, 4.0]])
     spline = trajectory.spline(
         0, 0, np.full(2, 0.4 + 2 * math.tau), np.zeros(2), turning=np.array([True, False]))
     np.testing.assert_allclose(spline.at(S)[0], [0.5 + 2 * math.tau, 0.5])
@@ -97,18 +98,24 @@ def test_joints_without_end_go_the_short_way_round():
     ('arguments', 'said'),
     [
         (([], [1.0], [[]]), 'at least one joint'),
-        (('aa', [1.0], [[0, 0]]), 'each once'),
-        (('a', [], []), 'at least one point'),
-        (('a', [-1.0], [[0]]), r'time of trajectory = -1.0 \(point 0\): expected at least 0'),
-        (('a', [math.nan], [[0]]), 'time of trajectory = nan'),
-        (('a', [1.0, 1.0 + 1e-10], [[0], [1]]), r'\(point 1\): expected more than .* 1 s'),
-        (('a', [1.0, 2.0], [[0]]), 'number of positions of trajectory = 1: expected 2'),
-        (('ab', [1.0], [[0]]), r'= 1 \(point 0\): expected 2, one for each of a, b'),
-        (('ab', [1.0], [[0, math.inf]]), r"= inf \(point 0, joint 'b'\): expected a finite"),
-        (('a', [1.0], [[]]), 'number of positions'),
-        (('a', [1.0], [['x']]), 'numbers'),
-        (('ab', [1.0], [[0, 0]], [[1.0]]), 'number of velocities of trajectory = 1'),
-        (('a', [1.0], [[0]], None, [[1.0]]), r'point 0\): expected velocities where'),
+        ((['a', 'a'], [1.0], [[0, 0]]), 'each once'),
+        ((['a'], [], []), 'at least one point'),
+        ((['a'], [-1.0], [[0]]), r'time of trajectory = -1.0 \(point 0\): expected at least 0'),
+        ((['a'], [math.nan], [[0]]), 'time of trajectory = nan'),
+        ((['a'], [1.0, 1.0 + 1e-10], [[0], [1]]), r'\(point 1\): expected more than .* 1 s'),
+        ((['a'], [1.0, 2.0], [[0]]), 'number of positions of trajectory = 1: expected 2'),
+        ((['a', 'b'], [1.0], [[0]]), r'= 1 \(point 0\): expected 2, one for each of a, b'),
+        ((['a', 'b'], [1.0], [[0, math.inf]]), r"= inf \(point 0, joint 'b'\): expected a finite"),
+        ((['a'], [1.0], [[]]), 'number of positions'),
+        ((['a'], [1.0], [['x']]), 'numbers'),
+        ((['a', 'b'], [1.0], [[0, 0]], [[1.0]]), 'number of velocities of trajectory = 1'),
+        ((['a'], [1.0], [[0]], None, [[1.0]]), r'point 0\): expected velocities where'),
+        ((['a'], [1e10], [[0]]), r'time of trajectory = 1.*: expected at most 4.6\d*e\+09 s'),
+        ((['a'], 1.0, [[0]]), 'points of trajectory = 1.0: expected at least one'),
+        ((['a'], [1.0], 5), 'positions of trajectory = 5: expected 1 rows'),
+        ((['a'], [1.0], [[0]], [5]), r'velocities of trajectory = 5 \(point 0\)'),
+        ((7, [1.0], [[0]]), 'joints of trajectory = 7: expected names of joints'),
+        (('ab c', [1.0], [[0]]), "joints of trajectory = 'ab c': expected names of joints"),
     ],
 )
 def test_malformed_trajectories_are_refused(arguments, said):
@@ -129,7 +136,8 @@ def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
     rng = np.random.default_rng(4)
     times = np.cumsum(rng.integers(1, 50, 1000)) / 1000
     q, v = rng.normal(size=(2, 1000, 2))
-    spline = sb.Trajectory('ab', times, q, v).spline(0, round(times[0] * 1e9), *np.zeros((2, 2)))
+    spline = sb.Trajectory(['a', 'b'], times, q, v).spline(
+        0, round(times[0] * 1e9), *np.zeros((2, 2)))
     assert not computed
     expected = CubicHermiteSpline(times, q, v)
     spline.at(round(times[500] * 1e9))
@@ -146,9 +154,9 @@ def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
 
 def test_an_end_that_does_not_rest_is_told():
     """Refuse a last velocity, but for the rounding of messages."""
-    sb.Trajectory('ab', [1.0], [[0, 0]], [[0.0, 1e-8]]).check_end()
+    sb.Trajectory(['a', 'b'], [1.0], [[0, 0]], [[0.0, 1e-8]]).check_end()
     with pytest.raises(InvalidValueError, match="joint 'b'"):
-        sb.Trajectory('ab', [1.0], [[0, 0]], [[0.0, 0.1]]).check_end()
+        sb.Trajectory(['a', 'b'], [1.0], [[0, 0]], [[0.0, 0.1]]).check_end()
 
 
 # --- robots that follow --------------------------------------------------------------------------

@@ -107,8 +107,10 @@ def test_several_bodies_are_added_or_none():
     world = sb.World()
     with pytest.raises(InvalidValueError, match='mass = -1'):
         world.add_bodies([{'shapes': sb.Sphere(0.1)}, {'shapes': sb.Sphere(0.1), 'mass': -1}])
-    with pytest.raises(TypeError):
+    with pytest.raises(UnknownNameError, match="argument 'shape' in body 1.*'shapes'"):
         world.add_bodies([{'shapes': sb.Sphere(0.1)}, {'shape': sb.Sphere(0.1)}])
+    with pytest.raises(InvalidValueError, match=r'\(body 0\): expected at least shapes'):
+        world.add_bodies([{'mass': 1.0}])
     assert not world.robots and len(world.state.q) == 0
 
 

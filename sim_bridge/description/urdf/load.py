@@ -46,6 +46,7 @@ from sim_bridge.description.urdf.sensors import read_sensors
 from sim_bridge.description.xml.document import Document, Element, parse_document, read_source
 from sim_bridge.description.xml.schema import clean, clean_or_drop
 from sim_bridge.description.yaml.constraints import add_extra_joints
+from sim_bridge.foundation.validation import items_of
 
 
 def load_description(
@@ -67,7 +68,7 @@ def load_description(
 
     Raises DescriptionError, with every defect in its `report`, if the description cannot be
     simulated, or else the extra joints cannot. Warnings are in the description's own `report`.
-
+    Raises InvalidValueError for arguments of another type.
     """
     description, report = examine_description(
         source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors)
@@ -98,7 +99,9 @@ def examine_description(
 ) -> tuple[RobotDescription | None, Report]:
     """Return the readable part of a description, None if there is none, and its report."""
     findings = Findings()
-    package_paths = tuple(package_paths)
+    package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
+    extra_sensors = items_of(
+        'sensors', extra_sensors, SensorDescription, 'SensorDescriptions')
     name, data = read_source(source, findings)
     label = name
     document = None if data is None else parse_document(data, findings)

@@ -40,6 +40,7 @@ from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
 
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
 FORMAT = 1
+_PART_BYTES = 1 << 20
 
 _FILE_NAME = re.compile(r"""filename\s*=\s*(?P<quote>["'])(?P<uri>.*?)(?P=quote)""")
 _PARAMETERS = re.compile(r'<parameters>(?P<name>[^<]+)</parameters>')
@@ -264,8 +265,15 @@ def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:
 
 
 def sha256(path: Path) -> str:
-    """Return the SHA-256 of a file; '' if it does not exist."""
+    """Return the SHA-256 of a file; '' for what is none or cannot be read."""
+    digest = hashlib.sha256()
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        # a device has no end
+        if not path.is_file():
+            return ''
+        with path.open('rb') as file:
+            while part := file.read(_PART_BYTES):
+                digest.update(part)
     except OSError:
         return ''
+    return digest.hexdigest()

@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 import contextlib
-from dataclasses import dataclass, fields
-import importlib
-import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rclpy.qos import QoSProfile
-from std_msgs.msg import String
 
 from sim_bridge.foundation.errors import (
     brief,
@@ -25,12 +22,17 @@ from sim_bridge.foundation.errors import (
     InvalidValueError,
     MalformedMessageError,
     ReplayError,
+    shortened,
     SimBridgeError,
     UnknownNameError,
 )
+from sim_bridge.foundation.names import ByName
+from sim_bridge.foundation.validation import one_of
 from sim_bridge.foundation.version import __version__
+from sim_bridge.robots.joints.motor import CONTROLS
 from sim_bridge.ros.bag.bag_sink import absolute, BagTime
 from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
+from sim_bridge.ros.bag.notes import check_shape, content_of, HASH_SHAPE, INPUT_SHAPES, SETUP_SHAPE
 from sim_bridge.ros.bag.reader import examine, read_messages
 from sim_bridge.ros.bag.recording import (
     FORMAT,
@@ -129,13 +131,14 @@ class _Player:
         self._parameters = parameters
         # all that is published before the first step, and all that is taken
         self._tick_ns = parameters.tick_ns
-        self._snapshots: dict[int, SimulatorSnapshot] = {}
+        self._snapshots: ByName[SimulatorSnapshot] = ByName('snapshot', 'the recording')
         self._own = {
             absolute(name, setup.namespace): name for name in (SETUP, INPUTS, STATE_HASH)}
-        self._takers = {
+        self._takers = ByName('command topic', 'the replay', {
             topic.name: topic.take
-            for interface in self._simulator.interfaces for topic in interface.command_topics}
-        self._robots = {each.robot.name: each for each in self._simulator.interfaces}
+            for interface in self._simulator.interfaces for topic in interface.command_topics})
+        self._robots = ByName('robot', 'the replay', {
+            each.robot.name: each for each in self._simulator.interfaces})
         self._jumps: dict[str, Callable[..., None]] = {
             'reset': self._simulator.reset,
             'save': self._save,
@@ -161,10 +164,10 @@ class _Player:
         elif message.topic in self._setup.topics:
             self._compare(message)
         elif self._own.get(message.topic) == INPUTS:
-            self._feed(_content(message))
+            self._feed(message)
             self.verdict.commands += 1
         elif self._own.get(message.topic) == STATE_HASH:
-            self._compare_hash(_content(message))
+            self._compare_hash(message)
 
     def finish(self) -> None:
         """Check that the bag contains every message that was published."""
@@ -172,7 +175,7 @@ class _Player:
             # the writer may have been killed within a step, or have ended before its last
             is_over = bool(published) and published[0][0] < self.verdict.ticks
             if is_over and topic in self._recorded():
-                self._differ(f'a message of {topic} is not in the bag')
+                self._differ(f'a message of {topic} is not in the bag', published[0][0])
 
     def _recorded(self) -> set[str]:
         return set(self._setup.topics.values())
@@ -185,6 +188,8 @@ class _Player:
             self._simulator.tick()
             if self.verdict.ticks % 1000 == 0:
                 self._drop_unrecorded()
+                # the bag's next message is after this time, which may be that of no recording
+                self.finish()
                 self._progress(self.verdict.ticks * self._tick_ns * 1e-9)
 
     def _drop_unrecorded(self) -> None:
@@ -196,39 +201,46 @@ class _Player:
         published = self._sink.published[name]
         if not published:
             self._differ(f'{message.topic} has a message more than was published now')
-        tick, data = published.popleft()
+        tick, data, kind = published.popleft()
         # descriptions name files differently here, and were compared before
         is_told = name.rsplit('/', 1)[-1] == 'robot_description'
-        if not is_told and not _are_equal(data, message.data, message.type_name):
+        if not is_told and not _are_equal(data, message.data, kind):
             self._differ(f'{message.topic} has another message', tick)
         self.verdict.messages += 1
 
-    def _compare_hash(self, content: dict[str, Any]) -> None:
+    def _compare_hash(self, message: Message) -> None:
+        content = content_of(message)
+        check_shape(message, content, HASH_SHAPE)
         world = self._simulator.world
         now = world.state_hash()
         if (content['step'], content['hash']) != (world.step_count, now):
             self._differ(
-                f'the state hash is {now[:16]}… now, and {content["hash"][:16]}… was recorded')
+                f'the state hash is {now[:16]}… after step {world.step_count} now, and '
+                f'{content["hash"][:16]}… after step {brief(content["step"])} was recorded')
         self.verdict.hashes += 1
         self.verdict.state_hash = now
 
-    def _feed(self, content: dict[str, Any]) -> None:
-        for kind, values in content.items():
+    def _feed(self, message: Message) -> None:
+        for kind, values in content_of(message).items():
+            if kind not in INPUT_SHAPES:
+                raise ReplayError(
+                    f'after step {self.verdict.ticks} the bag holds {brief(kind)}, made by '
+                    f'version {shortened(self._setup.version)}; this one, {__version__}, knows '
+                    f'{", ".join(INPUT_SHAPES)}')
+            check_shape(message, values, INPUT_SHAPES[kind], kind)
             if kind == 'control':
-                robot = values.pop('robot')
-                self._robots[robot].commands.set_control(**values)
+                commands = self._robots[values.pop('robot')].commands
+                if values['axis'] not in commands.axes:
+                    raise UnknownNameError('axis', values['axis'], commands.axes, 'the replay')
+                one_of('control', values['control'], CONTROLS, f'axis {values["axis"]!r}')
+                commands.set_control(**values)
             elif kind == SENDERS_LEFT:
                 self._robots[values['robot']].commands.lose_senders()
             elif kind in (FOLLOW, CANCEL):
                 robot = values.pop('robot')
                 self._robots[robot].trajectories.feed(kind, values)
-            elif kind in self._jumps:
-                self._jumps[kind](**values)
             else:
-                raise ReplayError(
-                    f'after step {self.verdict.ticks} the bag holds {kind!r}, made by version '
-                    f'{self._setup.version}; this one, {__version__}, knows control, {FOLLOW}, '
-                    f'{CANCEL}, {SENDERS_LEFT}, {", ".join(self._jumps)}')
+                self._jumps[kind](**values)
 
     def _spawn(self, name: str, made: dict[str, Any] | None) -> None:
         if made is None:
@@ -266,10 +278,10 @@ class _Player:
 
     def _save(self) -> None:
         snapshot = self._simulator.save()
-        self._snapshots[snapshot.number] = snapshot
+        self._snapshots[str(snapshot.number)] = snapshot
 
     def _restore(self, number: int, clock: bool) -> None:
-        self._simulator.restore(self._snapshots[number], clock)
+        self._simulator.restore(self._snapshots[str(number)], clock)
 
     def _differ(self, what: str, tick: int | None = None) -> None:
         tick = self.verdict.ticks if tick is None else tick
@@ -283,10 +295,11 @@ class _Collector:
     def __init__(self) -> None:
         self.tick = 0
         self.time = BagTime()
-        self.published: dict[str, deque[tuple[int, bytes]]] = defaultdict(deque)
+        self.published: dict[str, deque[tuple[int, bytes, type]]] = defaultdict(deque)
+        """By topic: control step, content and type of each message."""
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        return _Queue(self, topic)
+        return _Queue(self, topic, message_type)
 
     def begin(self, time_ns: int) -> None:
         """Set the time as the bag does."""
@@ -299,8 +312,8 @@ class _Collector:
 class _Queue:
     """An outlet of `_Collector`."""
 
-    def __init__(self, collector: _Collector, topic: str) -> None:
-        self.topic, self._collector = topic, collector
+    def __init__(self, collector: _Collector, topic: str, message_type: type) -> None:
+        self.topic, self._collector, self._type = topic, collector, message_type
         self._append = collector.published[topic].append
 
     def is_wanted(self) -> bool:
@@ -308,20 +321,18 @@ class _Queue:
 
     def publish(self, message: Any) -> None:
         data = message if isinstance(message, bytes) else serialize_cleanly(message)
-        self._append((self._collector.tick, data))
+        self._append((self._collector.tick, data, self._type))
 
     def close(self) -> None:
         """Do nothing: published messages must still be compared."""
 
 
-def _are_equal(one: bytes, other: bytes, type_name: str) -> bool:
-    """Return whether two serialized messages are equal, apart from padding."""
+def _are_equal(one: bytes, other: bytes, kind: type) -> bool:
+    """Return whether two serialized messages of a type are equal, apart from padding."""
     if one == other:
         return True
     if len(one) != len(other):
         return False
-    package, _, name = type_name.split('/')
-    kind = getattr(importlib.import_module(f'{package}.msg'), name)
     try:
         first, second = (deserialize(data, kind) for data in (one, other))
     except MalformedMessageError:
@@ -334,20 +345,19 @@ def _read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
     """Return how a recording was set up, and what gives the simulated time of its messages."""
     for message in read_messages(bag):
         if message.topic.endswith(f'/{SETUP}'):
-            content = _content(message)
+            content = content_of(message)
             if content.get('format') != FORMAT:
                 raise ReplayError(
-                    f'bag {str(bag)!r} is of format {content.get("format")!r}, made by sim_bridge '
-                    f'{content.get("version")}; this version, {__version__}, reads {FORMAT}')
+                    f'bag {str(bag)!r} is of format {brief(content.get("format"))}, made by '
+                    f'sim_bridge {brief(content.get("version"))}; this version, {__version__}, '
+                    f'reads {FORMAT}')
             time_of = simulated_time(message)
             if time_of is None:
                 raise ReplayError(
                     f'bag {str(bag)!r} has its {SETUP} at {message.publish_ns} ns, expected 1: '
                     'another tool has replaced the times of publishing, by which a replay goes '
                     'where record_epoch was wall')
-            known = {field.name for field in fields(Setup)}
-            if content.keys() != known:
-                raise _unusable(message, f'it has {brief(list(content))}, expected {brief(known)}')
+            check_shape(message, content, SETUP_SHAPE)
             return Setup(**content), time_of
     raise ReplayError(
         f'bag {str(bag)!r} holds no recording of a simulator: it has no topic …/{SETUP}. Record '
@@ -358,12 +368,12 @@ def _parameters(setup: Setup) -> SimulatorParameters:
     """Return the parameters of the replay; raises ReplayError for files that have changed."""
     _check_files(setup.files)
     # commands come when they took effect: there is nobody to wait for
-    values = {**setup.parameters, 'lockstep': []}
-    if values['robot'] or values['robot_description'] or not values['world']:
+    parameters = checked(SimulatorParameters, {**setup.parameters, 'lockstep': []})
+    if parameters.robot or parameters.robot_description or not parameters.world:
         # the robot beside those of a world comes last
-        *_, values['robot_description'] = setup.descriptions.values()
-        values['robot'] = ''
-    return checked(SimulatorParameters, values)
+        last = next(reversed(setup.descriptions.values()), '')
+        return replace(parameters, robot='', robot_description=last)
+    return parameters
 
 
 def _check_files(files: Mapping[str, str]) -> None:
@@ -371,7 +381,7 @@ def _check_files(files: Mapping[str, str]) -> None:
     if changed:
         raise ReplayError(
             'these files are not what they were when the bag was recorded, or are gone: '
-            f'{", ".join(changed)}')
+            f'{shortened(", ".join(changed))}')
 
 
 def _check_descriptions(setup: Setup, robots: Any) -> None:
@@ -381,21 +391,7 @@ def _check_descriptions(setup: Setup, robots: Any) -> None:
             name for name in {**found, **setup.descriptions}
             if found.get(name) != setup.descriptions.get(name)]
         raise ReplayError(
-            f'the description of {", ".join(map(repr, different))} is not what it was when the '
-            'bag was recorded')
+            f'the description of {shortened(", ".join(map(repr, different)))} is not what it was '
+            'when the bag was recorded')
 
 
-def _content(message: Message) -> dict[str, Any]:
-    try:
-        content = json.loads(deserialize(message.data, String).data)
-    except (MalformedMessageError, ValueError) as err:
-        raise _unusable(message, brief(err)) from err
-    if not isinstance(content, dict):
-        raise _unusable(message, f'it holds {brief(content)}, expected an object of JSON')
-    return content
-
-
-def _unusable(message: Message, reason: str) -> ReplayError:
-    return ReplayError(
-        f'the message of {message.topic} recorded at {message.time_ns} ns cannot be replayed: '
-        f'{reason}')

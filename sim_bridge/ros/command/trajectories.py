@@ -243,7 +243,7 @@ def from_values(values: Mapping[str, Any]) -> Order:
     trajectory = Trajectory(*(
         values[name] for name in ('joints', 'times', 'positions', 'velocities', 'accelerations')))
     return Order(0, trajectory, values['start_ns'], Tolerances(
-        np.array(values['path']), np.array(values['goal']), values['goal_time']))
+        values['path'], values['goal'], values['goal_time']))
 
 
 def _rows(table: np.ndarray) -> list[list[float] | None]:

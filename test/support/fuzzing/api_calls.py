@@ -1,9 +1,9 @@
-"""Calls of the library with wrong arguments, on every public member of what users hold."""
+"""Calls of the library with wrong arguments among right ones, on all that users hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-import contextlib
+from collections.abc import Mapping
+from functools import cache
 import inspect
 import json
 from pathlib import Path
@@ -11,131 +11,201 @@ from random import Random
 import traceback
 from typing import Any
 
+import numpy as np
 from shipped import path_of
 
 from fuzzing.damage import VALUES
-from fuzzing.judge import LONGEST_ERROR
+from fuzzing.judge import check_words
 from fuzzing.stepping import step_on
 import sim_bridge as sb
-from sim_bridge.foundation import attributes
 
 _CALLS = 5
-# they take steps by the number; `SECONDS` would be up
-_NOT_HUGE = {'step'}
+# it takes steps by the number; `SECONDS` would be up
+_MOST_STEPS = 100
 # where the classes are that users do not make
 _NOT_MADE = tuple(f'sim_bridge.{name}' for name in (
     'description.model', 'robots', 'sensors', 'world.contacts', 'world.queries'))
+# values that only a program can give
+_OBJECTS = (
+    10**5000, object(), len, (0.0, 0.0, 0.1), (0.0, 0.0, 0.0, 1.0), np.zeros(3), np.zeros(0),
+    np.full(3, np.nan), np.zeros((3, 3)), np.array(1.0), np.array([None, 'x']), np.array([1j]),
+    np.array(['2020-01-01'], 'M8[D]'), np.float32(0.5), np.int8(-1), np.str_('ball'), {'ball'},
+    range(3), 1j, float)
+# steps back and forth may overflow; all else must leave the world as it was
+_MAY_CHANGE = ('step',)
 
 
 def make(rng: Random) -> bytes:
-    """Return calls as JSON: holder and member by number, arguments by number in `_arguments`."""
-    held = _holders()
+    """Return calls as JSON: holder by number, member, and wrong arguments by number."""
+    surface, given = _surface()
     calls = []
     for _ in range(rng.randint(1, _CALLS)):
-        holder = rng.randrange(len(held))
-        members = _members(held[holder])
-        if members:
-            arguments = [rng.randrange(len(_arguments(held))) for _ in range(6)]
-            calls.append([holder, rng.choice(members), rng.randint(0, 6), arguments])
+        holder, members = rng.choice(surface)
+        name, known = rng.choice(members)
+        share = rng.choice((0.0, 1.0 / len(known), 0.5))
+        calls.append([holder, name, {
+            each: rng.randrange(given) for each in known if rng.random() < share}])
     return json.dumps(calls).encode()
 
 
 def run(case: bytes, folder: Path) -> None:
-    """Make the calls; each works or is refused, and what is left of the world can be stepped."""
+    """Make the calls; what is refused changes nothing, and what is left can be stepped."""
     held = _holders()
-    given = _arguments(held)
-    for holder, name, count, numbers in json.loads(case):
-        arguments = [given[number] for number in numbers]
-        with contextlib.suppress(_Refused):
-            _call(held[holder], name, arguments[:count], arguments)
-    step_on(held[1])
+    values, world = _values(held), held[1]
+    for holder, name, wrong in json.loads(case):
+        before = world.state_hash()
+        given = {each: values[number] for each, number in wrong.items()}
+        if not _call(held[holder], name, given, _sound(held)) and name not in _MAY_CHANGE:
+            assert world.state_hash() == before, f'refused, {name} changed the world'
+    step_on(world)
+
+
+@cache
+def _pattern() -> sb.World:
+    """Return a world with a robot, tracks, bodies, and joints of all kinds between them."""
+    world = sb.World()
+    world.load_urdf(path_of('arm'), collisions='none')
+    world.load_urdf(path_of('tracked_vehicle'), position=(5.0, 0.0, 1.0))
+    ball = world.add_body(sb.Sphere(0.1), 'ball', position=(0.0, 0.0, 0.099))
+    box = world.add_body(sb.Box((0.2, 0.2, 0.2)), 'box', position=(1.0, 0.0, 2.0))
+    world.add_ground()
+    world.add_joint('universal', None, box, (1.0, 0.0, 2.5), (1, 0, 0), (0, 1, 0))
+    world.add_joint(
+        'distance', None, ball, (0.0, 0.0, 1.0), anchor2=(0.0, 0.0, 0.0), tree=False)
+    world.add_angular_motor(None, ball, [(0.0, 0.0, 1.0)])
+    world.step()
+    return world
 
 
 def _holders() -> list[Any]:
     """Return a new world with all that is in it."""
-    world = sb.World()
-    robot = world.load_urdf(path_of('arm'), collisions='none')
-    ball = world.add_body(sb.Sphere(0.1), 'ball', position=(0.0, 0.0, 2.0))
-    joint = robot.joint('joint_1')
+    world = _pattern().copy()
+    robot, vehicle, ball, *_ = world.robots.values()
+    joint, (hanging, tied, motor) = robot.joint('joint_1'), world.joints.values()
+    follower = sb.TrajectoryFollower(robot, ['joint_2'], {'joint_1': sb.Gains(p=1.0)})
+    trajectory = sb.Trajectory(['joint_1'], [0.5, 1.0], [[0.1], [0.2]])
+    run = follower.start(trajectory, 0)
+    world.step()
     return [
         sb, world, robot, ball, robot.links[1], joint, joint.axes[0], *robot.devices(),
-        world.geometries[0], world.materials, sb.dynamics]
+        world.geometries[0], world.materials, sb.dynamics, hanging, hanging.axes[1], tied, motor,
+        motor.axes[0], *vehicle.crawlers, follower, trajectory, world.contacts, world.contacts[0],
+        world.report, run.tolerances, sb.Box((0.1, 0.2, 0.3)), sb.Cone(0.1, 0.2),
+        sb.TriangleMesh(np.eye(3), [[0, 1, 2]]), sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)),
+        sb.ConvexHull(np.eye(4, 3)), sb.Material('ice'), world.save()]
 
 
-def _arguments(held: list[Any]) -> list[Any]:
-    """Return wrong values, and right ones, some of which belong elsewhere."""
-    robot = held[2]
-    other = _other()
+@cache
+def _surface() -> tuple[list[tuple[int, list[tuple[str, list[str]]]]], int]:
+    """Return, of each holder, its members and what they take; and how many values there are."""
+    held = _holders()
     return [
-        *(value for value in VALUES), robot, robot.links[0], robot.joints[0], robot.joints[0].name,
-        robot.links[-1].name, robot.name, 'ball', other, other.links[0], other.joints[0],
-        held[1].save(), 10**5000, sb.Sphere(0.1), sb.Box((0.1, 0.1, 0.1)), object(), len,
-        (0.0, 0.0, 0.1)]
+        (number, [(name, list(_parameters(holder, name)) or ['value'])
+                  for name in _members(holder)])
+        for number, holder in enumerate(held) if _members(holder)], len(_values(held))
 
 
-_others: list[Any] = []
+def _values(held: list[Any]) -> list[Any]:
+    """Return wrong values, and right ones, some of which belong elsewhere."""
+    robot, other = held[2], _other()
+    return [
+        *VALUES, *_OBJECTS, *held[1:], *_sound(held).values(), robot.links[-1].name, other,
+        other.links[0], other.joints[0], _other_world().save()]
 
 
-def _other() -> Any:
-    """Return a robot of another world, which nothing may change."""
-    if not _others:
-        _others.append(sb.World().load_urdf(path_of('pendulum')))
-    return _others[0]
+def _sound(held: list[Any]) -> Mapping[str, Any]:
+    """Return right arguments by the names of parameters, some of them of a member only."""
+    _, world, robot, ball, link, *_ = held
+    vector, names = (0.1, 0.2, 0.3), robot.joint_names
+    return {
+        'a': link, 'b': ball.links[0], 'set_contact_material.a': 'default',
+        'set_contact_material.b': 'default', 'contact_material.a': 'default',
+        'contact_material.b': 'default', 'set_group_collision.a': 'x',
+        'set_group_collision.b': 'y', 'axes': [vector], 'axis': vector,
+        'bodies': [{'shapes': sb.Sphere(0.1)}], 'collide': False,
+        'contact_material': sb.ContactMaterial(friction=0.5), 'd': 0.1, 'ddq': np.zeros(7),
+        'description': robot.description, 'f': vector, 'first': ball, 'second': None,
+        'frame': None, 'goal': np.ones((3, 1)), 'heights': np.zeros((3, 3)),
+        'joint': world.joints['distance'], 'joints': names, 'Trajectory.joints': names[:1],
+        'kind': 'hinge', 'devices.kind': sb.ImuSensor, 'length': 0.5, 'linear': vector,
+        'link': link, 'material': sb.Material('ice', friction=0.01), 'n': 2, 'name': None,
+        'Material.name': 'ice', 'joint.name': 'joint_1', 'link.name': 'link_1',
+        'crawler.name': 'left', 'device.name': 'imu', 'orientation': (0.0, 0.0, 0.0, 1.0),
+        'path': np.ones((3, 1)), 'path_or_xml': path_of('pendulum'),
+        'load_description.source': path_of('pendulum'), 'source': {'objects': {}},
+        'points': np.eye(4, 3), 'pose_a': (vector, (0, 0, 0, 1)),
+        'pose_b': ((1, 1, 1), (0, 0, 0, 1)), 'position': vector, 'positions': [[0.1], [0.2]],
+        'quantity': 'force', 'radii': vector, 'radius': 0.1, 'robot': robot, 'remove.robot': ball,
+        'shape': sb.Sphere(0.1), 'shapes': sb.Sphere(0.1), 'shape_a': sb.Sphere(0.1),
+        'shape_b': sb.Box(vector), 'size': vector, 'HeightField.size': (1.0, 1.0),
+        'snapshot': held[-1], 'step_ns': world.time_step_ns, 'tau': vector,
+        'time_ns': world.step_count * world.time_step_ns, 'times': [0.1, 0.2],
+        'trajectory': sb.Trajectory(['joint_2'], [0.1], [[0.2]]), 'triangles': [[0, 1, 2]],
+        'u': np.zeros(7), 'values': np.zeros(7), 'vertices': np.eye(3), 'run': None}
+
+
+@cache
+def _other_world() -> sb.World:
+    """Return another world, which nothing may change."""
+    world = sb.World(time_step=2e-3)
+    world.load_urdf(path_of('pendulum'))
+    return world
+
+
+def _other() -> sb.Robot:
+    return _other_world().robots['pendulum']
 
 
 def _members(holder: Any) -> list[str]:
-    names = [name for name in dir(holder) if not name.startswith('_')]
-    if holder is not sb.dynamics:
-        return names
-    # what it imports is no part of it
-    return [name for name in names if inspect.isfunction(getattr(holder, name)) and (
-        getattr(holder, name).__module__ == holder.__name__)]
+    """Return what is for users; not what comes with Python's own collections."""
+    def is_own(name: str) -> bool:
+        # not the value, which may be refused for what was called before
+        own = inspect.getattr_static(type(holder), name, None)
+        member = getattr(holder, name) if own is None else getattr(own, '__func__', own)
+        if inspect.ismodule(member) or (isinstance(member, type) and (
+                issubclass(member, Exception) or inspect.isabstract(member)
+                or member.__module__.startswith(_NOT_MADE))):
+            return False
+        place = holder.__name__ if holder is sb.dynamics else 'sim_bridge'
+        return not callable(member) or getattr(member, '__module__', '').startswith(place)
+
+    return [name for name in dir(holder) if not name.startswith('_') and is_own(name)]
 
 
-class _Refused(Exception):
-    """A call was refused in words."""
-
-
-@contextlib.contextmanager
-def _refusals() -> Iterator[None]:
-    """Turn errors that are meant into a _Refused; those of Python for an attribute are, too."""
-    try:
-        yield
-    except sb.SimBridgeError as err:
-        if len(str(err)) > LONGEST_ERROR:
-            raise AssertionError(f'an error of {len(str(err))} characters') from err
-        raise _Refused from err
-    except AttributeError as err:
-        innermost = Path(traceback.extract_tb(err.__traceback__)[-1].filename)
-        if innermost not in (Path(__file__), Path(attributes.__file__)):
-            raise
-        raise _Refused from err
-
-
-@_refusals()
-def _call(holder: Any, name: str, few: list[Any], enough: list[Any]) -> None:
-    """Call a method with as many arguments as it takes; read and set what is none."""
+def _parameters(holder: Any, name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a method, a function or a class, by name."""
     own = inspect.getattr_static(type(holder), name, None)
-    value = getattr(holder, name)
-    if inspect.ismodule(value) or (isinstance(value, type) and (
-            issubclass(value, Exception) or value.__module__.startswith(_NOT_MADE))):
-        return
-    if not callable(value):
-        if not inspect.ismodule(holder) and (own is not None):
-            setattr(holder, name, enough[0])
-        return
-    if name in _NOT_HUGE:
-        enough = few = [each for each in enough if not isinstance(each, int) or abs(each) < 100]
+    member = None if isinstance(own, property) else getattr(holder, name, None)
+    return inspect.signature(member).parameters if callable(member) else {}
+
+
+def _call(
+    holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, Any]
+) -> bool:
+    """Call a method; read and set what is none; return whether it was not refused."""
     try:
-        parameters = inspect.signature(value).parameters.values()
-    except ValueError:
-        return
-    positional = [each for each in parameters if each.kind in (
-        each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    required = sum(each.default is each.empty for each in positional)
-    named = {each.name: argument for each, argument in zip(
-        (each for each in parameters if each.kind == each.KEYWORD_ONLY), reversed(enough),
-        strict=False) if each.default is each.empty or len(few) % 2}
-    if len(enough) < required:
-        return
-    value(*enough[:max(required, min(len(few), len(positional)))], **named)
+        member = getattr(holder, name)
+        if not callable(member):
+            if not inspect.ismodule(holder):
+                setattr(holder, name, given.get('value', member))
+            return True
+        arguments = {
+            each: given.get(each, sound.get(f'{name}.{each}', sound.get(each)))
+            for each, parameter in _parameters(holder, name).items()
+            if each in given or parameter.default is parameter.empty}
+        if name != 'step' or _is_small(arguments.get('n')):
+            member(**arguments)
+    except sb.SimBridgeError as err:
+        check_words(err)
+        return False
+    except AttributeError as err:
+        # of what cannot be set or is not there; Python says it of properties and tuples
+        if traceback.extract_tb(err.__traceback__)[-1].name not in (
+                '__setattr__', '__getattr__', _call.__name__):
+            raise
+        return False
+    return True
+
+
+def _is_small(number: object) -> bool:
+    return not isinstance(number, int) or abs(number) <= _MOST_STEPS

@@ -37,13 +37,18 @@ def judge(run: Callable[[bytes, Path], None], case: bytes, folder: Path) -> bool
             run(case, folder)
             return True
     except SimBridgeError as err:
-        said = ([finding.message for finding in err.report.findings]
-                if isinstance(err, DescriptionError) else [str(err)])
-        if not said or not all(said):
-            raise AssertionError(f'no words: {type(err).__name__}') from err
-        if max(map(len, said)) > LONGEST_ERROR:
-            raise AssertionError(f'{max(map(len, said))} characters: {max(said)[:300]}') from err
+        check_words(err)
         return False
+
+
+def check_words(err: SimBridgeError) -> None:
+    """Raise AssertionError for an error without words, or with too many."""
+    said = ([finding.message for finding in err.report.findings]
+            if isinstance(err, DescriptionError) else [str(err)])
+    if not said or not all(said):
+        raise AssertionError(f'no words: {type(err).__name__}') from err
+    if max(map(len, said)) > LONGEST_ERROR:
+        raise AssertionError(f'{max(map(len, said))} characters: {max(said)[:300]}') from err
 
 
 @contextlib.contextmanager

@@ -9,23 +9,20 @@ import importlib.metadata
 import logging
 from pathlib import Path
 from random import Random
-import tempfile
 import textwrap
 from typing import Any
 
-import bags
 from following import simulator_of
 from shipped import FOLDER
 from urdf_cases import WHOLE
 import yaml
 
-from fuzzing import api_calls, command_messages, nodes
+from fuzzing import api_calls, command_messages, nodes, recordings
 from fuzzing.damage import damaged_bytes, damaged_data, damaged_xml, HUGE_INTEGER
 from fuzzing.stepping import step_on
 from sim_bridge import World
 from sim_bridge.description.scene import scene
 from sim_bridge.description.yaml import constraints, drives, sensors
-from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.params.parameter_files import parameters_in
 from sim_bridge.ros.params.parameter_table import from_flat
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -92,17 +89,6 @@ def urdfs() -> tuple[bytes, ...]:
     """Return sound descriptions: our robots, one with all elements, and those of others."""
     own = [path.read_bytes() for path in sorted(FOLDER.glob('*.urdf'))]
     return (*own, *[WHOLE.encode()] * 10, *examples('.urdf'))
-
-
-@cache
-def recording() -> bytes:
-    """Return the bag of a short run with commands."""
-    with tempfile.TemporaryDirectory() as folder:
-        bag = Path(folder) / 'bag'
-        run = bags.start_recording(bag, record_hash_period=0.005, rate=500.0)
-        run.run(0.03, bags.no_progress)
-        (file,) = bag.glob('*.mcap')
-        return file.read_bytes()
 
 
 @cache
@@ -202,12 +188,6 @@ def _run_parameters(case: bytes, folder: Path) -> None:
         made.tick()
 
 
-def _run_bag(case: bytes, folder: Path) -> None:
-    path = folder / 'bag.mcap'
-    path.write_bytes(case)
-    replay(path)
-
-
 logging.getLogger().setLevel(logging.CRITICAL)
 
 KINDS = {
@@ -225,7 +205,7 @@ KINDS = {
     'stl': Kind(_make_mesh('stl'), _run_mesh('stl'), 8, 'stl'),
     'obj': Kind(_make_mesh('obj'), _run_mesh('obj'), 8, 'obj'),
     'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
-    'bag': Kind(lambda rng: damaged_bytes(rng, recording()), _run_bag, 15, 'mcap'),
+    'bag': Kind(recordings.make, recordings.run, 25, 'mcap'),
     'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
     'api': Kind(api_calls.make, api_calls.run, 40, 'json'),
     'node_parameters': Kind(nodes.make_parameters, nodes.run_parameters, 1, 'json', 5, 'socket:'),
