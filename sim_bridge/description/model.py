@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.report import Report
 from sim_bridge.foundation.names import counted
 
@@ -65,6 +66,8 @@ class ConstraintType(enum.Enum):
     steered wheel. FIXED: nothing. PISTON: slide along the axis and turn about it (Choreonoid's
     fourth, beside ball, hinge and fixed). PLANAR: slide in the plane that is normal to the axis
     and turn in it. DISTANCE: everything that keeps the anchors as far apart (ODE: DBall).
+    HINGE_MOTOR, SLIDER_MOTOR: everything: it is another motor, with limits, friction, a spring and
+    a damper, on what a hinge or a slider leaves free.
     """
 
     BALL = 'ball'
@@ -76,6 +79,8 @@ class ConstraintType(enum.Enum):
     PISTON = 'piston'
     PLANAR = 'planar'
     DISTANCE = 'distance'
+    HINGE_MOTOR = 'hinge_motor'
+    SLIDER_MOTOR = 'slider_motor'
 
 
 class SensorKind(enum.Enum):
@@ -182,13 +187,20 @@ class JointLimits:
     """
     Limits of a one-axis joint, infinite where there is none.
 
-    Positions in rad or m, effort in N m or N, velocity in rad/s or m/s.
+    Positions in rad or m, effort in N m or N, velocity in rad/s or m/s. lower_effort: the least
+    effort, not above 0; None: that opposite to `effort`.
     """
 
     lower: float = -np.inf
     upper: float = np.inf
     effort: float = np.inf
     velocity: float = np.inf
+    lower_effort: float | None = None
+
+    @property
+    def efforts(self) -> tuple[float, float]:
+        """The least and the greatest effort."""
+        return -self.effort if self.lower_effort is None else self.lower_effort, self.effort
 
 
 @dataclass(frozen=True)
@@ -309,7 +321,11 @@ class ConstraintDescription:
     what a slider or a piston has slid along it. Of a hinge2, dynamics are those of its suspension
     along the axis, which is rigid without stiffness. Other types have none.
     erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
-    N m]; None: rigid.
+    N m]; None: rigid. compliance: another way to say it, by direction; None where erp and cfm do.
+    toughness: force [N] and torque [N m] at which it breaks; None: never.
+    normal: (3,) unit vector in the frame of link1, at right angles to the axis: x of the joint's
+    axes, where the compliance depends on it. A fixed or ball joint has an axis with it, for z.
+    None: any.
     """
 
     name: str
@@ -326,6 +342,9 @@ class ConstraintDescription:
     dynamics: JointDynamics = JointDynamics()
     erp: float | None = None
     cfm: float | None = None
+    compliance: Compliance | None = None
+    toughness: tuple[float, float] | None = None
+    normal: np.ndarray | None = None
     line: int = 0
 
 

@@ -14,6 +14,7 @@ from sim_bridge.compilation.collisions import HULL
 from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
@@ -34,7 +35,9 @@ from sim_bridge.foundation.validation import (
     whole_number,
 )
 from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.joints.added_motor import axis_of, motor_beside
 from sim_bridge.robots.joints.arguments import described_spec, motor_spec
+from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
@@ -385,10 +388,12 @@ class World(DeclaredAttributes):
         axis: Sequence[float] = (0.0, 0.0, 1.0),
         axis2: Sequence[float] | None = None,
         *,
+        normal: Sequence[float] | None = None,
         anchor2: Sequence[float] | None = None,
         name: str | None = None,
-        erp: float | None = None,
-        cfm: float | None = None,
+        erp: float | Sequence[float] | None = None,
+        cfm: float | Sequence[float] | None = None,
+        compliance: Compliance | tuple[Any, ...] | None = None,
         suspension: tuple[float, float] | None = None,
         tree: bool | None = None,
         collide: bool = False,
@@ -401,15 +406,21 @@ class World(DeclaredAttributes):
             `axis`. 'piston': both. 'universal': turns about `axis`, fixed on the first link, and
             `axis2`, fixed on the second. 'hinge2': the same for axes at any angle, with a
             suspension along `axis`. 'planar': moves in the plane normal to `axis`. 'fixed': no
-            motion. 'distance': keeps the distance of the two anchors.
+            motion. 'distance': keeps the distance of the two anchors. 'hinge_motor',
+            'slider_motor': hold nothing; motors, stops, springs and friction on what another joint
+            leaves free (`add_motor`).
         first, second: links, bodies (robots of one link), or None for the world. The joint's
             coordinates are those of the second relative to the first, and 0 at first.
         anchor: (3,) [m], world; the second link's origin if None.
         anchor2: (3,) the anchor on the second link [m], world, if it differs: for a distance
             joint, or a gap that the joint is to close.
         axis, axis2: (3,) of any length, world axes.
+        normal: (3,) across `axis`, world axes: x of the joint's axes, with `axis` for z, also for
+            kinds without an axis. Only `compliance` depends on it.
         name: unique among the world's joints; if None, the kind, numbered if it is in use.
-        erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)]; rigid, with an erp of 0.2, if None.
+        erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)], of all rows or each, as the joint's;
+            rigid, with an erp of 0.2, if None.
+        compliance: stiffness and damping instead of these; see `ConstraintJoint.compliance`.
         suspension: stiffness and damping of a hinge2 along `axis` [N/m; N s/m].
         tree: False: always a constraint. True: raise if it cannot be part of a tree.
         collide: whether the two links collide with each other.
@@ -422,13 +433,13 @@ class World(DeclaredAttributes):
         tree = truth_or_none('tree', tree, 'add_joint')
         collide = truth('collide', collide, 'add_joint')
         spec = described_spec(
-            kind, links, anchor, axis, axis2, anchor2=anchor2, erp=erp, cfm=cfm,
-            suspension=suspension)
+            kind, links, anchor, axis, axis2, normal=normal, anchor2=anchor2, erp=erp, cfm=cfm,
+            compliance=compliance, suspension=suspension)
         spec = replace(spec, name=self.tree.free_name(name, kind))
         with self.registry.all_or_nothing():
             joint = self.tree.add(spec, tree)
             one, other = links
-            if not collide and one is not None and other is not None:
+            if not collide and spec.holds and one is not None and other is not None:
                 self.simulation.separate(one.slot, other.slot)
         return joint
 
@@ -465,6 +476,38 @@ class World(DeclaredAttributes):
         spec = motor_spec(key, links, axes, fixed_on, euler)
         with self.registry.all_or_nothing():
             return self.tree.constrain(key, spec)
+
+    def add_motor(
+        self, axis: Axis | Joint | ConstraintJoint, *, name: str | None = None
+    ) -> ConstraintJoint:
+        """
+        Add another motor beside that of an axis: with limits, friction and springs of its own.
+
+        It is a joint that holds nothing. Its only axis moves as the given one, from the same zero;
+        what acts on either adds up.
+
+        axis: of a joint of this world, one that slides or turns as a hinge does; or the joint
+            where that is its only axis.
+        name: unique among the world's joints; if None, 'hinge_motor' or 'slider_motor', numbered
+            if it is in use.
+
+        Raises InvalidValueError for invalid arguments.
+        """
+        own = axis_of(axis)
+        spec = motor_beside(own)
+        self.tree.own_links(spec.first.link, spec.second.link, 'add_motor')
+        spec = replace(spec, name=self.tree.free_name(name, spec.type))
+        with self.registry.all_or_nothing():
+            motor = self.tree.constrain(spec.name, spec)
+            # with its turns
+            motor.axes[0].seat.states('q')[:] = own.q
+        return motor
+
+    @property
+    def broken_joints(self) -> list[str]:
+        """Names of the joints that do nothing any more; see `ConstraintJoint.is_broken`."""
+        broken = self.state.loop_broken.astype(bool)
+        return [key for key, gone in zip(self.simulation.constraints, broken, strict=True) if gone]
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """

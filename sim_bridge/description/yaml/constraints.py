@@ -13,10 +13,15 @@ Loop joints in YAML, for robots whose description cannot be changed.
         axis: [0, 1, 0]                  # in the joint's axes on link1
         axis2: [1, 0, 0]                 # on link2: universal, hinge2
         distance: 0.3                    # distance [m]
-        limits: {lower: -1, upper: 1, effort: 10, velocity: 2}
+        limits: {lower: -1, upper: 1, effort: 10, velocity: 2}    # lower_effort: -10 if absent
         dynamics: {damping: 0.1, friction: 0, stiffness: 0, reference: 0}
         erp: 0.2                         # with cfm; rigid if both are absent
         cfm: 1.0e-6
+        compliance:                      # instead of erp and cfm, in each direction
+          stiffness: [1e5, 1e5, 1e6, .inf, .inf, .inf]  # along and about the joint's x, y, z on
+          damping: [10, 10, 20, 0, 0, 0]                # link1 [N/m, N s/m; N m/rad, N m s/rad]
+        break_force: 100                 # of what it transmits [N]; never breaks if both are
+        break_torque: 5                  # absent [N m]
 
 The extra joints of a Choreonoid body are taken as they are: the list may be called `extra_joints`,
 its keys `link1_name`, `link1_local_pos`, `joint_type` and so on, or likewise in camel case.
@@ -32,10 +37,12 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.mechanism.constraints import (
     attach,
     Declared,
     direction,
+    read_compliance,
     read_limits,
     read_type,
     TYPES,
@@ -56,10 +63,10 @@ _WORDS = {
     'axis': ('jointAxis', 'joint_axis'),
 }
 _LISTS = ('joints', 'extra_joints', 'extraJoints')
-_LIMITS = ('lower', 'upper', 'effort', 'velocity')
+_LIMITS = ('lower', 'upper', 'effort', 'velocity', 'lower_effort')
 _DYNAMICS = ('damping', 'friction', 'stiffness', 'reference')
 _SPOTS = ('link1', 'link2', 'axis', 'axis2', 'distance', 'limits', 'dynamics')
-_SIGNED = ('lower', 'upper', 'reference')
+_SIGNED = ('lower', 'upper', 'reference', 'lower_effort')
 
 
 def add_extra_joints(
@@ -121,13 +128,16 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
         'dynamics': JointDynamics(**_numbers(section, 'dynamics', _DYNAMICS)),
         'erp': _number(section, 'erp'),
         'cfm': _number(section, 'cfm'),
+        'compliance': _compliance(section, findings),
+        'break_force': _number(section, 'break_force', positive=True),
+        'break_torque': _number(section, 'break_torque', positive=True),
     }
     if kind is None:
         return None
     keys = {what: word.get(what, what) for what in _SPOTS}
     spots = {
         what: section.place(key).at(key) for what, key in keys.items() if section.has(key)}
-    spots['compliance'] = section.place('erp')
+    spots['compliance'] = section.place('compliance' if section.has('compliance') else 'erp')
     return Declared(name, kind, section.place(), link1, link2, spots=spots, **values)
 
 
@@ -157,6 +167,17 @@ def _axis(section: Section, key: str, findings: Findings) -> np.ndarray | None:
     vector = section.vector(key, 3, None)
     spot = section.place(key).at(key)
     return None if vector is None else direction(vector, spot, findings, warn=False)
+
+
+def _compliance(section: Section, findings: Findings) -> Compliance | None:
+    inner = section.section('compliance')
+    if inner is None:
+        return None
+    springs, dampers = (inner.matrix(name) for name in ('stiffness', 'damping'))
+    inner.close()
+    if springs is None and inner.has('stiffness'):
+        return None
+    return read_compliance(springs, dampers, section.place('compliance'), findings)
 
 
 def _numbers(section: Section, key: str, names: tuple[str, ...]) -> dict[str, float]:

@@ -10,10 +10,12 @@ rows, each of which keeps one scalar, its *error*, at zero:
     MIMIC       what a mimic joint's position differs from its law.
 
 Every joint type is made of these (`ROWS_OF_TYPE`); its axis is z of A and of B. A row with a CFM
-yields, as in ODE: its velocity becomes -ERP / h times its error, less CFM times its force.
+yields, as in ODE: its velocity becomes -ERP / h times its error, less CFM times its force. Each
+row keeps one of the six directions along and about A's axes (`direction_of`).
 
 What such a joint leaves free it has *axes* for (`AXES_OF_TYPE`), with a position each, and with
-friction, springs, stops and motors as the trees' joints have them:
+friction, springs, stops and motors as the trees' joints have them. Motors have axes and no rows:
+further springs, motors and friction on what another joint leaves free. The kinds of axes:
 
     ALONG i         the displacement from A's origin to B's along axis i of A,
     HINGE           the angle about z of A from A's x to B's x,
@@ -35,7 +37,7 @@ import numpy as np
 from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.contact_problem import longest_support
 from sim_bridge.engine.data.joint_laws import LAW_SIZE
-from sim_bridge.engine.data.model import Model, model_sizes
+from sim_bridge.engine.data.model import LIMITS_SIZE, Model, model_sizes, MOTOR_SIZE
 from sim_bridge.engine.data.parts import Dims, make
 
 # kinds of rows
@@ -56,6 +58,8 @@ HOW, CHANGED, JAMMED = range(3)
 
 # first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
 FORCES, TORQUES = 0, 4
+# columns of Loops.toughness
+BREAK_FORCE, BREAK_TORQUE = range(2)
 # the world, in Loops.body
 WORLD = -1
 
@@ -74,6 +78,8 @@ ROWS_OF_TYPE = {
     'universal': (*_POINT, *_CROSSED),
     'hinge2': (*_POINT, *_CROSSED),
     'distance': ((DISTANCE, X, X),),
+    'hinge_motor': (),
+    'slider_motor': (),
     'angular_motor': (),
 }
 """Rows of each joint type: kind and axes. The suspension of a hinge-2 is its third one."""
@@ -88,9 +94,24 @@ AXES_OF_TYPE = {
     'universal': ((UNIVERSAL_A, Z), (UNIVERSAL_B, Z)),
     'hinge2': ((UNIVERSAL_A, Z), (UNIVERSAL_B, Z)),
     'distance': (),
+    'hinge_motor': ((HINGE, Z),),
+    'slider_motor': ((ALONG, Z),),
     'angular_motor': (),
 }
 """Axes of each joint type: kind and axis. Those of an angular motor are its own."""
+
+
+def direction_of(row: tuple[int, int, int]) -> int:
+    """
+    Return the direction that a row keeps: along x, y, z of A (0 to 2), about them (3 to 5).
+
+    That of DISTANCE counts as x, and that of crossed axes, whose x is the second one, as y.
+    """
+    kind, i, j = row
+    if kind != DOT:
+        return i
+    return 3 + (Y if i == j else 3 - i - j)
+
 
 EULER_AXES = ((EULER, 0), (EULER, 1), (EULER, 2))
 
@@ -124,7 +145,8 @@ class LoopJoint:
     rows: kind and axes of each. body: numbers of both bodies, or WORLD. frame: (24,) A in the
     first body's frame, then B in the second's: rotation by rows and origin [m]. reference: of each
     row. erp, cfm: of each row; a cfm of 0 makes it rigid, and then erp has no meaning. axes: kind
-    and axis of each. vectors: (na, 3) of each. values: of the axes.
+    and axis of each. vectors: (na, 3) of each. values: of the axes. toughness: (2,) as Loops has
+    it.
     """
 
     rows: Sequence[tuple[int, int, int]]
@@ -136,6 +158,7 @@ class LoopJoint:
     axes: Sequence[tuple[int, int]]
     vectors: np.ndarray
     values: AxisValues
+    toughness: np.ndarray
 
 
 class Loops(NamedTuple):
@@ -154,6 +177,12 @@ class Loops(NamedTuple):
     """A and B in their bodies' frames: rotation by rows, then origin."""
     turns: Annotated[IntVector, Dims('nk')]
     """1 where rows or axes are about how the bodies turn."""
+    toughness: Annotated[FloatMatrix, Dims('nk', 2, unit='N; N m', is_parameter=True)]
+    """
+    BREAK_FORCE and BREAK_TORQUE: the most that a joint's rows transmit, about B's origin.
+
+    A joint that had to transmit more does nothing from that step on. Infinite: it never breaks.
+    """
     joint: Annotated[IntVector, Dims('nr', points_at='nk')]
     """Joint of each row, -1 for MIMIC."""
     kind: Annotated[IntVector, Dims('nr')]
@@ -177,9 +206,9 @@ class Loops(NamedTuple):
     passive: Annotated[FloatMatrix, Dims('na', 5, unit='SI', is_parameter=True)]
     """As Model.passive; the next three likewise."""
     limits: Annotated[FloatMatrix, Dims(
-        'na', 4, unit='m, rad; N, N m; m/s, rad/s', is_parameter=True)]
+        'na', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
     motor: Annotated[FloatMatrix, Dims(
-        'na', 3, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
+        'na', MOTOR_SIZE, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
     stop: Annotated[FloatMatrix, Dims(
         'na', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)]
 
@@ -239,6 +268,8 @@ class LoopWork(NamedTuple):
     """Three wrenches at a root."""
     tied: Annotated[IntVector, Dims('nb')]
     """1 for the bodies that the joints act on."""
+    broken: Annotated[IntVector, Dims('nk')]
+    """As State.loop_broken, with what breaks in this step."""
     active: Annotated[IntVector, Dims('nt')]
     """1 for the rows that are in the basis."""
     q: Annotated[FloatVector, Dims('na', unit='m, rad')]
@@ -311,6 +342,7 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
         body=np.array([joint.body for joint in joints], np.int64).reshape(-1, 2),
         frame=np.array([joint.frame for joint in joints], float).reshape(-1, 24),
         turns=np.array([_turns(joint) for joint in joints], np.int64),
+        toughness=np.array([joint.toughness for joint in joints], float).reshape(-1, 2),
         joint=np.array(numbers, np.int64), kind=np.array(kinds, np.int64),
         axes=np.array(axes, np.int64).reshape(-1, 2), reference=np.array(references, float),
         erp=np.array(erps, float), cfm=np.array(cfms, float),
@@ -319,8 +351,9 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
             [axis for joint in joints for axis in joint.axes], np.int64).reshape(-1, 2),
         axis_vector=np.array(
             [vector for joint in joints for vector in joint.vectors], float).reshape(-1, 3),
-        axis_index=np.arange(na), passive=stacked('passive', 5), limits=stacked('limits', 4),
-        motor=stacked('motor', 3), stop=stacked('stop', 3))
+        axis_index=np.arange(na), passive=stacked('passive', 5),
+        limits=stacked('limits', LIMITS_SIZE), motor=stacked('motor', MOTOR_SIZE),
+        stop=stacked('stop', 3))
 
 
 def _turns(joint: LoopJoint) -> bool:

@@ -12,9 +12,9 @@ from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
-from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
+from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
 from sim_bridge.engine.data.phases import ContactPhase, LoopPhase
-from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED
+from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
@@ -98,6 +98,8 @@ def step(table: Table, n: int):
             call_stage(options.loops, table, LoopPhase.KEEP)
         if options.detect != 0:
             call_stage(options.contact, table, ContactPhase.KEEP)
+        elif state.contact_size[0] > 0:
+            forget_contacts(state)
     return status, n, most_pivots
 
 
@@ -113,10 +115,19 @@ def find_contacts(options, table):
 
 
 @kernel
+def forget_contacts(state):
+    """Clear the contacts of the state: nothing touched in this step."""
+    state.contact_size[0] = 0
+    state.contact_wrench[:, :] = 0.0
+    state.pushed[:] = NOT_PUSHED
+
+
+@kernel
 def limit_efforts(limits, u_inout):
     """Clamp the commanded efforts to the joints' limits."""
     for joint in range(u_inout.shape[0]):
-        u_inout[joint] = min(max(u_inout[joint], -limits[joint, EFFORT]), limits[joint, EFFORT])
+        least, most = limits[joint, LOWER_EFFORT], limits[joint, EFFORT]
+        u_inout[joint] = min(max(u_inout[joint], least), most)
 
 
 @kernel

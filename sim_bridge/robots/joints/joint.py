@@ -8,12 +8,20 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import JointDescription, JointType, Mimic
+from sim_bridge.engine.data.loops import BREAK_FORCE, BREAK_TORQUE
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
-from sim_bridge.foundation.errors import SimBridgeError, StateError
-from sim_bridge.foundation.validation import finite_number, finite_vector, unit_quaternion
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
+from sim_bridge.foundation.validation import (
+    finite_number,
+    finite_vector,
+    real_array,
+    truth,
+    unit_quaternion,
+)
 from sim_bridge.robots.interfaces import LinkInterface, RobotInterface, WorldInterface
-from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
+from sim_bridge.robots.joints.arguments import checked_cfm, checked_erp, compliance_of, of_rows
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.feedback import Feedback, feedback_of
@@ -81,10 +89,12 @@ class AnyJoint(DeclaredAttributes):
     lower: float = _of_axis('lower')
     upper: float = _of_axis('upper')
     effort_limit: float = _of_axis('effort_limit')
+    lower_effort_limit: float = _of_axis('lower_effort_limit')
     velocity_limit: float = _of_axis('velocity_limit')
     kp: float = _of_axis('kp')
     kd: float = _of_axis('kd')
     max_effort: float = _of_axis('max_effort')
+    min_effort: float = _of_axis('min_effort')
     bounce: float = _of_axis('bounce')
     stop_erp: float = _of_axis('stop_erp')
     stop_cfm: float = _of_axis('stop_cfm')
@@ -346,13 +356,39 @@ class Joint(AnyJoint):
         '_seat.by_second', 'Whether the second link is the child; else the first one is.')
 
 
+class _Toughness:
+    """What a constraint joint bears at most: a column of its seat's `toughness`."""
+
+    def __init__(self, column: int, unit: str):
+        """Declare a column. unit: of it, for messages."""
+        self._column, self._expected = column, f'a number above 0, or inf where none does [{unit}]'
+        self.__doc__ = f'What breaks the joint. Can be set to {self._expected}.'
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the name of the attribute."""
+        self._name = name
+
+    def __get__(self, joint: Any, owner: type | None = None) -> Any:
+        """Return the present value."""
+        return self if joint is None else float(joint._seat.toughness[self._column])
+
+    def __set__(self, joint: Any, value: float) -> None:
+        """Set it; raises InvalidValueError for what is not above 0."""
+        array = real_array(self._name, value, self._expected, joint.place)
+        if array.ndim or not array > 0.0:
+            raise InvalidValueError(self._name, value, self._expected, joint.place)
+        joint._seat.toughness[self._column] = array
+        joint._seat.invalidate()
+
+
 class ConstraintJoint(AnyJoint):
     """
     A joint outside the trees: bilateral constraints with Lagrange multipliers, after ODE's joints.
 
     It closes a loop, or is compliant. With cfm = 0 it is rigid and holds to rounding; else its
     velocity error is ERP / h times its position error, less CFM times its force, with h the time
-    step.
+    step. That is a spring and a damper, implicit and so stable for any: `compliance` says which,
+    in each direction.
 
     A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
     q, dq, ddq and u are numbers or arrays over the axes, in the order of a tree's joint of that
@@ -372,23 +408,73 @@ class ConstraintJoint(AnyJoint):
         seat.joint = self
 
     @property
-    def erp(self) -> float:
-        """Error reduction parameter: share of the error that a step corrects [1]; can be set."""
-        return self._seat.compliance[0]
+    def erp(self) -> float | np.ndarray:
+        """
+        Error reduction parameter: share of the error that a step corrects [1]; can be set.
+
+        A number for all rows, or (n,) one for each where they differ. The rows are those of the
+        joint type, in the order of docs/closed_loops.md.
+        """
+        return _as_array(self._seat.softness[0])
 
     @erp.setter
-    def erp(self, value: float) -> None:
-        self._seat.compliance = checked_share('erp', value, self.place), self.cfm
+    def erp(self, value: float | Sequence[float] | np.ndarray) -> None:
+        erp = of_rows(checked_erp, value, self._seat.row_count, self.place)
+        self._seat.softness = erp, self._seat.softness[1]
 
     @property
-    def cfm(self) -> float:
-        """Constraint force mixing [m/(N s), rad/(N m s)]; 0: the joint is rigid; can be set."""
-        return self._seat.compliance[1]
+    def cfm(self) -> float | np.ndarray:
+        """
+        Constraint force mixing [m/(N s), rad/(N m s)]; can be set; as `erp`.
+
+        0: the joint, or the row, is rigid.
+        """
+        return _as_array(self._seat.softness[1])
 
     @cfm.setter
-    def cfm(self, value: float) -> None:
-        self._seat.compliance = self.erp, checked_cfm(value, self.place)
+    def cfm(self, value: float | Sequence[float] | np.ndarray) -> None:
+        cfm = of_rows(checked_cfm, value, self._seat.row_count, self.place)
+        self._seat.softness = self._seat.softness[0], cfm
+
+    @property
+    def compliance(self) -> Compliance:
+        """
+        Stiffness and damping in each direction, six each; can be set, with numbers for all too.
+
+        Along x, y and z of the joint's axes (`rotation`) [N/m; N s/m], then about them [N m/rad;
+        N m s/rad]. Infinite where the joint is rigid, 0 where it is free; see `Compliance`. What
+        is set for free directions is not used. The same as `erp` and `cfm`, in other words.
+        Raises InvalidValueError where a direction would have neither spring nor damper.
+        """
+        return self._seat.compliance
+
+    @compliance.setter
+    def compliance(self, value: Compliance | tuple[Any, ...]) -> None:
+        self._seat.compliance = compliance_of(value, self.place)
+
+    break_force = _Toughness(BREAK_FORCE, 'N')
+    break_torque = _Toughness(BREAK_TORQUE, 'N m')
+
+    @property
+    def is_broken(self) -> bool:
+        """
+        Whether the joint holds nothing any more, and nothing acts on its axes; can be set.
+
+        It breaks in a step in which its rows would have to transmit more than `break_force` or,
+        about `anchor2`, more than `break_torque`; efforts along its axes do not count. That step
+        is solved without it; of several the most overloaded breaks first. Its links stay excluded
+        from contact. `World.reset` mends it, as setting False does.
+        """
+        return self._seat.is_broken
+
+    @is_broken.setter
+    def is_broken(self, value: bool) -> None:
+        self._seat.is_broken = truth('is_broken', value, self.place)
 
 
 def _joint_of(owner: RobotInterface | WorldInterface, name: str) -> Any:
     return owner.joint(name)
+
+
+def _as_array(values: float | tuple[float, ...]) -> float | np.ndarray:
+    return np.array(values) if isinstance(values, tuple) else values

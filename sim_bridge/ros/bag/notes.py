@@ -22,6 +22,7 @@ from sim_bridge.foundation.errors import (
 )
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.ros.bag.mcap_reader import Message
+from sim_bridge.ros.command.inputs import SENDERS_LEFT
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.wire.cdr import deserialize
 
@@ -40,6 +41,7 @@ INPUT_SHAPES: Mapping[str, Any] = {
         'velocities': _ROWS_OR_NONE, 'accelerations': _ROWS_OR_NONE, 'start_ns': int,
         'path': _ROWS, 'goal': _ROWS, 'goal_time': float},
     CANCEL: {'robot': str, 'number': int},
+    SENDERS_LEFT: {'robot': str},
     'reset': {'clock': bool, 'time?': bool, 'state?': bool},
     'save': {},
     'restore': {'number': int, 'clock': bool},
