@@ -1,0 +1,1 @@
+"""OpenPLX scenes: the language, the assembly of their systems by SNAP, and what they describe."""
