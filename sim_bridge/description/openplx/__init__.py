@@ -1,6 +1,6 @@
 """
-OpenPLX files and the bundles that they build on: read, evaluated and returned as objects.
+OpenPLX scenes: the language and its bundles, the assembly by SNAP, and what is described.
 
-`read_openplx` in `evaluate` gives the objects of a scene. Imports `report` and `model` of
-description, `foreign` and `foundation`.
+`read_openplx` in `evaluate` gives the objects of a scene, `snap` places their frames, and `mapping`
+makes robots of them. Imports the other rooms of description, `shapes`, `foreign` and `foundation`.
 """
