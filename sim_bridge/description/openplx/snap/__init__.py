@@ -4,6 +4,7 @@ SNAP: the assembly of a tree of frames by the mates between them. It knows no Op
 Imports `description.model` and `foundation`.
 """
 
+from sim_bridge.description.openplx.snap.assemble import snap
 from sim_bridge.description.openplx.snap.model import (
     KINDS,
     SnapConnector,
@@ -14,14 +15,17 @@ from sim_bridge.description.openplx.snap.model import (
     Unsatisfied,
     Why,
 )
+from sim_bridge.description.openplx.snap.structure import SnapError
 
 __all__ = [
     'KINDS',
     'SnapConnector',
+    'SnapError',
     'SnapFrame',
     'SnapMate',
     'SnapResult',
     'SnapStep',
     'Unsatisfied',
     'Why',
+    'snap',
 ]

@@ -94,6 +94,12 @@ class SnapStep:
     mate: str
     frames: tuple[str, ...]
 
+    def __str__(self) -> str:
+        """Return the step as a line, such as 'rod: snapped (world_lock)'."""
+        if not self.frames:
+            return f'{self.mate}: {self.why.value}'
+        return f'{", ".join(self.frames)}: {self.why.value}' + f' ({self.mate})' * bool(self.mate)
+
 
 class Unsatisfied(NamedTuple):
     """A mate that does not hold: its path, and by how much its connectors miss [m], [rad]."""
@@ -101,6 +107,10 @@ class Unsatisfied(NamedTuple):
     mate: str
     gap: float
     angle: float
+
+    def __str__(self) -> str:
+        """Return the mate and its gaps as a line."""
+        return f'{self.mate}: {self.gap:.3g} m and {self.angle:.3g} rad apart'
 
 
 @dataclass(frozen=True, eq=False)
