@@ -37,7 +37,7 @@ from sim_bridge.description.openplx.tokens import Kind, Report, Token, tokenize
 from sim_bridge.foundation.errors import brief
 
 # levels of brackets, of signs before a value, of members of calls, and of blocks
-_MOST_LEVELS = 60
+_MOST_LEVELS = 40
 _DELETIONS = ('del', 'delete')
 _KINDS = ('const', 'trait')
 
