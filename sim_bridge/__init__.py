@@ -13,6 +13,7 @@ from typing import Any
 _MODULES = {
     'robots.crawler': ('Crawler',),
     'description': ('DescriptionError', 'load_description'),
+    'description.compliance': ('Compliance',),
     'world.contacts': ('Contact', 'Contacts'),
     'shapes.materials': ('ContactMaterial', 'Material'),
     'description.model': ('RobotDescription',),

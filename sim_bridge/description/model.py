@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.report import Report
 from sim_bridge.foundation.names import counted
 
@@ -304,7 +305,10 @@ class ConstraintDescription:
     what a slider or a piston has slid along it. Of a hinge2, dynamics are those of its suspension
     along the axis, which is rigid without stiffness. Other types have none.
     erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
-    N m]; None: rigid.
+    N m]; None: rigid. compliance: another way to say it, by direction; None where erp and cfm do.
+    normal: (3,) unit vector in the frame of link1, at right angles to the axis: x of the joint's
+    axes, where the compliance depends on it. A fixed or ball joint has an axis with it, for z.
+    None: any.
     """
 
     name: str
@@ -321,6 +325,8 @@ class ConstraintDescription:
     dynamics: JointDynamics = JointDynamics()
     erp: float | None = None
     cfm: float | None = None
+    compliance: Compliance | None = None
+    normal: np.ndarray | None = None
     line: int = 0
 
 

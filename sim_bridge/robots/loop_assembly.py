@@ -52,14 +52,16 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
 
 def _open_loop(robot: Robot, closed: bool) -> str | None:
     """Describe the loop joint that is farthest from closed, if any is open."""
-    gaps = {name: max(joint.error) for name, joint in robot.loop_joints.items()
-            if not joint.cfm}
+    seats = robot.simulation.constraints
+    errors = {name: seats[str(joint.key)].error(of_rigid_rows=True)
+              for name, joint in robot.loop_joints.items()}
+    gaps = {name: max(error) for name, error in errors.items() if max(error) > 0.0}
     if not gaps:
         return None
     name = max(gaps, key=lambda name: gaps[name])
     if closed and gaps[name] <= _CLOSED:
         return None
-    way, turn = robot.loop_joints[name].error
+    way, turn = errors[name]
     degrees = np.degrees(np.arcsin(min(turn, 1.0)))
     return f'joint {name!r} stays open by {way:.3g} m and {degrees:.3g} degrees'
 

@@ -102,7 +102,7 @@ class Constraint(Protocol):
     """The number of coordinates that it leaves free."""
     joint: Any
     """The joint, for users."""
-    compliance: tuple[float, float]
+    softness: Any
     """ERP and CFM."""
     spec: Any
     """What it was made from."""
@@ -114,6 +114,9 @@ class Constraint(Protocol):
 
     def bind(self, loops: Loops, state: State, first: int) -> None:
         """Take new places for the numbers of its axes, from row `first` on."""
+
+    def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
+        """Return the greatest position error [m] and sine of an angular error of its rows."""
 
     def restart(self) -> None:
         """Go back to how it began."""

@@ -32,7 +32,7 @@ class UserSettings(NamedTuple):
     members: tuple[frozenset[str], ...]
     separated: tuple[LinkPair, ...]
     media: tuple[LinkMedium, ...]
-    joints: tuple[bool, list[tuple[float, float]]]
+    joints: tuple[bool, list[Any]]
 
 
 class Snapshot(NamedTuple):
@@ -165,15 +165,15 @@ def _settings(simulation: Simulation) -> UserSettings:
         _joint_settings(simulation))
 
 
-def _joint_settings(simulation: Simulation) -> tuple[bool, list[tuple[float, float]]]:
-    """Return whether velocities have yet to fit new constraints, and all compliances."""
+def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
+    """Return whether velocities have yet to fit new constraints, and how all joints yield."""
     joints = simulation.constraints.values()
-    return simulation.is_dirty(Dirty.JOINT_VELOCITIES), [joint.compliance for joint in joints]
+    return simulation.is_dirty(Dirty.JOINT_VELOCITIES), [joint.softness for joint in joints]
 
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     """Go back to what `_settings` gave."""
-    materials, groups, members, separated, media, (has_new_joints, compliances) = saved
+    materials, groups, members, separated, media, (has_new_joints, softnesses) = saved
     simulation.materials.restore(materials)
     simulation.groups.restore(groups)
     for geometry, names in zip(simulation.geometries, members, strict=True):
@@ -186,9 +186,9 @@ def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
     for link, medium in zip(simulation.links, media, strict=True):
         link.medium = medium
     simulation.mark(Dirty.MEDIUM)
-    for joint, compliance in zip(simulation.constraints.values(), compliances, strict=True):
-        if joint.compliance != compliance:
-            joint.compliance = compliance
+    for joint, softness in zip(simulation.constraints.values(), softnesses, strict=True):
+        if joint.softness != softness:
+            joint.softness = softness
     simulation.mark(Dirty.JOINT_VELOCITIES, has_new_joints)
 
 

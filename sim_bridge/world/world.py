@@ -14,6 +14,7 @@ from sim_bridge.compilation.collisions import HULL
 from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
@@ -383,10 +384,12 @@ class World(DeclaredAttributes):
         axis: Sequence[float] = (0.0, 0.0, 1.0),
         axis2: Sequence[float] | None = None,
         *,
+        normal: Sequence[float] | None = None,
         anchor2: Sequence[float] | None = None,
         name: str | None = None,
-        erp: float | None = None,
-        cfm: float | None = None,
+        erp: float | Sequence[float] | None = None,
+        cfm: float | Sequence[float] | None = None,
+        compliance: Compliance | tuple[Any, ...] | None = None,
         suspension: tuple[float, float] | None = None,
         tree: bool | None = None,
         collide: bool = False,
@@ -406,8 +409,12 @@ class World(DeclaredAttributes):
         anchor2: (3,) the anchor on the second link [m], world, if it differs: for a distance
             joint, or a gap that the joint is to close.
         axis, axis2: (3,) of any length, world axes.
+        normal: (3,) across `axis`, world axes: x of the joint's axes, with `axis` for z, also for
+            kinds without an axis. Only `compliance` depends on it.
         name: unique among the world's joints; if None, the kind, numbered if it is in use.
-        erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)]; rigid, with an erp of 0.2, if None.
+        erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)], of all rows or each, as the joint's;
+            rigid, with an erp of 0.2, if None.
+        compliance: stiffness and damping instead of these; see `ConstraintJoint.compliance`.
         suspension: stiffness and damping of a hinge2 along `axis` [N/m; N s/m].
         tree: False: always a constraint. True: raise if it cannot be part of a tree.
         collide: whether the two links collide with each other.
@@ -420,8 +427,8 @@ class World(DeclaredAttributes):
         tree = truth_or_none('tree', tree, 'add_joint')
         collide = truth('collide', collide, 'add_joint')
         spec = described_spec(
-            kind, links, anchor, axis, axis2, anchor2=anchor2, erp=erp, cfm=cfm,
-            suspension=suspension)
+            kind, links, anchor, axis, axis2, normal=normal, anchor2=anchor2, erp=erp, cfm=cfm,
+            compliance=compliance, suspension=suspension)
         spec = replace(spec, name=self.tree.free_name(name, kind))
         with self.registry.all_or_nothing():
             joint = self.tree.add(spec, tree)

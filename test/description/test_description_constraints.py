@@ -343,6 +343,12 @@ HINGE = {'name': 'l', 'type': 'hinge', 'link1': 'high', 'link2': 'beam', 'axis':
         ({'erp': 2.0}, 'out-of-range', 'erp', '2'),
         ({'cfm': -1e-6}, 'bad-value', 'cfm', '-1e-06'),
         ({'distance': 0.0}, 'bad-value', 'distance', '0.0'),
+        ({'compliance': {'stiffness': [1, 2]}}, 'bad-value', 'stiffness', '[1. 2.]'),
+        ({'compliance': {'stiffness': 'soft'}}, 'bad-value', 'stiffness', 'soft'),
+        ({'compliance': {'stiffness': [1] * 6, 'damping': [-1] * 6}}, 'bad-value', 'damping',
+         '[-1. -1. -1. -1. -1. -1.]'),
+        ({'compliance': {'damping': [1] * 6}}, 'missing-attribute', 'stiffness', ''),
+        ({'compliance': {'stiffness': [1] * 6}, 'cfm': 1e-3}, 'two-compliances', 'erp', ''),
     ],
 )
 def test_yaml_error(changes, code, attribute, value):

@@ -76,6 +76,8 @@ LOOP_ERRORS = {
          'joint/distance', 'l', 'value', '', 13),
         (crawler('link="arm" joint="c"'), 'crawler', 'arm', 'axis', '', 10),
         (crawler('axis="0 1 0"'), 'crawler', '', 'link', '', 10),
+        (loop(more='<compliance damping="1 1 1 1 1 1"/>'),
+         'joint/compliance', 'l', 'stiffness', '', 13),
         (gazebo_joint(SDF_AXIS, name=''), 'joint', '', 'name', '', 10),
     ],
     'missing-tag': [
@@ -106,6 +108,8 @@ LOOP_ERRORS = {
     'wrong-count': [
         (loop('hinge', '<axis xyz="0 1"/>'), 'joint/axis', 'l', 'xyz', '0 1', 13),
         (loop(link2='<link2 name="arm" rpy="0 0"/>'), 'joint/link2', 'l', 'rpy', '0 0', 12),
+        (loop(more='<compliance stiffness="1 2"/>'),
+         'joint/compliance', 'l', 'stiffness', '1 2', 13),
     ],
     'out-of-range': [
         (loop('hinge', f'{AXIS}\n<dynamics damping="-1"/>'),
@@ -115,6 +119,10 @@ LOOP_ERRORS = {
          'joint/distance', 'l', 'value', '0', 13),
         (gazebo_joint('<axis><xyz>0 0 1</xyz><dynamics>\n<damping>-1</damping></dynamics></axis>'),
          'joint/axis/dynamics/damping', 'l', '', '-1', 14),
+    ],
+    'two-compliances': [
+        (loop(more='<compliance cfm="1e-6" stiffness="1 1 1 1 1 1"/>'),
+         'joint/compliance', 'l', 'erp', '', 13),
     ],
     'two-rotations': [
         (loop(link1='<link1 name="base" rpy="0 0 0" quat_xyzw="0 0 0 1"/>'),

@@ -14,6 +14,7 @@ import math
 
 import numpy as np
 
+from sim_bridge.description.compliance import checked_compliance, Compliance
 from sim_bridge.description.mechanism.loops import link_poses, rigid_groups
 from sim_bridge.description.mechanism.tree import is_tree
 from sim_bridge.description.model import (
@@ -25,6 +26,7 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.description.poses import NORM_TOLERANCE, read_only
 from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.foundation.errors import InvalidValueError
 
 # the name of the world in descriptions, unless a link of the robot has it
 WORLD = 'world'
@@ -70,6 +72,7 @@ class Declared:
     dynamics: JointDynamics = JointDynamics()
     erp: float | None = None
     cfm: float | None = None
+    compliance: Compliance | None = None
     spots: dict[str, Place] = field(default_factory=dict)
 
     def spot(self, what: str) -> Place:
@@ -140,6 +143,22 @@ def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) ->
         findings.error('lower-above-upper', spot, message, 'lower', f'{limits.lower:g}')
         return JointLimits()
     return limits
+
+
+def read_compliance(
+    stiffness: object, damping: object, spot: Place, findings: Findings
+) -> Compliance | None:
+    """Return a compliance; None if nothing is given, or, with an error noted, if it is wrong."""
+    if stiffness is None and damping is None:
+        return None
+    if stiffness is None:
+        findings.error('missing-attribute', spot, 'missing', 'stiffness')
+        return None
+    try:
+        return checked_compliance(stiffness, 0.0 if damping is None else damping, '')
+    except InvalidValueError as err:
+        findings.error('bad-value', spot, f'expected {err.expected}', err.what, f'{err.value}')
+        return None
 
 
 def direction(
@@ -215,12 +234,18 @@ def _constraint(
     if one.erp is not None and one.erp > 1.0:
         spot = one.spot('compliance')
         findings.error('out-of-range', spot, 'must be at most 1', 'erp', f'{one.erp:g}')
+    if one.compliance is not None and (one.erp is not None or one.cfm is not None):
+        message = 'says what stiffness and damping say too; keep one'
+        findings.error('two-compliances', one.spot('compliance'), message, 'erp')
     turns = [np.eye(3) if turn is None else turn for turn in one.rotations]
     is_turned = any(turn is not None for turn in one.rotations)
     axes = [
         None if axis is None or kind not in types else read_only(turn @ axis)
         for axis, turn, types in zip(one.axes, turns, (WITH_AXIS, WITH_AXIS2), strict=True)
     ]
+    normal = None
+    if one.compliance is not None and kind not in WITH_AXIS2:
+        axes[0], normal = _axes_of_compliance(turns[0], axes[0])
     first, second = one.positions
     return ConstraintDescription(
         name=one.name,
@@ -237,8 +262,21 @@ def _constraint(
         dynamics=one.dynamics if kind in WITH_DYNAMICS else JointDynamics(),
         erp=one.erp,
         cfm=one.cfm,
+        compliance=one.compliance,
+        normal=normal,
         line=one.place.line,
     )
+
+
+def _axes_of_compliance(
+    turn: np.ndarray, axis: np.ndarray | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return z and x of a joint's frame on its first link, or of the next one with z = axis."""
+    z = read_only(turn[:, 2]) if axis is None else axis
+    x, y = turn[:, 0], turn[:, 1]
+    toward = x if np.linalg.norm(np.cross(x, z)) > _PARALLEL else y
+    across = toward - (toward @ z) * z
+    return z, read_only(across / np.linalg.norm(across))
 
 
 def _check_links(

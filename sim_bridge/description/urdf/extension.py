@@ -11,6 +11,7 @@
         <limit lower="-1" upper="1" effort="10" velocity="2"/>
         <dynamics damping="0.1" friction="0" stiffness="0" reference="0"/>
         <compliance erp="0.2" cfm="1e-6"/>          <!-- without it the joint is rigid -->
+        <compliance stiffness="1e5 1e5 1e6 inf inf inf" damping="10 10 20 0 0 0"/>   <!-- or so -->
       </joint>
       <crawler link="left_track" axis="0 1 0" joint="left_track_joint"/>
     </sim_bridge>
@@ -27,6 +28,7 @@ import numpy as np
 from sim_bridge.description.mechanism.constraints import (
     Declared,
     direction,
+    read_compliance,
     read_limits,
     read_type,
     TYPES,
@@ -65,7 +67,14 @@ _JOINT = Schema(
                 'reference': _OPTIONAL,
             })
         ),
-        'compliance': Child(Schema({'erp': _NOT_NEGATIVE, 'cfm': _NOT_NEGATIVE})),
+        'compliance': Child(
+            Schema({
+                'erp': _NOT_NEGATIVE,
+                'cfm': _NOT_NEGATIVE,
+                'stiffness': Numbers(6, 'inf' + 5 * ' inf', False, 0.0, infinite=True),
+                'damping': Numbers(6, '0' + 5 * ' 0', False, 0.0),
+            })
+        ),
     },
 )
 CRAWLER = Schema(
@@ -123,8 +132,14 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
     if 'dynamics' in parts:
         one.dynamics = JointDynamics(
             **{key: float(value) for key, value in parts['dynamics'].attrib.items()})
-    for key, value in parts['compliance'].attrib.items() if 'compliance' in parts else ():
-        setattr(one, key, float(value))
+    if 'compliance' in parts:
+        given = parts['compliance']
+        for key in ('erp', 'cfm'):
+            if key in given.attrib:
+                setattr(one, key, float(given.get(key)))
+        springs, dampers = (
+            given.floats(key) if key in given.attrib else None for key in ('stiffness', 'damping'))
+        one.compliance = read_compliance(springs, dampers, one.spots['compliance'], findings)
     return one
 
 

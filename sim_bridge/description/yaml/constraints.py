@@ -17,6 +17,9 @@ Loop joints in YAML, for robots whose description cannot be changed.
         dynamics: {damping: 0.1, friction: 0, stiffness: 0, reference: 0}
         erp: 0.2                         # with cfm; rigid if both are absent
         cfm: 1.0e-6
+        compliance:                      # instead of erp and cfm, in each direction
+          stiffness: [1e5, 1e5, 1e6, .inf, .inf, .inf]  # along and about the joint's x, y, z on
+          damping: [10, 10, 20, 0, 0, 0]                # link1 [N/m, N s/m; N m/rad, N m s/rad]
 
 The extra joints of a Choreonoid body are taken as they are: the list may be called `extra_joints`,
 its keys `link1_name`, `link1_local_pos`, `joint_type` and so on, or likewise in camel case.
@@ -32,10 +35,12 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.mechanism.constraints import (
     attach,
     Declared,
     direction,
+    read_compliance,
     read_limits,
     read_type,
     TYPES,
@@ -121,13 +126,14 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
         'dynamics': JointDynamics(**_numbers(section, 'dynamics', _DYNAMICS)),
         'erp': _number(section, 'erp'),
         'cfm': _number(section, 'cfm'),
+        'compliance': _compliance(section, findings),
     }
     if kind is None:
         return None
     keys = {what: word.get(what, what) for what in _SPOTS}
     spots = {
         what: section.place(key).at(key) for what, key in keys.items() if section.has(key)}
-    spots['compliance'] = section.place('erp')
+    spots['compliance'] = section.place('compliance' if section.has('compliance') else 'erp')
     return Declared(name, kind, section.place(), link1, link2, spots=spots, **values)
 
 
@@ -157,6 +163,17 @@ def _axis(section: Section, key: str, findings: Findings) -> np.ndarray | None:
     vector = section.vector(key, 3, None)
     spot = section.place(key).at(key)
     return None if vector is None else direction(vector, spot, findings, warn=False)
+
+
+def _compliance(section: Section, findings: Findings) -> Compliance | None:
+    inner = section.section('compliance')
+    if inner is None:
+        return None
+    springs, dampers = (inner.matrix(name) for name in ('stiffness', 'damping'))
+    inner.close()
+    if springs is None and inner.has('stiffness'):
+        return None
+    return read_compliance(springs, dampers, section.place('compliance'), findings)
 
 
 def _numbers(section: Section, key: str, names: tuple[str, ...]) -> dict[str, float]:

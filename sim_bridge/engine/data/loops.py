@@ -10,7 +10,8 @@ rows, each of which keeps one scalar, its *error*, at zero:
     MIMIC       what a mimic joint's position differs from its law.
 
 Every joint type is made of these (`ROWS_OF_TYPE`); its axis is z of A and of B. A row with a CFM
-yields, as in ODE: its velocity becomes -ERP / h times its error, less CFM times its force.
+yields, as in ODE: its velocity becomes -ERP / h times its error, less CFM times its force. Each
+row keeps one of the six directions along and about A's axes (`direction_of`).
 
 What such a joint leaves free it has *axes* for (`AXES_OF_TYPE`), with a position each, and with
 friction, springs, stops and motors as the trees' joints have them:
@@ -91,6 +92,19 @@ AXES_OF_TYPE = {
     'angular_motor': (),
 }
 """Axes of each joint type: kind and axis. Those of an angular motor are its own."""
+
+
+def direction_of(row: tuple[int, int, int]) -> int:
+    """
+    Return the direction that a row keeps: along x, y, z of A (0 to 2), about them (3 to 5).
+
+    That of DISTANCE counts as x, and that of crossed axes, whose x is the second one, as y.
+    """
+    kind, i, j = row
+    if kind != DOT:
+        return i
+    return 3 + (Y if i == j else 3 - i - j)
+
 
 EULER_AXES = ((EULER, 0), (EULER, 1), (EULER, 2))
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 import math
 
 import numpy as np
 
+from sim_bridge.description.compliance import checked_compliance, Compliance
 from sim_bridge.description.model import JointDynamics
-from sim_bridge.engine.data.loops import EULER_AXES, TURN_A, TURN_B
+from sim_bridge.engine.data.loops import EULER_AXES, ROWS_OF_TYPE, TURN_A, TURN_B
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     finite_vector,
     number_from,
@@ -35,9 +37,11 @@ def described_spec(
     axis: object,
     axis2: object,
     *,
+    normal: object,
     anchor2: object,
     erp: object,
     cfm: object,
+    compliance: object,
     suspension: object,
 ) -> JointSpec:
     """Return the joint that arguments of `World.add_joint` describe, without a name."""
@@ -48,8 +52,8 @@ def described_spec(
         anchor = _second_origin(links)
     point = finite_vector('anchor', anchor, 3, place, expected)
     point2 = point if anchor2 is None else finite_vector('anchor2', anchor2, 3, place, expected)
-    first, second = np.array([0.0, 0.0, 1.0]), None
-    if kind in WITH_AXIS:
+    first, second, across = np.array([0.0, 0.0, 1.0]), None, None
+    if kind in WITH_AXIS or normal is not None:
         first = _direction('axis', axis, place)
     if kind in WITH_AXIS2:
         second = _direction('axis2', axis2, place)
@@ -58,14 +62,20 @@ def described_spec(
     elif axis2 is not None:
         raise InvalidValueError(
             'axis2', axis2, f'none, but for {" and ".join(map(repr, WITH_AXIS2))}', place)
+    if normal is not None:
+        across = _direction('normal', normal, place)
+        if second is not None:
+            raise InvalidValueError('normal', normal, f'none, for a {kind!r}: axis2 is', place)
+        if np.linalg.norm(np.cross(first, across)) < _PARALLEL:
+            raise InvalidValueError('normal', normal, 'one that is not along axis', place)
     distance = float(np.linalg.norm(point2 - point))
     if kind == 'distance' and distance < _SHORTEST:
         raise InvalidValueError(
             'anchor2', anchor2, 'a point away from the anchor [m], whose distance is kept', place)
-    spec = spec_at('', kind, links, (point, point2), first, second)
+    spec = spec_at('', kind, links, (point, point2), first, second, across)
     # a joint with a gap between the anchors is a constraint, which closes it
     spec = replace(spec, distance=distance, gapes=kind != 'distance' and distance > 0.0)
-    return _with_compliance(spec, erp, cfm, suspension, place)
+    return _with_compliance(spec, erp, cfm, compliance, suspension, place)
 
 
 def motor_spec(
@@ -98,9 +108,9 @@ def motor_spec(
     return replace(spec, axes=kinds, vectors=np.array(vectors))
 
 
-def checked_share(what: str, value: object, place: str) -> float:
-    """Return a number from 0 to 1; else raise InvalidValueError."""
-    return number_from(what, value, 0.0, 1.0, place, 'a share from 0 to 1')
+def checked_erp(value: object, place: str) -> float:
+    """Return an error reduction from 0 to 1; else raise InvalidValueError."""
+    return number_from('erp', value, 0.0, 1.0, place, 'a share from 0 to 1')
 
 
 def checked_cfm(value: object, place: str) -> float:
@@ -109,14 +119,41 @@ def checked_cfm(value: object, place: str) -> float:
     return number_from('cfm', value, 0.0, math.inf, place, expected)
 
 
+def of_rows(
+    check: Callable[[object, str], float], value: object, count: int, place: str
+) -> float | tuple[float, ...]:
+    """Return a checked number, or `count` of them; else raise InvalidValueError."""
+    if not isinstance(value, (Sequence, np.ndarray)) or np.ndim(value) != 1:
+        return check(value, place)
+    if len(value) != count:
+        raise InvalidValueError(
+            check.__name__.removeprefix('checked_'), value,
+            f'a number, or one for each of its {counted(count, "row")}', place)
+    return tuple(check(number, place) for number in value)
+
+
+def compliance_of(value: object, place: str) -> Compliance:
+    """Return a checked compliance; else raise InvalidValueError."""
+    if not isinstance(value, tuple) or not 1 <= len(value) <= 2:
+        raise InvalidValueError(
+            'compliance', value, 'a Compliance, or a tuple of stiffness and damping', place)
+    return checked_compliance(value[0], value[1] if len(value) == 2 else 0.0, place)
+
+
 def _with_compliance(
-    spec: JointSpec, erp: object, cfm: object, suspension: object, place: str
+    spec: JointSpec, erp: object, cfm: object, compliance: object, suspension: object, place: str
 ) -> JointSpec:
-    """Return a joint with ERP, CFM and suspension as far as they are given."""
+    """Return a joint with ERP, CFM, compliance and suspension as far as they are given."""
+    rows = len(ROWS_OF_TYPE[spec.type])
+    if compliance is not None:
+        if erp is not None or cfm is not None:
+            raise InvalidValueError(
+                'compliance', compliance, 'None beside erp and cfm, which say the same', place)
+        spec = replace(spec, compliance=compliance_of(compliance, place))
     if erp is not None:
-        spec = replace(spec, erp=checked_share('erp', erp, place))
+        spec = replace(spec, erp=of_rows(checked_erp, erp, rows, place))
     if cfm is not None:
-        spec = replace(spec, cfm=checked_cfm(cfm, place))
+        spec = replace(spec, cfm=of_rows(checked_cfm, cfm, rows, place))
     if suspension is None:
         return spec
     if spec.type != 'hinge2':

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.compilation.compile import free_axes
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.engine.data import loops as engine
 from sim_bridge.engine.data.loops import AxisValues, LoopJoint, Loops
 from sim_bridge.engine.data.state import (
@@ -18,12 +19,16 @@ from sim_bridge.engine.data.state import (
     STOP_SHARE,
 )
 from sim_bridge.foundation.attributes import ReadOnly
-from sim_bridge.foundation.errors import StateError
+from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.robots.joints.free_axes import FreeAxes
 from sim_bridge.robots.joints.spec import JointSpec
 from sim_bridge.simulation.simulation import Simulation
 
+Softness = tuple[float | tuple[float, ...], float | tuple[float, ...]]
+"""ERP [1] and CFM [m/(N s), rad/(N m s)] of a joint: a number for all rows, or one for each."""
+
 _ERP = 0.2
+_DIRECTIONS = tuple(f'{way} {axis}' for way in ('along', 'about') for axis in 'xyz')
 
 
 class ConstraintSeat:
@@ -58,8 +63,10 @@ class ConstraintSeat:
         self._rows = engine.ROWS_OF_TYPE[spec.type]
         self.references = [_reference_of(row, spec) for row in self._rows]
         """The value of each row where its error is 0 [m, 1]."""
-        self._compliance = (
+        self._softness: Softness = (
             _ERP if spec.erp is None else spec.erp, 0.0 if spec.cfm is None else spec.cfm)
+        if spec.compliance is not None:
+            self._softness = self._softness_of(spec.compliance)
         self._suspension = spec.suspension
         axes = engine.AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes
         count = len(axes)
@@ -152,11 +159,15 @@ class ConstraintSeat:
         """Return (3,) the unit vector along or about which axis `number` moves; world axes."""
         return self.free.directions()[number]
 
-    def error(self) -> tuple[float, float]:
+    def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
         """Return the greatest position error [m] and sine of an angular error of its rows."""
         (R_A, p_A), (R_B, p_B) = self.frames.first.pose, self.frames.second.pose
         worst = [0.0, 0.0]
-        for (kind, i, j), reference in zip(self._rows, self.references, strict=True):
+        _, cfm = self._of_rows()
+        for row, ((kind, i, j), reference) in enumerate(
+                zip(self._rows, self.references, strict=True)):
+            if of_rigid_rows and cfm[row] > 0.0:
+                continue
             if kind == engine.SLIDE:
                 value = R_A[:, i] @ (p_B - p_A)
             elif kind == engine.DOT:
@@ -186,14 +197,65 @@ class ConstraintSeat:
     # --- compliance ------------------------------------------------------------------------------
 
     @property
-    def compliance(self) -> tuple[float, float]:
-        """ERP [1] and CFM [m/(N s), rad/(N m s)]."""
-        return self._compliance
+    def softness(self) -> Softness:
+        """ERP [1] and CFM [m/(N s), rad/(N m s)]: of all rows, or of each."""
+        return self._softness
+
+    @softness.setter
+    def softness(self, value: Softness) -> None:
+        self._softness = value
+        self._simulation.reconnect_joints()
+
+    @property
+    def row_count(self) -> int:
+        """The number of its rows."""
+        return len(self._rows)
+
+    @property
+    def compliance(self) -> Compliance:
+        """The springs and dampers that its rows are; 0 in free directions."""
+        springs, dampers = np.zeros(6), np.zeros(6)
+        h = self._simulation.time_step
+        for row, scale, erp, cfm in zip(
+                self._rows, self._leverages(), *self._of_rows(), strict=True):
+            way = engine.direction_of(row)
+            springs[way] = scale * erp / (h * cfm) if cfm > 0.0 else np.inf
+            dampers[way] = scale * (1.0 - erp) / cfm if cfm > 0.0 else 0.0
+        return Compliance(tuple(springs.tolist()), tuple(dampers.tolist()))
 
     @compliance.setter
-    def compliance(self, value: tuple[float, float]) -> None:
-        self._compliance = value
-        self._simulation.reconnect_joints()
+    def compliance(self, value: Compliance) -> None:
+        self.softness = self._softness_of(value)
+
+    def _softness_of(self, compliance: Compliance) -> Softness:
+        """
+        Return ERP and CFM of each row, as ODE's stand for springs and dampers; manual, 3.8.2.
+
+        Raises InvalidValueError where nothing acts in a direction that is not free.
+        """
+        h, erps, cfms = self._simulation.time_step, [], []
+        for row, scale in zip(self._rows, self._leverages(), strict=True):
+            way = engine.direction_of(row)
+            pull = h * compliance.stiffness[way] / scale
+            total = pull + compliance.damping[way] / scale
+            if total == 0.0:
+                raise InvalidValueError(
+                    'compliance', tuple(compliance), 'a spring or a damper '
+                    f'{_DIRECTIONS[way]}, which a {self.type} joint does not leave free',
+                    self.place)
+            erps.append(pull / total if pull < np.inf else _ERP)
+            cfms.append(1.0 / total)
+        return tuple(erps), tuple(cfms)
+
+    def _leverages(self) -> list[float]:
+        """Return the square of each row's velocity for a unit of that in its direction."""
+        # the cosine of crossed axes that are not at right angles changes by less than their angle
+        return [1.0 - reference * reference if kind == engine.DOT else 1.0
+                for (kind, _, _), reference in zip(self._rows, self.references, strict=True)]
+
+    def _of_rows(self) -> list[list[float]]:
+        """Return ERP and CFM of each row, without the suspension's."""
+        return [np.broadcast_to(values, len(self._rows)).tolist() for values in self._softness]
 
     # --- for the simulation ----------------------------------------------------------------------
 
@@ -214,7 +276,7 @@ class ConstraintSeat:
                 rotation, position = place.rotation, place.position
             bodies.append(body)
             numbers += [*rotation.ravel(), *position]
-        erp, cfm = ([value] * len(self._rows) for value in self._compliance)
+        erp, cfm = self._of_rows()
         if self._suspension is not None:
             # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
             h = self._simulation.time_step

@@ -8,12 +8,13 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import JointDescription, JointType, Mimic
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, finite_vector, unit_quaternion
 from sim_bridge.robots.interfaces import LinkInterface, RobotInterface, WorldInterface
-from sim_bridge.robots.joints.arguments import checked_cfm, checked_share
+from sim_bridge.robots.joints.arguments import checked_cfm, checked_erp, compliance_of, of_rows
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.feedback import Feedback, feedback_of
@@ -352,7 +353,8 @@ class ConstraintJoint(AnyJoint):
 
     It closes a loop, or is compliant. With cfm = 0 it is rigid and holds to rounding; else its
     velocity error is ERP / h times its position error, less CFM times its force, with h the time
-    step.
+    step. That is a spring and a damper, implicit and so stable for any: `compliance` says which,
+    in each direction.
 
     A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
     q, dq, ddq and u are numbers or arrays over the axes, in the order of a tree's joint of that
@@ -372,23 +374,54 @@ class ConstraintJoint(AnyJoint):
         seat.joint = self
 
     @property
-    def erp(self) -> float:
-        """Error reduction parameter: share of the error that a step corrects [1]; can be set."""
-        return self._seat.compliance[0]
+    def erp(self) -> float | np.ndarray:
+        """
+        Error reduction parameter: share of the error that a step corrects [1]; can be set.
+
+        A number for all rows, or (n,) one for each where they differ. The rows are those of the
+        joint type, in the order of docs/closed_loops.md.
+        """
+        return _as_array(self._seat.softness[0])
 
     @erp.setter
-    def erp(self, value: float) -> None:
-        self._seat.compliance = checked_share('erp', value, self.place), self.cfm
+    def erp(self, value: float | Sequence[float] | np.ndarray) -> None:
+        erp = of_rows(checked_erp, value, self._seat.row_count, self.place)
+        self._seat.softness = erp, self._seat.softness[1]
 
     @property
-    def cfm(self) -> float:
-        """Constraint force mixing [m/(N s), rad/(N m s)]; 0: the joint is rigid; can be set."""
-        return self._seat.compliance[1]
+    def cfm(self) -> float | np.ndarray:
+        """
+        Constraint force mixing [m/(N s), rad/(N m s)]; can be set; as `erp`.
+
+        0: the joint, or the row, is rigid.
+        """
+        return _as_array(self._seat.softness[1])
 
     @cfm.setter
-    def cfm(self, value: float) -> None:
-        self._seat.compliance = self.erp, checked_cfm(value, self.place)
+    def cfm(self, value: float | Sequence[float] | np.ndarray) -> None:
+        cfm = of_rows(checked_cfm, value, self._seat.row_count, self.place)
+        self._seat.softness = self._seat.softness[0], cfm
+
+    @property
+    def compliance(self) -> Compliance:
+        """
+        Stiffness and damping in each direction, six each; can be set, with numbers for all too.
+
+        Along x, y and z of the joint's axes (`rotation`) [N/m; N s/m], then about them [N m/rad;
+        N m s/rad]. Infinite where the joint is rigid, 0 where it is free; see `Compliance`. What
+        is set for free directions is not used. The same as `erp` and `cfm`, in other words.
+        Raises InvalidValueError where a direction would have neither spring nor damper.
+        """
+        return self._seat.compliance
+
+    @compliance.setter
+    def compliance(self, value: Compliance | tuple[Any, ...]) -> None:
+        self._seat.compliance = compliance_of(value, self.place)
 
 
 def _joint_of(owner: RobotInterface | WorldInterface, name: str) -> Any:
     return owner.joint(name)
+
+
+def _as_array(values: float | tuple[float, ...]) -> float | np.ndarray:
+    return np.array(values) if isinstance(values, tuple) else values

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import (
     ConstraintDescription,
     JointDescription,
@@ -39,9 +40,10 @@ class JointSpec:
 
     first, second: the joint frames on both, which coincide for coordinates of 0; the axis is z.
     axis2: (3,) the second axis in that frame, fixed on the second link, in the plane of x and z.
-    distance: between the origins [m]. erp, cfm: None for a rigid joint. suspension: of a hinge-2.
-    gapes: whether the two origins are apart, so that the joint has a gap to close. axes, vectors:
-    of an angular motor, as the engine's LoopJoint has them.
+    distance: between the origins [m]. erp, cfm, compliance: None for a rigid joint; the first two
+    of all rows or of each. suspension: of a hinge-2. gapes: whether the two origins are apart, so
+    that the joint has a gap to close. axes, vectors: of an angular motor, as the engine's
+    LoopJoint has them.
     """
 
     name: str
@@ -50,8 +52,9 @@ class JointSpec:
     second: JointFrame
     axis2: np.ndarray | None = None
     distance: float = 0.0
-    erp: float | None = None
-    cfm: float | None = None
+    erp: float | tuple[float, ...] | None = None
+    cfm: float | tuple[float, ...] | None = None
+    compliance: Compliance | None = None
     suspension: JointDynamics | None = None
     gapes: bool = False
     axes: tuple[tuple[int, int], ...] | None = None
@@ -60,7 +63,9 @@ class JointSpec:
     @property
     def yields(self) -> bool:
         """Whether it is compliant."""
-        return self.cfm is not None and self.cfm > 0.0
+        if self.compliance is not None:
+            return self.compliance.yields
+        return self.cfm is not None and bool(np.any(self.cfm))
 
     @property
     def frames(self) -> JointFrames:
@@ -114,17 +119,21 @@ def spec_at(
     anchors: tuple[np.ndarray, np.ndarray],
     axis: np.ndarray,
     axis2: np.ndarray | None = None,
+    normal: np.ndarray | None = None,
 ) -> JointSpec:
     """
     Return a joint whose coordinates are 0 at the present poses of its links.
 
-    anchors: (3,) where it is on either link [m]. axis, axis2: (3,) unit vectors. All in the world.
+    anchors: (3,) where it is on either link [m]. axis, axis2: (3,) unit vectors. normal: (3,)
+    towards x of the joint's axes; axis2, or any, if None. All in the world.
     """
     rotation = axis_frame(axis)
-    if axis2 is not None:
-        x = axis2 - (axis2 @ axis) * axis
+    toward = axis2 if normal is None else normal
+    if toward is not None:
+        x = toward - (toward @ axis) * axis
         x /= np.linalg.norm(x)
         rotation = np.array([x, np.cross(axis, x), axis]).T
+    if axis2 is not None:
         axis2 = rotation.T @ axis2
     frames = []
     for link, anchor in zip(links, anchors, strict=True):
@@ -153,8 +162,9 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface
         # rotates the second link and its axis to coordinates of 0
         turned = one.R @ constraint.rotation @ R_other.T
     axis2 = None if constraint.axis2 is None else turned @ R_other @ constraint.axis2
+    normal = None if constraint.normal is None else one.R @ constraint.normal
     spec = spec_at(constraint.name, constraint.type.value, (one, other), (anchor, anchor), axis,
-                   axis2)
+                   axis2, normal)
     position2, rotation2 = constraint.position2, spec.second.rotation
     if position2 is None:
         position2 = R_other.T @ (anchor - p_other)
@@ -168,7 +178,8 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface
         suspension = constraint.dynamics
     return replace(
         spec, second=JointFrame(other, rotation2, np.array(position2)), distance=distance,
-        erp=constraint.erp, cfm=constraint.cfm, suspension=suspension)
+        erp=constraint.erp, cfm=constraint.cfm, compliance=constraint.compliance,
+        suspension=suspension)
 
 
 def _orthonormal(rotation: np.ndarray) -> np.ndarray:

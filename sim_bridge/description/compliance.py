@@ -1,0 +1,52 @@
+"""How a loop joint yields: a spring and a damper in each direction."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import real_array
+
+_STIFFNESS = 'a number of at least 0, or inf where it is rigid, or six of them [N/m; N m/rad]'
+_DAMPING = 'a finite number of at least 0, or six of them [N s/m; N m s/rad]'
+
+
+class Compliance(NamedTuple):
+    """
+    Springs and dampers by which a loop joint yields in the directions that it does not leave free.
+
+    Six numbers each: along x, y and z of the joint's axes on its first link, then about them. z is
+    the joint's axis. x of a distance joint is the way between its anchors, and y of a universal
+    or hinge2 joint is across its two axes. Numbers of directions that are free are not used.
+
+    stiffness: [N/m; N m/rad]. Infinite: the direction is rigid, whatever its damping.
+    damping: [N s/m; N m s/rad].
+    """
+
+    stiffness: tuple[float, ...]
+    damping: tuple[float, ...] = (0.0,) * 6
+
+    @property
+    def yields(self) -> bool:
+        """Whether any direction is not rigid."""
+        return min(self.stiffness) < math.inf
+
+
+def checked_compliance(stiffness: object, damping: object, place: str) -> Compliance:
+    """Return numbers for all six directions, or six each; else raise InvalidValueError."""
+    springs = _six('stiffness', stiffness, _STIFFNESS, place)
+    dampers = _six('damping', damping, _DAMPING, place)
+    if not np.isfinite(dampers).all():
+        raise InvalidValueError('damping', damping, _DAMPING, place)
+    return Compliance(tuple(springs.tolist()), tuple(dampers.tolist()))
+
+
+def _six(what: str, value: object, expected: str, place: str) -> np.ndarray:
+    array = real_array(what, value, expected, place)
+    # false for nan, too
+    if array.shape not in ((), (6,)) or not (array >= 0.0).all():
+        raise InvalidValueError(what, value, expected, place)
+    return np.broadcast_to(array, 6)
