@@ -294,9 +294,9 @@ def _placed(mate: Object, gap: tuple[float, float], poses: Mapping[str, Pose]) -
     """Return a mate with its connectors on the bodies."""
     given = cast('tuple[Object, Object]', mate['connectors'])
     where = [world_pose(connector, poses) for connector in given]
-    for own, other in ((0, 1), (1, 0)):
-        if _is_adaptive(given[own]):
-            where[own] = where[other]
+    for this, other in ((0, 1), (1, 0)):
+        if _is_adaptive(given[this]):
+            where[this] = where[other]
     first, second = (
         Side(body, poses[body].inverse @ at)
         for body, at in zip(map(body_of, given), where, strict=True))

@@ -108,13 +108,14 @@ class Bodies:
         if make in (_cylinder, _capsule):
             rotation = rotation @ _Z_TO_Y
         direction = self._directions.get(id(geometry), self._directions.get(id(body)))
+        sliding = None
         if direction is not None:
             on_body = place.rotation if id(geometry) in self._directions else np.eye(3)
-            direction = tuple((rotation.T @ on_body @ direction).tolist())
+            sliding = (rotation.T @ on_body @ direction).tolist()
         return Placed(
             make(geometry), place.position.tolist(), quaternion_from_matrix(rotation).tolist(),
             name, material, enabled=bool(geometry['enable_collisions']),
-            groups=self._groups.of(geometry), friction_direction=direction), density
+            groups=self._groups.of(geometry), friction_direction=sliding), density
 
     def _inertial(
         self, body: Object, shapes: list[Placed], densities: list[float]
@@ -164,7 +165,8 @@ class Bodies:
     def _checked(self, body: Object, tensor: np.ndarray) -> np.ndarray:
         if np.isfinite(tensor).all() and np.allclose(
                 tensor, tensor.T, rtol=0.0, atol=1e-9 * max(float(np.abs(tensor).max()), 1e-300)):
-            return 0.5 * (tensor + tensor.T)
+            symmetric: np.ndarray = 0.5 * (tensor + tensor.T)
+            return symmetric
         self._findings.error(
             'tensor', body.place_of('inertia.tensor'), 'must be finite and symmetric')
         return np.zeros((3, 3))
@@ -216,7 +218,7 @@ def _mesh(geometry: Object) -> Shape:
 def _file(geometry: Object) -> Shape:
     path = Path(cast(str, geometry['path']))
     if path.suffix == '.agx':
-        raise InvalidValueError('path', str(path), 'a mesh file, not AGX\'s own format', '')
+        raise InvalidValueError('path', str(path), "a mesh file, not AGX's own format", '')
     return mesh_of_file(path, vector(cast(Object, geometry['scale'])).tolist())
 
 

@@ -62,8 +62,9 @@ def axis_settings(
     acting = {
         mate.path: [_Acting() for _ in AXES.get(mate.kind, ())] for mate in assembly.mates}
     for mate in assembly.mates:
-        for each, member in zip(acting[mate.path], _FRICTIONS.get(mate.kind, ()), strict=True):
-            _add_friction(each, mate.source, member, findings)
+        members = _FRICTIONS.get(mate.kind, ())
+        for own, member in zip(acting[mate.path], members, strict=True):
+            _add_friction(own, mate.source, member, findings)
     found = {}
     for each in root.walk():
         if not each.is_a(ONE_DOF):
@@ -208,7 +209,8 @@ def _add_velocity_motor(
 ) -> None:
     speed = axis.sign * cast(float, thing['target_speed'])
     lower, upper = _efforts(thing, axis, findings)
-    motor = Motor(thing.path, 0.0, _not_negative(thing, 'gain', findings), 0.0, speed, lower, upper)
+    gain = _not_negative(thing, 'gain', findings)
+    motor = Motor(thing.path, 0.0, gain, 0.0, speed, lower, upper)
     if thing['zero_speed_as_spring'] and speed == 0.0:
         stiffness = stiffness_of(thing['zero_speed_spring_flexibility'])
         damping = damping_of(thing['zero_speed_spring_dissipation'], stiffness, findings)
