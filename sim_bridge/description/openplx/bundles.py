@@ -141,8 +141,12 @@ class Library:
         self.own: list[Source] = []
         self.scene_bundle: Bundle | None = None
         self.bundles: dict[str, Bundle] = {}
-        for path in (*paths, *_environment_paths(), *_installed_paths()):
-            self._add_bundles(Path(path))
+        for path in (*paths, *_environment_paths()):
+            self._add_bundles(path)
+        # the bundles of one version fit each other: two versions are never mixed
+        if 'Math' not in self.bundles:
+            for path in _installed_paths():
+                self._add_bundles(path)
 
     def _add_bundles(self, path: Path) -> None:
         try:

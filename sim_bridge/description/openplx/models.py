@@ -9,6 +9,7 @@ their values, and what is said about parts of a member is kept for its value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NoReturn
@@ -22,6 +23,7 @@ from sim_bridge.foundation.errors import brief, close_match
 
 PRIMITIVES = ('Real', 'Int', 'Bool', 'String')
 _MOST_BASES = 200
+_MOST_TRAITS = 20
 
 
 class FailedError(Exception):
@@ -174,6 +176,7 @@ class Models:
     def __init__(self, library: Library):
         self.library = library
         self._models: dict[tuple[int, str], Model | None] = {}
+        self._traits = 0
 
     # -- names -------------------------------------------------------------------------------
 
@@ -237,11 +240,13 @@ class Models:
             chain.append(waiting)
             if len(chain) > _MOST_BASES:
                 self.fail(
-                    'too-deep', place,
+                    'too-deep', waiting.source.place(waiting.node, waiting.name),
                     f'more than {_MOST_BASES} models that extend each other are not read')
             node = waiting.node
             assert isinstance(node, syntax.Model)
             waiting = self._base(waiting, node.base) if node.base else None
+        if self._traits > _MOST_TRAITS:
+            self.fail('too-deep', place, f'more than {_MOST_TRAITS} traits of traits are not read')
         for link in reversed(chain):
             base = self._models[self._key(link)] = self._built(link, base)
         assert base
@@ -264,12 +269,12 @@ class Models:
         for statement in node.block:
             if isinstance(statement, syntax.With):
                 paths += statement.traits
+        self._traits += 1
         for path in paths:
             # a trait that cannot be found has been reported; the rest is still of use
-            try:
+            with contextlib.suppress(FailedError):
                 lineage += self.find(declared.source, path, declared.name).lineage
-            except FailedError:
-                continue
+        self._traits -= 1
         model.lineage = (*dict.fromkeys(lineage), model)
         return model
 

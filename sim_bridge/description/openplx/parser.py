@@ -38,6 +38,7 @@ from sim_bridge.foundation.errors import brief
 
 # levels of brackets, of signs before a value, of members of calls, and of blocks
 _MOST_LEVELS = 40
+_MOST_NAMES = 200
 _DELETIONS = ('del', 'delete')
 _KINDS = ('const', 'trait')
 
@@ -140,8 +141,10 @@ class _Parser:
     def _deeper(self) -> None:
         self._levels += 1
         if self._levels > _MOST_LEVELS:
-            raise _SyntaxError(
-                self._next, f'nested too deeply: {_MOST_LEVELS} levels are read', 'too-deep')
+            self._too_deep(f'{_MOST_LEVELS} levels')
+
+    def _too_deep(self, most: str) -> NoReturn:
+        raise _SyntaxError(self._next, f'nested too deeply: {most} are read', 'too-deep')
 
     # -- files -------------------------------------------------------------------------------
 
@@ -338,6 +341,8 @@ class _Parser:
         names = [start.text]
         while self._skip('.'):
             names.append(self._name('a name').text)
+            if len(names) > _MOST_NAMES:
+                self._too_deep(f'{_MOST_NAMES} names with dots')
         return Path(start.line, start.column, tuple(names))
 
     def _paths(self, what: str) -> tuple[Path, ...]:
@@ -390,6 +395,8 @@ class _Parser:
                 self._take()
                 name = self._name('a member').text
                 if isinstance(value, Path):
+                    if len(value.names) == _MOST_NAMES:
+                        self._too_deep(f'{_MOST_NAMES} names with dots')
                     value = Path(value.line, value.column, (*value.names, name))
                     continue
                 value = Member(token.line, token.column, value, name)
