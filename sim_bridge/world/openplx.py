@@ -266,7 +266,9 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
         axis.stop_erp = time_step * stiffness * axis.stop_cfm
     for motor in settings.motors:
         axis.control = 'servo'
-        axis.kp, axis.kd, axis.max_effort = motor.kp, motor.kd, motor.upper
+        axis.kp, axis.kd = motor.kp, motor.kd
+        axis.max_effort = motor.upper
+        axis.min_effort = motor.lower
     _command(axis, settings)
 
 
@@ -288,8 +290,7 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
     """
     if not any(each.linear.any() or each.angular.any() for each in mapped.motions.values()):
         return
-    part, model = robot.slot.part, robot.slot.blueprint.model
-    rows = slice(part.at.v, part.at.v + len(model.q_of_v))
+    count = len(robot.slot.blueprint.model.q_of_v)
     prescribed = 6 if mapped.is_kinematic else 0
     if prescribed:
         link = robot.root_link
@@ -297,11 +298,13 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
         w = turn @ motion.angular
         arm = link.R @ link.slot.center
         robot.set_base_velocity(turn @ motion.linear - np.cross(w, arm), w)
-    momentum = np.zeros(len(model.q_of_v))
+    momentum = np.zeros(count)
     for name, motion in mapped.motions.items():
         momentum += _momentum(robot, robot.link(name), motion, turn)
-    velocity = part.state.v[rows]
     inertia = mass_matrix(robot)
+    # looked up last: reading of links joins the robots' arrays
+    part = robot.slot.part
+    velocity = part.state.v[part.at.v : part.at.v + count]
     free = slice(prescribed, None)
     if inertia[free, free].size:
         velocity[free] = np.linalg.solve(

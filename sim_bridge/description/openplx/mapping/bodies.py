@@ -132,7 +132,7 @@ class Bodies:
                 self._findings.error(
                     'negative-mass', body.place_of('inertia.mass'),
                     'must be finite and not negative', 'mass', f'{mass:g}')
-                return None
+                mass = 1.0
         if body.is_assigned('inertia.tensor'):
             tensor = matrix(cast(Object, body['inertia.tensor']))
             tensor = self._checked(body, tensor)

@@ -82,7 +82,18 @@ def axis_settings(
             found[each.path] = axis
             if each['enabled']:
                 add(acting[axis.joint][axis.number], each, axis, findings)
-    return {path: tuple(map(_settings, several)) for path, several in acting.items()}, found
+    settings = {}
+    for mate in assembly.mates:
+        own = acting[mate.path]
+        for each in own:
+            each.motors = _joined(each.motors)
+            if len(each.motors) > 1:
+                sources = ' and '.join(motor.source for motor in each.motors)
+                findings.error(
+                    'two-motors', mate.source.place,
+                    f'{sources} drive the same axis within limits of effort: one can')
+        settings[mate.path] = tuple(map(_settings, own))
+    return settings, found
 
 
 def _axis_of(
@@ -235,6 +246,18 @@ _KINDS: Mapping[str, tuple[_Add, bool]] = {
     f'{_I}TorqueMotor': (_add_effort, False), f'{_I}ForceMotor': (_add_effort, True)}
 
 
+def _joined(motors: list[Motor]) -> list[Motor]:
+    """Return motors with those that have no limits added up to one."""
+    free = [motor for motor in motors if math.isinf(motor.lower) and math.isinf(motor.upper)]
+    if len(free) < 2:
+        return motors
+    kp, kd = sum(motor.kp for motor in free), sum(motor.kd for motor in free)
+    position = sum(motor.kp * motor.target_position for motor in free) / (kp or 1.0)
+    velocity = sum(motor.kd * motor.target_velocity for motor in free) / (kd or 1.0)
+    joined = Motor(free[0].source, kp, kd, position, velocity)
+    return [joined, *(motor for motor in motors if motor not in free)]
+
+
 def _settings(acting: _Acting) -> AxisSettings:
     """Return what acts together; springs without limits add up to one."""
     stiffness = sum(spring[0] for spring in acting.springs)
@@ -255,6 +278,11 @@ def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, fl
         findings.error(
             'lower-above-upper', thing.place_of('min_effort'),
             f'must be at most max_effort, which is {most:g}', 'min_effort', f'{least:g}')
+        return -math.inf, math.inf
+    if least > 0.0 or most < 0.0:
+        findings.error(
+            'effort-range', thing.place_of('min_effort'),
+            f'the range of effort, {least:g} to {most:g}, must hold 0')
         return -math.inf, math.inf
     return (least, most) if axis.sign > 0.0 else (-most, -least)
 
