@@ -168,6 +168,11 @@ class Library:
 
     # -- findings ----------------------------------------------------------------------------
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether there is an error among the findings."""
+        return self._errors > 0
+
     def error(self, code: str, place: Place, message: str) -> None:
         """Add an error; of hundreds the first are kept."""
         self._errors += 1
@@ -324,6 +329,8 @@ class Library:
                 f'the bundle {names[0]} is not installed; install it by '
                 "`pip install 'sim_bridge[openplx]'`, or name its folder in "
                 f'{VARIABLE}')
+        if self._errors >= _MOST_FINDINGS:
+            return ''
         bundle = self.bundles.get(names[0])
         known: Iterable[str]
         if bundle and len(names) > 1:

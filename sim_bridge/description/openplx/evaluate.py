@@ -103,6 +103,8 @@ class _Evaluator:
         place = Place('file', file=source.file)
         if name is None:
             names = [node.name for node in source.models.values() if node.kind == 'model']
+            if not names and self._library.has_errors:
+                raise FailedError
             if not names:
                 self._fail('no-model', place, 'the file declares no model')
             name = names[-1]

@@ -22,6 +22,8 @@ from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import brief, close_match
 
 PRIMITIVES = ('Real', 'Int', 'Bool', 'String')
+# bundles whose own assignments are defaults
+_VOCABULARY = ('Math', 'Physics', 'Physics1D', 'Physics3D')
 _MOST_BASES = 200
 _MOST_TRAITS = 20
 
@@ -98,9 +100,10 @@ class Member:
 @dataclass(eq=False)
 class Model:
     """
-    A model. lineage: all that it extends, bases first, itself last; empty layers are no harm.
+    A model.
 
-    name: with its namespace. kind: 'model', 'const' or 'trait'.
+    name: with its namespace. kind: 'model', 'const' or 'trait'. lineage: all whose statements
+    count, itself among them, in the order in which they are put upon each other.
     """
 
     name: str
@@ -117,7 +120,7 @@ class Model:
     @cached_property
     def plain(self) -> ObjectModel:
         """The model as objects have it."""
-        bases = tuple(model.name for model in reversed(self.lineage[:-1]))
+        bases = tuple(name for name in reversed(self.names) if name != self.name)
         return ObjectModel(self.name, bases, self.source.file, self.source.imported)
 
     @cached_property
@@ -283,7 +286,7 @@ class Models:
         if not traits:
             return model
         extended = Model(model.name, model.kind, model.source, model.node, self)
-        inner = (*model.lineage[:-1], model, *(m for trait in traits for m in trait.lineage))
+        inner = (*model.lineage, *(base for trait in traits for base in trait.lineage))
         extended.lineage = tuple(dict.fromkeys(inner))
         return extended
 
@@ -380,10 +383,10 @@ class Models:
     def _changed(self, member: Member, action: Action, this: Object | None) -> Member | None:
         """Return a member with what a statement says about it; None if that deletes it."""
         source, declared = action.source, member.declared.source
-        # what the scene itself says counts, and what another bundle says than declares the member;
-        # numbers of vectors belong to the member that has the vector
+        # what the scene itself says counts, and what another bundle says than declares the member,
+        # but those of the words themselves; numbers of vectors belong to the member that has them
         counts = self.library.is_own(source) or source.bundle is not declared.bundle and (
-            declared.namespace[:1] != ('Math',))
+            source.namespace[0] not in _VOCABULARY and declared.namespace[:1] != ('Math',))
         is_assigned = member.is_assigned or counts and (
             action.expression is not None or len(action.names) > 1)
         if len(action.names) > 1:

@@ -265,7 +265,9 @@ class _Parser:
             self._end_line()
             return annotation
         # words are names too: `with`, `optional` … count as words where a name follows
-        if self._comes(Kind.NAME, 1):
+        is_word = self._comes(Kind.NAME, 1) and not (
+            self._is('is', 1) or self._is('becomes', 1))
+        if is_word:
             if self._is('with'):
                 self._take()
                 traits = self._paths('a trait')
@@ -280,8 +282,7 @@ class _Parser:
                 is_static = self._skip('static')
                 self._take()
                 return self._function(token, self._name('the name of a function').text, is_static)
-        is_optional = self._comes(Kind.NAME, 1) and not self._is('is', 1) and (
-            not self._is('becomes', 1)) and self._skip('optional')
+        is_optional = is_word and self._skip('optional')
         names = self._path('a member').names
         if self._is('is') or self._is('becomes'):
             becomes = self._take().text == 'becomes'
