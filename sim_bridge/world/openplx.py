@@ -163,8 +163,13 @@ class SceneLoader:
         while own in self.scenes:
             number += 1
             own = f'{name or scene.name}_{number}'
-        with self._registry.all_or_nothing():
-            record = self._add(scene, own, name, at)
+        try:
+            with self._registry.all_or_nothing():
+                record = self._add(scene, own, name, at)
+        except SceneError:
+            raise
+        except SimBridgeError as err:
+            raise _refused(scene, own, err) from err
         self.scenes[own] = OpenPlxScene(self._world, record)
         return self.scenes[own]
 
@@ -229,16 +234,20 @@ class SceneLoader:
                 Collisions(shapes, separated=mapped.apart), mapped.positions,
                 mapped.given if _is_open(scene) else (), mapped.is_kinematic)
         except SimBridgeError as err:
-            findings = Findings()
-            code = 'bad-value' if isinstance(err, InvalidValueError) else 'snap-conflict'
-            findings.error(code, Place('robot', name), str(err))
-            report = findings.report(scene.report.source)
-            raise SceneError(replace(
-                report, findings=(*scene.report.findings, *report.findings))) from err
+            raise _refused(scene, name, err) from err
         for joint, axes in mapped.axes.items():
             for axis, settings in zip(robot.joint(joint).axes if axes else (), axes, strict=True):
                 _set(axis, settings, self._simulation.time_step)
         return robot
+
+
+def _refused(scene: MappedScene, name: str, err: SimBridgeError) -> SceneError:
+    """Return the error of what only a world can tell, with the warnings of the scene."""
+    findings = Findings()
+    code = 'bad-value' if isinstance(err, InvalidValueError) else 'snap-conflict'
+    findings.error(code, Place('robot', name), str(err))
+    report = findings.report(scene.report.source)
+    return SceneError(replace(report, findings=(*scene.report.findings, *report.findings)))
 
 
 def _robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | None) -> str:

@@ -11,7 +11,7 @@ from sim_bridge.description.model import ConstraintType, JointType
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.shapes.shapes import Capsule, Cylinder
 
-BODIES = '''
+BODIES = """
 Bob is Physics3D.Bodies.RigidBody:
     inertia.mass: 2
     inertia.tensor: Math.Matrix3x3.diag(0.1, 0.2, 0.3)
@@ -23,7 +23,7 @@ Bob is Physics3D.Bodies.RigidBody:
         position.z: -0.5
         main_axis: Math.Vec3.Y_AXIS()
         normal: Math.Vec3.Z_AXIS()
-'''
+"""
 
 
 def scene_of(text, model=None):
@@ -47,7 +47,7 @@ def in_scene(members, before=''):
 
 def test_shapes_have_full_edges_and_stand_along_y():
     """Boxes have edges, cylinders and capsules a height along y; transforms nest."""
-    scene = scene_of(in_scene('''
+    scene = scene_of(in_scene("""
 body is Physics3D.Bodies.RigidBody:
     box is Physics3D.Geometries.Box:
         size: Math.Vec3.from_xyz(1, 2, 3)
@@ -60,9 +60,8 @@ body is Physics3D.Bodies.RigidBody:
         height: 1
         enable_collisions: false
     hull is Physics3D.Geometries.ConvexMesh:
-        vertices: [Math.Vec3.from_xyz(0,0,0), Math.Vec3.from_xyz(1,0,0), Math.Vec3.from_xyz(0,1,0), \
-Math.Vec3.from_xyz(0,0,1)]
-'''))
+        vertices: [{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}]
+"""))
     [robot] = scene.robots
     box, can, pill, hull = (placed for _, placed in robot.shapes)
     assert box.shape.size == (1.0, 2.0, 3.0)
@@ -76,7 +75,7 @@ Math.Vec3.from_xyz(0,0,1)]
 
 def test_mass_comes_from_shapes_where_it_is_not_given():
     """Mass, tensor and centre: each as given, else of the shapes that count."""
-    scene = scene_of(in_scene('''
+    scene = scene_of(in_scene("""
 all_of_shapes is Physics3D.Bodies.RigidBody:
     box is Physics3D.Geometries.Box:
         size: Math.Vec3.from_xyz(1, 2, 3)
@@ -88,12 +87,12 @@ all_of_shapes is Physics3D.Bodies.RigidBody:
 with_mass is all_of_shapes_model
 with_center is all_of_shapes_model:
     kinematics.local_cm_transform.position.x: 0.25
-''', before='''
+""", before="""
 all_of_shapes_model is Physics3D.Bodies.RigidBody:
     box is Physics3D.Geometries.Box:
         size: Math.Vec3.from_xyz(1, 2, 3)
     inertia.mass: 12
-'''))
+"""))
     first, second, third = (
         robot.description.links[robot.description.root].inertial for robot in scene.robots)
     assert first.mass == pytest.approx(60.0, rel=1e-15)
@@ -109,13 +108,13 @@ all_of_shapes_model is Physics3D.Bodies.RigidBody:
     ('Cylindrical', JointType.PISTON), ('Ball', JointType.BALL), ('Distance', None)])
 def test_mates_become_joints_of_trees(kind, tree):
     """Each mate is a joint of its type; a distance alone cannot be in a tree."""
-    scene = scene_of(in_scene(f'''
+    scene = scene_of(in_scene(f"""
 one is Bob:
     kinematics.local_transform.position.x: 0
 two is Bob
 mate is Physics3D.Interactions.{kind}:
     connectors: [one.tip, two.pin]
-''' + ('    initial_distance: 0.5\n' if kind == 'Distance' else '')))
+""" + ('    initial_distance: 0.5\n' if kind == 'Distance' else '')))
     [robot] = scene.robots
     joints, loops = robot.description.joints, robot.description.constraints
     if tree is None:
@@ -129,7 +128,7 @@ mate is Physics3D.Interactions.{kind}:
 
 def test_flexible_mates_are_compliant_in_the_directions_that_they_name():
     """Along and around main, normal and cross are z, x and y of the first connector."""
-    scene = scene_of(in_scene('''
+    scene = scene_of(in_scene("""
 one is Bob
 two is Bob
 mate is Physics3D.Interactions.Lock:
@@ -144,7 +143,7 @@ mate is Physics3D.Interactions.Lock:
             damping_constant: 3
         around_normal becomes Physics.Interactions.Dissipation.ConstraintRelaxationTimeDamping:
             relaxation_time: 0.1
-'''))
+"""))
     [loop] = scene.robots[0].description.constraints
     inf = math.inf
     assert loop.compliance.stiffness == (inf, inf, 100.0, 20.0, inf, inf)
@@ -153,18 +152,18 @@ mate is Physics3D.Interactions.Lock:
     np.testing.assert_allclose(loop.normal, (0, 0, 1), atol=1e-15)
 
 
-HINGED = '''
+HINGED = """
 one is Bob:
     kinematics.local_transform.position.x: 0
 two is Bob
 hinge is Physics3D.Interactions.Hinge:
     connectors: [one.tip, two.pin]
-'''
+"""
 
 
 def test_what_acts_along_an_axis_is_collected():
     """Ranges intersect, springs add up, and what has swapped connectors counts backwards."""
-    scene = scene_of(in_scene(HINGED + '''
+    scene = scene_of(in_scene(HINGED + """
     friction becomes Physics.Interactions.Dissipation.ConstantLimitFriction:
         limit: 4
 wide is Physics3D.Interactions.RotationalRange:
@@ -193,7 +192,7 @@ push is Physics3D.Interactions.TorqueMotor:
     connectors: hinge.connectors
     default_torque: 8
     max_effort: 6
-'''))
+"""))
     [axis] = scene.robots[0].axes['hinge']
     assert (axis.limits.lower, axis.limits.upper) == (-0.5, 1.5)
     assert axis.dynamics.friction == 4.0
@@ -207,15 +206,15 @@ push is Physics3D.Interactions.TorqueMotor:
 
 def test_connectors_along_the_same_axis_count_from_their_own_zero():
     """An interaction between other connectors on the line of a hinge has an offset."""
-    scene = scene_of(in_scene(HINGED.replace('two is Bob', '''two is Bob:
+    scene = scene_of(in_scene(HINGED.replace('two is Bob', """two is Bob:
     mark is Physics3D.Interactions.MateConnector:
         position.z: 0.5
         main_axis: Math.Vec3.Y_AXIS()
-        normal: Math.Quat.angle_axis(0.4, Math.Vec3.Y_AXIS()).rotate(Math.Vec3.Z_AXIS())''') + '''
+        normal: Math.Quat.angle_axis(0.4, Math.Vec3.Y_AXIS()).rotate(Math.Vec3.Z_AXIS())""") + """
 spring is Physics3D.Interactions.TorsionSpring:
     connectors: [one.tip, two.mark]
     flexibility.stiffness: 10
-'''))
+"""))
     own = scene.interactions['spring']
     assert (own.joint, own.sign) == ('hinge', 1.0)
     assert own.offset == pytest.approx(-0.4, abs=1e-12)
@@ -224,7 +223,7 @@ spring is Physics3D.Interactions.TorsionSpring:
 
 def test_loops_groups_gravity_and_materials():
     """What is between bodies: contact materials, groups, the field of the environment."""
-    scene = scene_of(BODIES + '''
+    scene = scene_of(BODIES + """
 Steel is Physics.Geometries.Material:
     unique_name: "steel"
     density: 7800
@@ -255,7 +254,7 @@ Scene is Simulation.Environment:
     none is Simulation.DisableCollisionPair:
         group1: balls
         group2: balls
-''')
+""")
     assert scene.gravity == (0.0, 0.0, -1.62)
     [(one, other, law)] = scene.contact_materials
     assert one == other == 'steel'
@@ -271,12 +270,12 @@ Scene is Simulation.Environment:
 
 def test_signals_have_paths_or_the_names_of_interfaces():
     """Inputs always, outputs where they or an interface enable them."""
-    scene = scene_of(in_scene(HINGED + '''
+    scene = scene_of(in_scene(HINGED + """
     angular_velocity_output.enabled: true
 face is Physics.Signals.SignalInterface:
     enable: true
     angle is Physics.Signals.Output: hinge.angle_output
-'''))
+"""))
     outputs = {each.name: each for each in scene.signals if not each.is_input and each.enabled}
     assert set(outputs) == {'face/angle', 'hinge/angular_velocity_output'}
     assert outputs['face/angle'].model == 'Physics.Signals.AngleOutput'

@@ -152,6 +152,10 @@ class Bodies:
             mass = own.mass if mass is None else mass
         if mass is None:
             return None
+        if not (np.isfinite(center.position).all() and np.isfinite(center.rotation).all()):
+            self._findings.error('not-finite', body.place_of('kinematics.local_cm_transform'),
+                                 'must be finite')
+            return None
         if tensor is None:
             self._findings.warning(
                 'no-inertia', body.place, 'has a mass but neither tensor nor shapes; its inertia '

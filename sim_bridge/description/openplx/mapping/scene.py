@@ -52,7 +52,7 @@ from sim_bridge.description.openplx.mapping.refusals import note_unsupported
 from sim_bridge.description.openplx.mapping.signals import signals_of
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.values import vector
-from sim_bridge.description.report import DescriptionError, Findings, Report
+from sim_bridge.description.report import DescriptionError, ERROR, Findings, Report, WARNING
 from sim_bridge.description.urdf.load import load_description
 from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.materials import ContactMaterial
@@ -128,7 +128,7 @@ class _Mapper:
             if mate.path not in used:
                 self._findings.warning(
                     'no-effect', mate.source.place, 'holds what moves as it is told, or rests')
-        self._report_gaps()
+        self._report_gaps({mate.path for mate in cross if mate.path not in yielding})
         robots = [self._robot(each, kinematic) for each in found]
         robots += self._imported()
         apart = list(self._groups.apart)
@@ -157,12 +157,14 @@ class _Mapper:
                 for path, axis in self._acting_on.items()}),
             signals=signals_of(self._root, self._findings))
 
-    def _report_gaps(self) -> None:
+    def _report_gaps(self, held: set[str]) -> None:
+        """Report mates that do not hold; held: those that no assembly closes."""
         for mate in self._mates:
             gap, angle = mate.gap
             if gap or angle:
-                self._findings.warning(
-                    'snap-unsatisfied', mate.source.place, 'its connectors miss each other by '
+                self._findings.add(
+                    ERROR if mate.path in held else WARNING, 'snap-unsatisfied',
+                    mate.source.place, 'its connectors miss each other by '
                     f'{gap:.3g} m and {angle:.3g} rad where SNAP has placed the bodies')
 
     def _robot(self, own: Component, kinematic: frozenset[str]) -> MappedRobot:
