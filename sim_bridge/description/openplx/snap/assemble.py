@@ -20,6 +20,8 @@ from sim_bridge.description.openplx.snap.transforms import pose
 
 # poses that loops are closed from: many loops together, one alone
 _STARTS, _STARTS_ALONE = 3, 8
+# frames in all loops together: some seconds
+_LONGEST_LOOPS = 2_000_000
 
 
 def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
@@ -81,7 +83,11 @@ def _close(
 
 
 def _groups(structure: Structure, *mates: Sequence[int]) -> list[list[int]]:
-    """Return the mates that close loops, together where they share frames that can move."""
+    """
+    Return the mates that close loops, together where they share frames that can move.
+
+    Mates whose loops cannot move are left out, and mates beyond a length of all loops together.
+    """
     leaders: dict[int, int] = {}
     first: dict[int, int] = {}
 
@@ -91,14 +97,17 @@ def _groups(structure: Structure, *mates: Sequence[int]) -> list[list[int]]:
             mate = leaders[mate]
         return mate
 
-    everything = sorted(mate for some in mates for mate in some)
-    for mate in everything:
-        leaders[mate] = mate
-        for frame, _ in structure.loop(mate):
+    length = 0
+    for mate in sorted(mate for some in mates for mate in some):
+        loop = structure.loop(mate)
+        length += len(loop)
+        if length > _LONGEST_LOOPS:
+            break
+        for frame, _ in loop:
             if len(structure.freedoms(structure.placed_by[frame])):
-                other = leader(first.setdefault(frame, mate))
-                leaders[leader(mate)] = other
+                leaders.setdefault(mate, mate)
+                leaders[leader(mate)] = leader(first.setdefault(frame, mate))
     groups: dict[int, list[int]] = {}
-    for mate in everything:
+    for mate in leaders:
         groups.setdefault(leader(mate), []).append(mate)
     return list(groups.values())

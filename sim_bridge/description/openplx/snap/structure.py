@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_bridge.description.openplx.snap import coordinates
 from sim_bridge.description.openplx.snap.model import KINDS, SnapFrame, SnapMate, SnapStep, Why
-from sim_bridge.description.openplx.snap.transforms import inverse, matrix, orthonormal
+from sim_bridge.description.openplx.snap.transforms import IDENTITY, inverse, matrix, orthonormal
 from sim_bridge.foundation.errors import brief, SimBridgeError
 
 # gaps that count as none, in rad, and in m where no frame is further than 1 m from its parent
@@ -93,11 +93,11 @@ class Structure:
 
     def product(self, chain: Iterable[int]) -> np.ndarray:
         """Return the pose of the first frame of a chain in the parent of its last."""
-        result = np.eye(4)
+        result = IDENTITY
         for frame in chain:
             transform = self.transforms[frame]
             assert transform is not None, 'a chain with an undefined transform has no product'
-            result = transform @ result
+            result = transform if result is IDENTITY else transform @ result
         return result
 
     def reach(self, mate: int, side: int) -> np.ndarray:
@@ -147,10 +147,11 @@ class Structure:
         side = 0 if frame in chains[0] else 1
         at = chains[side].index(frame)
         before = self.product(chains[side][:at]) @ self.connectors[mate][side]
-        above = self.product(chains[side][at + 1:])
         relative = self.relative[mate]
         target = self.reach(mate, 1 - side) @ (relative if side else inverse(relative))
-        self.transforms[frame] = orthonormal(inverse(above) @ target @ inverse(before))
+        if at + 1 < len(chains[side]):
+            target = inverse(self.product(chains[side][at + 1:])) @ target
+        self.transforms[frame] = orthonormal(target @ inverse(before))
 
     def replace(self, frames: Iterable[int]) -> None:
         """Place frames anew that mates have placed, after relative poses have changed."""
@@ -233,7 +234,8 @@ def _depths(frames: Sequence[SnapFrame], parents: Sequence[int]) -> list[int]:
     """Return how many frames stand above each, itself included."""
     depths = [0] * len(parents)
     for start in range(len(parents)):
-        path, frame = [], start
+        path: list[int] = []
+        frame = start
         while frame != _WORLD and not depths[frame]:
             if len(path) > len(parents):
                 raise SnapError(f'frame {brief(frames[start].path)} is its own ancestor')
