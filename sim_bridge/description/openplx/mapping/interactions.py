@@ -84,15 +84,15 @@ def axis_settings(
                 add(acting[axis.joint][axis.number], each, axis, findings)
     settings = {}
     for mate in assembly.mates:
-        own = acting[mate.path]
-        for each in own:
-            each.motors = _joined(each.motors)
-            if len(each.motors) > 1:
-                sources = ' and '.join(motor.source for motor in each.motors)
+        several = acting[mate.path]
+        for along in several:
+            along.motors = _joined(along.motors)
+            if len(along.motors) > 1:
+                sources = ' and '.join(motor.source for motor in along.motors)
                 findings.error(
                     'two-motors', mate.source.place,
                     f'{sources} drive the same axis within limits of effort: one can')
-        settings[mate.path] = tuple(map(_settings, own))
+        settings[mate.path] = tuple(map(_settings, several))
     return settings, found
 
 
