@@ -179,6 +179,7 @@ class Models:
     def __init__(self, library: Library):
         self.library = library
         self._models: dict[tuple[int, str], Model | None] = {}
+        self._building: set[tuple[int, str]] = set()
         self._traits = 0
 
     # -- names -------------------------------------------------------------------------------
@@ -226,20 +227,27 @@ class Models:
     def of(self, declared: Declared, place: Place) -> Model:
         """Return a declared model; raises FailedError if what it extends cannot be found."""
         chain: list[Declared] = []
+        try:
+            return self._of(declared, place, chain)
+        finally:
+            self._building.difference_update(self._key(link) for link in chain)
+
+    def _of(self, declared: Declared, place: Place, chain: list[Declared]) -> Model:
         base: Model | None = None
         waiting: Declared | None = declared
         while waiting:
             key = self._key(waiting)
             if key in self._models:
                 base = self._models[key]
+                if key in self._building:
+                    self.fail(
+                        'cycle', waiting.source.place(waiting.node, waiting.name),
+                        f'{brief(waiting.name)} extends itself')
                 if base is None:
-                    if any(self._key(link) == key for link in chain):
-                        self.fail(
-                            'cycle', waiting.source.place(waiting.node, waiting.name),
-                            f'{brief(waiting.name)} extends itself')
                     raise FailedError
                 break
             self._models[key] = None
+            self._building.add(key)
             chain.append(waiting)
             if len(chain) > _MOST_BASES:
                 self.fail(
