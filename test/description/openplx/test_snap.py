@@ -24,7 +24,7 @@ from snapping import (
 )
 
 from sim_bridge.description.model import Pose
-from sim_bridge.description.openplx.snap import snap, SnapError, SnapFrame, Why
+from sim_bridge.description.openplx.snap import KINDS, snap, SnapError, SnapFrame, Why
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 
 
@@ -240,6 +240,33 @@ def test_half_a_turn_apart_is_reported():
     frames = [SnapFrame('body', '', at(R=turn(X, np.pi)))]
     result = snap(frames, [mate('m', 'hinge', '', at(), 'body', at())])
     assert result.unsatisfied[0].angle == pytest.approx(np.pi)
+
+
+def test_a_mate_far_away_hides_no_gap():
+    """Measure a mate by its own lengths, whatever other mates have."""
+    frames = [SnapFrame('far'), SnapFrame('near', '', at(1e-6))]
+    mates = [
+        explicit(mate('far', 'prismatic', '', at(), 'far', at(), position=1e12)),
+        mate('near', 'lock', '', at(), 'near', at()),
+    ]
+    ((path, gap, _),) = snap(frames, mates).unsatisfied
+    assert (path, gap) == ('near', pytest.approx(1e-6))
+
+
+@pytest.mark.parametrize('value', [np.inf, -1e308, 1e200, np.nan])
+@pytest.mark.parametrize('kind', KINDS)
+def test_numbers_near_overflow_are_reported(kind, value):
+    """Return poses and a report, without an error or a warning, for numbers of any size."""
+    coordinates = {'angle': value, 'position': value, 'distance': value}
+    mates = [
+        mate('m', 'hinge', '', at(value), 'a', at(), angle=value),
+        mate('n', kind, 'a', at(1), 'b', at(0, value), **coordinates),
+        mate('o', 'ball', 'b', at(1), '', at(0, 1)),
+        mate('p', kind, 'b', at(value), 'a', at(1), **coordinates),
+    ]
+    result = snap([SnapFrame('a'), SnapFrame('b')], mates)
+    assert list(result.transforms) == ['a', 'b']
+    assert result.unsatisfied
 
 
 def test_not_finite_is_not_satisfied():

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
+import numpy as np
+
 from sim_bridge.description.openplx.snap.closing import Closer
 from sim_bridge.description.openplx.snap.model import (
     SnapFrame,
@@ -15,7 +17,7 @@ from sim_bridge.description.openplx.snap.model import (
     Why,
 )
 from sim_bridge.description.openplx.snap.placing import Placing
-from sim_bridge.description.openplx.snap.structure import Structure, TOLERANCE
+from sim_bridge.description.openplx.snap.structure import Structure
 from sim_bridge.description.openplx.snap.transforms import pose
 
 # poses that loops are closed from: many loops together, one alone
@@ -32,7 +34,12 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
     SnapError for frames and mates that name each other wrongly. Mates that cannot hold are
     reported in the result.
     """
-    structure = Structure(frames, mates)
+    # numbers near overflow lead to mates that are not satisfied, and are reported so
+    with np.errstate(all='ignore'):
+        return _snap(Structure(frames, mates))
+
+
+def _snap(structure: Structure) -> SnapResult:
     closer = Closer(structure)
     placing = Placing(structure, closer)
     placing.run()
@@ -42,10 +49,8 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
             steps += _close(structure, closer, group, set(placing.open))
     unsatisfied = []
     for number, mate in enumerate(structure.mates):
-        gap, angle = structure.gaps(number)
-        # what is not finite is not satisfied either
-        if not (gap <= structure.tolerance and angle <= TOLERANCE):
-            unsatisfied.append(Unsatisfied(mate.path, gap, angle))
+        if not structure.holds(number, strict=True):
+            unsatisfied.append(Unsatisfied(mate.path, *structure.gaps(number)))
             steps.append(structure.step(Why.UNSATISFIED, number, ()))
     poses = {
         frame.path: pose(transform)

@@ -27,8 +27,8 @@ _OFFSETS = (0.05, 0.5, 1.5, 3.0, 0.2, 1.0, 2.0)
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 _YZX, _ZXY = [1, 2, 0], [2, 0, 1]
 # evaluations of one frame or mate in all: some seconds for the most hopeless assemblies
-_EFFORT = 200_000
-_EFFORT_OF_MATE = 400
+_EFFORT = 20_000
+_EFFORT_OF_MATE = 300
 
 
 class Closer:
@@ -73,7 +73,10 @@ class Closer:
         loops = _Loops(self._structure, mates, movers)
         loops.residual()
         jacobian = loops.jacobian()
-        _, values, rows = np.linalg.svd(getattr(jacobian, 'toarray', lambda: jacobian)())
+        dense = getattr(jacobian, 'toarray', lambda: jacobian)()
+        if not np.isfinite(dense).all():
+            return set()
+        _, values, rows = np.linalg.svd(dense)
         rank = int(np.sum(values > _RANK_TOLERANCE * max(1.0, values.max(initial=0.0))))
         free = np.abs(rows[rank:]).max(axis=0, initial=0.0) > math.sqrt(_RANK_TOLERANCE)
         return {frame for frame, part in zip(loops.movers, loops.parts, strict=True)
@@ -91,12 +94,17 @@ class Closer:
             jacobian = loops.jacobian()
             gradient = jacobian.T @ residual
             # a minimum that is not closed; near a dead centre the gradient is greater
-            if float(gradient @ gradient) <= (_FLAT * size)**2:
+            flat = _FLAT * size
+            if float(gradient @ gradient) <= flat * flat:
                 break
             # quadratic convergence also where freedoms are left over or constraints are redundant
             # (Yamashita and Fukushima 2001), and then the least change
             damping = caution * min(1.0, size) + 1e-12
-            step = -_solved(jacobian, residual, damping)
+            try:
+                step = -_solved(jacobian, residual, damping)
+            # scipy says it of a singular matrix, which numbers near overflow leave
+            except (np.linalg.LinAlgError, RuntimeError):
+                break
             step /= max(1.0, float(np.abs(step).max()))
             last = self._structure.saved(loops.moving)
             loops.move(step)
@@ -108,7 +116,7 @@ class Closer:
                 residual, size = residual_there, size_there
             else:
                 self._structure.restore(last)
-                if size < _ROUNDING**2:
+                if size < _ROUNDING * _ROUNDING:
                     break
                 stalled, caution = stalled + (caution > 1e3), 10.0 * caution
             if stalled > _MOST_STALLED:

@@ -69,9 +69,13 @@ def freedoms(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
     """
     if mate.kind == 'distance' and mate.distance != 0.0:
         # across the line between the connectors, and all turns at its end
-        _, _, rows = np.linalg.svd(relative[None, :3, 3])
+        place = relative[:3, 3]
+        across = np.cross(place, np.eye(3)[np.abs(place).argmin()])
+        across /= math.hypot(*across) or 1.0
+        other = np.cross(place, across)
         result = np.zeros((5, 6))
-        result[:2, :3], result[2:, 3:] = rows[1:], np.eye(3)
+        result[:2, :3] = across, other / (math.hypot(*other) or 1.0)
+        result[2:, 3:] = np.eye(3)
         return result
     return _free(*_held(mate, strict=True))
 
