@@ -156,6 +156,26 @@ motor is Physics3D.Interactions.LinearVelocityMotor:
     assert errors[0] / errors[1] > 3.6
 
 
+def test_motors_of_limited_effort_on_one_axis_add_up():
+    """A motor that drives with 5 N and a brake that holds with 2 N leave 3 N."""
+    world, scene = loaded(with_motor(SLIDER, """
+drive is Physics3D.Interactions.LinearVelocityMotor:
+    connectors: hinge.connectors
+    target_speed: 100
+    min_effort: -1
+    max_effort: 5
+brake is Physics3D.Interactions.LinearVelocityMotor:
+    connectors: [bob.pin, base]
+    min_effort: -9
+    max_effort: 2
+"""))
+    world.step(500)
+    assert scene.joint('hinge').q == pytest.approx(0.3 + 0.5 * 3.0 / MASS * 0.25, abs=1e-9)
+    axis, sign, _ = scene.axis('brake')
+    assert sign * axis.motor_effort == pytest.approx(2.0)
+    assert axis.joint.name == 'brake'
+
+
 def test_efforts_friction_and_ranges_act_along_the_axis():
     """Two force motors and Coulomb friction: a constant acceleration up to the stop."""
     world, scene = loaded(with_motor(SLIDER, """

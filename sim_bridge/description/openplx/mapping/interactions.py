@@ -82,18 +82,7 @@ def axis_settings(
             found[each.path] = axis
             if each['enabled']:
                 add(acting[axis.joint][axis.number], each, axis, findings)
-    settings = {}
-    for mate in assembly.mates:
-        several = acting[mate.path]
-        for along in several:
-            along.motors = _joined(along.motors)
-            if len(along.motors) > 1:
-                sources = ' and '.join(motor.source for motor in along.motors)
-                findings.error(
-                    'two-motors', mate.source.place,
-                    f'{sources} drive the same axis within limits of effort: one can')
-        settings[mate.path] = tuple(map(_settings, several))
-    return settings, found
+    return {path: tuple(map(_settings, several)) for path, several in acting.items()}, found
 
 
 def _axis_of(
@@ -268,7 +257,7 @@ def _settings(acting: _Acting) -> AxisSettings:
     return AxisSettings(
         JointLimits(acting.lower, acting.upper),
         JointDynamics(damping, acting.friction, 0.0, stiffness, reference), acting.stop,
-        tuple(acting.motors), acting.effort)
+        tuple(_joined(acting.motors)), acting.effort)
 
 
 def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, float]:
