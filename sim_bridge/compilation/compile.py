@@ -23,7 +23,6 @@ from sim_bridge.description.model import (
     JointLimits,
     JointType,
     Mimic,
-    Mount,
     RobotDescription,
     SensorKind,
 )
@@ -96,7 +95,7 @@ class Blueprint:
     joint_names: tuple[str, ...]
     first_v: int
     first_q: int
-    mount: Mount | None = None
+    mount: JointDescription | None = None
     joint_v: dict[str, int] = field(default_factory=dict)
     joint_q: dict[str, int] = field(default_factory=dict)
     joint_body: dict[str, int] = field(default_factory=dict)
@@ -108,7 +107,7 @@ def compile_robot(
     fixed_base: bool | None = None,
     shapes: Iterable[LinkShape] = (),
     is_kinematic: bool = False,
-    mount: Mount | None = None,
+    mount: JointDescription | None = None,
 ) -> Blueprint:
     """
     Compile a description.
@@ -151,7 +150,7 @@ class _Compiler:
 
     def __init__(
         self, description: RobotDescription, base: int, shapes: Iterable[LinkShape],
-        mount: Mount | None,
+        mount: JointDescription | None,
     ):
         self._description = description
         self._base = base
@@ -186,7 +185,7 @@ class _Compiler:
         self._stages: dict[str, tuple[JointStage, ...]] = {}
         q, v = (0, 0) if self._fixed_base else (7, 6)
         if self._mount is not None:
-            q, v = self._number(self._mount.joint, 0, 0)
+            q, v = self._number(self._mount, 0, 0)
         self._first_q, self._first_v = q, v
         for joint in [*single, *others]:
             q, v = self._number(joint, q, v)
@@ -223,7 +222,7 @@ class _Compiler:
         nowhere = Placement(-1, np.eye(3), np.zeros(3))
         if self._mount is None:
             return self._add_body(nowhere, self._base, 0, 0)
-        joint, child = self._mount.joint, self._mount.child
+        joint = self._mount
         place = f'robot {self._description.name!r}'
         if joint.type is JointType.FLOATING:
             raise InvalidValueError(
@@ -234,7 +233,7 @@ class _Compiler:
                 'name of the mount', joint.name, 'one that none of its joints has', place)
         # a fixed one stays a joint: it connects to a body of another model
         self._measured.add(joint.name)
-        return self._attach(joint, nowhere).placement_of(child.rotation, child.position)
+        return self._attach(joint, nowhere)
 
     def _on_body(self, shape: LinkShape) -> BodyShape:
         """Return a shape with its pose on the body of its link."""
@@ -286,6 +285,12 @@ class _Compiler:
 
     def _attach(self, joint: JointDescription, parent: Placement) -> Placement:
         """Add the bodies of a joint; return the child link's frame on its body."""
+        child = joint.child_pose
+        place = self._add_joint(joint, parent)
+        return place.placement_of(child.rotation, child.position)
+
+    def _add_joint(self, joint: JointDescription, parent: Placement) -> Placement:
+        """Add the bodies of a joint; return its frame at position 0 on the last of them."""
         place = parent.placement_of(joint.origin.rotation, joint.origin.position)
         if joint.type is JointType.FIXED and joint.name not in self._measured:
             return place

@@ -111,6 +111,15 @@ class Pose:
         """Whether both frames coincide exactly."""
         return not self.position.any() and np.array_equal(self.rotation, np.eye(3))
 
+    @property
+    def inverse(self) -> Pose:
+        """The parent frame in this one."""
+        return Pose(-self.rotation.T @ self.position, self.rotation.T)
+
+    def __matmul__(self, other: Pose) -> Pose:
+        """Return a frame that is given in this one, in the parent of this one."""
+        return Pose(self.position + self.rotation @ other.position, self.rotation @ other.rotation)
+
 
 @dataclass(frozen=True, eq=False)
 class Inertial:
@@ -264,8 +273,8 @@ class JointDescription:
     """
     A joint.
 
-    origin: the joint frame, which is the child link's frame at position 0, in the parent link's
-    frame.
+    origin: the joint frame in the parent link's frame.
+    child_pose: the child link's frame, at position 0, in the joint frame; in URDF the same.
     axis: (3,) unit vector in the joint frame; for planar joints the normal of the plane.
     limits, dynamics: of the coordinate along or about `axis`, a piston's along it; those of ball
     joints, damping and armature only, hold in all directions.
@@ -280,6 +289,7 @@ class JointDescription:
     child: str
     origin: Pose
     axis: np.ndarray
+    child_pose: Pose = Pose()
     limits: JointLimits = JointLimits()
     dynamics: JointDynamics = JointDynamics()
     mimic: Mimic | None = None
@@ -289,19 +299,6 @@ class JointDescription:
     dynamics2: JointDynamics = JointDynamics()
     suspension: JointDynamics | None = None
     line: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class Mount:
-    """
-    The joint that a root link hangs on, at another robot's body or in the world.
-
-    joint: its origin is in the frame of what carries it; `parent` and `child` are unused.
-    child: the root link's frame, at position 0, in the joint frame.
-    """
-
-    joint: JointDescription
-    child: Pose = field(default_factory=Pose)
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,13 +30,16 @@ class Place:
 
     element: the tags from the link, joint or sensor inwards, such as 'joint/axis'. name: of that
     link, joint or sensor. line: of the element, counted from 1; 0 where there is none. attribute:
-    that is meant; '' for the element itself, or the text in it.
+    that is meant; '' for the element itself, or the text in it. file: that the line is in, ''
+    where it is the source of the report. column: counted from 1; 0 where there is none.
     """
 
     element: str
     name: str = ''
     line: int = 0
     attribute: str = ''
+    file: str = ''
+    column: int = 0
 
     def child(self, tag: str, line: int) -> Place:
         """Return the place of an element inside this one."""
@@ -53,8 +56,8 @@ class Finding:
     One defect.
 
     severity: 'error' (cannot be simulated) or 'warning'. code: the kind of defect, a stable word
-    for programs. element, name, line: see `Place`. attribute, value: as the user wrote them;
-    attribute is '' where the element itself or the text in it is meant.
+    for programs. element, name, line, file, column: see `Place`. attribute, value: as the user
+    wrote them; attribute is '' where the element itself or the text in it is meant.
     """
 
     severity: str
@@ -65,6 +68,8 @@ class Finding:
     value: str
     line: int
     message: str
+    file: str = ''
+    column: int = 0
 
     @property
     def subject(self) -> str:
@@ -118,6 +123,7 @@ class Report:
                 finding.element,
                 finding.attribute,
                 finding.message,
+                finding.file,
             )
             groups.setdefault(key, []).append(finding)
         lines = [self._group_text(group) for group in groups.values()]
@@ -145,7 +151,7 @@ class Report:
                 'ok': self.ok,
                 'errors': len(self.errors),
                 'warnings': len(self.warnings),
-                'findings': [asdict(finding) for finding in self.findings],
+                'findings': [_members(finding) for finding in self.findings],
                 **more,
             },
             indent=2,
@@ -154,8 +160,9 @@ class Report:
 
     def _group_text(self, group: list[Finding]) -> str:
         first, *others = group
-        line = f':{first.line}' if first.line else ''
-        place = f'{self.source}{line}: {first.severity}: {first.subject}'
+        numbers = f'{first.line}:{first.column}' if first.column else f'{first.line}'
+        line = f':{numbers}' if first.line else ''
+        place = f'{first.file or self.source}{line}: {first.severity}: {first.subject}'
         text = f'{place}: {first.message} [{first.code}]'
         if not others:
             return text
@@ -163,6 +170,14 @@ class Report:
         more = ', …' if len(others) > len(places) else ''
         where = f': lines {", ".join(places)}{more}' if places else ''
         return f'{text} (and {len(others)} more{where})'
+
+
+def _members(finding: Finding) -> dict[str, object]:
+    """Return a finding as JSON has it: file and column where there are any."""
+    members = asdict(finding)
+    return {
+        key: value for key, value in members.items() if value or key not in ('file', 'column')
+    }
 
 
 @dataclass
@@ -195,12 +210,14 @@ class Findings:
         """Add a finding of the given severity; the texts of a file in it are shortened."""
         finding = Finding(
             severity, code, shortened(place.element), shortened(place.name), shortened(attribute),
-            shortened(value), place.line, shortened(message, _LONGEST_MESSAGE))
+            shortened(value), place.line, shortened(message, _LONGEST_MESSAGE),
+            shortened(place.file), place.column)
         self.found.setdefault(finding)
 
     def report(self, source: str) -> Report:
-        """Return the findings so far, ordered by line; those without a line come last."""
-        ordered = sorted(self.found, key=lambda finding: finding.line or 10**9)
+        """Return the findings so far, ordered by file and line; those without a line come last."""
+        ordered = sorted(
+            self.found, key=lambda found: (found.file, found.line or 10**9, found.column))
         return Report(source, tuple(ordered))
 
 

@@ -34,7 +34,7 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
     check_motion(value, [shape.placed for shape in shapes], place)
     if slot.blueprint.mount is not None:
         raise StateError(
-            f'{place} hangs on joint {slot.blueprint.mount.joint.name!r}, which moves its '
+            f'{place} hangs on joint {slot.blueprint.mount.name!r}, which moves its '
             'base. Remove that first')
     if value == body_type(slot):
         return

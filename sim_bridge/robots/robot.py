@@ -300,7 +300,7 @@ class Robot(DeclaredAttributes):
         if mount is not None:
             raise InvalidValueError(
                 'base pose', (*p.tolist(), *quat.tolist()),
-                f'a robot that does not hang on joint {mount.joint.name!r}',
+                f'a robot that does not hang on joint {mount.name!r}',
                 self._place)
         if not self._links:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from sim_bridge.description.model import JointType
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
@@ -18,16 +19,18 @@ def checked_positions(joint_positions: object) -> Mapping[str, float]:
     return joint_positions
 
 
-def put_at_start(robot: Robot, joint_positions: Mapping[str, float]) -> None:
+def put_at_start(
+    robot: Robot, joint_positions: Mapping[str, Any], *, of_any_type: bool = False
+) -> None:
     """
     Set every joint to 0, or to the stop nearest to 0, and mimic joints to their law.
 
-    joint_positions: other positions of one-axis joints [rad or m]. Raises UnknownNameError for
-    other joints, InvalidValueError for values that are not finite.
+    joint_positions: other positions of one-axis joints [rad or m], or of joints of any type.
+    Raises UnknownNameError for other joints, InvalidValueError for values that are not finite.
     """
     known = set(robot.joint_names)
     for name in joint_positions:
-        if name not in known:
+        if name not in known and not of_any_type:
             raise UnknownNameError(
                 'one-axis joint', name, robot.joint_names, f'robot {robot.name!r}')
     for joint in robot.joints:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -138,6 +138,19 @@ class RobotRegistry:
                 description, name, spec.motion == 'static', pose, collisions, spec.material,
                 is_kinematic=spec.motion == 'kinematic', velocity=velocity)
 
+    def add_placed(
+        self, description: RobotDescription, name: str, pose: GivenPose, collisions: Collisions,
+        positions: Mapping[str, Any], kept: Iterable[str], is_kinematic: bool,
+    ) -> Robot:
+        """
+        Add a robot whose shapes are made, at the positions of its joints, of any type.
+
+        kept: joints that do not move where loops are closed. Part of an addition of several.
+        """
+        return self._add(
+            description, name, None, pose, collisions, None, joint_positions=positions, kept=kept,
+            is_kinematic=is_kinematic)
+
     def free_name(self, name: str | None, default: str) -> str:
         """Return an unused name; raises InvalidValueError if the given one is in use."""
         return new_name(name, default, self.robots, used=self.last_numbers)
@@ -210,11 +223,12 @@ class RobotRegistry:
         collisions: Collisions,
         material: Material | str | None,
         *,
-        joint_positions: Mapping[str, float] = _NOTHING,
+        joint_positions: Mapping[str, Any] = _NOTHING,
+        kept: Iterable[str] | None = None,
         is_kinematic: bool = False,
         velocity: tuple[Sequence[float], Sequence[float]] | None = None,
     ) -> Robot:
-        """Add a robot."""
+        """Add a robot. kept: joints that do not move where loops close, if not those given."""
         collisions = self._with_materials(collisions, material)
         blueprint = compile_robot(description, fixed_base, collisions.shapes, is_kinematic)
         slot = RobotSlot(name, description, blueprint, collisions)
@@ -223,8 +237,8 @@ class RobotRegistry:
         if velocity is not None and (not robot.fixed_base or any(map(np.any, velocity))):
             robot.set_base_velocity(*velocity)
         self.admit(robot)
-        put_at_start(robot, joint_positions)
-        self._tree.close_loops_of(robot, joint_positions)
+        put_at_start(robot, joint_positions, of_any_type=kept is not None)
+        self._tree.close_loops_of(robot, joint_positions if kept is None else kept)
         _remember_as_added(robot.slot)
         return robot
 

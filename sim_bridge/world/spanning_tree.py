@@ -190,7 +190,7 @@ class SpanningTree:
         """Return the joint that a robot's base is mounted on."""
         mount = slot.blueprint.mount
         assert mount is not None, 'it has a carrier'
-        return self.mounted[mount.joint.name]
+        return self.mounted[mount.name]
 
     def _mount(self, spec: JointSpec, by_second: bool) -> MountedSeat:
         """Mount one of a joint's robots on the other's, after re-rooting its tree."""

@@ -16,6 +16,7 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
@@ -50,6 +51,7 @@ from sim_bridge.simulation.simulation import DivergenceError, Settings, Simulati
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
+from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
 from sim_bridge.world.queries import Distance, distance_between, geometries_of, overlapping
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.scene import add_scene
@@ -70,13 +72,14 @@ class World(DeclaredAttributes):
     SI units and radians throughout; z up under the default gravity.
     """
 
-    __slots__ = ('materials', 'registry', 'robots', 'simulation', 'tree')
+    __slots__ = ('loader', 'materials', 'openplx', 'registry', 'robots', 'simulation', 'tree')
     internal_names = DeclaredAttributes.internal_names | {
-        'census', 'registry', 'simulation', 'tree', 'units'}
+        'census', 'loader', 'registry', 'simulation', 'tree', 'units'}
     advice = {
         **{name: f'it is chosen when a world is made; make another World({name}=...)' for name in (
             'time_step', 'solver', 'integrator', 'seed', 'contact_margin', 'sleep')},
         'time': 'set step_count, or call reset(time=True)',
+        'openplx': 'load_openplx changes it',
         'robots': 'load_urdf, add_robot, add_body and remove change it',
         'joints': 'add_joint and remove_joint change it',
         'materials': 'materials.add and set_contact_material change it'}
@@ -135,6 +138,9 @@ class World(DeclaredAttributes):
         self.registry = RobotRegistry(self, self.simulation, self.tree)
         self.robots: Mapping[str, Robot] = self.registry.robots
         """Robots and bodies by name, in the order in which they were added."""
+        self.loader = SceneLoader(self, self.simulation, self.registry, self.tree)
+        self.openplx: Mapping[str, OpenPlxScene] = MappingProxyType(self.loader.scenes)
+        """The OpenPLX scenes by name, in the order in which they were loaded."""
         self.materials: MaterialTable = self.simulation.materials
         """The materials by name, and what happens between two of them."""
 
@@ -163,7 +169,7 @@ class World(DeclaredAttributes):
         return _from_record, (type(self), self._record())
 
     def _record(self) -> WorldRecord:
-        return record_of(self.simulation, self.tree, self.registry)
+        return record_of(self.simulation, self.tree, self.registry, self.loader)
 
     def __repr__(self) -> str:
         """Show the time, and the numbers of parts."""
@@ -353,6 +359,36 @@ class World(DeclaredAttributes):
         with self.registry.all_or_nothing():
             add_scene(self, scene)
         return scene
+
+    def load_openplx(
+        self,
+        path_or_text: str | Path,
+        model: str | None = None,
+        name: str | None = None,
+        position: Sequence[float] = (0.0, 0.0, 0.0),
+        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        *,
+        bundle_paths: Iterable[str | Path] = (),
+    ) -> OpenPlxScene:
+        """
+        Add an OpenPLX scene, put together by SNAP, or nothing if anything is wrong with it.
+
+        path_or_text: path of the file, or its text.
+        model: the name of the model that is made; if None, the last one of the file.
+        name: of the scene and, where it has one robot, of that, else what the names of its robots
+            begin with; if None, that of the model, numbered if it is in use. Robots are the bodies
+            that mates connect, and single bodies.
+        position, orientation: of the scene's world in this world [m; quaternion x y z w]. The
+            gravity of an Environment is in the axes of this world, and becomes its gravity.
+        bundle_paths: folders of bundles, before those that OPENPLX_BUNDLE_PATH names and those
+            that are installed.
+
+        docs/openplx.md says how each model is simulated. Raises SceneError, a DescriptionError,
+        with every defect found and its line, and InvalidValueError for a pose that is none.
+        """
+        bundle_paths = items_of('bundle_paths', bundle_paths, (str, Path), 'folders')
+        scene = load_openplx(path_or_text, model, bundle_paths=bundle_paths)
+        return self.loader.add(scene, name, (position, orientation))
 
     def remove(self, robot: Robot | str) -> None:
         """
@@ -635,11 +671,14 @@ class World(DeclaredAttributes):
         Return every robot to its initial state, at rest and without efforts.
 
         The sensors' noise restarts. Changed parameters persist, and so do the joints' controls,
-        whose targets become the present positions. Crawlers stop. time: also set the step count to
+        whose targets become the present positions, or those that an OpenPLX scene gives. Crawlers
+        stop. time: also set the step count to
         0.
         """
         time = truth('time', time)
         self.simulation.reset()
+        for scene in self.openplx.values():
+            scene.restart()
         if time:
             self.simulation.step_count = 0
 
@@ -707,5 +746,5 @@ def _from_record(kind: type[World], record: WorldRecord) -> World:
     """Return a new world of a class, as a record says."""
     world = kind.__new__(kind)
     world._begin(record.settings, np.zeros(3))
-    restore_record(record, world, world.simulation, world.tree, world.registry)
+    restore_record(record, world, world.simulation, world.tree, world.registry, world.loader)
     return world

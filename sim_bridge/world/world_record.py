@@ -26,6 +26,7 @@ from sim_bridge.simulation.part import Part
 from sim_bridge.simulation.simulation import Settings, Simulation
 from sim_bridge.simulation.slots import RobotSlot
 from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.world.openplx import SceneLoader, SceneRecord
 from sim_bridge.world.robot_registry import RobotRegistry
 from sim_bridge.world.spanning_tree import SpanningTree
 
@@ -63,6 +64,7 @@ class WorldRecord(NamedTuple):
     mounted: joints that bases hang on, and whether the second link is the child. constraints: the
     others by key, and the positions that they restart from. admitted: how many robots were ever
     added. last_numbers: that default names were given. worst: the greatest figures of reports.
+    openplx: the scenes of that format.
     """
 
     settings: Settings
@@ -73,10 +75,11 @@ class WorldRecord(NamedTuple):
     last_numbers: Mapping[str, int]
     worst: np.ndarray
     snapshot: Snapshot
+    openplx: tuple[SceneRecord, ...] = ()
 
 
 def record_of(
-    simulation: Simulation, tree: SpanningTree, registry: RobotRegistry
+    simulation: Simulation, tree: SpanningTree, registry: RobotRegistry, loader: SceneLoader
 ) -> WorldRecord:
     """Return the record of a world; what is constant is shared with it, the rest copied."""
     return WorldRecord(
@@ -85,12 +88,12 @@ def record_of(
         {key: (_joint_record(seat.spec), seat.start)
          for key, seat in simulation.constraints.items()},
         simulation.admitted, dict(registry.last_numbers), simulation.worst.copy(),
-        snapshots.save(simulation))
+        snapshots.save(simulation), tuple(each.record for each in loader.scenes.values()))
 
 
 def restore_record(
     record: WorldRecord, world: WorldInterface, simulation: Simulation, tree: SpanningTree,
-    registry: RobotRegistry,
+    registry: RobotRegistry, loader: SceneLoader,
 ) -> None:
     """Add everything that a record has to an empty world."""
     simulation.materials.restore(record.snapshot.settings.materials)
@@ -114,6 +117,7 @@ def restore_record(
     simulation.admitted = record.admitted
     registry.last_numbers.update(record.last_numbers)
     simulation.worst[:] = record.worst
+    loader.restore(record.openplx)
     snapshots.restore(simulation, record.snapshot)
 
 

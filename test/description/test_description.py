@@ -125,7 +125,7 @@ def test_inertia_of_a_tree_is_pinocchios(example_robots, name):
             v = model.idx_vs[model.getJointId(joint.name)]
             met = (subspace.T @ rigid[joint.child] @ subspace).item()
             assert met == pytest.approx(mass_matrix[v, v], rel=1e-9)
-        shift = inertia._to_parent(joint)
+        shift = inertia._to_inner(joint.origin)
         rigid[joint.parent] += shift.T @ rigid[joint.child] @ shift
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 import sim_bridge as sb
@@ -12,7 +14,6 @@ from sim_bridge.description.model import (
     JointDescription,
     JointType,
     LinkDescription,
-    Mount,
     Pose,
     RobotDescription,
 )
@@ -57,7 +58,7 @@ def on_ball(world=None, mass=1.0, com=(0.0, 0.0, -1.0), inertia=(0.02, 0.03, 0.0
 def mount_body(world, body, mount_joint, child=None, name='mounted'):
     """Add a robot of one link that hangs on a joint in the world; give it."""
     description = describe([body], [], name)
-    mount = Mount(mount_joint, Pose() if child is None else child)
+    mount = mount_joint if child is None else replace(mount_joint, child_pose=child)
     blueprint = compile_robot(description, mount=mount)
     robot = Robot(world, world.simulation, RobotSlot(name, description, blueprint, Collisions()))
     world.registry.admit(robot)

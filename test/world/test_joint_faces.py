@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.description.mechanism.loops import link_poses
 from sim_bridge.description.model import Pose
 from sim_bridge.foundation.errors import StateError
+from sim_bridge.foundation.rotation import matrix_from_rpy
 
 # what only says where a joint is in a tree, or how rows hold it
 OF_TREES = {'robot', 'description', 'parent_link', 'child_link', 'by_second'}
@@ -259,3 +261,29 @@ def test_motor_of_a_joint_that_closes_a_loop_drives_it(closed_by):
     assert last.q == pytest.approx(goal - last.motor_effort / 4e4, abs=1e-9)
     assert abs(last.q - goal) < 0.1 * abs(goal)
     assert last.ddq == pytest.approx(0.0, abs=1e-6)
+
+
+@pytest.mark.parametrize('kind', ['revolute', 'prismatic', 'ball', 'piston', 'floating', 'fixed'])
+def test_a_child_frame_away_from_the_joint_moves_as_a_link_fixed_to_it(kind):
+    """A frame in the joint frame is a link on a fixed joint, without that link."""
+    away = Pose(np.array([0.3, -0.2, 0.5]), matrix_from_rpy((0.4, -0.3, 0.7)))
+    origin = Pose(np.array([0.1, 0.2, 0.3]), matrix_from_rpy((0.1, 0.2, -0.4)))
+    world = link('world', 0.0)
+    body = link('body', 2.0, (0.1, 0.0, -0.2), (0.3, 0.2, 0.1))
+    direct = describe([world, body], [joint('j', kind, origin=origin, child_pose=away)])
+    joints = [joint('j', kind, child='hub', origin=origin),
+              joint('to_body', 'fixed', parent='hub', origin=away)]
+    by_link = describe([world, link('hub', 0.0), body], joints)
+    robots = []
+    for description in (direct, by_link):
+        robot = sb.World().add_robot(description)
+        robots.append(robot)
+        robot.world.step(200)
+    one, other = (robot.link('body') for robot in robots)
+    np.testing.assert_allclose(one.p, other.p, atol=1e-13)
+    np.testing.assert_allclose(one.R, other.R, atol=1e-13)
+    np.testing.assert_allclose(one.v, other.v, atol=1e-12)
+    anchors = [robot.joint('j').anchor2 for robot in robots]
+    np.testing.assert_allclose(anchors[0], anchors[1], atol=1e-13)
+    np.testing.assert_allclose(
+        link_poses(direct)['body'].position, link_poses(by_link)['body'].position, atol=1e-15)

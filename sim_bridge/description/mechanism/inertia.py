@@ -20,6 +20,7 @@ from sim_bridge.description.model import (
     JointType,
     LinkDescription,
     ONE_AXIS,
+    Pose,
     RobotDescription,
 )
 from sim_bridge.description.report import Findings, Place
@@ -109,7 +110,7 @@ def check_joints(description: RobotDescription, findings: Findings) -> dict[str,
             unreduced = subspace.T @ whole @ subspace
             felt, joints[joint.name] = _judge(joint, felt, unreduced, findings)
             inertia = inertia - seen @ np.linalg.solve(felt, seen.T)
-        shift = _to_parent(joint)
+        shift = _to_inner(joint.origin @ joint.child_pose)
         articulated[joint.parent] += shift.T @ inertia @ shift
         rigid[joint.parent] += shift.T @ whole @ shift
     return joints
@@ -166,18 +167,18 @@ def _spatial_inertia(inertial: Inertial | None) -> np.ndarray:
 def motion_subspace(joint: JointDescription) -> np.ndarray:
     """Return the (6, n) velocities a joint allows, linear before angular, in the child frame."""
     if joint.type is JointType.FLOATING:
-        return np.eye(6)
+        return _to_inner(joint.child_pose)
     stages = stages_of(joint)
     columns = np.zeros((6, len(stages)))
     for column, stage in zip(columns.T, stages, strict=True):
         column[:3] = stage.axis if stage.kind == engine.PRISMATIC else 0.0
         column[3:] = 0.0 if stage.kind == engine.PRISMATIC else stage.axis
-    return columns
+    return _to_inner(joint.child_pose) @ columns
 
 
-def _to_parent(joint: JointDescription) -> np.ndarray:
-    """Return the (6, 6) map of velocities from the parent frame to the child frame."""
-    rotation, position = joint.origin.rotation, joint.origin.position
+def _to_inner(frame: Pose) -> np.ndarray:
+    """Return the (6, 6) map of velocities from a frame to one that is given in it."""
+    rotation, position = frame.rotation, frame.position
     shift = np.zeros((6, 6))
     shift[:3, :3] = shift[3:, 3:] = rotation.T
     shift[:3, 3:] = -rotation.T @ _cross(position)

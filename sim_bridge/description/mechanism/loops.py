@@ -73,7 +73,7 @@ def link_poses(
         poses[joint.child] = Pose(
             parent.position + parent.rotation @ position,
             parent.rotation @ joint.origin.rotation @ moved.rotation,
-        )
+        ) @ joint.child_pose
     return poses
 
 

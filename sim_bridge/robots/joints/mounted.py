@@ -23,7 +23,7 @@ class MountedSeat(TreeSeat):
         """Mount the second link's robot on the first link, or the other way round."""
         carrier, own = spec.sides(by_second)
         super().__init__(
-            own.robot, spec.mount(by_second).joint, carrier, own.robot.root_link)
+            own.robot, spec.mount(by_second), carrier, own.robot.root_link)
         self.spec = spec
         self.by_second = by_second
         self.key = spec.name
@@ -35,7 +35,7 @@ class MountedSeat(TreeSeat):
         """Mount the second link's robot on the first link, or the other way round."""
         carrier, own = self.spec.sides(by_second)
         self.by_second = by_second
-        self.hang(own.robot, self.spec.mount(by_second).joint, carrier, own.robot.root_link)
+        self.hang(own.robot, self.spec.mount(by_second), carrier, own.robot.root_link)
 
     def values(self) -> list[np.ndarray]:
         """Return copies of its coordinates, parameters and commands, for `restore`."""

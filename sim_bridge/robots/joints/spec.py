@@ -13,7 +13,6 @@ from sim_bridge.description.model import (
     JointDescription,
     JointDynamics,
     JointType,
-    Mount,
     Pose,
 )
 from sim_bridge.description.stages import axis_frame
@@ -104,7 +103,7 @@ class JointSpec:
             raise ValueError('the world hangs on nothing')
         return carrier, own
 
-    def mount(self, by_second: bool) -> Mount:
+    def mount(self, by_second: bool) -> JointDescription:
         """Return the joint of a robot's base; by_second: the second link's robot is the child."""
         carrier, own, axis = self.first, self.second, np.array([0.0, 0.0, 1.0])
         if not by_second:
@@ -113,17 +112,14 @@ class JointSpec:
         # the root link's frame, wherever on its body the joint's link is
         root = link.robot.root_link.slot.placement
         place = link.slot.placement.placement_of(own.rotation, own.position)
-        to_joint = Pose(-place.rotation.T @ place.position, place.rotation.T)
-        child = Pose(to_joint.position + to_joint.rotation @ root.position,
-                     to_joint.rotation @ root.rotation)
+        child = Pose(place.position, place.rotation).inverse @ Pose(root.position, root.rotation)
         origin = Pose(carrier.position, carrier.rotation)
         if carrier.link is not None:
             place = carrier.link.slot.placement.placement_of(carrier.rotation, carrier.position)
             origin = Pose(place.position, place.rotation)
-        joint = JointDescription(
+        return JointDescription(
             name=self.name, type=TREE_TYPES[self.type], parent='', child='', origin=origin,
-            axis=axis, axis2=self.axis2, suspension=self.suspension)
-        return Mount(joint, child)
+            axis=axis, child_pose=child, axis2=self.axis2, suspension=self.suspension)
 
 
 def spec_at(

@@ -41,9 +41,10 @@ class TreeSeat:
         self.name = description.name
         self.place = f'robot {robot.name!r}, joint {self.name!r}'
         origin, last = description.origin, description.axis2
+        own = description.child_pose.inverse
         self.frames = JointFrames(
             JointFrame(parent, origin.rotation, origin.position),
-            JointFrame(child, np.eye(3), np.zeros(3)),
+            JointFrame(child, own.rotation, own.position),
             description.axis, description.axis if last is None else last)
 
     def hang(
@@ -147,7 +148,7 @@ class TreeSeat:
                 f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not '
                 'computed: its links are one body. Declare a force-torque sensor on it'
             )
-        # the child link's frame is the joint's, and its site has the reaction of the body's joint
+        # the child link's site has the reaction of the body's joint
         site = self.robot.simulation.observed_sites()[self.child_link.slot.site]
         rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
         force = -rotation @ site[SITE_FORCE : SITE_FORCE + 3]

@@ -16,6 +16,7 @@ from typing import Any
 
 from rclpy.qos import QoSProfile
 
+from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import (
     brief,
     DamagedBagError,
@@ -369,7 +370,9 @@ def _parameters(setup: Setup) -> SimulatorParameters:
     _check_files(setup.files)
     # commands come when they took effect: there is nobody to wait for
     parameters = checked(SimulatorParameters, {**setup.parameters, 'lockstep': []})
-    if parameters.robot or parameters.robot_description or not parameters.world:
+    is_own = parameters.robot or parameters.robot_description or not parameters.world
+    # an OpenPLX file is read again: it is among the files
+    if is_own and not parameters.robot.endswith(OPENPLX_SUFFIX):
         # the robot beside those of a world comes last
         last = next(reversed(setup.descriptions.values()), '')
         return replace(parameters, robot='', robot_description=last)

@@ -1,0 +1,329 @@
+"""Where the systems and bodies of a scene are: its objects as SNAP takes them, and its result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+import math
+from typing import cast
+
+import numpy as np
+
+from sim_bridge.description.model import Pose
+from sim_bridge.description.openplx.objects import Object
+from sim_bridge.description.openplx.snap import (
+    snap,
+    SnapConnector,
+    SnapFrame,
+    SnapMate,
+    SnapResult,
+)
+from sim_bridge.description.openplx.values import pose, quaternion, vector
+from sim_bridge.description.report import Findings
+
+SYSTEM = 'Physics3D.System'
+BODY = 'Physics3D.Bodies.Body'
+MATE = 'Physics3D.Interactions.Mate'
+_MATES = 'Physics3D.Interactions.'
+KINDS = {
+    f'{_MATES}{name}': name.lower()
+    for name in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Distance')}
+_CONNECTOR = f'{_MATES}MateConnector'
+# path of the frame of a root, which has none of its own
+ROOT = '.'
+# sine of the angle between a main axis and its normal below which they count as parallel
+_PARALLEL = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """
+    One side of a mate, as bodies are joined.
+
+    body: path of the body, '' for the world. pose: of the connector in the body's frame; its z is
+    the main axis, its x the normal.
+    """
+
+    body: str
+    pose: Pose
+
+
+@dataclass(frozen=True, eq=False)
+class Mate:
+    """
+    A mate between bodies, or a body and the world, that is enabled.
+
+    kind: a value of KINDS. sides: of connectors[0] and connectors[1]. relative: the second
+    connector in the first. angle, position: its coordinates there, about z [rad] and along z [m].
+    gap: by how much the mate is not satisfied [m, rad].
+    """
+
+    source: Object
+    kind: str
+    sides: tuple[Side, Side]
+    relative: Pose
+    angle: float
+    position: float
+    gap: tuple[float, float] = (0.0, 0.0)
+
+    @property
+    def path(self) -> str:
+        """The path of its object."""
+        return self.source.path
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """
+    A scene put together.
+
+    frames: systems and bodies by path, `ROOT` for the root, in order of definition. poses: of
+    these in the world of the scene. mates: that are enabled. result: what SNAP returned.
+    """
+
+    frames: Mapping[str, Object]
+    poses: Mapping[str, Pose]
+    mates: tuple[Mate, ...]
+    result: SnapResult
+
+    @property
+    def bodies(self) -> dict[str, Object]:
+        """The bodies, by path."""
+        return {path: each for path, each in self.frames.items() if each.is_a(BODY)}
+
+
+def assemble(root: Object, findings: Findings) -> Assembly | None:
+    """
+    Return a scene put together by SNAP; None, with errors noted, where its frames are not given.
+
+    Mates that are not satisfied are in the result, and are no findings.
+    """
+    frames = {frame_path(each): each for each in root.walk() if _transform_of(each)}
+    if ROOT not in frames:
+        findings.error('not-a-system', root.place, 'is neither a system nor a body')
+        return None
+    count = len(findings.found)
+    reference = {id(each.members.get('reference_body')) for each in frames.values()}
+    snapped = [
+        SnapFrame(path, _parent(each), _given_transform(each, path, findings),
+                  id(each) in reference)
+        for path, each in frames.items()]
+    mates = [each for each in root.walk() if each.is_a(MATE) and each['enabled']]
+    read = [_snap_mate(each, findings) for each in mates]
+    known = {id(each) for each in frames.values()}
+    for each in mates:
+        _check_frames(each, known, findings)
+    if any(finding.severity == 'error' for finding in list(findings.found)[count:]):
+        return None
+    result = snap(snapped, [mate for mate in read if mate is not None])
+    poses: dict[str, Pose] = {'': Pose()}
+    for frame in snapped:
+        # owners come first
+        poses[frame.path] = poses[frame.parent] @ result.transforms[frame.path]
+    for path, placed in poses.items():
+        if not (np.isfinite(placed.position).all() and np.isfinite(placed.rotation).all()):
+            findings.error('not-finite', frames[path].place, 'its place is not finite')
+            return None
+    gaps = {each.mate: (each.gap, each.angle) for each in result.unsatisfied}
+    return Assembly(
+        frames, poses,
+        tuple(_placed(each, gaps.get(each.path, (0.0, 0.0)), poses) for each in mates), result)
+
+
+def frame_path(frame: Object) -> str:
+    """Return the path of a system or body; `ROOT` of the root."""
+    return frame.path or ROOT
+
+
+def frame_of(thing: Object) -> Object | None:
+    """Return the innermost system or body that owns an object, itself included."""
+    return next((each for each in owners(thing) if _transform_of(each)), None)
+
+
+def owners(thing: Object) -> Iterator[Object]:
+    """Yield an object and all that own it, from the inside."""
+    held: Object | None = thing
+    while held is not None:
+        yield held
+        held = held.owner
+
+
+def connector_pose(connector: Object, findings: Findings) -> Pose:
+    """Return a connector in the frame that owns it; z is the main axis, x the normal."""
+    position, main, normal = (
+        vector(cast(Object, connector[name])) for name in ('position', 'main_axis', 'normal'))
+    length = float(np.linalg.norm(main))
+    if not np.isfinite(position).all():
+        findings.error('not-finite', connector.place_of('position'), 'must be finite')
+    z = main / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
+    if not length > 0.0 or not math.isfinite(length):
+        findings.error('zero-axis', connector.place_of('main_axis'), 'the main axis has no length')
+    x = normal - (normal @ z) * z
+    across = float(np.linalg.norm(x))
+    if not across > _PARALLEL * float(np.linalg.norm(normal)) or not math.isfinite(across):
+        if length > 0.0:
+            findings.error(
+                'parallel-normal', connector.place_of('normal'),
+                'the normal is along the main axis: it must point across')
+        return Pose(position)
+    x = x / across
+    return Pose(position, np.array([x, np.cross(z, x), z]).T)
+
+
+def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Object] | None:
+    """Return the two connectors of an interaction; None, with an error noted, if there are not."""
+    given = interaction['connectors']
+    if isinstance(given, tuple) and len(given) == 2:
+        first, second = given
+        if isinstance(first, Object) and isinstance(second, Object):
+            return first, second
+    count = len(given) if isinstance(given, tuple) else 0
+    findings.error(
+        'connectors', interaction.place_of('connectors'), f'has {count} connectors, not two')
+    return None
+
+
+def body_of(connector: Object) -> str:
+    """Return the path of the body that a connector moves with, '' for the world."""
+    if connector.is_a(f'{_MATES}RedirectedMateConnector'):
+        redirected = connector['redirected_parent']
+        return frame_path(cast(Object, redirected))
+    carrier = frame_of(connector)
+    return frame_path(carrier) if carrier is not None and carrier.is_a(BODY) else ''
+
+
+def world_pose(connector: Object, poses: Mapping[str, Pose]) -> Pose:
+    """Return a connector in the world of the scene; poses: of the frames."""
+    return poses[_carrier(connector)] @ connector_pose(connector, Findings())
+
+
+def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
+    """
+    Return angle [rad] and position [m] of a frame about and along the other's z.
+
+    near: an angle that the first is near, for its full turns.
+    """
+    angle = math.atan2(relative.rotation[1, 0] - relative.rotation[0, 1],
+                       relative.rotation[0, 0] + relative.rotation[1, 1])
+    turns = round((near - angle) / math.tau)
+    return angle + math.tau * turns, float(relative.position[2])
+
+
+def _transform_of(thing: Object) -> str:
+    """Return the path of the transform of a system or body; '' for what is neither."""
+    if thing.is_a(SYSTEM):
+        return 'local_transform'
+    return 'kinematics.local_transform' if thing.is_a(BODY) else ''
+
+
+def _parent(frame: Object) -> str:
+    if frame.owner is None:
+        return ''
+    outer = frame_of(frame.owner)
+    return '' if outer is None else frame_path(outer)
+
+
+def _given_transform(frame: Object, path: str, findings: Findings) -> Pose | None:
+    """Return the transform of a frame; None where nobody has set it."""
+    member = _transform_of(frame)
+    if not frame.is_assigned(member):
+        # the root is where the world is
+        return Pose() if path == ROOT else None
+    length = float(np.linalg.norm(quaternion(cast(Object, frame[f'{member}.rotation']))))
+    if not length > 0.0 or not math.isfinite(length):
+        findings.error(
+            'zero-quaternion', frame.place_of(f'{member}.rotation'),
+            'the zero quaternion is no rotation')
+        return Pose()
+    return pose(cast(Object, frame[member]))
+
+
+def _carrier(connector: Object) -> str:
+    """Return the path of the frame that a connector is given in, '' for the world."""
+    if connector.is_a(f'{_MATES}World'):
+        return ''
+    carrier = frame_of(connector)
+    return '' if carrier is None else frame_path(carrier)
+
+
+def _is_adaptive(connector: Object) -> bool:
+    return connector.is_a(f'{_MATES}AdaptiveMateConnector')
+
+
+def _snap_mate(mate: Object, findings: Findings) -> SnapMate | None:
+    """Return a mate for SNAP; None, with an error noted, if it is none."""
+    pair = connectors_of(mate, findings)
+    kind = next((word for name, word in KINDS.items() if mate.is_a(name)), None)
+    if kind is None:
+        findings.error('unsupported-mate', mate.place, f'no mate of model {mate.model.name!r} '
+                       f'is simulated; known are {", ".join(KINDS)}')
+    if pair is None or kind is None:
+        return None
+    bodies = [body_of(connector) for connector in pair]
+    if bodies[0] == bodies[1]:
+        message = ('both connectors are on the same body' if bodies[0] else
+                   'neither connector is on a body: a mate needs one at least')
+        findings.error('mate-without-body', mate.place_of('connectors'), message)
+    adaptive = [_is_adaptive(connector) for connector in pair]
+    if all(adaptive):
+        findings.error('mate-without-body', mate.place_of('connectors'),
+                       'both connectors adapt to the other: one must have a place')
+    first, second = (
+        SnapConnector(_carrier(connector), connector_pose(connector, findings))
+        for connector in pair)
+    angle, position = (f'initial_{name}' for name in ('angle', 'position'))
+    return SnapMate(
+        mate.path, kind, first, second, _number(mate, angle), _number(mate, position),
+        angle in mate and mate.is_assigned(angle), position in mate and mate.is_assigned(position),
+        _number(mate, 'initial_distance'), bool(mate['enable_snap']) and not any(adaptive))
+
+
+def _number(mate: Object, name: str) -> float:
+    return cast(float, mate.members.get(name, 0.0))
+
+
+def _check_frames(mate: Object, known: set[int], findings: Findings) -> None:
+    """Report connectors and bodies that are in another tree of objects than the root's."""
+    given = mate['connectors']
+    for connector in given if isinstance(given, tuple) else ():
+        if not isinstance(connector, Object) or connector.is_a(f'{_MATES}World'):
+            continue
+        carriers = [frame_of(connector), connector.members.get('redirected_parent')]
+        for carrier in filter(None, carriers):
+            if id(carrier) not in known:
+                findings.error(
+                    'outside-the-scene', mate.place_of('connectors'),
+                    f'connector {connector.path!r} is on nothing that the scene has')
+
+
+def _placed(mate: Object, gap: tuple[float, float], poses: Mapping[str, Pose]) -> Mate:
+    """Return a mate with its connectors on the bodies."""
+    given = cast('tuple[Object, Object]', mate['connectors'])
+    where = [world_pose(connector, poses) for connector in given]
+    for this, other in ((0, 1), (1, 0)):
+        if _is_adaptive(given[this]):
+            where[this] = where[other]
+    first, second = (
+        Side(body, poses[body].inverse @ at)
+        for body, at in zip(map(body_of, given), where, strict=True))
+    relative = where[0].inverse @ where[1]
+    angle, position = coordinates(relative, _number(mate, 'initial_angle'))
+    kind = next(word for name, word in KINDS.items() if mate.is_a(name))
+    own = Mate(mate, kind, (first, second), relative, angle, position, gap)
+    return own if any(gap) else replace(own, gap=_miss(own))
+
+
+def _miss(mate: Mate) -> tuple[float, float]:
+    """Return by how much a mate that SNAP left out misses [m, rad]; 0 below rounding."""
+    offset, rotation = mate.relative.position, mate.relative.rotation
+    if mate.kind in ('prismatic', 'cylindrical'):
+        offset = offset[:2]
+    gap = float(np.linalg.norm(offset))
+    if mate.kind == 'distance':
+        gap = abs(gap - _number(mate.source, 'target_distance'))
+    angle = 0.0
+    if mate.kind in ('hinge', 'cylindrical'):
+        angle = math.hypot(rotation[0, 2], rotation[1, 2])
+    elif mate.kind in ('lock', 'prismatic'):
+        angle = float(np.linalg.norm(rotation - np.eye(3)))
+    return (gap if gap > 1e-9 else 0.0), (angle if angle > 1e-9 else 0.0)

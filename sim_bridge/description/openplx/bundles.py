@@ -1,0 +1,367 @@
+"""
+Files and bundles: finding them, reading them when a name is first looked for, and looking it up.
+
+A bundle is a folder with a `config.openplx`; its subfolders are namespaces. A file that is in no
+bundle sees what it declares, what it imports, and all bundles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+import importlib.util
+import os
+from pathlib import Path
+import re
+
+from sim_bridge.description.openplx import syntax
+from sim_bridge.description.openplx.parser import parse
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.xml.document import parse_document
+from sim_bridge.foreign.files import read_file
+from sim_bridge.foundation.errors import brief, close_match
+
+VARIABLE = 'OPENPLX_BUNDLE_PATH'
+SUFFIX = '.openplx'
+CONFIG = 'config.openplx'
+OFFICIAL = (
+    'DriveTrain', 'Math', 'Physics', 'Physics1D', 'Physics3D', 'Robotics', 'Sensors', 'Simulation',
+    'Terrain', 'Urdf', 'Vehicles', 'Visuals',
+)
+_PACKAGE = 'openplxbundles'
+_MOST_FINDINGS = 200
+# folders above a file in which its bundle's config is looked for
+_MOST_PARENTS = 20
+_MOST_FILES = 2000
+_MOST_IMPORTS = 30
+_NAMES = re.compile(r'^(?:const[ \t]+|trait[ \t]+)?([A-Za-z_]\w*)', re.ASCII | re.MULTILINE)
+_BUNDLE_NAME = re.compile(r'^\s+name\s*:\s*"([^"\n]*)"', re.MULTILINE)
+
+
+@dataclass(eq=False)
+class Source:
+    """
+    A file that is read.
+
+    file: its path, as messages say it. bundle: that it belongs to, or None. namespace: the names
+    before those that it declares. models, globals: by name. imports: other files, each with the
+    names before those that it declares, None for those that are seen as they are. imported: the
+    path of the URDF file that its only model stands for, or ''.
+    """
+
+    file: str
+    folder: Path
+    bundle: Bundle | None = None
+    namespace: tuple[str, ...] = ()
+    models: dict[str, syntax.Model] = field(default_factory=dict)
+    globals: dict[str, syntax.Declaration] = field(default_factory=dict)
+    imports: list[tuple[tuple[str, ...], Source]] = field(default_factory=list)
+    imported: str = ''
+
+    def full_name(self, name: str) -> str:
+        """Return the name of something that it declares, with its namespace."""
+        return '.'.join((*self.namespace, name))
+
+    def place(self, node: syntax.Node, model: str = '', member: str = '') -> Place:
+        """Return the place of a part of the file, in a model, and of the member it is about."""
+        element = 'model' if model else 'file'
+        return Place(element, model, node.line, member, self.file, node.column)
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a name stands for: a model or a global of a file."""
+
+    source: Source
+    node: syntax.Model | syntax.Declaration
+    name: str
+
+
+class Bundle:
+    """A folder with a config, read lazily: a file when a name is looked for that it declares."""
+
+    def __init__(self, name: str, folder: Path, library: Library):
+        self.name, self.folder = name, folder
+        self._library = library
+        self._folders: dict[tuple[str, ...], dict[str, Path] | None] = {}
+        self._found: dict[tuple[str, ...], Declared | None] = {}
+
+    def files(self, namespace: tuple[str, ...]) -> dict[str, Path] | None:
+        """Return the files of a namespace by name, without its suffix; None if there is none."""
+        if namespace not in self._folders:
+            files: dict[str, Path] | None = None
+            try:
+                names = sorted(os.listdir(self.folder.joinpath(*namespace)))
+                files = {
+                    name[:-len(SUFFIX)]: self.folder.joinpath(*namespace, name)
+                    for name in names[:_MOST_FILES] if name.endswith(SUFFIX)
+                }
+            except OSError:
+                # no such namespace
+                pass
+            self._folders[namespace] = files
+        return self._folders[namespace]
+
+    def find(self, names: tuple[str, ...]) -> Declared | None:
+        """Return what has a name within the bundle."""
+        if names not in self._found:
+            self._found[names] = next(self._look(names), None)
+        return self._found[names]
+
+    def _look(self, names: tuple[str, ...]) -> Iterator[Declared]:
+        *namespace, name = names
+        files = self.files(tuple(namespace)) or {}
+        # most files have the name of what they declare
+        likely = [files[name]] if name in files else []
+        for path in (*likely, *(path for path in files.values() if path not in likely)):
+            if self._library.may_declare(path, name):
+                source = self._library.open(path, self, tuple(namespace))
+                if source:
+                    yield from _declared(source, name)
+
+    def known(self, namespace: tuple[str, ...]) -> list[str]:
+        """Return names that are in a namespace, for hints: of files and folders."""
+        folder = self.folder.joinpath(*namespace)
+        files = self.files(namespace)
+        if files is None:
+            return []
+        return [*files, *(name for name in os.listdir(folder) if (folder / name).is_dir())]
+
+
+class Library:
+    """All files that one scene is read from, and what was found wrong in them."""
+
+    def __init__(self, paths: Sequence[Path], findings: Findings):
+        self.findings = findings
+        self._errors = 0
+        self._texts: dict[Path, str | None] = {}
+        self._sources: dict[Path, Source | None] = {}
+        self._open_imports = 0
+        # the files of the scene's author
+        self.own: list[Source] = []
+        self.scene_bundle: Bundle | None = None
+        self.bundles: dict[str, Bundle] = {}
+        for path in (*paths, *_environment_paths()):
+            self._add_bundles(path)
+        # the bundles of one version fit each other: two versions are never mixed
+        if 'Math' not in self.bundles:
+            for path in _installed_paths():
+                self._add_bundles(path)
+
+    def _add_bundles(self, path: Path) -> None:
+        try:
+            folders = [path, *sorted(folder for folder in path.iterdir() if folder.is_dir())]
+        except OSError:
+            return
+        for folder in folders[:_MOST_FILES]:
+            if (folder / CONFIG).is_file():
+                self._add_bundle(folder)
+
+    def _add_bundle(self, folder: Path) -> Bundle:
+        match = _BUNDLE_NAME.search(self._text(folder / CONFIG) or '')
+        name = match[1] if match else folder.name
+        return self.bundles.setdefault(name, Bundle(name, folder, self))
+
+    def is_own(self, source: Source) -> bool:
+        """Whether a file is of the scene's author: in the scene's bundle, or in none."""
+        return source.bundle is None or source.bundle is self.scene_bundle
+
+    # -- findings ----------------------------------------------------------------------------
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether there is an error among the findings."""
+        return self._errors > 0
+
+    def error(self, code: str, place: Place, message: str) -> None:
+        """Add an error; of hundreds the first are kept."""
+        self._errors += 1
+        if self._errors < _MOST_FINDINGS:
+            self.findings.error(code, place, message)
+        elif self._errors == _MOST_FINDINGS:
+            message = f'there are more defects than these {_MOST_FINDINGS - 1}'
+            self.findings.error('too-many', Place('file', file=place.file), message)
+
+    # -- files -------------------------------------------------------------------------------
+
+    def open(
+        self, path: Path, bundle: Bundle | None = None, namespace: tuple[str, ...] = ()
+    ) -> Source | None:
+        """Return a file that is read; None, with an error among the findings, if it cannot be."""
+        if path not in self._sources:
+            # imports may lead back here
+            self._sources[path] = None
+            text = self._text(path)
+            if text is not None:
+                source = Source(str(path), path.parent, bundle)
+                if bundle:
+                    source.namespace = (bundle.name, *namespace)
+                self._sources[path] = source
+                self._fill(source, text)
+        return self._sources[path]
+
+    def open_scene(self, path: Path) -> Source | None:
+        """Return a scene's file, which may be in a bundle of its own."""
+        folder = path.resolve().parent
+        for parent in (folder, *list(folder.parents)[:_MOST_PARENTS]):
+            if (parent / CONFIG).is_file():
+                bundle = self._add_bundle(parent)
+                self.scene_bundle = self.scene_bundle or bundle
+                if bundle.folder.resolve() == parent:
+                    namespace = folder.relative_to(parent).parts
+                    return self.open(bundle.folder.joinpath(*namespace, path.name), bundle,
+                                     namespace)
+        return self.open(path)
+
+    def read_text(self, text: str) -> Source:
+        """Return a scene that is given as text."""
+        source = Source('<string>', Path())
+        self._fill(source, text)
+        return source
+
+    def may_declare(self, path: Path, name: str) -> bool:
+        """Whether a file has a line that begins with a name."""
+        return any(match[1] == name for match in _NAMES.finditer(self._text(path) or ''))
+
+    def _text(self, path: Path) -> str | None:
+        if path not in self._texts:
+            self._texts[path] = None
+            try:
+                self._texts[path] = read_file(path).decode()
+            except (OSError, ValueError) as err:
+                reason = getattr(err, 'strerror', None) or str(err)
+                place = Place('file', str(path), file=str(path))
+                self.error('unreadable', place, f'cannot be read: {reason}')
+        return self._texts[path]
+
+    def _fill(self, source: Source, text: str) -> None:
+        def report(code: str, line: int, column: int, message: str) -> None:
+            self.error(code, Place('file', line=line, file=source.file, column=column), message)
+
+        if self.is_own(source):
+            self.own.append(source)
+        document = parse(text, report)
+        named: list[tuple[str, syntax.Model | syntax.Declaration]] = [
+            *((model.name, model) for model in document.models),
+            *((declared.names[0], declared) for declared in document.globals),
+        ]
+        for name, node in named:
+            first = source.models.get(name) or source.globals.get(name)
+            if first:
+                message = f'{brief(name)} is declared in line {first.line} already'
+                self.error('duplicate', source.place(node, name), message)
+            elif isinstance(node, syntax.Model):
+                source.models[name] = node
+            else:
+                source.globals[name] = node
+        for imported in document.imports:
+            self._import(source, imported)
+
+    def _import(self, source: Source, node: syntax.Import) -> None:
+        path = source.folder / node.file
+        suffix = path.suffix.lower()
+        place = source.place(node)
+        found: Source | None = None
+        if self._open_imports == _MOST_IMPORTS:
+            message = f'more than {_MOST_IMPORTS} files that import each other are not read'
+            self.error('too-deep', place, message)
+        elif not path.is_file():
+            self.error('unreadable', place, f'the file {brief(str(path))} does not exist')
+        elif suffix == SUFFIX:
+            self._open_imports += 1
+            found = self.open_scene(path)
+            self._open_imports -= 1
+            if found:
+                source.imports.append((node.alias, found))
+        elif suffix == '.urdf':
+            self._import_urdf(source, node, path)
+        else:
+            self.error(
+                'unsupported-import', place,
+                f'files of type {brief(suffix)} cannot be imported; expected {SUFFIX} or .urdf')
+
+    def _import_urdf(self, source: Source, node: syntax.Import, path: Path) -> None:
+        """Declare a system that stands for a URDF file; its mechanism is read where it is used."""
+        try:
+            document = parse_document(read_file(path), self.findings)
+        except OSError as err:
+            message = f'{brief(str(path))} cannot be read: {err.strerror}'
+            self.error('unreadable', source.place(node), message)
+            return
+        if not document:
+            return
+        namespace, name = node.alias[:-1], (node.alias or (document.root.get('name'),))[-1]
+        system = syntax.Path(node.line, node.column, ('Physics3D', 'System'))
+        model = syntax.Model(node.line, node.column, 'model', name, system, (), ())
+        imported = Source(
+            source.file, path.parent, models={name: model}, imported=str(path.resolve()))
+        source.imports.append((namespace, imported))
+
+    # -- names -------------------------------------------------------------------------------
+
+    def find(self, source: Source, names: tuple[str, ...]) -> Declared | None:
+        """
+        Return what a name stands for in a file.
+
+        What the file declares comes first, then its imports, its namespace and those around it,
+        then the bundles.
+        """
+        if len(names) == 1:
+            for declared in _declared(source, names[0]):
+                return declared
+        for alias, imported in source.imports:
+            if names[:len(alias)] == alias and len(names) == len(alias) + 1:
+                for declared in _declared(imported, names[-1]):
+                    return declared
+        if source.bundle:
+            inner = source.namespace[1:]
+            for depth in range(len(inner), -1, -1):
+                found = source.bundle.find((*inner[:depth], *names))
+                if found:
+                    return found
+        bundle = self.bundles.get(names[0])
+        return bundle.find(names[1:]) if bundle and len(names) > 1 else None
+
+    def hint(self, source: Source, names: tuple[str, ...]) -> str:
+        """Return what helps with a name that stands for nothing."""
+        if names[0] in OFFICIAL and names[0] not in self.bundles:
+            return (
+                f'the bundle {names[0]} is not installed; install it by '
+                "`pip install 'sim_bridge[openplx]'`, or name its folder in "
+                f'{VARIABLE}')
+        if self._errors >= _MOST_FINDINGS:
+            return ''
+        bundle = self.bundles.get(names[0])
+        known: Iterable[str]
+        if bundle and len(names) > 1:
+            known = ('.'.join((*names[:-1], name)) for name in bundle.known(names[1:-1]))
+            if not bundle.known(names[1:-1]):
+                known = ('.'.join((names[0], name)) for name in bundle.known(()))
+        else:
+            seen = [*source.models, *source.globals, *self.bundles]
+            for alias, imported in source.imports:
+                seen += ['.'.join((*alias, name)) for name in imported.models]
+            if source.bundle:
+                seen += source.bundle.known(source.namespace[1:])
+            known = seen
+        close = close_match('.'.join(names), known)
+        return f'did you mean {close!r}?' if close else ''
+
+
+def _declared(source: Source, name: str) -> Iterator[Declared]:
+    node = source.models.get(name) or source.globals.get(name)
+    if node:
+        yield Declared(source, node, source.full_name(name))
+
+
+def _environment_paths() -> Iterator[Path]:
+    for folder in os.environ.get(VARIABLE, '').split(os.pathsep):
+        if folder:
+            yield Path(folder)
+
+
+def _installed_paths() -> Iterator[Path]:
+    """Yield the folder of the bundles that pip installs, without importing their package."""
+    spec = importlib.util.find_spec(_PACKAGE)
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        yield Path(folder)

@@ -1,0 +1,303 @@
+"""
+From a scene to its objects.
+
+Members are evaluated when they are asked for, so that what a scene overrides counts in everything
+defined by it. Chains of members that depend on each other may be of any length: where one is too
+long for Python's stack, its end is evaluated first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, cast, NoReturn
+
+from sim_bridge.description.openplx import syntax
+from sim_bridge.description.openplx.bundles import Library, Source
+from sim_bridge.description.openplx.expressions import Expressions
+from sim_bridge.description.openplx.instances import Draft, FAILED, Instance, is_new, Scope
+from sim_bridge.description.openplx.models import FailedError, Member, Model, Models
+from sim_bridge.description.openplx.native import Struct
+from sim_bridge.description.openplx.objects import Object, Value
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.foundation.errors import brief, close_match
+
+# a scene of some thousand mates
+MOST_OBJECTS = 200_000
+_MOST_OWNERS = 60
+# values that wait for each other on Python's stack, which holds a thousand calls
+_MOST_WAITING = 60
+
+
+def read_openplx(
+    source: str | Path, model: str | None = None, *, bundle_paths: Sequence[str | Path] = (),
+    findings: Findings,
+) -> Object | None:
+    """
+    Evaluate a scene and return its root; None where nothing can be evaluated.
+
+    source: the path of a file, or a text of several lines. model: its name; the last one of the
+    file if absent. bundle_paths: folders of bundles, before those that OPENPLX_BUNDLE_PATH names
+    and those that are installed. findings: takes every defect, and a warning for each name that
+    was renamed. An object lacks the members that have errors.
+    """
+    library = Library([Path(path) for path in bundle_paths], findings)
+    is_text = isinstance(source, str) and '\n' in source
+    scene = library.read_text(str(source)) if is_text else library.open_scene(Path(source))
+    if not scene:
+        return None
+    evaluator = _Evaluator(library, scene)
+    try:
+        return evaluator.root(model)
+    except _ExhaustedError:
+        message = f'more than {MOST_OBJECTS} objects are not made'
+        library.error('too-large', Place('file', file=scene.file), message)
+    except FailedError:
+        # the reason is among the findings
+        pass
+    return None
+
+
+class _PostponedError(Exception):
+    """Too many values wait for each other: this one has to be evaluated first."""
+
+    def __init__(self, instance: Instance, name: str):
+        super().__init__(name)
+        self.instance, self.name = instance, name
+
+
+class _ExhaustedError(Exception):
+    """A scene makes more objects than are made."""
+
+
+class _Evaluator:
+    def __init__(self, library: Library, scene: Source):
+        self._library, self._scene = library, scene
+        self._models = Models(library)
+        self._expressions = Expressions(self._models, self)
+        self._fail = self._models.fail
+        self._running: set[tuple[int, str]] = set()
+        self._made: list[Instance] = []
+        self._constants: dict[Model, Instance] = {}
+        self._globals: dict[int, Instance] = {}
+        self._seen: set[Model] = set()
+        self._is_check = False
+
+    # -- scenes ------------------------------------------------------------------------------
+
+    def root(self, name: str | None) -> Object:
+        """Return the object of a model; every model of the scene is checked."""
+        root = self._object_of(self._chosen(name))
+        self._finish(root)
+        # what nobody has made an object of yet may lack values, but must not be wrong otherwise
+        self._is_check = True
+        for source in self._library.own:
+            for node in source.models.values():
+                self._check(source, node)
+        for made in self._made:
+            made.close()
+        return root
+
+    def _chosen(self, name: str | None) -> Model:
+        source = self._scene
+        place = Place('file', file=source.file)
+        if name is None:
+            names = [node.name for node in source.models.values() if node.kind == 'model']
+            if not names and self._library.has_errors:
+                raise FailedError
+            if not names:
+                self._fail('no-model', place, 'the file declares no model')
+            name = names[-1]
+        declared = self._models.declared(source, tuple(name.split('.')), place)
+        if not declared or not isinstance(declared.node, syntax.Model):
+            close = close_match(name, source.models)
+            hint = f'; did you mean {close!r}?' if close else ''
+            self._fail('type-not-found', place, f'the file has no model {brief(name)}{hint}')
+        return self._models.of(declared, place)
+
+    def _object_of(self, model: Model) -> Instance:
+        return self._instance(model, '', None, model.source.place(model.node, model.name))
+
+    def _check(self, source: Source, node: syntax.Model) -> None:
+        declared = self._library.find(source, (node.name,))
+        if not declared or declared.node is not node:
+            return
+        try:
+            model = self._models.of(declared, source.place(node, node.name))
+            if model not in self._seen and model.kind != 'trait':
+                self._finish(self._object_of(model))
+        except FailedError:
+            return
+
+    def _finish(self, root: Instance) -> None:
+        """Evaluate all members of an object and of those that it owns."""
+        start = len(self._made) - 1
+        while start < len(self._made):
+            instance = self._made[start]
+            for name in tuple(instance.slots):
+                self._evaluate_first(instance, name)
+            start += 1
+
+    def _evaluate_first(self, instance: Instance, name: str) -> None:
+        """Evaluate a member after whatever it depends on, however long the chain is."""
+        chain = [(instance, name)]
+        while chain:
+            holder, wanted = chain[-1]
+            try:
+                self.value(holder, wanted)
+            except _PostponedError as err:
+                self._running.add((id(holder), wanted))
+                chain.append((err.instance, err.name))
+                continue
+            except FailedError:
+                # the reason is among the findings
+                pass
+            chain.pop()
+            if chain:
+                self._running.discard((id(chain[-1][0]), chain[-1][1]))
+
+    # -- objects -----------------------------------------------------------------------------
+
+    def _instance(
+        self, kind: Model, name: str, owner: Instance | None, place: Place,
+        member: Member | None = None, preset: dict[str, Any] | None = None,
+    ) -> Instance:
+        """Make an object; member: that it becomes the value of. preset: values of its members."""
+        if len(self._made) >= MOST_OBJECTS:
+            raise _ExhaustedError
+        instance = Instance(kind, name, owner, place)
+        instance.made_for, instance.preset = member, preset or {}
+        if not preset:
+            self._check_owners(instance)
+        self._seen.update(kind.lineage)
+        slots = dict(kind.members)
+        for this, actions in member.parts if member else ():
+            self._models.apply(slots, actions, this or owner, kind)
+        instance.slots = slots
+        self._made.append(instance)
+        return instance
+
+    def _check_owners(self, instance: Instance) -> None:
+        """Raise FailedError for an object that would contain itself without an end."""
+        member, depth = instance.made_for, 0
+        held = cast('Instance | None', instance.owner)
+        while held and member:
+            depth += 1
+            other = held.made_for
+            if other and other.declared is member.declared and held.kind is instance.kind:
+                self._fail('cycle', member.place, f'{instance.kind.name} contains itself')
+            if depth > _MOST_OWNERS:
+                self._fail(
+                    'too-deep', member.place,
+                    f'more than {_MOST_OWNERS} objects within each other are not made')
+            held = cast('Instance | None', held.owner)
+
+    def constant(self, kind: Model) -> Instance:
+        """Return the only object of a constant model."""
+        if kind not in self._constants:
+            self._constants[kind] = self._object_of(kind)
+        return self._constants[kind]
+
+    def global_value(self, source: Source, name: str) -> Any:
+        """Return the value of a global attribute of a file."""
+        holder = self._globals.get(id(source))
+        if not holder:
+            block = tuple(source.globals.values())
+            node = syntax.Model(1, 1, 'const', '', None, (), block)
+            kind = Model('', 'const', source, node, self._models)
+            kind.lineage = (kind,)
+            holder = self._globals[id(source)] = self._object_of(kind)
+        return self.value(holder, name)
+
+    # -- members -----------------------------------------------------------------------------
+
+    def value(self, instance: Instance, name: str) -> Any:
+        """Return the value of a member; raises FailedError if it has none."""
+        values = instance.members
+        if name in values:
+            if values[name] is FAILED:
+                raise FailedError
+            return values[name]
+        key = id(instance), name
+        member = instance.slots[name]
+        if key in self._running:
+            self._fail('cycle', member.place, f'the value of {brief(name)} depends on itself')
+        if self._expressions.waiting > _MOST_WAITING:
+            raise _PostponedError(instance, name)
+        self._running.add(key)
+        self._expressions.waiting += 1
+        try:
+            values[name] = self._computed(instance, member)
+        except FailedError:
+            values[name] = FAILED
+            raise
+        finally:
+            self._expressions.waiting -= 1
+            self._running.discard(key)
+        return values[name]
+
+    def _computed(self, instance: Instance, member: Member) -> Value:
+        type_ = member.type
+        if member.name in instance.preset and (
+            member.value is instance.kind.members[member.name].value
+        ):
+            return self._adopted(instance.preset[member.name], instance, member)
+        if member.value:
+            action = member.value
+            this = cast(Instance, member.this or instance)
+            scope = Scope(action.source, this, action.model)
+            value = self._expressions.evaluated(action.expression, scope, type_)
+            if type_ is None:
+                raise FailedError
+            return self._adopted(
+                self._expressions.fitted(value, type_, action.place), instance, member)
+        if type_ is None:
+            raise FailedError
+        if member.is_optional and not member.parts:
+            return None
+        kind = type_.models[0] if len(type_.models) == 1 and not type_.primitive else None
+        if kind and kind.kind == 'const' and not type_.is_array:
+            return self._adopted(self.constant(kind), instance, member)
+        if not kind or type_.is_array or type_.is_reference or kind.kind == 'trait':
+            self._missing(instance, member)
+        return self._instance(kind, member.name, instance, member.place, member)
+
+    def _missing(self, instance: Instance, member: Member) -> NoReturn:
+        """Report a member without a value, where the author of the scene made the object."""
+        if self._is_check:
+            raise FailedError
+        own = {source.file for source in self._library.own}
+        held: Object = instance
+        while held.owner and held.place.file not in own:
+            held = held.owner
+        place = held.place
+        if held is instance and not held.owner and member.place.file in own:
+            place = member.place
+        path = f'{instance.path}.{member.name}' if instance.path else member.name
+        self._fail(
+            'missing-assignment', place,
+            f'{brief(path)} of type {member.type} has no value; {instance.kind.name} needs one')
+
+    def _adopted(self, value: Any, instance: Instance, member: Member) -> Value:
+        """Return a value as that of a member: objects that are new become the instance's own."""
+        if is_new(value):
+            return self._own(value, instance, member, member.name)
+        if member.parts:
+            action = member.parts[0][1][0]
+            self._fail(
+                'reference-read-only', action.place,
+                f'{brief(member.name)} is a reference to an object elsewhere, whose members '
+                'cannot be assigned here')
+        if isinstance(value, tuple):
+            return tuple(
+                self._own(item, instance, member, f'{member.name}[{index}]')
+                if is_new(item) else item
+                for index, item in enumerate(value))
+        return cast(Value, value)
+
+    def _own(
+        self, value: Struct | Draft, instance: Instance, member: Member, name: str
+    ) -> Instance:
+        draft = self._expressions.draft(value)
+        return self._instance(
+            draft.kind, name, instance, member.place, member, draft.values)

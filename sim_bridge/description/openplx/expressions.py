@@ -1,0 +1,326 @@
+"""
+The value of an expression in the scope of an object.
+
+Objects that functions, operators and braces make are new, until a member takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+import math
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+from sim_bridge.description.openplx import syntax
+from sim_bridge.description.openplx.bundles import Source
+from sim_bridge.description.openplx.instances import (
+    Draft,
+    Instance,
+    is_new,
+    primitive,
+    Scope,
+    shown,
+)
+from sim_bridge.description.openplx.models import FailedError, Model, Models, Type
+from sim_bridge.description.openplx.native import FIELDS, FUNCTIONS, NativeError, OPERATORS, Struct
+from sim_bridge.description.openplx.renames import renamed_attribute, renamed_function
+from sim_bridge.description.report import Place
+from sim_bridge.foundation.errors import brief
+
+
+class Objects(Protocol):
+    """What expressions ask of the objects around them; all raise FailedError."""
+
+    def value(self, instance: Instance, name: str) -> Any:
+        """Return the value of a member."""
+
+    def constant(self, kind: Model) -> Instance:
+        """Return the only object of a constant model."""
+
+    def global_value(self, source: Source, name: str) -> Any:
+        """Return the value of a global attribute of a file."""
+
+
+class Expressions:
+    """
+    Evaluates expressions.
+
+    waiting: how many expressions and members wait for each other on Python's stack.
+    """
+
+    def __init__(self, models: Models, objects: Objects):
+        self._models, self._objects = models, objects
+        self._fail = models.fail
+        self._bundles_only = Source('', Path())
+        self.waiting = 0
+
+    def fitted(self, value: Any, type_: Type, place: Place) -> Any:
+        """Return a value that fits a type; raises FailedError for one that does not."""
+        if type_.is_array:
+            if isinstance(value, tuple):
+                return tuple(self.fitted(item, type_.item, place) for item in value)
+        else:
+            kind = self._kind_of(value)
+            if kind and any(kind.is_a(model) for model in type_.models):
+                return value
+            fitted = primitive(value, type_.primitive) if type_.primitive else None
+            if fitted is not None:
+                return fitted
+        self._fail('type-mismatch', place, f'expected {type_}, found {self._described(value)}')
+
+    def _kind_of(self, value: Any) -> Model | None:
+        """Return the model of an object; None of other values."""
+        if isinstance(value, Instance):
+            return value.kind
+        if is_new(value):
+            return self.draft(value).kind
+        return None
+
+    def _described(self, value: Any) -> str:
+        kind = self._kind_of(value)
+        return kind.name if kind else shown(value)
+
+    def draft(self, value: Struct | Draft) -> Draft:
+        """Return a new object with its members by name."""
+        if isinstance(value, Draft):
+            return value
+        values = dict(zip(FIELDS[value.model], value.values, strict=True))
+        return Draft(self._models.named(value.model, self._bundles_only), values)
+
+    def evaluated(
+        self, node: syntax.Expression | None, scope: Scope, want: Type | None = None
+    ) -> Any:
+        """Return the value of an expression; want: the type that braces stand for."""
+        self.waiting += 1
+        try:
+            if isinstance(node, syntax.Literal):
+                if node.is_path:
+                    return os.path.abspath(scope.source.folder / str(node.value))
+                return node.value
+            if isinstance(node, syntax.Path):
+                return self._path(node, scope)
+            if isinstance(node, syntax.Call):
+                return self._call(node, scope)
+            if isinstance(node, syntax.Operation):
+                value = self.evaluated(node.first, scope)
+                for sign, operand in node.rest:
+                    value = self._operated(
+                        sign, (value, self.evaluated(operand, scope)), node, scope)
+                return value
+            if isinstance(node, syntax.Negation):
+                return self._operated(
+                    '-', (self.evaluated(node.operand, scope),), node, scope)
+            if isinstance(node, syntax.Member):
+                return self._member(
+                    self.evaluated(node.target, scope), node.name, node, scope)
+            if isinstance(node, syntax.Index):
+                return self._item(node, scope)
+            assert isinstance(node, syntax.Array)
+            return self._array(node, scope, want)
+        finally:
+            self.waiting -= 1
+
+    def _path(self, node: syntax.Path, scope: Scope) -> Any:
+        first, *rest = node.names
+        if first == 'this':
+            value: Any = scope.this
+        elif first in scope.this.slots:
+            value = self._objects.value(scope.this, first)
+        else:
+            value, rest = self._named(node, scope)
+        for name in rest:
+            value = self._member(value, name, node, scope)
+        return value
+
+    def _named(self, node: syntax.Path, scope: Scope) -> tuple[Any, list[str]]:
+        """Return what a name that is no member begins with, and the names that are left."""
+        place = self._place(node, scope)
+        names = node.names
+        for count in range(1, len(names) + 1):
+            declared = self._models.declared(scope.source, names[:count], place)
+            if not declared:
+                continue
+            rest = list(names[count:])
+            if isinstance(declared.node, syntax.Declaration):
+                name = declared.node.names[0]
+                return self._objects.global_value(declared.source, name), rest
+            model = self._models.of(declared, place)
+            if model.kind != 'const':
+                self._fail(
+                    'type-mismatch', place,
+                    f'{brief(".".join(names))}: {model.name} is a model, and no object')
+            return self._objects.constant(model), rest
+        old = names[0]
+        new = renamed_attribute(scope.this.kind.names, old)
+        if new in scope.this.slots:
+            self._models.warn_renamed(place, old, new)
+            return self._objects.value(scope.this, new), list(names[1:])
+        hint = self._models.library.hint(scope.source, names) if len(names) > 1 else ''
+        if 'install' in hint:
+            self._fail('bundle-missing', place, hint)
+        known = [*scope.this.slots, *scope.source.models, *scope.source.globals]
+        self._models.not_found(place, old, scope.model, known, 'member-not-found')
+        raise FailedError
+
+    def _member(self, value: Any, name: str, node: syntax.Node, scope: Scope) -> Any:
+        """Return a member of a value."""
+        if isinstance(value, Instance):
+            if name in value.slots:
+                return self._objects.value(value, name)
+            new = renamed_attribute(value.kind.names, name)
+            if new in value.slots:
+                self._models.warn_renamed(self._place(node, scope), name, new)
+                return self._objects.value(value, new)
+        elif is_new(value):
+            values = self.draft(value).values
+            if name in values:
+                return values[name]
+        elif value is None:
+            self._fail(
+                'missing-assignment', self._place(node, scope),
+                f'no member {brief(name)}, since the optional member before it has no value')
+        kind = self._kind_of(value)
+        self._models.not_found(
+            self._place(node, scope), name, self._described(value),
+            list(kind.members) if kind else [], 'member-not-found')
+        raise FailedError
+
+    def _item(self, node: syntax.Index, scope: Scope) -> Any:
+        value = self.evaluated(node.target, scope)
+        index = primitive(self.evaluated(node.index, scope), 'Int')
+        place = self._place(node, scope)
+        if not isinstance(value, tuple) or not isinstance(index, int):
+            self._fail('type-mismatch', place, 'expected an array, and an Int in brackets')
+        if not 0 <= index < len(value):
+            self._fail(
+                'index-out-of-range', place,
+                f'there is no element {index} in an array of {len(value)}')
+        return value[index]
+
+    def _array(self, node: syntax.Array, scope: Scope, want: Type | None) -> Any:
+        if not node.is_object:
+            item = want.item if want else None
+            return tuple(self.evaluated(inner, scope, item) for inner in node.items)
+        place = self._place(node, scope)
+        if not want or want.is_array or len(want.models) != 1:
+            self._fail('type-mismatch', place, 'what the braces stand for is not known here')
+        kind = want.models[0]
+        members = list(kind.members.values())
+        if len(node.items) > len(members):
+            self._fail(
+                'type-mismatch', place,
+                f'{kind.name} has {len(members)} members, and {len(node.items)} values are given')
+        values = {}
+        for member, inner in zip(members, node.items, strict=False):
+            value = self.evaluated(inner, scope, member.type)
+            if member.type:
+                value = self.fitted(value, member.type, self._place(inner, scope))
+            values[member.name] = value
+        return Draft(kind, values)
+
+    def _call(self, node: syntax.Call, scope: Scope) -> Any:
+        place = self._place(node, scope)
+        receiver, kind = self._receiver(node, scope, place)
+        found = kind.functions.get(node.name)
+        if not found:
+            new = renamed_function(node.name, kind.functions)
+            if not new:
+                self._models.not_found(
+                    place, f'{node.name}()', kind.name, [f'{name}()' for name in kind.functions],
+                    'member-not-found')
+                raise FailedError
+            self._models.warn_renamed(
+                place, f'{kind.name}.{node.name}', f'{kind.name}.{new}')
+            found = kind.functions[new]
+        function, declaring = found
+        name = f'{declaring.name}.{function.name}'
+        if len(node.arguments) != len(function.parameters):
+            self._fail(
+                'arguments', place,
+                f'{name} takes {len(function.parameters)} values, and {len(node.arguments)} are '
+                'given')
+        meaning = FUNCTIONS.get((declaring.name, function.name))
+        if not meaning:
+            self._fail(
+                'native-method', place, f'{name} is not defined in OpenPLX, and not supported')
+        arguments = []
+        if not function.is_static:
+            if receiver is None:
+                self._fail('arguments', place, f'{name} is called of an object, and not static')
+            arguments.append(self._native(receiver))
+        for parameter, argument in zip(function.parameters, node.arguments, strict=True):
+            type_ = self._models.type_of(parameter.type, declaring.source, declaring.name)
+            value = self.evaluated(argument, scope, type_)
+            if not type_:
+                raise FailedError
+            arguments.append(
+                self._native(self.fitted(value, type_, self._place(argument, scope))))
+        return self._result(lambda: meaning(*arguments), place, name)
+
+    def _receiver(
+        self, node: syntax.Call, scope: Scope, place: Place
+    ) -> tuple[Any, Model]:
+        """Return what a function is called of, None for a static one, and the model."""
+        target = node.target
+        if target is None:
+            return scope.this, scope.this.kind
+        if isinstance(target, syntax.Path) and target.names[0] != 'this' and (
+            target.names[0] not in scope.this.slots
+        ):
+            declared = self._models.declared(scope.source, target.names, place)
+            if declared and isinstance(declared.node, syntax.Model):
+                return None, self._models.of(declared, place)
+        value = self.evaluated(target, scope)
+        kind = self._kind_of(value)
+        if not kind:
+            self._fail(
+                'type-mismatch', place,
+                f'{self._described(value)} has no function {brief(node.name)}')
+        return value, kind
+
+    def _operated(
+        self, sign: str, operands: tuple[Any, ...], node: syntax.Node, scope: Scope
+    ) -> Any:
+        """Return the result of an operator."""
+        kinds = [self._operand(value) for value in operands]
+        left, right = kinds if len(kinds) == 2 else ('', *kinds)
+        meaning = OPERATORS.get((sign, left, right))
+        place = self._place(node, scope)
+        if not meaning:
+            described = ' and '.join(self._described(value) for value in operands)
+            self._fail('type-mismatch', place, f'there is no operator {sign!r} for {described}')
+        values = [self._native(value) for value in operands]
+        return self._result(lambda: meaning(*values), place, f'operator {sign!r}')
+
+    def _operand(self, value: Any) -> str:
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            return 'Real'
+        kind = self._kind_of(value)
+        return next((name for name in kind.names if name in FIELDS), '?') if kind else '?'
+
+    def _native(self, value: Any) -> Any:
+        """Return a value as native functions take it."""
+        if isinstance(value, tuple) and not isinstance(value, Struct):
+            return tuple(self._native(item) for item in value)
+        kind = None if isinstance(value, Struct) else self._kind_of(value)
+        name = next((name for name in kind.names if name in FIELDS), '') if kind else ''
+        if not name:
+            return value
+        get = value.values.__getitem__ if isinstance(value, Draft) else (
+            lambda field: self._objects.value(value, field))
+        return Struct(name, tuple(self._native(get(field)) for field in FIELDS[name]))
+
+    def _result(self, compute: Callable[[], Any], place: Place, name: str) -> Any:
+        try:
+            value = compute()
+            if isinstance(value, int) and abs(value) >= 1 << 63:
+                value = float(value)
+        except (NativeError, OverflowError) as err:
+            self._fail('value', place, f'{name} has no result: {err}')
+        if isinstance(value, float) and math.isnan(value):
+            self._fail('value', place, f'{name} has no result: it is not a number')
+        return value
+
+    def _place(self, node: syntax.Node, scope: Scope) -> Place:
+        return scope.source.place(node, scope.model)

@@ -1,0 +1,33 @@
+"""Collision groups of geometries, and which of them do not collide."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from sim_bridge.description.openplx.assembly import owners
+from sim_bridge.description.openplx.objects import Object
+
+_GROUP, _PAIR = 'Simulation.CollisionGroup', 'Simulation.DisableCollisionPair'
+
+
+class Groups:
+    """The groups of a scene. apart: pairs of their names that do not collide."""
+
+    def __init__(self, root: Object):
+        """Find the groups and pairs."""
+        self._names: dict[int, list[str]] = {}
+        pairs = []
+        for each in root.walk():
+            if each.is_a(_GROUP):
+                for member in ('systems', 'bodies', 'geometries'):
+                    for thing in cast('tuple[Object, ...]', each[member]):
+                        self._names.setdefault(id(thing), []).append(each.path)
+            elif each.is_a(_PAIR):
+                one, other = (cast(Object, each[member]) for member in ('group1', 'group2'))
+                pairs.append((one.path, other.path))
+        self.apart = tuple(pairs)
+
+    def of(self, geometry: Object) -> frozenset[str]:
+        """Return the groups of a geometry: its own, and those of all that it is in."""
+        return frozenset(
+            name for owner in owners(geometry) for name in self._names.get(id(owner), ()))

@@ -1,0 +1,150 @@
+"""Materials of a scene, and the contact materials of pairs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, cast
+
+from sim_bridge.description.openplx.assembly import owners
+from sim_bridge.description.openplx.mapping.laws import damping_of, is_default, stiffness_of
+from sim_bridge.description.openplx.objects import Object
+from sim_bridge.description.report import Findings
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import free_name
+from sim_bridge.shapes.materials import ContactMaterial, Material
+
+_BASES = ('Physics.Geometries.Material', 'Physics.Geometries.LinearElasticMaterial')
+_OVERRIDE = 'Physics.GeometryMaterialOverrideTrait'
+_CONTACT = 'Physics.Interactions.SurfaceContact.'
+_FRICTION = 'Physics.Interactions.Dissipation.'
+# box friction is each direction for itself
+_FRICTION_MODELS = {
+    f'{_FRICTION}DryConeFriction': 'cone', f'{_FRICTION}DryScaleBoxFriction': 'pyramid',
+    f'{_FRICTION}DryBoxFriction': 'pyramid', f'{_FRICTION}DryConstantNormalForceFriction':
+    'constant', f'{_FRICTION}DefaultDryFriction': 'cone'}
+_IN_WORDS = {
+    f'{_FRICTION}DryBoxFriction': 'takes the normal forces as they are, not those at rest',
+    f'{_FRICTION}DryDepthScaledConstantNormalForceFriction': 'is not scaled by the depth'}
+
+
+class Materials:
+    """The materials that the geometries of a scene have, found as they are asked for."""
+
+    def __init__(self, findings: Findings):
+        """Begin with none; findings: for values that no material can have."""
+        self._findings = findings
+        self._names: dict[int, str] = {}
+        self.found: dict[str, Material] = {}
+        """By name."""
+
+    def of_geometry(self, geometry: Object) -> tuple[str | None, float]:
+        """Return the material's name, None for the world's default, and its density [kg/m³]."""
+        material = _overriding(geometry) or cast(Object, geometry['material'])
+        density = cast(float, material['density'])
+        is_plain = material.model.name == _BASES[0] and not any(
+            material.is_assigned(name) for name in ('unique_name', 'density'))
+        return (None if is_plain else self.name_of(material)), density
+
+    def name_of(self, material: Object) -> str:
+        """Return the name of a material, the same for the same object and for equal ones."""
+        if id(material) not in self._names:
+            own = material.model.name
+            wanted = cast(str, material['unique_name']) or (
+                material.path if own in _BASES else own) or own
+            made = self._made(material, wanted)
+            name = free_name(
+                wanted,
+                lambda name: self.found.get(name) not in (None, replace(made, name=name)))
+            self.found[name] = replace(made, name=name)
+            self._names[id(material)] = name
+        return self._names[id(material)]
+
+    def contacts(self, root: Object) -> Iterator[tuple[str, str, ContactMaterial | None]]:
+        """Yield names and law of each pair with a model; None: they do not collide."""
+        for model in root.walk():
+            if not model.is_a(f'{_CONTACT}Model'):
+                continue
+            one, other = (
+                self.name_of(cast(Object, model[name])) for name in ('material_1', 'material_2'))
+            if not model['enabled']:
+                yield one, other, None
+                continue
+            try:
+                yield one, other, ContactMaterial(**self._law(model))
+            except InvalidValueError as err:
+                self._findings.error('bad-value', model.place, str(err), err.what, str(err.value))
+
+    def _made(self, material: Object, name: str) -> Material:
+        values: dict[str, Any] = {'density': material['density']}
+        if material.is_a(_BASES[1]):
+            stiffness = cast(float, material['youngs_modulus'])
+            values['youngs_modulus'] = stiffness
+            values['damping'] = damping_of(
+                material['dissipation'], stiffness, self._findings) / (stiffness or 1.0)
+        try:
+            return Material(name, **values)
+        except InvalidValueError as err:
+            self._findings.error(
+                'bad-value', material.place_of('density'), f'expected {err.expected}', err.what,
+                str(err.value))
+            return Material(name)
+
+    def _law(self, model: Object) -> dict[str, Any]:
+        """Return the arguments of ContactMaterial."""
+        values: dict[str, Any] = {'restitution': model['normal_restitution']}
+        if model['tangential_restitution']:
+            self._unsupported(model, 'tangential_restitution', 'sideways bounces')
+        friction = cast(Object, model['friction'])
+        if friction.is_a(f'{_FRICTION}DefaultDryFriction'):
+            values |= self._friction(friction)
+        elif not is_default(friction):
+            self._unsupported(model, 'friction', f'friction of model {friction.model.name}')
+        elasticity = cast(Object, model['normal_flexibility'])
+        stiffness = stiffness_of(elasticity)
+        if elasticity.is_a(f'{_CONTACT}PatchElasticity'):
+            self._unsupported(
+                model, 'normal_flexibility', 'a stiffness that contact points share',
+                'each point has all of it')
+        if not is_default(elasticity):
+            values['stiffness'] = stiffness
+        if not is_default(model['dissipation']):
+            values['damping'] = damping_of(model['dissipation'], stiffness, self._findings)
+        adhesion = cast(Object, model['adhesion'])
+        if 'force' in adhesion:
+            values['adhesion'] = adhesion['force']
+        if not is_default(model['clearance']):
+            self._unsupported(model, 'clearance', 'clearance')
+        return values
+
+    def _friction(self, friction: Object) -> dict[str, Any]:
+        kind = next(name for name in (friction.model.name, *friction.model.bases)
+                    if name in _FRICTION_MODELS)
+        coefficient = cast(float, friction['coefficient'])
+        for name, words in _IN_WORDS.items():
+            if friction.is_a(name):
+                self._unsupported(friction, 'coefficient', friction.model.name, f'it {words}')
+        values: dict[str, Any] = {
+            'friction_model': _FRICTION_MODELS[kind], 'friction': coefficient}
+        if 'normal_force' in friction:
+            values['friction'] = coefficient * cast(float, friction['normal_force'])
+        if 'secondary_coefficient' in friction:
+            values['friction2'] = friction['secondary_coefficient']
+        if 'viscosity' in friction and friction['viscosity']:
+            self._unsupported(friction, 'viscosity', 'viscous friction between surfaces')
+        return values
+
+    def _unsupported(self, thing: Object, member: str, what: str, instead: str = '') -> None:
+        self._findings.warning(
+            'unsupported', thing.place_of(member),
+            f'{what} is not simulated{f"; {instead}" if instead else ""}', member)
+
+
+def _overriding(geometry: Object) -> Object | None:
+    """Return the material that a body or system puts in the place of a geometry's own."""
+    for owner in owners(geometry):
+        if owner.is_a(_OVERRIDE):
+            excluded = owner['material_override_geometries_excluded']
+            if not any(each is geometry for each in cast('tuple[Object, ...]', excluded)):
+                return cast(Object, owner['material_override'])
+    return None

@@ -1,0 +1,167 @@
+"""What an OpenPLX scene describes, as plain data: what a world adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+import math
+from types import MappingProxyType
+
+import numpy as np
+
+from sim_bridge.description.model import (
+    ConstraintDescription,
+    JointDynamics,
+    JointLimits,
+    Pose,
+    RobotDescription,
+)
+from sim_bridge.description.openplx.snap import SnapResult
+from sim_bridge.description.report import Report
+from sim_bridge.shapes.materials import ContactMaterial, Material
+from sim_bridge.shapes.placed import Placed
+
+
+@dataclass(frozen=True)
+class Motor:
+    """
+    A servo on an axis: kp (target_position - q) + kd (target_velocity - dq), within an effort.
+
+    kp: N m/rad or N/m. kd: N m s/rad or N s/m. lower, upper: least and greatest effort [N m or N].
+    source: path of the interaction that it stands for.
+    """
+
+    source: str
+    kp: float = 0.0
+    kd: float = 0.0
+    target_position: float = 0.0
+    target_velocity: float = 0.0
+    lower: float = -math.inf
+    upper: float = math.inf
+
+
+@dataclass(frozen=True)
+class AxisSettings:
+    """
+    What acts along an axis.
+
+    limits: its stops. dynamics: spring, damper and friction. stop: stiffness and damping of
+    elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid ones. motors: of a robot's
+    axis one at most; further ones are joints that hold nothing. effort: constant, of torque and
+    force motors [N m or N].
+    """
+
+    limits: JointLimits = JointLimits()
+    dynamics: JointDynamics = JointDynamics()
+    stop: tuple[float, float] | None = None
+    motors: tuple[Motor, ...] = ()
+    effort: float = 0.0
+
+
+@dataclass(frozen=True)
+class AxisOf:
+    """
+    The axis on which an interaction acts, whose coordinate is sign * (q - offset).
+
+    joint: its name in the scene. number: of the axis.
+    """
+
+    joint: str
+    number: int
+    sign: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Signal:
+    """
+    An input or an output.
+
+    name: the path, or the name in an interface, with / for dots. model: such as
+    'Physics.Signals.AngleOutput'. source: path of the object that it is of. type: a number of
+    Physics.Signals.InputOutputType. enabled: whether an output is sent; True for inputs.
+    """
+
+    name: str
+    model: str
+    is_input: bool
+    source: str
+    type: int
+    enabled: bool = True
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class BodyMotion:
+    """
+    The velocity that a body begins with, in the axes of the scene's world.
+
+    linear: (3,) of the centre of mass [m/s]. angular: (3,) [rad/s].
+    """
+
+    linear: np.ndarray
+    angular: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class MappedRobot:
+    """
+    Bodies that mates connect, or a single body.
+
+    label: the name of the system that they are in; '' for the scene itself. pose: of the root link
+    in the world of the scene. is_kinematic: whether the base moves as it is told. shapes: by link.
+    apart: pairs of links that do not collide. positions: the coordinates of joints at first.
+    given: the joints whose positions the file states. axes: by joint, one for each axis. motions:
+    by link.
+    """
+
+    label: str
+    description: RobotDescription
+    pose: Pose
+    is_kinematic: bool = False
+    shapes: tuple[tuple[str, Placed], ...] = ()
+    apart: frozenset[frozenset[str]] = frozenset()
+    positions: Mapping[str, tuple[float, ...]] = field(
+        default_factory=lambda: MappingProxyType({}))
+    given: frozenset[str] = frozenset()
+    axes: Mapping[str, tuple[AxisSettings, ...]] = field(
+        default_factory=lambda: MappingProxyType({}))
+    motions: Mapping[str, BodyMotion] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, eq=False)
+class CrossJoint:
+    """A joint between links of two robots of the scene, and what acts along its axes."""
+
+    constraint: ConstraintDescription
+    axes: tuple[AxisSettings, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class MappedScene:
+    """
+    A scene.
+
+    name: of its root model. robots: in order of definition. cross_joints: between them. materials,
+    contact_materials: with the names of the two materials. apart: pairs of collision groups.
+    gravity: (3,) [m/s²], None where the scene says nothing. links: names of links by path of the
+    body; a path of a system or body that is not a link, such as an imported robot, is not there.
+    joints: names by path of the mate. interactions: by path the axes on which they act. signals:
+    in order of definition. snap: how the bodies were placed. poses: of systems and bodies in the
+    world of the scene, by path. report: warnings.
+    """
+
+    name: str
+    robots: tuple[MappedRobot, ...]
+    report: Report
+    snap: SnapResult
+    poses: Mapping[str, Pose]
+    cross_joints: tuple[CrossJoint, ...] = ()
+    materials: tuple[Material, ...] = ()
+    contact_materials: tuple[tuple[str, str, ContactMaterial], ...] = ()
+    apart: tuple[tuple[str, str], ...] = ()
+    gravity: tuple[float, ...] | None = None
+    links: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    joints: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    interactions: Mapping[str, AxisOf] = field(default_factory=lambda: MappingProxyType({}))
+    signals: tuple[Signal, ...] = ()

@@ -1,0 +1,31 @@
+"""
+SNAP: the assembly of a tree of frames by the mates between them. It knows no OpenPLX.
+
+Imports `description.model`, `description.poses` and `foundation`.
+"""
+
+from sim_bridge.description.openplx.snap.assemble import snap
+from sim_bridge.description.openplx.snap.model import (
+    KINDS,
+    SnapConnector,
+    SnapFrame,
+    SnapMate,
+    SnapResult,
+    SnapStep,
+    Unsatisfied,
+    Why,
+)
+from sim_bridge.description.openplx.snap.structure import SnapError
+
+__all__ = [
+    'KINDS',
+    'SnapConnector',
+    'SnapError',
+    'SnapFrame',
+    'SnapMate',
+    'SnapResult',
+    'SnapStep',
+    'Unsatisfied',
+    'Why',
+    'snap',
+]

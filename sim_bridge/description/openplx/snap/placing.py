@@ -1,0 +1,192 @@
+"""The placing of frames by mates, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import heapq
+
+import numpy as np
+
+from sim_bridge.description.openplx.snap.closing import Closer
+from sim_bridge.description.openplx.snap.model import SnapStep, Why
+from sim_bridge.description.openplx.snap.structure import Structure
+
+# poses that a loop is closed from
+_STARTS = 4
+# by whether frames were rotated, and shifted
+_WHY = {
+    (False, False): Why.SATISFIED,
+    (True, False): Why.ROTATED,
+    (False, True): Why.SHIFTED,
+    (True, True): Why.MOVED,
+}
+
+
+class Placing:
+    """
+    The frames that are placed so far, and the mates that wait.
+
+    Mates are taken in passes, in order of definition. A mate is queued when it has something to
+    do, so that a pass costs no more than what it does.
+
+    closed: mates between placed frames that hold; open: those that do not, so far; both in the
+    order in which they were tried. steps: the trace.
+    """
+
+    def __init__(self, structure: Structure, closer: Closer) -> None:
+        self._structure = structure
+        self._closer = closer
+        self.steps: list[SnapStep] = []
+        self.closed: list[int] = []
+        self.open: list[int] = []
+        # by mate and side: frames of its chain that are undefined, and that can still move
+        self._undefined = [
+            [sum(structure.transforms[frame] is None for frame in chain) for chain in chains]
+            for chains in structure.chains
+        ]
+        self._mobile = [[0, 0] for _ in structure.mates]
+        # frames with degrees of freedom left, in the order in which they were placed, and the
+        # mates that they were moved for
+        self._free: dict[int, list[int]] = {}
+        self._used = [False] * len(structure.mates)
+        # mates of this pass and of the next
+        self._now: list[int] = []
+        self._later = [mate for mate in range(len(self._used)) if self._is_ready(mate)]
+        self._current = -1
+
+    def run(self) -> None:
+        """Place all frames."""
+        frames = self._structure.frames
+        references = iter([k for k, frame in enumerate(frames) if frame.is_reference])
+        undecided = iter(range(len(self._used)))
+        mate = next(undecided, None)
+        while True:
+            self._run_passes()
+            # nothing moves: take a choice away, the first
+            if self._free:
+                frame = next(iter(self._free))
+                self._note(Why.REMOVED, self._structure.placed_by[frame], [frame])
+                self._hold(frame)
+                continue
+            reference = next((k for k in references if self._is_undecided(k)), None)
+            if reference is not None:
+                self._force(reference)
+                continue
+            while mate is not None and not any(self._undefined[mate]):
+                mate = next(undecided, None)
+            if mate is None:
+                break
+            side = 0 if self._undefined[mate][0] else 1
+            self._force(self._first_undefined(mate, side), mate)
+        for number, transform in enumerate(self._structure.transforms):
+            if transform is None:
+                self._force(number)
+
+    def _run_passes(self) -> None:
+        while self._later:
+            self._now, self._later = self._later, []
+            heapq.heapify(self._now)
+            while self._now:
+                self._current = heapq.heappop(self._now)
+                if not self._used[self._current]:
+                    self._use(self._current)
+            self._current = -1
+
+    def _is_ready(self, mate: int) -> bool:
+        """
+        Whether a mate can place a frame, or be closed.
+
+        It places none against a frame that can still move, since that may have to move for others.
+        """
+        first, second = self._undefined[mate]
+        if first + second == 0:
+            return True
+        return first + second == 1 and self._mobile[mate][0 if second else 1] == 0
+
+    def _wake(self, frame: int) -> None:
+        """Queue the mates that a frame has made ready."""
+        for mate in self._structure.touching[frame]:
+            if not self._used[mate] and self._is_ready(mate):
+                if mate > self._current >= 0:
+                    heapq.heappush(self._now, mate)
+                else:
+                    self._later.append(mate)
+
+    def _use(self, mate: int) -> None:
+        self._used[mate] = True
+        if not any(self._undefined[mate]):
+            self._close(mate)
+            return
+        frame = self._first_undefined(mate, 0 if self._undefined[mate][0] else 1)
+        self._structure.place(frame, mate)
+        self._note(Why.SNAPPED, mate, [frame])
+        if len(self._structure.freedoms(mate)):
+            self._free[frame] = []
+            self._count(self._mobile, frame, 1)
+        self._define(frame)
+
+    def _close(self, mate: int) -> None:
+        """Satisfy a mate between placed frames with the degrees of freedom that they have left."""
+        first, second = self._structure.chains[mate]
+        movers = [frame for frame in (*first, *second) if frame in self._free]
+        mates = [*dict.fromkeys(one for frame in movers for one in self._free[frame]), mate]
+        moved = self._moved(mates, movers)
+        if moved is None:
+            self.open.append(mate)
+            return
+        self.closed.append(mate)
+        turned, shifted = (any(move[k] for move in moved.values()) for k in range(2))
+        self._note(_WHY[turned, shifted], mate, moved)
+        free = self._closer.freedom(mates, movers) if movers else set()
+        for frame in movers:
+            self._free[frame].append(mate)
+            if frame not in free:
+                self._hold(frame)
+
+    def _moved(self, mates: list[int], movers: list[int]) -> dict[int, tuple[bool, bool]] | None:
+        """Return the frames that were moved so that mates hold, as `Closer.close` does."""
+        structure, closer = self._structure, self._closer
+        frames = structure.carried(movers)
+        before = structure.saved(frames)
+        moved = closer.close(mates, movers, _STARTS)
+        if moved is not None and len(moved) > 1 and closer.freedom(mates, movers):
+            # many poses will do: rather one that moves a single frame, the first that can
+            found = structure.saved(frames)
+            structure.restore(before)
+            for frame in movers:
+                alone = closer.close(mates, [frame], _STARTS)
+                if alone is not None:
+                    return alone
+            structure.restore(found)
+        return moved
+
+    def _define(self, frame: int) -> None:
+        self._count(self._undefined, frame, -1)
+        self._wake(frame)
+
+    def _hold(self, frame: int) -> None:
+        del self._free[frame]
+        self._count(self._mobile, frame, -1)
+        self._wake(frame)
+
+    def _force(self, frame: int, mate: int | None = None) -> None:
+        self._structure.transforms[frame] = np.eye(4)
+        self._note(Why.FORCED, mate, [frame])
+        self._define(frame)
+
+    def _count(self, counts: list[list[int]], frame: int, change: int) -> None:
+        for mate in self._structure.touching[frame]:
+            counts[mate][0 if frame in self._structure.chains[mate][0] else 1] += change
+
+    def _first_undefined(self, mate: int, side: int) -> int:
+        """Return the undefined frame that is nearest to a connector."""
+        transforms = self._structure.transforms
+        return next(k for k in self._structure.chains[mate][side] if transforms[k] is None)
+
+    def _is_undecided(self, frame: int) -> bool:
+        """Whether a frame is undefined, and a mate waits for it."""
+        structure = self._structure
+        return structure.transforms[frame] is None and bool(structure.touching[frame])
+
+    def _note(self, why: Why, mate: int | None, frames: Iterable[int]) -> None:
+        self.steps.append(self._structure.step(why, mate, frames))

@@ -1,0 +1,334 @@
+"""Adding an OpenPLX scene to a world, and what of it is found there by its paths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+import math
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.compilation.collisions import Collisions, LinkShape
+from sim_bridge.description.model import Pose
+from sim_bridge.description.openplx.mapping.records import (
+    AxisSettings,
+    BodyMotion,
+    MappedRobot,
+    MappedScene,
+    Signal,
+)
+from sim_bridge.description.report import Findings, Place, SceneError
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
+from sim_bridge.foundation.validation import checked_pose, GivenPose
+from sim_bridge.robots.interfaces import WorldInterface
+from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.joints.spec import spec_of
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.robot import Robot
+from sim_bridge.shapes.materials import Material
+from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.world.dynamics import jacobian, mass_matrix
+from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
+from sim_bridge.world.spanning_tree import SpanningTree
+
+
+@dataclass(frozen=True, eq=False)
+class SceneRecord:
+    """
+    A scene in a world, as plain data.
+
+    robots: their names in the world, in the order of the description's. cross_joints: names of
+    joints between them, among those of the world, by their names in the scene.
+    """
+
+    name: str
+    description: MappedScene
+    robots: tuple[str, ...]
+    cross_joints: Mapping[str, str]
+
+
+class OpenPlxScene:
+    """What `World.load_openplx` has added: robots, links, joints and axes by OpenPLX's paths."""
+
+    def __init__(self, world: WorldInterface, record: SceneRecord):
+        """Show a scene of a world."""
+        self._world = world
+        self.record = record
+
+    def __repr__(self) -> str:
+        """Show the name, and those of the robots."""
+        return f'<OpenPlxScene {self.name!r}: {", ".join(self.record.robots) or "nothing"}>'
+
+    @property
+    def name(self) -> str:
+        """The name in the world."""
+        return self.record.name
+
+    @property
+    def description(self) -> MappedScene:
+        """What was read: robots, materials, signals, SNAP's trace, the report of warnings."""
+        return self.record.description
+
+    @property
+    def signals(self) -> tuple[Signal, ...]:
+        """Inputs and outputs, in order of definition."""
+        return self.description.signals
+
+    @property
+    def robots(self) -> tuple[Robot, ...]:
+        """The robots and bodies that are still in the world."""
+        return tuple(
+            self._world.robots[name] for name in self.record.robots if name in self._world.robots)
+
+    def link(self, path: str) -> Link:
+        """Return the link of a body, by its path; raises UnknownNameError."""
+        return self._found('body', path, self.description.links, lambda robot: {
+            link.name: link for link in robot.links})
+
+    def joint(self, path: str) -> Joint | ConstraintJoint:
+        """Return the joint of a mate, by its path; raises UnknownNameError."""
+        names = self.description.joints
+        key = self.record.cross_joints.get(names.get(path, ''))
+        if key is not None:
+            return self._world.joint(key)
+        return self._found('mate', path, names, lambda robot: {
+            **{joint.name: joint for joint in robot.joints}, **robot.loop_joints})
+
+    def axis(self, path: str) -> tuple[Axis, float, float]:
+        """
+        Return the axis on which an interaction acts, a sign and an offset [rad or m].
+
+        The interaction's coordinate is sign * (q - offset), and its effort sign * that of the
+        axis. Raises UnknownNameError.
+        """
+        known = self.description.interactions
+        if path not in known:
+            raise UnknownNameError('interaction', path, known, f'scene {self.name!r}')
+        own = known[path]
+        mates = {name: mate for mate, name in self.description.joints.items()}
+        return self.joint(mates[own.joint]).axes[own.number], own.sign, own.offset
+
+    def restart(self, robot: str | None = None) -> None:
+        """Give motors the targets and efforts of the file again; robot: only of that, by name."""
+        for joint, axes in self._driven(robot):
+            for axis, settings in zip(joint.axes, axes, strict=True):
+                _command(axis, settings)
+
+    def _driven(self, only: str | None) -> Iterable[tuple[Any, tuple[AxisSettings, ...]]]:
+        """Yield the joints along whose axes something acts; only: of this robot."""
+        for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
+            if name in self._world.robots and only in (None, name):
+                robot = self._world.robots[name]
+                for joint, axes in mapped.axes.items():
+                    if axes:
+                        yield robot.joint(joint), axes
+        for cross in self.description.cross_joints if only is None else ():
+            with suppress(UnknownNameError):
+                # the joint goes with either robot
+                joint = self._world.joint(self.record.cross_joints[cross.constraint.name])
+                yield joint, cross.axes
+
+    def _found(self, kind: str, path: str, names: Mapping[str, str], parts: Any) -> Any:
+        for robot in self.robots if path in names else ():
+            own = parts(robot)
+            if names[path] in own:
+                return own[names[path]]
+        raise UnknownNameError(kind, path, names, f'scene {self.name!r}')
+
+
+class SceneLoader:
+    """Adds scenes to a world, and remembers them. scenes: by name."""
+
+    def __init__(
+        self, world: WorldInterface, simulation: Simulation, registry: RobotRegistry,
+        tree: SpanningTree,
+    ):
+        """Start without scenes."""
+        self._world, self._simulation = world, simulation
+        self._registry, self._tree = registry, tree
+        self.scenes: dict[str, OpenPlxScene] = {}
+
+    def add(self, scene: MappedScene, name: str | None, pose: GivenPose) -> OpenPlxScene:
+        """Add a scene, or nothing; as `World.load_openplx`."""
+        position, orientation = checked_pose(*pose, 'load_openplx')
+        at = Pose(position, matrix_from_quaternion(orientation))
+        if name is not None and name in self.scenes:
+            raise InvalidValueError('name', name, 'that of no other scene of this world')
+        own = name or scene.name
+        number = 1
+        while own in self.scenes:
+            number += 1
+            own = f'{name or scene.name}_{number}'
+        try:
+            with self._registry.all_or_nothing():
+                record = self._add(scene, own, name, at)
+        except SceneError:
+            raise
+        except SimBridgeError as err:
+            raise _refused(scene, own, err) from err
+        self.scenes[own] = OpenPlxScene(self._world, record)
+        return self.scenes[own]
+
+    def restore(self, records: Iterable[SceneRecord]) -> None:
+        """Show scenes again whose robots and joints are there."""
+        self.scenes.update(
+            (record.name, OpenPlxScene(self._world, record)) for record in records)
+
+    def _add(self, scene: MappedScene, own: str, name: str | None, at: Pose) -> SceneRecord:
+        simulation = self._simulation
+        materials = {each.name: simulation.materials.under_free_name(each)
+                     for each in scene.materials}
+        for material in materials.values():
+            simulation.materials.add(material)
+        robots: list[Robot] = []
+        for mapped in scene.robots:
+            robots.append(self._add_robot(
+                scene, mapped, _robot_name(scene, mapped, own, name), at, materials))
+        links = {link.name: link for robot in robots for link in robot.links
+                 if link.name in scene.links.values()}
+        keys: dict[str, str] = {}
+        for cross in scene.cross_joints:
+            described = cross.constraint
+            key = self._tree.free_name(None, f'{own}/{described.name}')
+            joint = self._tree.constrain(key, spec_of(replace(described, name=key), links))
+            keys[described.name] = key
+            for axis, settings in zip(joint.axes, cross.axes, strict=True):
+                _set(axis, settings, simulation.time_step)
+            if joint.link1 is not None and joint.link2 is not None:
+                simulation.separate(joint.link1.slot, joint.link2.slot)
+        for one, other, law in scene.contact_materials:
+            simulation.materials.set_contact_material(materials[one], materials[other], law)
+        for a, b in scene.apart:
+            simulation.groups.set_collision(a, b, False)
+        if scene.gravity is not None:
+            simulation.gravity[:] = scene.gravity
+            simulation.invalidate()
+        for robot, mapped in zip(robots, scene.robots, strict=True):
+            _set_velocities(robot, mapped, at.rotation)
+            robot.remember()
+            robot.slot.added = robot.slot.initial
+        return SceneRecord(own, scene, tuple(robot.name for robot in robots), keys)
+
+    def _add_robot(
+        self, scene: MappedScene, mapped: MappedRobot, name: str, at: Pose,
+        materials: Mapping[str, Material],
+    ) -> Robot:
+        place = at @ mapped.pose
+        pose = place.position.tolist(), quaternion_from_matrix(place.rotation).tolist()
+        registry, description = self._registry, mapped.description
+        try:
+            if description.xml:
+                return registry.add_robot(
+                    description, registry.free_name(None, name), None, pose, {},
+                    CollisionOptions())
+            shapes = tuple(
+                LinkShape(link, placed if placed.material is None else replace(
+                    placed, material=materials[str(placed.material)]))
+                for link, placed in mapped.shapes)
+            robot = registry.add_placed(
+                replace(description, report=scene.report), registry.free_name(None, name), pose,
+                Collisions(shapes, separated=mapped.apart), mapped.positions,
+                mapped.given if _is_open(scene) else (), mapped.is_kinematic)
+        except SimBridgeError as err:
+            raise _refused(scene, name, err) from err
+        for joint, axes in mapped.axes.items():
+            for axis, settings in zip(robot.joint(joint).axes if axes else (), axes, strict=True):
+                _set(axis, settings, self._simulation.time_step)
+        return robot
+
+
+def _refused(scene: MappedScene, name: str, err: SimBridgeError) -> SceneError:
+    """Return the error of what only a world can tell, with the warnings of the scene."""
+    findings = Findings()
+    code = 'bad-value' if isinstance(err, InvalidValueError) else 'snap-conflict'
+    findings.error(code, Place('robot', name), str(err))
+    report = findings.report(scene.report.source)
+    return SceneError(replace(report, findings=(*scene.report.findings, *report.findings)))
+
+
+def _robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | None) -> str:
+    """Return the wanted name of a robot: the scene's, or that of the system that it is."""
+    if len(scene.robots) == 1 or not mapped.label:
+        return own
+    label = mapped.label.replace('.', '_')
+    return label if name is None else f'{name}_{label}'
+
+
+def _is_open(scene: MappedScene) -> bool:
+    return bool(scene.snap.unsatisfied)
+
+
+def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
+    """Set everything that acts along an axis."""
+    limits, dynamics = settings.limits, settings.dynamics
+    axis.lower, axis.upper = limits.lower, limits.upper
+    axis.damping, axis.friction = dynamics.damping, dynamics.friction
+    axis.stiffness, axis.reference = dynamics.stiffness, dynamics.reference
+    if settings.stop is not None:
+        # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
+        stiffness, damping = settings.stop
+        axis.stop_cfm = 1.0 / (time_step * stiffness + damping)
+        axis.stop_erp = time_step * stiffness * axis.stop_cfm
+    for motor in settings.motors:
+        axis.control = 'servo'
+        axis.kp, axis.kd = motor.kp, motor.kd
+        axis.max_effort = motor.upper
+        axis.min_effort = motor.lower
+    _command(axis, settings)
+
+
+def _command(axis: Axis, settings: AxisSettings) -> None:
+    """Set targets and effort of an axis."""
+    for motor in settings.motors:
+        axis.control = 'servo'
+        if not math.isnan(motor.target_position):
+            axis.target_position = motor.target_position
+        axis.target_velocity = motor.target_velocity
+    axis.u = settings.effort
+
+
+def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None:
+    """
+    Set the velocities nearest to those of the bodies that the joints allow.
+
+    Nearest by kinetic energy: as if the bodies met the joints in an impact.
+    """
+    if not any(each.linear.any() or each.angular.any() for each in mapped.motions.values()):
+        return
+    count = len(robot.slot.blueprint.model.q_of_v)
+    prescribed = 6 if mapped.is_kinematic else 0
+    if prescribed:
+        link = robot.root_link
+        motion = mapped.motions[link.name]
+        w = turn @ motion.angular
+        arm = link.R @ link.slot.center
+        robot.set_base_velocity(turn @ motion.linear - np.cross(w, arm), w)
+    momentum = np.zeros(count)
+    for name, motion in mapped.motions.items():
+        momentum += _momentum(robot, robot.link(name), motion, turn)
+    inertia = mass_matrix(robot)
+    # looked up last: reading of links joins the robots' arrays
+    part = robot.slot.part
+    velocity = part.state.v[part.at.v : part.at.v + count]
+    free = slice(prescribed, None)
+    if inertia[free, free].size:
+        velocity[free] = np.linalg.solve(
+            inertia[free, free],
+            momentum[free] - inertia[free, :prescribed] @ velocity[:prescribed])
+    robot.simulation.invalidate()
+
+
+def _momentum(robot: Robot, link: Link, motion: BodyMotion, turn: np.ndarray) -> np.ndarray:
+    """Return (nv,) a link's share of the generalized momentum at a velocity."""
+    slot, R = link.slot, link.R
+    of_link = jacobian(robot, link)
+    arm = R @ slot.center
+    linear = of_link[:3] + np.cross(of_link[3:], arm, axisa=0, axisc=0)
+    inertia = R @ slot.inertia @ R.T
+    momentum: np.ndarray = slot.mass * linear.T @ (turn @ motion.linear) + of_link[3:].T @ (
+        inertia @ turn @ motion.angular)
+    return momentum
