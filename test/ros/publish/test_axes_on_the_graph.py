@@ -113,7 +113,8 @@ def test_each_axis_takes_commands_by_its_control(moving):
     taken.apply(0)
     world.step(5)
     q, dq, u = (dict(zip(NAMES, row, strict=True)) for row in states_of(moving))
-    assert dq['on_hinge2/axis2'] == pytest.approx(0.7, abs=1e-7)
+    # joints that close loops are solved iteratively
+    assert dq['on_hinge2/axis2'] == pytest.approx(0.7, abs=1e-6)
     assert dq['glide/theta'] == pytest.approx(-0.4, abs=1e-7)
     assert q['on_slider'] == pytest.approx(0.125, abs=1e-6)
     assert (u['on_hinge'], u['glide/x']) == (0.25, 2.0)
