@@ -64,8 +64,10 @@ _HEAP_NOTES = """Mean over time of the sum of squared depths [m2]. What is publi
 is left out: all but some 0.002 of it is its first sample, which has all balls at the origin."""
 
 
-def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Report:
-    """Run all scenes on all engines; `duration_scale` shortens them."""
+def run(
+    duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES, side: int = 6
+) -> Report:
+    """Run all scenes on all engines; `duration_scale` and `side`, of the heap, shorten them."""
     report = Report('simbenchmark')
     names = present(engines)
     targets = []
@@ -79,7 +81,7 @@ def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Repo
              {name: {ERROR: error} for name, error in _PUBLISHED_BOUNCING.items()})
     targets += _targets('bouncing', rows)
     for time_step in HEAP_STEPS:
-        rows = _heap_rows(time_step, names, duration_scale)
+        rows = _heap_rows(time_step, names, duration_scale, side)
         mujoco = {1e-2: 0.934, 1e-3: 0.0950}[time_step]
         add_rows(report, f'666: overlap of 216 balls at {1e3 * time_step:g} ms', rows,
                  {name: {ERROR: error} for name, error in _PUBLISHED_HEAP[time_step].items()},
@@ -150,8 +152,8 @@ def _bouncing_rows(names, duration_scale):
     return _add_times(rows, race(scene, names, 4.0 * duration_scale, 40))
 
 
-def _heap_rows(time_step, names, duration_scale):
-    scene, rows = heap(time_step=time_step), {}
+def _heap_rows(time_step, names, duration_scale, side):
+    scene, rows = heap(side, time_step), {}
     say(f'666 at {1e3 * time_step:g} ms')
     for name in names:
         error, deepest = heap_error(build_scene(name, scene), scene, 10.0 * duration_scale)

@@ -76,6 +76,8 @@ def pytest_configure(config):
     # pytest does not unconfigure a worker whose controller was killed; registered once the folder
     # is made, this runs before Python deletes the folder and warns of it
     atexit.register(_process_resources.close)
+    # with it every child would compile all modules anew
+    os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
     # generated once, here rather than by every worker; a ROS 2 installation has them
     if store.wheels() is not None:
         store.offer(build.build()[0])

@@ -29,7 +29,7 @@ from sim_bridge.sensors.step_and_sample import ANEW, SMOOTH_STEPS, STEPS
 from sim_bridge.simulation.stepper import Stepper
 
 # the first calls of each kernel that are recorded, then ever rarer ones
-_RECORDED = {1, 2, 5, 15, 50, 150, 500, 1500}
+_RECORDED = {1, 3, 15, 150, 1500}
 
 
 # What works on memory by its addresses, which a copy of the arguments is not at: test_memory,

@@ -7,7 +7,6 @@ import re
 from joint_robots import describe, joint, link
 import numpy as np
 import pinocchio as pin
-import pytest
 
 import sim_bridge as sb
 from sim_bridge.description.model import JointDynamics, Pose
@@ -105,15 +104,16 @@ class RobotTwin(Twin):
 
     tolerance = 1e-9
 
-    def __init__(self, path, free, tmp_path, seed=0):
+    def __init__(self, path, free, tmp_path, mimics=True, seed=0):
         rng = np.random.default_rng(seed)
-        text = path.read_text()
-        if '<link' not in text:
-            pytest.skip('describes no link')
+        self.path, text = path, path.read_text()
         if not re.search(r'<robot[^>]*\bname=', text):
             # Pinocchio refuses a robot without a name
-            path = tmp_path / path.name
-            path.write_text(text.replace('<robot', '<robot name="robot"', 1))
+            text = text.replace('<robot', '<robot name="robot"', 1)
+        if not mimics:
+            text = re.sub(r'<mimic\b[^>]*/>', '', text)
+        path = tmp_path / path.name
+        path.write_text(text)
         root = [pin.JointModelFreeFlyer()] if free else []
         self.model = pin.buildModelFromUrdf(str(path), *root)
         self.world = sb.World()

@@ -344,7 +344,8 @@ def test_cmd_vel_drives_a_rover_on_the_graph(graph, start_node):
 def test_run_drives_the_rover_along_a_square(graph, start_process):
     """Start what `make run ROBOT=rover` does: a metre ahead, then to the left."""
     odometry = graph.listen(Odometry, '/odom')
-    process = start_process('-m', 'sim_bridge', 'run', 'rover', '--real-time-factor', '0')
+    process = start_process('-m', 'sim_bridge', 'run', 'rover', '--real-time-factor', '0',
+                            '-p', 'rate:=200.0', '-p', 'substeps:=5')
 
     def is_round_the_corner() -> bool:
         position = odometry[-1].pose.pose.position if odometry else None
