@@ -130,7 +130,8 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
 
 def _check_kind(simulation: Simulation, snapshot: object) -> None:
     """Raise InvalidValueError for what is no snapshot, or one of another time step."""
-    instance_of('snapshot', snapshot, Snapshot, 'a Snapshot, which World.save returns')
+    snapshot = instance_of(
+        'snapshot', snapshot, Snapshot, 'a Snapshot, which World.save returns')
     if snapshot.time_step_ns != simulation.time_step_ns:
         raise InvalidValueError(
             'snapshot', f'of a world with a time step of {snapshot.time_step_ns * 1e-9:.9g} s',
