@@ -44,6 +44,8 @@ class Placed:
 
     def __post_init__(self) -> None:
         """Check everything."""
+        if not isinstance(self.name, str):
+            raise InvalidValueError('name', self.name, 'a text', 'geometry')
         place = f'geometry {self.name!r}' if self.name else 'geometry'
         if not isinstance(self.shape, Shape):
             raise InvalidValueError('shape', self.shape, 'a shape such as Box((1, 1, 1))', place)

@@ -127,10 +127,9 @@ class TrajectoryFollower(DeclaredAttributes):
         self._holds = np.zeros(n, bool)
         self._holds[self.columns(joints)] = True
         self._gains: list[Gains | None] = [None] * n
-        gains = {} if gains is None else gains
-        if not isinstance(gains, Mapping):
+        if gains is not None and not isinstance(gains, Mapping):
             raise InvalidValueError('gains', gains, 'Gains by joint', place)
-        for name, gain in gains.items():
+        for name, gain in (gains or {}).items():
             self._gains[self._index[name]] = instance_of(
                 'gains', gain, Gains, 'Gains', f'{place}, joint {name!r}')
         parameters = [robot.joint(name) for name in names]

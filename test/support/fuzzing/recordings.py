@@ -52,35 +52,41 @@ def recording() -> bytes:
 
 
 @cache
-def _messages() -> tuple[Message, ...]:
+def messages() -> tuple[Message, ...]:
+    """Return the messages of the recording."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'bag.mcap'
         path.write_bytes(recording())
         return tuple(McapReader(path).messages())
 
 
+@cache
+def _place_of_setup() -> int:
+    return [each.topic for each in messages()].index('/sim_bridge/setup')
+
+
 def make(rng: Random) -> bytes:
     """Return damaged bytes, or a whole file some of whose messages are not what they were."""
     if not rng.randrange(4):
         return damaged_bytes(rng, recording())
-    messages = list(_messages())
+    changed = list(messages())
     for _ in range(rng.randint(1, _MOST_CHANGES)):
-        at, how = rng.randrange(len(messages)), rng.randrange(8)
+        at, how = rng.randrange(len(changed)), rng.randrange(8)
         if how < 3:
-            # the first is the setup
-            at = rng.choice((0, at, at))
-            messages[at] = _changed(rng, messages[at])
+            # without a sound setup nothing is replayed
+            at = rng.choice((at, at, _place_of_setup()))
+            changed[at] = _changed(rng, changed[at])
         elif how < 6:
             note = json.dumps(rng.choice(_NOTES))
-            given = Message('/sim_bridge/inputs', 'std_msgs/msg/String', *messages[at][2:4],
+            given = Message('/sim_bridge/inputs', 'std_msgs/msg/String', *changed[at][2:4],
                             serialize_message(String(data=note)))
-            messages.insert(at + 1, given if rng.randrange(3) else _changed(rng, given))
+            changed.insert(at + 1, given if rng.randrange(3) else _changed(rng, given))
         elif how == 6:
-            messages[at] = messages[at]._replace(topic=rng.choice(TEXTS[1:]))
+            changed[at] = changed[at]._replace(topic=rng.choice(TEXTS[1:]))
         else:
             time_ns = rng.choice(_TIMES) % 2**64
-            messages[at] = messages[at]._replace(time_ns=time_ns, publish_ns=time_ns)
-    return _written(messages)
+            changed[at] = changed[at]._replace(time_ns=time_ns, publish_ns=time_ns)
+    return written(changed)
 
 
 def run(case: bytes, folder: Path) -> None:
@@ -108,7 +114,8 @@ def _changed(rng: Random, message: Message) -> Message:
     return message._replace(data=data)
 
 
-def _written(messages: list[Message]) -> bytes:
+def written(messages: list[Message]) -> bytes:
+    """Return a file of messages; all its checksums are right."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'bag.mcap'
         file, channels = McapFile(path, 'fuzzer'), {}

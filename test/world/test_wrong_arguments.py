@@ -1,0 +1,53 @@
+"""Arguments of wrong types are refused in words, which name them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shipped import path_of
+
+import sim_bridge as sb
+from sim_bridge import dynamics
+
+_ARM = sb.World().load_urdf(path_of('arm'), collisions='none')
+_TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
+
+
+@pytest.mark.parametrize(('call', 'said'), [
+    (lambda: _ARM.devices()[0].standard_deviations('x'), "unknown quantity 'x'"),
+    (lambda: _ARM.devices()[0].standard_deviations([]), r'name of a quantity = \[\]'),
+    (lambda: dynamics.mass_matrix('x'), "robot = 'x': expected a robot"),
+    (lambda: dynamics.jacobian(_ARM, {}), "link = {}: expected a link of robot 'arm'"),
+    (lambda: _ARM.command_effort([0.0], 5.0), r"joints = 5.0 \(robot 'arm'\): expected names"),
+    (lambda: _ARM.joint([]), r"name of a joint = \[\] \(robot 'arm'\)"),
+    (lambda: _ARM.world.materials.get([]), r'name of a material = \[\]'),
+    (lambda: _ARM.world.materials[10**5000], 'name of a material = <integer of'),
+    (lambda: sb.ContactMaterial(friction_model={}), "friction_model = {} .*'cone', 'pyramid'"),
+    (lambda: sb.TriangleMesh(np.eye(3), [[0], [0, 1]]), 'triangles = .*integers from 0 to 2'),
+    (lambda: sb.TriangleMesh.from_file(5), 'mesh file = 5: expected a path'),
+    (lambda: sb.load_description('pendulum', package_paths=5), 'package_paths = 5'),
+    (lambda: _ARM.world.contacts.force_on('x'), "link = 'x': expected a link"),
+    (lambda: sb.World().load_urdf(path_of('arm'), collisions=np.zeros(3)), 'collisions = array'),
+    (lambda: sb.World().add_body(sb.Sphere(1), motion=np.zeros(3)), 'motion = array'),
+    (lambda: sb.TrajectoryFollower('x'), "robot = 'x' .*: expected a robot of a world"),
+    (lambda: sb.TrajectoryFollower(_ARM, 'x'), "joints = 'x' .*: expected names of joints"),
+    (lambda: sb.TrajectoryFollower(_ARM, gains={'joint_1': 5}), "gains = 5 .*joint 'joint_1'"),
+    (lambda: sb.TrajectoryFollower(_ARM).start('x', 0), "trajectory = 'x': expected a Traj"),
+    (lambda: sb.TrajectoryFollower(_ARM).start(_TRAJECTORY, 0.5), 'time_ns = 0.5: expected an'),
+    (lambda: sb.TrajectoryFollower(_ARM).cancel(5), 'run = 5: expected what `start` returned'),
+    (lambda: sb.Gains(p='x'), r"p = 'x' \(gains\): expected a finite number"),
+    (lambda: sb.Tolerances([[0]], [[0]]), r'path tolerances = \[\[0\]\]: expected a row each'),
+])
+def test_wrong_arguments_are_named(call, said):
+    """Name the argument, the value and what would have been accepted; no raw error."""
+    with pytest.raises(sb.SimBridgeError, match=said):
+        call()
+
+
+@pytest.mark.parametrize(('holder', 'name'), [
+    (_ARM.devices()[0], 'sample_step'), (sb.HeightField(np.zeros((2, 2)), (1, 1)), 'heights'),
+    (sb.TriangleMesh(np.eye(3), [[0, 1, 2]]), 'bounds'), (_TRAJECTORY, 'joints')])
+def test_what_others_rely_on_cannot_be_set(holder, name):
+    """Keep what the steps, or values that are computed once, are based on."""
+    with pytest.raises(AttributeError, match='cannot be set'):
+        setattr(holder, name, 1)
