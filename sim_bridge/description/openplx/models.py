@@ -193,11 +193,14 @@ class Models:
         place = source.place(path, model)
         declared = self.declared(source, path.names, place)
         if not declared or not isinstance(declared.node, syntax.Model):
+            missing = self.library.missing_bundle(path.names)
+            if missing:
+                self.fail('bundle-missing', place, missing)
             hint = self.library.hint(source, path.names)
-            code = 'bundle-missing' if 'install' in hint else 'type-not-found'
             name = brief('.'.join(path.names))
-            message = f'no model has the name {name}{"; " if hint else ""}{hint}'
-            self.fail(code, place, message)
+            self.fail(
+                'type-not-found', place,
+                f'no model has the name {name}{"; " if hint else ""}{hint}')
         return self.of(declared, place)
 
     def declared(self, source: Source, names: tuple[str, ...], place: Place) -> Declared | None:
@@ -250,18 +253,23 @@ class Models:
             self._building.add(key)
             chain.append(waiting)
             if len(chain) > _MOST_BASES:
-                self.fail(
-                    'too-deep', waiting.source.place(waiting.node, waiting.name),
-                    f'more than {_MOST_BASES} models that extend each other are not read')
+                self._too_many_bases(waiting)
             node = waiting.node
             assert isinstance(node, syntax.Model)
             waiting = self._base(waiting, node.base) if node.base else None
         if self._traits > _MOST_TRAITS:
             self.fail('too-deep', place, f'more than {_MOST_TRAITS} traits of traits are not read')
         for link in reversed(chain):
+            if base and len(base.lineage) > _MOST_BASES:
+                self._too_many_bases(link)
             base = self._models[self._key(link)] = self._built(link, base)
         assert base
         return base
+
+    def _too_many_bases(self, declared: Declared) -> NoReturn:
+        self.fail(
+            'too-deep', declared.source.place(declared.node, declared.name),
+            f'more than {_MOST_BASES} models that extend each other are not read')
 
     def _base(self, declared: Declared, path: syntax.Path) -> Declared:
         source = declared.source
