@@ -62,7 +62,9 @@ def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
     if isinstance(link, str):
         link = robot.link(link)
     if not isinstance(link, Link) or link.robot is not robot:
-        raise InvalidValueError('link', link, f'a link of robot {robot.name!r}, or its name')
+        place = f'robot {link.robot.name!r}' if isinstance(link, Link) else ''
+        raise InvalidValueError(
+            'link', link, f'a link of robot {robot.name!r}, or its name', place)
     placement = link.slot.placement
     matrix = np.zeros((6, nv))
     x, y, z = placement.position
