@@ -381,3 +381,26 @@ def test_rollers_turn_the_vehicle_about_its_base(forward):
     expected = forward * math.sin(turn) / turn, forward * (1.0 - math.cos(turn)) / turn, turn
     np.testing.assert_allclose(ground.drive.pose, expected, atol=0.01)
     np.testing.assert_allclose(ground.pose, expected, atol=0.03)
+
+
+@pytest.mark.parametrize('solver', ['direct', 'split', 'iterative'])
+def test_rollers_jammed_against_the_chassis_stall_the_motors(solver):
+    """
+    Stop wheels whose rollers run into their own chassis, at the limits of their motors.
+
+    The chassis pushes each roller through its axis: only locked motors hold it, which yield.
+    """
+    names = {'fl': (0.2, 0.16), 'fr': (0.2, -0.16), 'rr': (-0.2, -0.16), 'rl': (-0.2, 0.16)}
+    world = sb.World(solver=solver)
+    world.add_ground()
+    robot = world.load_urdf(vehicle(''.join(
+        roller_wheel(name, x, y, 0.0, math.copysign(0.25 * math.pi, x * y))
+        for name, (x, y) in names.items())), position=(0.0, 0.0, 0.1))
+    wheels = [robot.joint(name) for name in names]
+    for wheel in wheels:
+        wheel.control, wheel.target_velocity = 'velocity', 5.0
+    world.step(600)
+    assert np.abs([wheel.dq for wheel in wheels]).max() < 0.1
+    np.testing.assert_allclose(
+        [robot.motor_efforts[robot.joint_names.index(name)] for name in names], 20.0)
+    assert np.linalg.norm(robot.root_link.v) < 0.05

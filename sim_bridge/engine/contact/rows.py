@@ -9,9 +9,11 @@ from sim_bridge.engine.data.inertia import INVERSE
 from sim_bridge.engine.dynamics.articulated import carrier, has_axis
 from sim_bridge.engine.dynamics.whitening import is_free, pass_joint, pass_root
 from sim_bridge.engine.math.spatial import ORIGIN
-from sim_bridge.engine.math.vec3 import cross, load3, scale, store3, sub, ZERO
+from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, store3, sub, ZERO
 
 _SINGULAR = 1e-9  # determinant relative to that without coupling, below which nothing is inverted
+_LEAST_MOBILITY = 1e-9  # 1/kg; less is looked at, since it may be rounding
+_ROUNDING = 1e-24  # what is left of a row's squares that is rounding
 
 
 @kernel
@@ -27,12 +29,14 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
         if laws.rows[contact] == 0:
             continue
         turns = laws.rows[contact] > 3
+        reach = 1.0
         for side in range(2):
             body = geometry.body[contacts.geometry[contact, side]]
             if body >= 0:
                 sign = 1.0 - 2.0 * side
                 p = sub(load3(contacts.point, contact, 0),
                         load3(ws.pose, model.root[body], ORIGIN))
+                reach = max(reach, 1.0 + dot(p, p))
                 n, t, s = directions(laws, contact)
                 f0, f1, f2 = scale(sign, n), scale(sign, t), scale(sign, s)
                 if turns:
@@ -46,8 +50,31 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
             rows.place[rows.support[entry]] = -1
         fill_block(rows.first[contact], end, rows.linear, rows.angular, turns,
                    laws.softness[contact], rows.block[contact])
+        if 0.0 < rows.block[contact, Block.NN] < _LEAST_MOBILITY:
+            drop_rounding(rows, contact, end, reach)
         invert_block(rows.block[contact], rows.inverse[contact])
     rows.first[contacts.size[COUNT]] = end
+
+
+@subroutine
+def drop_rounding(rows, contact, end, reach):
+    """
+    Clear the normal row of a contact that cannot move, where only rounding says that it can.
+
+    Below it are locked joints, and free ones that the normal passes, such as that of a roller: the
+    row is then what is left of terms that cancel. reach: 1 + the squared distance from the tree's
+    origin [m²], which the terms of unit forces grow with.
+    """
+    terms = 0.0
+    for entry in range(rows.first[contact], end):
+        term = rows.whitening[rows.support[entry]]
+        terms += term * term
+    if rows.block[contact, Block.NN] <= _ROUNDING * reach * terms:
+        for entry in range(rows.first[contact], end):
+            rows.linear[Row.NORMAL, entry] = 0.0
+        rows.block[contact, Block.NN] = 0.0
+        rows.block[contact, Block.N1] = 0.0
+        rows.block[contact, Block.N2] = 0.0
 
 
 @subroutine

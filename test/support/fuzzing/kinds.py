@@ -223,7 +223,7 @@ KINDS = {
     'stl': Kind(_make_mesh('stl'), _run_mesh('stl'), 8, 'stl'),
     'obj': Kind(_make_mesh('obj'), _run_mesh('obj'), 8, 'obj'),
     'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
-    'bag': Kind(recordings.make, recordings.run, 25, 'mcap'),
+    'bag': Kind(recordings.make, recordings.run, 20, 'mcap'),
     'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
     'api': Kind(api_calls.make, api_calls.run, 40, 'json'),
     'node_parameters': Kind(nodes.make_parameters, nodes.run_parameters, 1, 'json', 5, 'socket:'),
