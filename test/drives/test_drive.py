@@ -397,10 +397,10 @@ def test_rollers_jammed_against_the_chassis_stall_the_motors(solver):
         roller_wheel(name, x, y, 0.0, math.copysign(0.25 * math.pi, x * y))
         for name, (x, y) in names.items())), position=(0.0, 0.0, 0.1))
     wheels = [robot.joint(name) for name in names]
-    for wheel in wheels:
-        wheel.control, wheel.target_velocity = 'velocity', 5.0
+    for joint in wheels:
+        joint.control, wheel.target_velocity = 'velocity', 5.0
     world.step(600)
-    assert np.abs([wheel.dq for wheel in wheels]).max() < 0.1
+    assert np.abs([joint.dq for joint in wheels]).max() < 0.1
     np.testing.assert_allclose(
         [robot.motor_efforts[robot.joint_names.index(name)] for name in names], 20.0)
     assert np.linalg.norm(robot.root_link.v) < 0.05
