@@ -398,7 +398,7 @@ def test_rollers_jammed_against_the_chassis_stall_the_motors(solver):
         for name, (x, y) in names.items())), position=(0.0, 0.0, 0.1))
     wheels = [robot.joint(name) for name in names]
     for joint in wheels:
-        joint.control, wheel.target_velocity = 'velocity', 5.0
+        joint.control, joint.target_velocity = 'velocity', 5.0
     world.step(600)
     assert np.abs([joint.dq for joint in wheels]).max() < 0.1
     np.testing.assert_allclose(
