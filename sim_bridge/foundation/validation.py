@@ -134,9 +134,15 @@ def number_from(
     return number
 
 
-def name_set(what: str, value: object, place: str) -> frozenset[str]:
+def is_series(value: object) -> bool:
+    """Return whether a value has items; an array without dimensions only looks like it."""
+    return isinstance(value, Iterable) and not isinstance(value, (str, bytes)) and (
+        not isinstance(value, np.ndarray) or value.ndim > 0)
+
+
+def name_set(what: str, value: Any, place: str) -> frozenset[str]:
     """Return names as a set; raise InvalidValueError for anything but texts that are not empty."""
-    if isinstance(value, Iterable) and not isinstance(value, str):
+    if is_series(value):
         names = tuple(value)
         if all(isinstance(name, str) and name for name in names):
             return frozenset(names)
@@ -156,7 +162,7 @@ def items_of(
     what: str, value: Any, kind: type[Any] | tuple[type[Any], ...], expected: str, place: str = ''
 ) -> tuple[Any, ...]:
     """Return items of a class or several; raise InvalidValueError for anything else."""
-    if isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+    if is_series(value):
         items = tuple(value)
         if all(isinstance(item, kind) for item in items):
             return items

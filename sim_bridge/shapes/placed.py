@@ -9,7 +9,13 @@ import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
-from sim_bridge.foundation.validation import finite_vector, name_set, truth, unit_quaternion
+from sim_bridge.foundation.validation import (
+    finite_vector,
+    is_series,
+    name_set,
+    truth,
+    unit_quaternion,
+)
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
@@ -83,7 +89,7 @@ def as_placed(shapes: Shape | Placed | Iterable[Shape | Placed]) -> tuple[Placed
     Raises InvalidValueError for anything else.
     """
     several = [shapes] if isinstance(shapes, (Shape, Placed)) else shapes
-    if not isinstance(several, Iterable) or isinstance(several, str):
+    if not is_series(several):
         raise InvalidValueError('shapes', shapes, 'a shape such as Box((1, 1, 1)), or several')
     return tuple(part if isinstance(part, Placed) else Placed(part) for part in several)
 

@@ -222,7 +222,7 @@ def test_good_scene_is_good():
         ('world.contact_materials.0.between', ['wood', 'wod'], 'contact_materials[0]', '', '',
          "unknown material 'wod'. Did you mean 'wood'?"),
         ('world.contact_materials.0.friction_model', 'box', 'contact_materials[0]',
-         'friction_model', 'box', 'one of cone, pyramid, constant'),
+         'friction_model', 'box', "'cone', 'pyramid' or 'constant'"),
         ('world.ground.material', 'wod', 'ground', '', '', "Did you mean 'wood'?"),
         ('world.ground.heigth', 1, 'ground', 'heigth', '1', "did you mean 'height'?"),
         ('world.ground', 'yes please', '', 'ground', 'yes please', 'must be a mapping'),

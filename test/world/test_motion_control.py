@@ -233,7 +233,7 @@ def test_wrong_changes_are_refused():
     ground = world.add_ground()
     with pytest.raises(InvalidValueError, match="'static', since a Plane has no end"):
         ground.motion = 'kinematic'
-    with pytest.raises(InvalidValueError, match='one of dynamic, static, kinematic'):
+    with pytest.raises(InvalidValueError, match="'dynamic', 'static' or 'kinematic'"):
         wall.motion = 'floating'
     bob = world.add_body(sb.Sphere(0.05), mass=1.0, position=(0, 0, 3))
     world.add_joint('ball', None, bob, (0, 0, 4), name='hook')
