@@ -173,6 +173,7 @@ class _Evaluator:
         self._seen.update(kind.lineage)
         slots = dict(kind.members)
         for this, actions in member.parts if member else ():
+            self._models.declare(slots, actions)
             self._models.apply(slots, actions, this or owner, kind)
         instance.slots = slots
         self._made.append(instance)

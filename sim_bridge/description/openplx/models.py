@@ -132,9 +132,11 @@ class Model:
     def members(self) -> dict[str, Member]:
         """Its members, in the order of definition, those of bases first."""
         members: dict[str, Member] = {}
+        # traits may say something about members that the model itself declares
         for model in self.lineage:
-            actions = model.actions
-            self.models.apply(members, actions, None, self)
+            self.models.declare(members, model.actions)
+        for model in self.lineage:
+            self.models.apply(members, model.actions, None, self)
         return members
 
     @cached_property
@@ -347,10 +349,11 @@ class Models:
                         f'a value is given in line {first.node.line} already')
                     continue
             name = action.names[0]
-            if action.kind == 'declare' and len(action.names) == 1:
-                self._declare(members, action, this)
-                continue
             member = members.get(name)
+            if action.kind == 'declare' and len(action.names) == 1 and (
+                action.expression is None or not member or member.declared is not action
+            ):
+                continue
             if not member:
                 new = renamed_attribute(model.names, name)
                 member = members.get(new)
@@ -378,23 +381,21 @@ class Models:
         self.not_found(action.place, action.names[0], model.name, list(members),
                        'member-not-found')
 
-    def _declare(
-        self, members: dict[str, Member], action: Action, this: Object | None
-    ) -> None:
-        node = action.node
-        assert isinstance(node, syntax.Declaration)
-        name = action.names[0]
-        if name in members:
+    def declare(self, members: dict[str, Member], actions: Sequence[Action]) -> None:
+        """Add the members that a layer declares, without their values."""
+        for action in actions:
+            node, name = action.node, action.names[0]
+            if action.kind != 'declare' or len(action.names) > 1:
+                continue
+            assert isinstance(node, syntax.Declaration)
+            if name not in members:
+                type_ = self.type_of(node.type, action.source, action.model)
+                members[name] = Member(name, type_, action, action.place, node.is_optional)
+                continue
             first = members[name].declared.place
             where = f'line {first.line}' if first.file == action.source.file else first.file
             message = f'the member {brief(name)} is declared in {where} already'
             self.library.error('duplicate', action.place, message)
-            return
-        members[name] = Member(
-            name, self.type_of(node.type, action.source, action.model), action, action.place,
-            node.is_optional)
-        if action.expression is not None:
-            members[name] = self._changed(members[name], action, this) or members[name]
 
     def _changed(self, member: Member, action: Action, this: Object | None) -> Member | None:
         """Return a member with what a statement says about it; None if that deletes it."""

@@ -154,6 +154,23 @@ def test_traits_give_members_and_values():
     assert root['rod'].model.bases == ('Heavy', 'Sized', 'Body')
 
 
+def test_a_trait_may_set_what_the_model_itself_declares():
+    """Declare all members before any is set; the model's own values count more."""
+    root = read("""
+        Part:
+            length is Real
+        trait Tuned:
+            part.length: 2
+            gain: 3
+            bias: 4
+        Machine with Tuned:
+            part is Part
+            gain is Real
+            bias is Real: 5
+        """)
+    assert (root['part.length'], root['gain'], root['bias']) == (2.0, 3.0, 5.0)
+
+
 def test_alternatives_are_narrowed_or_assigned():
     """Take a value of either type."""
     root = read("""
