@@ -112,6 +112,9 @@ def test_what_cannot_be_started_is_refused(tmp_path):
         planned(robot='amr')
     with pytest.raises(InvalidValueError, match="'real_time_factor' = 'fast': expected a number"):
         planned(real_time_factor='fast')
+    for number in ('-5', 'nan', '0'):
+        with pytest.raises(InvalidValueError, match="parameter 'rate' = .*at least 1.0"):
+            planned(rate=number)
     broken = tmp_path / 'broken.yaml'
     broken.write_text('/**:\n  ros__parameters: [\n')
     for params in (broken, tmp_path / 'missing.yaml', tmp_path):
@@ -119,3 +122,9 @@ def test_what_cannot_be_started_is_refused(tmp_path):
             planned(params=str(params))
     with pytest.raises(SimBridgeError):
         planned(world=str(tmp_path / 'missing.yaml'))
+
+
+def test_arguments_that_launch_ignores_are_remarked():
+    """Tell of a name that resembles an argument, and of no other: it may be another file's."""
+    remarks = plan(DEFAULTS, ['frame_prefx', 'rate', 'arm_count']).remarks
+    assert remarks == ["launch argument 'frame_prefx' is ignored. Did you mean 'frame_prefix'?"]
