@@ -222,9 +222,12 @@ class _Planner:
     def _recorder(self) -> Process:
         """Return rosbag2's recorder, which begins once the topics are known."""
         space = ['--namespace', self._namespace] if self._namespace else []
+        folder = _folder(self._chosen['rosbag'])
+        if os.path.exists(folder):
+            raise InvalidValueError(
+                "launch argument 'rosbag'", folder, 'a folder that does not exist yet')
         return Process(
-            'rosbag2', '', None,
-            ['sim_bridge', 'qos', '--record', _folder(self._chosen['rosbag']), *space],
+            'rosbag2', '', None, ['sim_bridge', 'qos', '--record', folder, *space],
             is_vital=False)
 
     def _state_publisher(self, namespace: str, own: str, robot: str) -> Process:

@@ -96,7 +96,7 @@ def test_robots_of_packages_are_found(packages, tmp_path, repository):
     assert str(folder / 'rover.params.yaml') in processes['square_controller'].parameters
 
 
-def test_rosbag2_records_with_the_qos_of_the_graph(packages):
+def test_rosbag2_records_with_the_qos_of_the_graph(packages, tmp_path):
     """Start the recorder through the verb that finds the topics, in the namespace."""
     with pytest.raises(InvalidValueError, match='ros2bag to be installed'):
         planned(rosbag='bag')
@@ -104,6 +104,8 @@ def test_rosbag2_records_with_the_qos_of_the_graph(packages):
     recorder = planned(rosbag='bag', namespace='left')[0]['rosbag2']
     assert recorder.arguments == ['sim_bridge', 'qos', '--record', 'bag', '--namespace', 'left']
     assert recorder.parameters is None
+    with pytest.raises(InvalidValueError, match="'rosbag' = .*a folder that does not exist yet"):
+        planned(rosbag=str(tmp_path))
 
 
 def test_what_cannot_be_started_is_refused(tmp_path):
