@@ -33,8 +33,9 @@ def generate_launch_description() -> LaunchDescription:
 
 def launch_processes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
     """Return the processes that the arguments ask for; raises a SimBridgeError before any."""
-    planned = plan({
-        each.name: LaunchConfiguration(each.name).perform(context) for each in ARGUMENTS})
+    planned = plan(
+        {each.name: LaunchConfiguration(each.name).perform(context) for each in ARGUMENTS},
+        typed=[word.partition(':=')[0] for word in context.argv])
     return [
         *(LogInfo(msg=remark) for remark in planned.remarks),
         *(_action(process) for process in planned.processes)]

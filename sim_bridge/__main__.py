@@ -2,10 +2,10 @@
 
 import sys
 
-from sim_bridge.foundation.early_signals import quit_on_signals
+from sim_bridge.foundation.early_signals import quit_command_on_signals
 
 # before the imports below
-quit_on_signals()
+quit_command_on_signals()
 
 from sim_bridge.cli.main import main  # noqa: E402
 

@@ -7,7 +7,7 @@ arguments. So whatever can be wrong with those is found here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 import os
 import time
@@ -15,9 +15,10 @@ from typing import Any
 
 from sim_bridge.description import find_robot, load_description, share_directory
 from sim_bridge.description.resources import has_ros_package
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import brief, close_match, InvalidValueError
 from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
 from sim_bridge.ros.params.parameter_files import parameters_in
+from sim_bridge.ros.params.parameter_table import from_flat
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.params.robot_parameters import (
     controller_for,
@@ -39,6 +40,9 @@ class Argument:
 
 
 _BOOLEAN = ('true', 'false')
+
+# a launch file that includes this one has arguments of its own
+_RESEMBLANCE = 0.8
 
 ARGUMENTS = (
     Argument('robot', 'a shipped robot by its name, a URDF or xacro file, or package://…'),
@@ -110,18 +114,23 @@ class Plan:
     remarks: list[str]
 
 
-def plan(chosen: Mapping[str, str]) -> Plan:
+def plan(chosen: Mapping[str, str], typed: Iterable[str] = ()) -> Plan:
     """
     Return what to start for the values of the launch file's arguments.
 
+    typed: names of the arguments on the command line. `launch` ignores those that no file has;
+    where one resembles an argument of this one, a remark says so.
+
     Raises InvalidValueError, UnknownNameError or DescriptionError for what cannot be started.
     """
-    return _Planner(chosen).plan()
+    return _Planner(chosen, typed).plan()
 
 
 class _Planner:
-    def __init__(self, chosen: Mapping[str, str]) -> None:
+    def __init__(self, chosen: Mapping[str, str], typed: Iterable[str]) -> None:
         self._chosen = chosen
+        self._unknown = {
+            name: close_match(name, chosen, _RESEMBLANCE) for name in typed if name not in chosen}
         self._has_state_publisher = chosen['robot_state_publisher'] == 'true'
         self._has_rviz = chosen['rviz'] == 'true'
         self._sim_time = {'use_sim_time': chosen['use_sim_time'] == 'true'}
@@ -142,14 +151,19 @@ class _Planner:
         values: dict[str, Any] = {}
         for file in self._simulator_files:
             values.update(parameters_in(file, f'/{self._namespace}/sim_bridge'.replace('//', '/')))
-        self._values = {
-            **{name: getattr(SimulatorParameters(), name)
-               for name in ('tf_rate', 'rate', 'publish_link_tf', 'frame_prefix')},
-            **values}
+        numbers = {
+            name: _number(name, chosen[name]) for name in ('rate', 'real_time_factor')
+            if chosen[name]}
+        self._given = numbers | {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
+        # the node itself warns of unknown names
+        self._values = from_flat(SimulatorParameters, values | self._given, lambda text: None)
 
     def plan(self) -> Plan:
-        chosen, processes, remarks = self._chosen, [self._simulator()], []
-        if self._has_state_publisher and self._values['publish_link_tf']:
+        chosen, processes = self._chosen, [self._simulator()]
+        remarks = [
+            f'launch argument {brief(name)} is ignored. Did you mean {close!r}?'
+            for name, close in self._unknown.items() if close]
+        if self._has_state_publisher and self._values.publish_link_tf:
             remarks.append(
                 'publish_link_tf is switched off: robot_state_publisher publishes the links')
         for namespace, robot in self._robots:
@@ -175,18 +189,15 @@ class _Planner:
     def _frame_prefix(self) -> str:
         given = self._chosen['frame_prefix']
         return frame_prefix_in(
-            self._values['frame_prefix'] if given == AUTO else given, self._namespace)
+            self._values.frame_prefix if given == AUTO else given, self._namespace)
 
     def _simulator(self) -> Process:
         chosen = self._chosen
         values: dict[str, Any] = {
-            'paused': chosen['paused'] == 'true', 'frame_prefix': self._frame_prefix}
-        values |= {name: chosen[name] for name in ('robot', 'world') if chosen[name]}
+            'paused': chosen['paused'] == 'true', 'frame_prefix': self._frame_prefix,
+            **self._given}
         if self._packages:
             values['package_paths'] = self._packages
-        for name in ('rate', 'real_time_factor'):
-            if chosen[name]:
-                values[name] = _number(name, chosen[name])
         if chosen['record'] != 'false':
             values['record'] = _folder(chosen['record'])
         if self._has_state_publisher:  # or there would be two of each
@@ -211,14 +222,16 @@ class _Planner:
     def _recorder(self) -> Process:
         """Return rosbag2's recorder, which begins once the topics are known."""
         space = ['--namespace', self._namespace] if self._namespace else []
+        folder = _folder(self._chosen['rosbag'])
+        if os.path.exists(folder):
+            raise InvalidValueError(
+                "launch argument 'rosbag'", folder, 'a folder that does not exist yet')
         return Process(
-            'rosbag2', '', None,
-            ['sim_bridge', 'qos', '--record', _folder(self._chosen['rosbag']), *space],
+            'rosbag2', '', None, ['sim_bridge', 'qos', '--record', folder, *space],
             is_vital=False)
 
     def _state_publisher(self, namespace: str, own: str, robot: str) -> Process:
         """Return a robot_state_publisher; own: namespace of the robot in the scene."""
-        rate = float(self._values['tf_rate'] or self._chosen['rate'] or self._values['rate'])
         return Process(
             'robot_state_publisher', namespace,
             [{
@@ -227,7 +240,7 @@ class _Planner:
                     package_paths=self._packages).xml,
                 'frame_prefix': self._frame_prefix + (f'{own}/' if own else ''),
                 # its own default of 20 Hz leaves 50 ms of motion to interpolation
-                'publish_frequency': rate,
+                'publish_frequency': self._values.tf_rate or self._values.rate,
                 **self._sim_time,
             }],
             package='robot_state_publisher', executable='robot_state_publisher', is_vital=False)

@@ -9,7 +9,7 @@ import os
 import sys
 
 from sim_bridge.cli.help import HelpFormatter
-from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_on_signals
+from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_command_on_signals
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.foundation.version import __version__
 
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     has the default `forwards=True` as `args.forwarded`.
     """
     if argv is None:
-        quit_on_signals()
+        quit_command_on_signals()
         if '_ARGCOMPLETE' in os.environ:
             # a shell asks what could come next
             from sim_bridge.cli.completers import complete
@@ -54,9 +54,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if forwarded and not getattr(args, 'forwards', False):
         parser.error(f'unrecognized arguments: {" ".join(forwarded)}')
     args.forwarded = forwarded
-    if argv is None:
-        # a node that is told to end while it starts has ended as it was told to
-        quit_on_signals(0) if args.verb == 'node' else interrupt_on_signals()
+    if argv is None and args.verb != 'node':
+        interrupt_on_signals()
     try:
         code: int = args.run(args)
         sys.stdout.flush()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 # what a shell adds to the number of a signal for the exit code of a process that it has ended
@@ -27,6 +28,11 @@ def quit_on_signals(code: int | None = None) -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, handle)
+
+
+def quit_command_on_signals() -> None:
+    """Do so in the command `sim_bridge`: its verb `node` has ended as it was told to, with 0."""
+    quit_on_signals(0 if sys.argv[1:2] == ['node'] else None)
 
 
 def interrupt_on_signals() -> None:

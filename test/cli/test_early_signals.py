@@ -53,8 +53,8 @@ NODE, PD = ('sim_bridge', ('node',)), ('sim_bridge.control.pd_controller', ())
 
 @pytest.mark.parametrize('number', [2, 15], ids=['SIGINT', 'SIGTERM'])
 @pytest.mark.parametrize(('program', 'instant', 'code'), [
-    (NODE, 'argparse', None),
-    (NODE, 'sim_bridge.cli.environment', None),
+    (NODE, 'argparse', 0),
+    (NODE, 'sim_bridge.cli.environment', 0),
     (NODE, 'rclpy', 0),
     (NODE, 'sim_bridge.ros.session.loading', 0),
     (NODE, 'sim_bridge.ros.node.node', 0),

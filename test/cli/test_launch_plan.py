@@ -96,7 +96,7 @@ def test_robots_of_packages_are_found(packages, tmp_path, repository):
     assert str(folder / 'rover.params.yaml') in processes['square_controller'].parameters
 
 
-def test_rosbag2_records_with_the_qos_of_the_graph(packages):
+def test_rosbag2_records_with_the_qos_of_the_graph(packages, tmp_path):
     """Start the recorder through the verb that finds the topics, in the namespace."""
     with pytest.raises(InvalidValueError, match='ros2bag to be installed'):
         planned(rosbag='bag')
@@ -104,6 +104,8 @@ def test_rosbag2_records_with_the_qos_of_the_graph(packages):
     recorder = planned(rosbag='bag', namespace='left')[0]['rosbag2']
     assert recorder.arguments == ['sim_bridge', 'qos', '--record', 'bag', '--namespace', 'left']
     assert recorder.parameters is None
+    with pytest.raises(InvalidValueError, match="'rosbag' = .*a folder that does not exist yet"):
+        planned(rosbag=str(tmp_path))
 
 
 def test_what_cannot_be_started_is_refused(tmp_path):
@@ -112,6 +114,9 @@ def test_what_cannot_be_started_is_refused(tmp_path):
         planned(robot='amr')
     with pytest.raises(InvalidValueError, match="'real_time_factor' = 'fast': expected a number"):
         planned(real_time_factor='fast')
+    for number in ('-5', 'nan', '0'):
+        with pytest.raises(InvalidValueError, match="parameter 'rate' = .*at least 1.0"):
+            planned(rate=number)
     broken = tmp_path / 'broken.yaml'
     broken.write_text('/**:\n  ros__parameters: [\n')
     for params in (broken, tmp_path / 'missing.yaml', tmp_path):
@@ -119,3 +124,9 @@ def test_what_cannot_be_started_is_refused(tmp_path):
             planned(params=str(params))
     with pytest.raises(SimBridgeError):
         planned(world=str(tmp_path / 'missing.yaml'))
+
+
+def test_arguments_that_launch_ignores_are_remarked():
+    """Tell of a name that resembles an argument, and of no other: it may be another file's."""
+    remarks = plan(DEFAULTS, ['frame_prefx', 'rate', 'arm_count']).remarks
+    assert remarks == ["launch argument 'frame_prefx' is ignored. Did you mean 'frame_prefix'?"]

@@ -108,7 +108,8 @@ class LaunchService:
 
     def run(self, file: str, given: dict[str, str]) -> int:
         """Run until all processes have ended; return the exit code."""
-        self.code, self.context = 0, SimpleNamespace(values={}, is_shutdown=False)
+        self.code, self.context = 0, SimpleNamespace(
+            values={}, is_shutdown=False, argv=[':='.join(each) for each in given.items()])
         self.processes: list[subprocess.Popen] = []
         signal.signal(signal.SIGINT, lambda *_: self._shut_down('SIGINT'))
         threads: list[threading.Thread] = []
@@ -206,7 +207,7 @@ def run(file: str, given: dict[str, str]) -> int:
 
     import launch
 
-    service = launch.LaunchService()
+    service = launch.LaunchService(argv=[':='.join(each) for each in given.items()])
     service.include_launch_description(IncludeLaunchDescription(
         PythonLaunchDescriptionSource(file), launch_arguments=list(given.items())))
     return service.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import signal
 import subprocess
@@ -45,7 +46,8 @@ def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
     graph.wait_for_next(states, 100)
     graph.wait_for_next(commands, 10)
     stamps = [nanoseconds(state.header.stamp) for state in states]
-    assert {late - early for early, late in zip(stamps, stamps[1:], strict=False)} == {2_000_000}
+    # of a busy machine a message may be lost
+    assert min(late - early for early, late in itertools.pairwise(stamps)) == 2_000_000
     names = set(graph.node.get_node_names_and_namespaces())
     assert {('sim_bridge', '/left'), ('pd_controller', '/left')} <= names
     output = end(process)
@@ -105,10 +107,12 @@ def test_the_launch_file_records(graph, start_launch, tmp_path):
     end(process)
 
 
-def test_the_end_of_one_node_ends_all(start_launch):
+def test_the_end_of_one_node_ends_all(start_launch, tmp_path):
     """Leave no controller commanding nobody when the simulator refuses; fail like it."""
-    process = start_launch('rate:=-5')
+    file = tmp_path / 'joints.yaml'
+    file.write_text('/**/sim_bridge:\n  ros__parameters:\n    joints: [elbow]\n')
+    process = start_launch(f'params:={file}')
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
-    assert "parameter 'rate' = -5.0" in output
+    assert "'elbow'" in output
     assert 'sim_bridge has ended with exit code 2' in output

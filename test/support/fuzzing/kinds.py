@@ -175,6 +175,15 @@ def _run_scene(case: bytes, folder: Path) -> None:
     step_on(world)
 
 
+def _joints_without(*keys: str) -> Any:
+    """Return the documented joints without keys that exclude others."""
+    values = documented(constraints)
+    for joint in values['joints']:
+        for key in keys:
+            del joint[key]
+    return values
+
+
 def _run_extra_joints(case: bytes, folder: Path) -> None:
     path = folder / 'joints.yaml'
     path.write_bytes(case)
@@ -217,7 +226,8 @@ KINDS = {
         lambda rng: damaged_lines(rng, rng.choice(list(OPENPLX.glob('*.openplx'))).read_bytes()),
         _run_openplx, 40, 'openplx'),
     'extra_joints': Kind(
-        _make_yaml(lambda: documented(constraints)), _run_extra_joints, 20, 'yaml'),
+        _make_yaml(lambda: _joints_without('compliance'), lambda: _joints_without('erp', 'cfm')),
+        _run_extra_joints, 20, 'yaml'),
     'parameters': Kind(
         _make_yaml(_parameters, _drive_parameters), _run_parameters, 25, 'yaml'),
     'stl': Kind(_make_mesh('stl'), _run_mesh('stl'), 8, 'stl'),
