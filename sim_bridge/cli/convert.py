@@ -6,15 +6,20 @@ import argparse
 from pathlib import Path
 import sys
 
+import numpy as np
+
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.simulated import add_description
+from sim_bridge.compilation.exclusions import adjacent_bodies
 from sim_bridge.description import examine_description, find_robot
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.openplx.write import openplx_text
 from sim_bridge.description.report import Report
 from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.world.world import World
 
 WRITTEN, REFUSED = 0, 1
 
@@ -71,7 +76,9 @@ def run(args: argparse.Namespace) -> int:
             if finding.code == 'unreadable':
                 raise InvalidValueError('robot', report.source, f'one that {finding.message}')
         return _refused(report)
-    text, report = openplx_text(description, fixed_base=args.fixed_base, folder=output.parent)
+    text, report = openplx_text(
+        description, fixed_base=args.fixed_base, folder=output.parent,
+        apart=separated_links(description, args.fixed_base))
     if text is None:
         return _refused(report)
     try:
@@ -84,6 +91,22 @@ def run(args: argparse.Namespace) -> int:
         print(report.to_text(), file=sys.stderr)
     print(f'{output}: written')
     return WRITTEN
+
+
+def separated_links(description: RobotDescription, fixed_base: bool) -> list[tuple[str, str]]:
+    """
+    Return the pairs of links that do not collide, beside those that joints connect.
+
+    Those that overlap where the robot begins, and that `selfCollide` keeps apart.
+    """
+    robot = World().add_robot(description, fixed_base=fixed_base or None, missing_meshes='warning')
+    blueprint = robot.slot.blueprint
+    links: dict[int, dict[str, None]] = {}
+    for shape in blueprint.shapes:
+        links.setdefault(shape.body, {})[shape.link] = None
+    has_shape = np.isin(np.arange(len(blueprint.model.parent)), list(links))
+    pairs = robot.slot.excluded - adjacent_bodies(blueprint.model, has_shape)
+    return [(one, other) for a, b in sorted(pairs) for one in links[a] for other in links[b]]
 
 
 def _check_output(output: Path, force: bool) -> None:

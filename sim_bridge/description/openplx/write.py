@@ -53,16 +53,18 @@ _Y_TO_Z = matrix_from_axis_angle(np.array([1.0, 0.0, 0.0]), 0.5 * math.pi).round
 
 
 def openplx_text(
-    description: RobotDescription, *, fixed_base: bool = False, folder: Path | None = None
+    description: RobotDescription, *, fixed_base: bool = False, folder: Path | None = None,
+    apart: Iterable[tuple[str, str]] = (),
 ) -> tuple[str | None, Report]:
     """
     Return a robot as OpenPLX, None where it has no counterpart, and what is left out or refused.
 
     fixed_base: hold the root link in the world; one called 'world' is the world in any case.
-    folder: of the file; paths of meshes in it are relative to it.
+    folder: of the file; paths of meshes in it are relative to it. apart: pairs of links that do not
+    collide, beside those that a joint connects.
     """
     findings = Findings()
-    text = _Writer(description, fixed_base, folder, findings).text()
+    text = _Writer(description, fixed_base, folder, findings).text(apart)
     report = findings.report(description.source)
     return (text if report.ok else None), report
 
@@ -84,7 +86,7 @@ class _Writer:
         # connectors by link; '' has those of the world
         self._connectors: dict[str, list[str]] = {'': [], **{name: [] for name in self._names}}
 
-    def text(self) -> str:
+    def text(self, apart: Iterable[tuple[str, str]]) -> str:
         """Return the file; errors are among the findings."""
         self._note_left_out()
         robot, mates = self._robot, []
@@ -115,7 +117,8 @@ class _Writer:
         for link in self._bodies:
             is_placed = link.name in floating or (link is root and not self._is_fixed)
             lines += ['', *self._body(link, is_placed)]
-        lines += [*self._spaced(self._connectors['']), *mates]
+        lines += [
+            *self._spaced(self._connectors['']), *mates, *self._spaced(list(self._apart(apart)))]
         return '\n'.join([*_block(f'{self._model} is Physics3D.System', lines), ''])
 
     @property
@@ -200,6 +203,19 @@ class _Writer:
             path = os.path.relpath(path, folder)
         return f'@"{path}"'
 
+    def _apart(self, pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+        groups: dict[str, str] = {}
+        for pair in pairs:
+            bodies = [self._names[link] for link in pair]
+            for body in bodies:
+                if body not in groups:
+                    groups[body] = self._name(f'{body}_group', 'group')
+                    yield from _block(
+                        f'{groups[body]} is Simulation.CollisionGroup', [f'bodies: [{body}]'])
+            name = self._name(f'{"_".join(bodies)}_apart', 'pair')
+            yield from _block(f'{name} is Simulation.DisableCollisionPair', [
+                f'group{number}: {groups[body]}' for number, body in enumerate(bodies, 1)])
+
     # --- joints ------------------------------------------------------------------------------
 
     def _mate_of(
@@ -261,7 +277,7 @@ class _Writer:
     def _loop_ends(
         self, joint: ConstraintDescription
     ) -> tuple[tuple[str, Pose], tuple[str, Pose]]:
-        """Return the connectors of a loop joint; what it does not say is where all joints are 0."""
+        """Return the connectors of a loop joint; what it does not say is as all joints are at 0."""
         one, other = (self._poses.get(link, Pose()) for link in (joint.link1, joint.link2))
         between = other.inverse @ one
         along = np.eye(3) if joint.axis is None else _axes(joint.axis)

@@ -11,12 +11,14 @@ import pytest
 
 import sim_bridge as sb
 from sim_bridge import dynamics
+from sim_bridge.cli.convert import separated_links
 from sim_bridge.description import find_robot, load_description
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.openplx.write import openplx_text
 
 SHIPPED = ('arm', 'quadruped', 'rover', 'double_pendulum', 'floating_box')
-OTHERS = ('ur/ur5_robot', 'anymal_b_simple/anymal', 'hyq/hyq_no_sensors', 'double_pendulum/double_pendulum')
+OTHERS = ('ur/ur5_robot', 'anymal_b_simple/anymal', 'hyq/hyq_no_sensors',
+          'double_pendulum/double_pendulum')
 
 
 def source(name):
@@ -55,8 +57,9 @@ def written(description, **options):
 
 def pair(description, fixed_base=None):
     """Return a robot, and what was written of it, each in a world of its own."""
-    text = written(description, fixed_base=bool(fixed_base))
-    one = sb.World().add_robot(description, fixed_base=fixed_base, collisions='none')
+    text = written(description, fixed_base=bool(fixed_base),
+                   apart=separated_links(description, bool(fixed_base)))
+    one = sb.World().add_robot(description, fixed_base=fixed_base)
     [other] = sb.World().load_openplx(text).robots
     return one, other
 
@@ -76,7 +79,7 @@ def assert_equal_dynamics(one, other, seed=4):
         if not one.fixed_base:
             turn = random.normal(size=4)
             for robot in (one, other):
-                robot.set_base_pose(position=(1.0, 2.0, 3.0), orientation=turn / np.linalg.norm(turn))
+                robot.set_base_pose((1.0, 2.0, 3.0), turn / np.linalg.norm(turn))
         for name in one.joint_names:
             own, its = one.joint(name), other.joint(name)
             lower, upper = max(own.lower, -2.0), min(own.upper, 2.0)
@@ -84,7 +87,8 @@ def assert_equal_dynamics(one, other, seed=4):
             own.dq = its.dq = random.uniform(-1.0, 1.0)
         first, second = (dynamics.mass_matrix(robot) for robot in (one, other))
         np.testing.assert_allclose(
-            second[np.ix_(at, at)], first, rtol=0.0, atol=1e-12 * max(np.abs(first).max(initial=0), 1e-3))
+            second[np.ix_(at, at)], first, rtol=0.0,
+            atol=1e-12 * max(np.abs(first).max(initial=0), 1e-3))
         first, second = (dynamics.bias_forces(robot) for robot in (one, other))
         np.testing.assert_allclose(
             second[at], first, rtol=0.0, atol=1e-12 * max(np.abs(first).max(initial=0), 1.0))
@@ -105,7 +109,8 @@ def test_a_written_robot_is_equal(name, fixed_base):
     assert_equal_dynamics(one, other)
     for joint_name in one.joint_names:
         own, its = one.joint(joint_name), other.joint(joint_name)
-        for what in ('lower', 'upper', 'max_effort', 'min_effort', 'damping', 'friction'):
+        for what in ('lower', 'upper', 'effort_limit', 'lower_effort_limit', 'damping',
+                     'friction', 'stiffness'):
             assert getattr(its, what) == getattr(own, what), (joint_name, what)
 
 
@@ -146,7 +151,8 @@ def test_joints_of_all_kinds_with_oblique_axes():
     assert_equal_dynamics(one, other)
     for name in one.joint_names:
         own, its = one.joint(name), other.joint(name)
-        for what in ('lower', 'upper', 'max_effort', 'min_effort', 'damping', 'friction'):
+        for what in ('lower', 'upper', 'effort_limit', 'lower_effort_limit', 'damping',
+                     'friction', 'stiffness'):
             assert getattr(its, what) == getattr(own, what), (name, what)
     for robot in (one, other):
         robot.world.step(100)
@@ -166,14 +172,16 @@ def test_a_loop_is_closed_by_a_mate():
 
 
 def test_shapes_are_where_they_were(tmp_path):
-    """Boxes, spheres, cylinders, capsules and meshes: sizes and frames; a mesh by relative path."""
+    """Sizes and frames of all shapes; a mesh in the folder of the file by its relative path."""
     (tmp_path / 'part.stl').write_bytes(
         bytes(80) + (1).to_bytes(4, 'little') + np.array(
             [0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0], np.float32).tobytes() + bytes(2))
     shapes = ''.join(
-        f'<collision><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/><geometry>{each}</geometry></collision>'
+        '<collision><origin xyz="1 2 3" rpy="0.1 0.2 0.3"/>'
+        f'<geometry>{each}</geometry></collision>'
         for each in ('<box size="1 2 3"/>', '<sphere radius="0.5"/>',
-                     '<cylinder radius="0.2" length="0.7"/>', '<capsule radius="0.3" length="0.8"/>',
+                     '<cylinder radius="0.2" length="0.7"/>',
+                     '<capsule radius="0.3" length="0.8"/>',
                      f'<mesh filename="file://{tmp_path}/part.stl" scale="1 2 3"/>'))
     description = robot_of(link('a', shapes))
     text = written(description, folder=tmp_path)
@@ -194,7 +202,7 @@ def test_shapes_are_where_they_were(tmp_path):
 
 
 def test_names_become_identifiers():
-    """What is no identifier, or means something in a scene, gets a name with the original beside."""
+    """What is no identifier, or means something else, gets a name with the original beside."""
     description = robot_of(
         link('is') + link('fore arm') + link('Math') + link('elbow')
         + joint('elbow', 'continuous', 'is', 'fore arm')
@@ -242,6 +250,18 @@ def test_what_floats_is_a_robot_of_its_own():
     scene = sb.World().load_openplx(text)
     assert len(scene.robots) == 2
     np.testing.assert_allclose(scene.link('b').p, (0.5, -0.25, 0.125), rtol=0.0, atol=1e-15)
+
+
+def test_links_that_overlap_do_not_collide():
+    """What begins within another, two joints away, stays within it."""
+    ball = '<collision><geometry><sphere radius="1"/></geometry></collision>'
+    one, other = pair(robot_of(
+        link('a', ball) + link('b') + link('c', ball) + joint('first', 'continuous', 'a', 'b')
+        + joint('second', 'continuous', 'b', 'c')), fixed_base=True)
+    for robot in (one, other):
+        robot.world.step()
+        assert not robot.world.contacts
+    assert other.joint('first').q == pytest.approx(one.joint('first').q, rel=1e-9)
 
 
 def test_a_written_robot_is_a_part_of_scenes(tmp_path):
