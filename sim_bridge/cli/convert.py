@@ -15,8 +15,8 @@ from sim_bridge.cli.simulated import add_description
 from sim_bridge.compilation.exclusions import adjacent_bodies
 from sim_bridge.description import examine_description, find_robot
 from sim_bridge.description.model import RobotDescription
-from sim_bridge.description.openplx.write import openplx_text
-from sim_bridge.description.report import Report
+from sim_bridge.description.openplx.write.robot import openplx_text
+from sim_bridge.description.report import DescriptionError, Report
 from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.world.world import World
@@ -76,9 +76,12 @@ def run(args: argparse.Namespace) -> int:
             if finding.code == 'unreadable':
                 raise InvalidValueError('robot', report.source, f'one that {finding.message}')
         return _refused(report)
+    try:
+        apart = separated_links(description, args.fixed_base)
+    except DescriptionError as err:
+        return _refused(err.report)
     text, report = openplx_text(
-        description, fixed_base=args.fixed_base, folder=output.parent,
-        apart=separated_links(description, args.fixed_base))
+        description, fixed_base=args.fixed_base, folder=output.parent, apart=apart)
     if text is None:
         return _refused(report)
     try:

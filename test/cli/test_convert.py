@@ -28,7 +28,7 @@ def test_a_robot_is_written_once(tmp_path, capsys):
 @pytest.mark.parametrize(('words', 'code', 'what'), [
     (('arm', 'arm.urdf'), 2, '.openplx'), (('arm', 'none/arm.openplx'), 2, 'none'),
     (('planar.urdf', 'planar.openplx'), 1, "joint 'slide'"),
-    (('wrong.urdf', 'wrong.openplx'), 1, "'nothing'"), (('amr', 'amr.openplx'), 2, "'arm'")])
+    (('wrong.urdf', 'wrong.openplx'), 1, '"nothing"'), (('amr', 'amr.openplx'), 2, "'arm'")])
 def test_nothing_is_written_of_what_is_wrong(tmp_path, monkeypatch, capsys, words, code, what):
     """Wrong names, robots with errors or without a counterpart."""
     monkeypatch.chdir(tmp_path)

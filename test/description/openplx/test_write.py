@@ -14,7 +14,7 @@ from sim_bridge import dynamics
 from sim_bridge.cli.convert import separated_links
 from sim_bridge.description import find_robot, load_description
 from sim_bridge.description.openplx.load import examine_openplx
-from sim_bridge.description.openplx.write import openplx_text
+from sim_bridge.description.openplx.write.robot import openplx_text
 
 SHIPPED = ('arm', 'quadruped', 'rover', 'double_pendulum', 'floating_box')
 OTHERS = ('ur/ur5_robot', 'anymal_b_simple/anymal', 'hyq/hyq_no_sensors',

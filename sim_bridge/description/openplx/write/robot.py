@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 import math
 import os
 from pathlib import Path
-import re
 
 import numpy as np
 
@@ -14,7 +13,6 @@ from sim_bridge.description.mechanism.loops import link_poses
 from sim_bridge.description.model import (
     ConstraintDescription,
     ConstraintType,
-    ContactDescription,
     GeometryDescription,
     JointDescription,
     JointDynamics,
@@ -24,9 +22,19 @@ from sim_bridge.description.model import (
     Pose,
     RobotDescription,
 )
+from sim_bridge.description.openplx.write.left_out import check_joint, note_left_out
+from sim_bridge.description.openplx.write.text import (
+    axes,
+    block,
+    identifier,
+    number,
+    quoted,
+    transform,
+    vector,
+)
 from sim_bridge.description.report import Findings, Place, Report
-from sim_bridge.foundation.names import counted, free_name
-from sim_bridge.foundation.rotation import matrix_from_axis_angle, quaternion_from_matrix
+from sim_bridge.foundation.names import free_name
+from sim_bridge.foundation.rotation import matrix_from_axis_angle
 
 _WORLD = 'world'
 _I = 'Physics3D.Interactions.'
@@ -60,8 +68,8 @@ def openplx_text(
     Return a robot as OpenPLX, None where it has no counterpart, and what is left out or refused.
 
     fixed_base: hold the root link in the world; one called 'world' is the world in any case.
-    folder: of the file; paths of meshes in it are relative to it. apart: pairs of links that do not
-    collide, beside those that a joint connects.
+    folder: of the file; paths of meshes in it are relative to it.
+    apart: pairs of links that do not collide, beside those that a joint connects.
     """
     findings = Findings()
     text = _Writer(description, fixed_base, folder, findings).text(apart)
@@ -88,7 +96,7 @@ class _Writer:
 
     def text(self, apart: Iterable[tuple[str, str]]) -> str:
         """Return the file; errors are among the findings."""
-        self._note_left_out()
+        note_left_out(self._robot, self._findings)
         robot, mates = self._robot, []
         joints: list[JointDescription | ConstraintDescription] = [
             *robot.joints.values(), *robot.constraints]
@@ -109,26 +117,26 @@ class _Writer:
                     'unsupported', place, f'OpenPLX has no counterpart of a {joint.type.value} '
                     'joint')
             else:
-                self._check_joint(joint, place)
+                check_joint(joint, place, self._findings)
                 mates += self._mate_of(joint, name)
         floating = {
             joint.child for joint in robot.joints.values() if joint.type is JointType.FLOATING}
-        lines = [f'.source_name: {_quoted(robot.name)}'] if robot.name != self._model else []
+        lines = [f'.source_name: {quoted(robot.name)}'] if robot.name != self._model else []
         for link in self._bodies:
             is_placed = link.name in floating or (link is root and not self._is_fixed)
             lines += ['', *self._body(link, is_placed)]
         lines += [
             *self._spaced(self._connectors['']), *mates, *self._spaced(list(self._apart(apart)))]
-        return '\n'.join([*_block(f'{self._model} is Physics3D.System', lines), ''])
+        return '\n'.join([*block(f'{self._model} is Physics3D.System', lines), ''])
 
     @property
     def _model(self) -> str:
-        name = _identifier(self._robot.name)
+        name = identifier(self._robot.name)
         return f'{name}_robot' if name in _TAKEN else name
 
     def _name(self, wanted: str, kind: str) -> str:
         """Return a free member of the system for the name of a link or a joint."""
-        name = _identifier(wanted)
+        name = identifier(wanted)
         if name in self._taken:
             name = free_name(f'{name}_{kind}', self._taken.__contains__)
         self._taken.add(name)
@@ -142,25 +150,25 @@ class _Writer:
 
     def _body(self, link: LinkDescription, is_placed: bool) -> list[str]:
         name = self._names[link.name]
-        lines = [] if name == link.name else [f'.source_name: {_quoted(link.name)}']
+        lines = [] if name == link.name else [f'.source_name: {quoted(link.name)}']
         if is_placed:
-            lines += _transform('kinematics.local_transform', self._poses[link.name])
+            lines += transform('kinematics.local_transform', self._poses[link.name])
         if link.inertial is not None:
             own = link.inertial
             center, tensor = own.pose, own.inertia
-            lines += _transform('kinematics.local_cm_transform', center)
+            lines += transform('kinematics.local_cm_transform', center)
             moments, products = np.diag(tensor), (tensor[0, 1], tensor[0, 2], tensor[1, 2])
             lines += [
-                f'inertia.mass: {_number(own.mass)}',
+                f'inertia.mass: {number(own.mass)}',
                 'inertia.tensor: Physics3D.Bodies.Inertia.symmetric_tensor('
-                f'{_vector(moments)}, {", ".join(map(_number, products))})']
+                f'{vector(moments)}, {", ".join(map(number, products))})']
         used: set[str] = set()
         for geometry in link.collisions:
-            wanted = f'{_identifier(geometry.name or "collision")}_geometry'
+            wanted = f'{identifier(geometry.name or "collision")}_geometry'
             shape = free_name(wanted, used.__contains__)
             used.add(shape)
             lines += self._shape(geometry, shape, link)
-        return _block(f'{name} is Physics3D.Bodies.RigidBody', [
+        return block(f'{name} is Physics3D.Bodies.RigidBody', [
             *lines, *self._connectors[link.name]])
 
     def _shape(
@@ -168,22 +176,22 @@ class _Writer:
     ) -> list[str]:
         rotation, kind = geometry.pose.rotation, geometry.kind.capitalize()
         if geometry.kind == 'box':
-            size = [f'size: {_vector(geometry.size)}']
+            size = [f'size: {vector(geometry.size)}']
         elif geometry.kind == 'mesh':
             kind = 'ExternalTriMeshGeometry'
             path = self._mesh_path(geometry, link)
             if not path:
                 return []
-            size = [f'path: {path}', f'scale: {_vector(geometry.size)}']
+            size = [f'path: {path}', f'scale: {vector(geometry.size)}']
         else:
-            size = [f'{member}: {_number(value)}' for member, value in zip(
+            size = [f'{member}: {number(value)}' for member, value in zip(
                 ('radius', 'height'), geometry.size, strict=False)]
             if len(size) > 1:
                 rotation = rotation @ _Y_TO_Z
         # the mass is that of the link, never of its shapes
-        return _block(f'{name} is Physics3D.Geometries.{kind}', [
+        return block(f'{name} is Physics3D.Geometries.{kind}', [
             *size, 'include_in_mass_properties: false',
-            *_transform('local_transform', Pose(geometry.pose.position, rotation))])
+            *transform('local_transform', Pose(geometry.pose.position, rotation))])
 
     def _mesh_path(self, geometry: GeometryDescription, link: LinkDescription) -> str:
         """Return the path of a mesh as the language has it; '' with a finding for none."""
@@ -210,11 +218,11 @@ class _Writer:
             for body in bodies:
                 if body not in groups:
                     groups[body] = self._name(f'{body}_group', 'group')
-                    yield from _block(
+                    yield from block(
                         f'{groups[body]} is Simulation.CollisionGroup', [f'bodies: [{body}]'])
             name = self._name(f'{"_".join(bodies)}_apart', 'pair')
-            yield from _block(f'{name} is Simulation.DisableCollisionPair', [
-                f'group{number}: {groups[body]}' for number, body in enumerate(bodies, 1)])
+            yield from block(f'{name} is Simulation.DisableCollisionPair', [
+                f'group{order}: {groups[body]}' for order, body in enumerate(bodies, 1)])
 
     # --- joints ------------------------------------------------------------------------------
 
@@ -222,7 +230,7 @@ class _Writer:
         self, joint: JointDescription | ConstraintDescription, name: str
     ) -> list[str]:
         if isinstance(joint, JointDescription):
-            along = Pose(rotation=_axes(joint.axis))
+            along = Pose(rotation=axes(joint.axis))
             ends = ((joint.parent, joint.origin @ along),
                     (joint.child, joint.child_pose.inverse @ along))
         else:
@@ -235,16 +243,16 @@ class _Writer:
                 first, second = ((self._poses.get(link, Pose()) @ at).position
                                  for link, at in ends)
                 apart = math.dist(first, second)
-            lines.append(f'initial_distance: {_number(apart)}')
-        acting = []
-        for number, (is_linear, limits, dynamics) in enumerate(_axes_of(joint, kind)):
+            lines.append(f'initial_distance: {number(apart)}')
+        acting: list[str] = []
+        for order, (is_linear, limits, dynamics) in enumerate(_axes_of(joint, kind)):
             member = 'friction' if kind != 'Cylindrical' else (
                 'friction_rotational', 'friction_translational')[is_linear]
             if dynamics.friction:
-                lines += _block(
+                lines += block(
                     f'{member} becomes {_LAWS}Dissipation.ConstantLimitFriction',
-                    [f'limit: {_number(dynamics.friction)}'])
-            acting += self._acting(name, f'{name}_turn' if number else name, is_linear, limits,
+                    [f'limit: {number(dynamics.friction)}'])
+            acting += self._acting(name, f'{name}_turn' if order else name, is_linear, limits,
                                    dynamics)
         return [*self._mate(name, joint.name, kind, ends, lines), *acting]
 
@@ -265,22 +273,22 @@ class _Writer:
                 own = free_name(f'{name}_frame', taken.__contains__)
                 path = f'{body}.{own}'
             x, _, z = pose.rotation.T
-            members = [f'main_axis: {_vector(z)}', f'normal: {_vector(x)}']
+            members = [f'main_axis: {vector(z)}', f'normal: {vector(x)}']
             if pose.position.any():
-                members.insert(0, f'position: {_vector(pose.position)}')
-            self._connectors[link] += _block(f'{own} is {_I}MateConnector', members)
+                members.insert(0, f'position: {vector(pose.position)}')
+            self._connectors[link] += block(f'{own} is {_I}MateConnector', members)
             paths.append(path)
-        named = [] if name == source else [f'.source_name: {_quoted(source)}']
-        return ['', *_block(f'{name} is {_I}{kind}', [
+        named = [] if name == source else [f'.source_name: {quoted(source)}']
+        return ['', *block(f'{name} is {_I}{kind}', [
             *named, f'connectors: [{", ".join(paths)}]', *lines])]
 
     def _loop_ends(
         self, joint: ConstraintDescription
     ) -> tuple[tuple[str, Pose], tuple[str, Pose]]:
-        """Return the connectors of a loop joint; what it does not say is as all joints are at 0."""
+        """Return the connectors of a loop joint: as given, else as where all joints are at 0."""
         one, other = (self._poses.get(link, Pose()) for link in (joint.link1, joint.link2))
         between = other.inverse @ one
-        along = np.eye(3) if joint.axis is None else _axes(joint.axis)
+        along = np.eye(3) if joint.axis is None else axes(joint.axis)
         first = Pose(joint.position1, along)
         second = between @ first
         position = second.position if joint.position2 is None else joint.position2
@@ -295,74 +303,23 @@ class _Writer:
         found = []
         if math.isfinite(limits.lower) or math.isfinite(limits.upper):
             found.append((stop, 'range', [
-                f'start: {_number(limits.lower)}', f'end: {_number(limits.upper)}']))
+                f'start: {number(limits.lower)}', f'end: {number(limits.upper)}']))
         if dynamics.damping or dynamics.stiffness:
-            lines = [f'flexibility.stiffness: {_number(dynamics.stiffness)}']
+            lines = [f'flexibility.stiffness: {number(dynamics.stiffness)}']
             if dynamics.reference:
-                lines.append(f'{rest}: {_number(dynamics.reference)}')
+                lines.append(f'{rest}: {number(dynamics.reference)}')
             if dynamics.damping:
-                lines += _block(
+                lines += block(
                     f'dissipation becomes {_LAWS}Dissipation.MechanicalDamping',
-                    [f'damping_constant: {_number(dynamics.damping)}'])
+                    [f'damping_constant: {number(dynamics.damping)}'])
             found.append((spring, 'spring', lines))
         if any(map(math.isfinite, limits.efforts)):
             least, most = limits.efforts
             found.append((motor, 'motor', [
-                f'min_effort: {_number(least)}', f'max_effort: {_number(most)}']))
+                f'min_effort: {number(least)}', f'max_effort: {number(most)}']))
         for model, suffix, lines in found:
-            yield from _block(f'{self._name(f"{name}_{suffix}", suffix)} is {_I}{model}', [
+            yield from block(f'{self._name(f"{name}_{suffix}", suffix)} is {_I}{model}', [
                 f'connectors: {mate}.connectors', *lines])
-
-    # --- what has no counterpart -------------------------------------------------------------
-
-    def _check_joint(
-        self, joint: JointDescription | ConstraintDescription, place: Place
-    ) -> None:
-        """Refuse what would make the robot move otherwise, and note what would not."""
-        refused, left_out = [], []
-        limits = [joint.limits]
-        if isinstance(joint, JointDescription):
-            limits.append(joint.limits2)
-            if joint.mimic is not None:
-                refused.append(f'mimic, by which it follows {joint.mimic.joint!r},')
-            if joint.dynamics.armature or joint.dynamics2.armature:
-                refused.append('armature')
-            if joint.type is JointType.BALL and joint.dynamics.damping:
-                refused.append('damping of a ball joint')
-            if joint.safety is not None:
-                left_out.append('safety_controller')
-        else:
-            refused += [name for name in ('erp', 'cfm', 'compliance')
-                        if getattr(joint, name) is not None]
-            if joint.toughness is not None:
-                left_out.append('toughness')
-        if any(math.isfinite(each.velocity) for each in limits):
-            left_out.append('limit of velocity')
-        for what in refused:
-            self._findings.error('unsupported', place, f'OpenPLX has no counterpart of its {what}')
-        for what in left_out:
-            self._findings.warning(
-                'unsupported', place, f'OpenPLX has no counterpart of its {what}: left out')
-
-    def _note_left_out(self) -> None:
-        """Note what no line is written of."""
-        robot, findings = self._robot, self._findings
-        whole = Place('robot', robot.name)
-        visuals = sum(len(link.visuals) for link in robot.links.values())
-        for things, word in (
-            (visuals, 'visual'), (len(robot.sensors), 'sensor'), (len(robot.drives), 'drive'),
-            (len(robot.crawlers), 'crawler'),
-        ):
-            if things:
-                findings.warning('unsupported', whole, f'left out: {counted(things, word)}')
-        for link in robot.links.values():
-            place = Place('link', link.name, link.line)
-            if link.contact != ContactDescription():
-                findings.warning(
-                    'unsupported', place, 'its contact parameters are left out: friction and '
-                    'stiffness are the defaults')
-            if not link.gravity:
-                findings.error('unsupported', place, 'OpenPLX has no body without gravity')
 
 
 def _axes_of(
@@ -376,52 +333,6 @@ def _axes_of(
         return [(True, *first)]
     if kind != 'Cylindrical':
         return []
-    is_joint = isinstance(joint, JointDescription)
-    turns = [(False, joint.limits2, joint.dynamics2)] if is_joint else []
-    return [(True, *first), *turns]
-
-
-def _axes(axis: np.ndarray) -> np.ndarray:
-    """Return (3, 3) axes whose z is an axis, exact where that is one of the coordinates'."""
-    least = np.zeros(3)
-    least[int(np.argmin(np.abs(axis)))] = 1.0
-    x = least - (least @ axis) * axis
-    x /= np.linalg.norm(x)
-    return np.array([x, np.cross(axis, x), axis]).T
-
-
-def _transform(member: str, pose: Pose) -> list[str]:
-    """Return the lines that set a transform, its position at least."""
-    lines = [f'{member}.position: {_vector(pose.position)}']
-    if not np.array_equal(pose.rotation, np.eye(3)):
-        x, y, z, w = quaternion_from_matrix(pose.rotation).tolist()
-        numbers = ', '.join(map(_number, (x, y, z, w)))
-        lines.append(f'{member}.rotation: Math.Quat.from_xyzw({numbers})')
-    return lines
-
-
-def _block(head: str, lines: list[str]) -> list[str]:
-    if not lines:
-        return [head]
-    return [f'{head}:', *(f'    {line}' if line else '' for line in lines)]
-
-
-def _vector(values: Iterable[float] | np.ndarray) -> str:
-    return f'Math.Vec3.from_xyz({", ".join(map(_number, values))})'
-
-
-def _number(value: float) -> str:
-    """Return a number that is read to the same bits."""
-    if math.isinf(value):
-        return 'Math.INF' if value > 0.0 else 'Math.NEG_INF'
-    return repr(float(value))
-
-
-def _identifier(name: str) -> str:
-    word = re.sub(r'\W', '_', name, flags=re.ASCII) or '_'
-    return f'_{word}' if word[0].isdigit() else word
-
-
-def _quoted(text: str) -> str:
-    """Return a text in quotes; the language has no way to write quotes within."""
-    return '"' + ' '.join(text.replace('"', "'").split()) + '"'
+    if isinstance(joint, JointDescription):
+        return [(True, *first), (False, joint.limits2, joint.dynamics2)]
+    return [(True, *first)]
