@@ -49,6 +49,7 @@ class _Acting:
     friction: float = 0.0
     damping: float = 0.0
     effort: float = 0.0
+    efforts: list[tuple[float, float]] = field(default_factory=list)
 
 
 def axis_settings(
@@ -224,6 +225,7 @@ def _add_effort(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
     effort = axis.sign * cast(float, thing[name])
     lower, upper = _efforts(thing, axis, findings)
     acting.effort += min(max(effort, lower), upper)
+    acting.efforts.append((lower, upper))
 
 
 _Add = Callable[[_Acting, Object, AxisOf, Findings], None]
@@ -254,8 +256,13 @@ def _settings(acting: _Acting) -> AxisSettings:
     if stiffness > 0.0:
         reference = sum(k * at for k, _, at in acting.springs) / stiffness
     damping = acting.damping + sum(spring[1] for spring in acting.springs)
+    limits = JointLimits(acting.lower, acting.upper)
+    if acting.efforts and not acting.motors:
+        # those of a servo are the axis' own
+        least, most = (sum(ends) for ends in zip(*acting.efforts, strict=True))
+        limits = replace(limits, effort=most, lower_effort=None if least == -most else least)
     return AxisSettings(
-        JointLimits(acting.lower, acting.upper),
+        limits,
         JointDynamics(damping, acting.friction, 0.0, stiffness, reference), acting.stop,
         tuple(_joined(acting.motors)), acting.effort)
 

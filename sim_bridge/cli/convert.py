@@ -1,0 +1,124 @@
+"""`sim_bridge convert`: write a robot as OpenPLX."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+import sys
+
+import numpy as np
+
+from sim_bridge.cli import completers
+from sim_bridge.cli.completers import completed
+from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.simulated import add_description
+from sim_bridge.compilation.exclusions import adjacent_bodies
+from sim_bridge.description import examine_description, find_robot
+from sim_bridge.description.model import RobotDescription
+from sim_bridge.description.openplx.write.robot import openplx_text
+from sim_bridge.description.report import DescriptionError, Report
+from sim_bridge.description.resources import OPENPLX_SUFFIX
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.world.world import World
+
+WRITTEN, REFUSED = 0, 1
+
+_EPILOG = """\
+exit status:
+  0  the file is written, whatever the warnings
+  1  it is not: the robot has errors, or parts without a counterpart in OpenPLX
+  2  wrong usage, or a file that cannot be read or written
+
+for example:
+  sim_bridge convert your.urdf your.openplx
+  sim_bridge convert arm arm.openplx --force         # a shipped robot, over a file
+  sim_bridge convert rover on_a_rig.openplx --fixed-base
+  sim_bridge check your.openplx
+"""
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add this verb to the command line."""
+    parser = subparsers.add_parser(
+        'convert',
+        help='write a robot as OpenPLX',
+        description='Write a URDF or xacro robot as an OpenPLX file that loads to an equal model. '
+        'What OpenPLX has no counterpart of is reported: refused where the robot would move '
+        'otherwise, else left out.',
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
+        allow_abbrev=False,
+    )
+    completed(parser.add_argument(
+        'robot', help='a shipped robot by its name, or a URDF or xacro file'), completers.robots)
+    completed(parser.add_argument(
+        'output', metavar='OUTPUT', help='the file to write, whose name ends in .openplx'),
+        completers.files)
+    parser.add_argument(
+        '--fixed-base', action='store_true', help='hold the root link in the world')
+    parser.add_argument('--force', action='store_true', help='write over a file that exists')
+    add_description(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file, and print the report; return the exit status."""
+    output = Path(args.output)
+    path = find_robot(args.robot, package_paths=args.package_path)
+    if path.suffix == OPENPLX_SUFFIX:
+        raise InvalidValueError('robot', str(path), 'a URDF or xacro file: it is OpenPLX')
+    _check_output(output, args.force)
+    description, report = examine_description(
+        path, xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
+        package_paths=args.package_path)
+    if description is None or not report.ok:
+        for finding in report.errors:
+            if finding.code == 'unreadable':
+                raise InvalidValueError('robot', report.source, f'one that {finding.message}')
+        return _refused(report)
+    try:
+        apart = separated_links(description, args.fixed_base)
+    except DescriptionError as err:
+        return _refused(err.report)
+    text, report = openplx_text(
+        description, fixed_base=args.fixed_base, folder=output.parent, apart=apart)
+    if text is None:
+        return _refused(report)
+    try:
+        with output.open('w' if args.force else 'x', encoding='utf-8') as file:
+            file.write(text)
+    except OSError as err:
+        raise InvalidValueError(
+            'output', str(output), f'a file that can be written ({err.strerror})') from err
+    if report.findings:
+        print(report.to_text(), file=sys.stderr)
+    print(f'{output}: written')
+    return WRITTEN
+
+
+def separated_links(description: RobotDescription, fixed_base: bool) -> list[tuple[str, str]]:
+    """
+    Return the pairs of links that do not collide, beside those that joints connect.
+
+    Those that overlap where the robot begins, and that `selfCollide` keeps apart.
+    """
+    robot = World().add_robot(description, fixed_base=fixed_base or None, missing_meshes='warning')
+    blueprint = robot.slot.blueprint
+    links: dict[int, dict[str, None]] = {}
+    for shape in blueprint.shapes:
+        links.setdefault(shape.body, {})[shape.link] = None
+    has_shape = np.isin(np.arange(len(blueprint.model.parent)), list(links))
+    pairs = robot.slot.excluded - adjacent_bodies(blueprint.model, has_shape)
+    return [(one, other) for a, b in sorted(pairs) for one in links[a] for other in links[b]]
+
+
+def _check_output(output: Path, force: bool) -> None:
+    if output.suffix != OPENPLX_SUFFIX:
+        raise InvalidValueError('output', str(output), f'a name that ends in {OPENPLX_SUFFIX}')
+    if not force and output.exists():
+        raise InvalidValueError('output', str(output), 'a file that is not there yet, or --force')
+
+
+def _refused(report: Report) -> int:
+    print(report.to_text(), file=sys.stderr)
+    return REFUSED

@@ -1,0 +1,65 @@
+"""What a robot has that OpenPLX has no counterpart of."""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.description.model import (
+    ConstraintDescription,
+    ContactDescription,
+    JointDescription,
+    JointType,
+    RobotDescription,
+)
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.foundation.names import counted
+
+
+def check_joint(
+    joint: JointDescription | ConstraintDescription, place: Place, findings: Findings
+) -> None:
+    """Refuse what would make the robot move otherwise, and note what would not."""
+    refused, left_out = [], []
+    limits = [joint.limits]
+    if isinstance(joint, JointDescription):
+        limits.append(joint.limits2)
+        if joint.mimic is not None:
+            refused.append(f'mimic, by which it follows {joint.mimic.joint!r},')
+        if joint.dynamics.armature or joint.dynamics2.armature:
+            refused.append('armature')
+        if joint.type is JointType.BALL and joint.dynamics.damping:
+            refused.append('damping of a ball joint')
+        if joint.safety is not None:
+            left_out.append('safety_controller')
+    else:
+        refused += [name for name in ('erp', 'cfm', 'compliance')
+                    if getattr(joint, name) is not None]
+        if joint.toughness is not None:
+            left_out.append('toughness')
+    if any(math.isfinite(each.velocity) for each in limits):
+        left_out.append('limit of velocity')
+    for what in refused:
+        findings.error('unsupported', place, f'OpenPLX has no counterpart of its {what}')
+    for what in left_out:
+        findings.warning(
+            'unsupported', place, f'OpenPLX has no counterpart of its {what}: left out')
+
+
+def note_left_out(robot: RobotDescription, findings: Findings) -> None:
+    """Note what no line is written of."""
+    whole = Place('robot', robot.name)
+    visuals = sum(len(link.visuals) for link in robot.links.values())
+    for things, word in (
+        (visuals, 'visual'), (len(robot.sensors), 'sensor'), (len(robot.drives), 'drive'),
+        (len(robot.crawlers), 'crawler'),
+    ):
+        if things:
+            findings.warning('unsupported', whole, f'left out: {counted(things, word)}')
+    for link in robot.links.values():
+        place = Place('link', link.name, link.line)
+        if link.contact != ContactDescription():
+            findings.warning(
+                'unsupported', place, 'its contact parameters are left out: friction and '
+                'stiffness are the defaults')
+        if not link.gravity:
+            findings.error('unsupported', place, 'OpenPLX has no body without gravity')
