@@ -145,6 +145,7 @@ def _joint(joint: JointDescription) -> Data:
 def _limits(limits: JointLimits) -> Data:
     """Return limits by name; None for infinite ones, which JSON has not."""
     values = {name: getattr(limits, name) for name in ('lower', 'upper', 'effort', 'velocity')}
+    values['lower_effort'], _ = limits.efforts
     return {name: value if math.isfinite(value) else None for name, value in values.items()}
 
 

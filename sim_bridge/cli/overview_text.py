@@ -137,9 +137,15 @@ def _limits(limits: Data, kind: str) -> Iterator[str]:
         for value in (limits['lower'], limits['upper']))
     if limits['lower'] is not None or limits['upper'] is not None:
         yield f'{lower} to {upper} {position}'
-    for name, unit in (('effort', effort), ('velocity', velocity)):
-        if limits[name] is not None:
-            yield f'{limits[name]:.4g} {unit}'
+    least, most = (
+        'any' if limits[name] is None else f'{limits[name]:.4g}'
+        for name in ('lower_effort', 'effort'))
+    if least.removeprefix('-') != most:
+        yield f'{least} to {most} {effort}'
+    elif most != 'any':
+        yield f'{most} {effort}'
+    if limits['velocity'] is not None:
+        yield f'{limits["velocity"]:.4g} {velocity}'
 
 
 def _freedoms(counts: Data) -> str:

@@ -125,8 +125,9 @@ def compile_robot(
 def free_axes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return rows of Model's passive, limits, motor and stop for axes on which nothing acts."""
     return (
-        np.zeros((count, 5)), np.tile([-np.inf, np.inf, np.inf, np.inf], (count, 1)),
-        np.tile([0.0, 0.0, np.inf], (count, 1)), np.tile([0.0, _STOP_ERP, 0.0], (count, 1)))
+        np.zeros((count, 5)), np.tile([-np.inf, np.inf, np.inf, np.inf, -np.inf], (count, 1)),
+        np.tile([0.0, 0.0, np.inf, -np.inf], (count, 1)),
+        np.tile([0.0, _STOP_ERP, 0.0], (count, 1)))
 
 
 class _Body(NamedTuple):
@@ -351,7 +352,8 @@ def _set_passive(row: np.ndarray, dynamics: JointDynamics) -> None:
 
 def _set_limits(row: np.ndarray, limits: JointLimits) -> None:
     row[engine.LOWER], row[engine.UPPER] = limits.lower, limits.upper
-    row[engine.EFFORT], row[engine.VELOCITY] = limits.effort, limits.velocity
+    row[engine.LOWER_EFFORT], row[engine.EFFORT] = limits.efforts
+    row[engine.VELOCITY] = limits.velocity
 
 
 def _move_to_master(

@@ -97,6 +97,7 @@ class ControlledRobot:
     joints: list[str]
     indices: np.ndarray = field(init=False)
     effort_limits: np.ndarray = field(init=False)
+    lower_effort_limits: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
         """Find the joints. Raises UnknownNameError."""
@@ -106,6 +107,7 @@ class ControlledRobot:
                 raise UnknownNameError('joint', name, names, "parameter 'joints'")
         self.indices = np.array([names.index(name) for name in self.joints], dtype=int)
         self.effort_limits = self.robot.effort_limits[self.indices]
+        self.lower_effort_limits = self.robot.lower_effort_limits[self.indices]
 
 
 class Law(Protocol):
@@ -238,8 +240,8 @@ class JointController(Generic[Parameters]):
         loop.latest = measured
         elapsed = (time_ns - loop.reference_start_ns) * 1e-9
         motion = Motion(q, dq, *reference.at(elapsed))
-        limits = loop.controlled.effort_limits
-        np.clip(loop.law.efforts(motion), -limits, limits, out=loop.command.effort)
+        least, most = loop.controlled.lower_effort_limits, loop.controlled.effort_limits
+        np.clip(loop.law.efforts(motion), least, most, out=loop.command.effort)
         self._commands.publish(loop.command.stamped(pack_stamp(time_ns)))
 
     def _measure(

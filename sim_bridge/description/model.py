@@ -190,13 +190,20 @@ class JointLimits:
     """
     Limits of a one-axis joint, infinite where there is none.
 
-    Positions in rad or m, effort in N m or N, velocity in rad/s or m/s.
+    Positions in rad or m, effort in N m or N, velocity in rad/s or m/s. lower_effort: the least
+    effort, not above 0; None: that opposite to `effort`.
     """
 
     lower: float = -np.inf
     upper: float = np.inf
     effort: float = np.inf
     velocity: float = np.inf
+    lower_effort: float | None = None
+
+    @property
+    def efforts(self) -> tuple[float, float]:
+        """The least and the greatest effort."""
+        return -self.effort if self.lower_effort is None else self.lower_effort, self.effort
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ stages before it, but for those of a ball joint, which stay with the parent link
 
 from __future__ import annotations
 
+from dataclasses import replace
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -66,7 +68,7 @@ def stages_of(joint: JointDescription) -> tuple[JointStage, ...]:
     if kind is JointType.PRISMATIC:
         return (JointStage(engine.PRISMATIC, axis, 0, limits, dynamics),)
     if kind is JointType.CONTINUOUS:
-        limits = JointLimits(effort=limits.effort, velocity=limits.velocity)
+        limits = replace(limits, lower=-math.inf, upper=math.inf)
     return (JointStage(engine.REVOLUTE, axis, 0, limits, dynamics),)
 
 

@@ -78,7 +78,7 @@ class Robot(DeclaredAttributes):
         'world': 'add_copy of another world adds a robot like it',
         **{name: f'set {own} of its joints' for name, own in (
             ('lower', 'lower'), ('upper', 'upper'), ('effort_limits', 'effort_limit'),
-            ('velocity_limits', 'velocity_limit'))}}
+            ('lower_effort_limits', 'lower_effort_limit'), ('velocity_limits', 'velocity_limit'))}}
 
     def __init__(self, world: WorldInterface, simulation: Simulation, slot: RobotSlot):
         """Show a slot of a simulation; World makes robots."""
@@ -167,6 +167,8 @@ class Robot(DeclaredAttributes):
     lower = _limit(engine.LOWER, 'Lower position limits [rad or m], -inf for none; a copy.')
     upper = _limit(engine.UPPER, 'Upper position limits [rad or m], inf for none; a copy.')
     effort_limits = _limit(engine.EFFORT, 'Effort limits [N m or N], inf for none; a copy.')
+    lower_effort_limits = _limit(
+        engine.LOWER_EFFORT, 'Least efforts [N m or N], -inf for none; a copy.')
     velocity_limits = _limit(
         engine.VELOCITY, 'Velocity limits of position control [rad/s or m/s], inf: none; a copy.')
 

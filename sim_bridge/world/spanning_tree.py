@@ -248,6 +248,7 @@ def _describe(joint: ConstraintJoint, description: ConstraintDescription) -> Non
     axis, limits, dynamics = joint.axes[0], description.limits, description.dynamics
     axis.lower, axis.upper = limits.lower, limits.upper
     axis.effort_limit, axis.velocity_limit = limits.effort, limits.velocity
+    axis.lower_effort_limit, _ = limits.efforts
     axis.damping, axis.friction = dynamics.damping, dynamics.friction
     axis.stiffness, axis.reference = dynamics.stiffness, dynamics.reference
 

@@ -94,8 +94,10 @@ def test_a_robot_as_json(cart, capsys):
     slider, hinge, copy = robot['joints']
     assert (slider['type'], slider['axis'], slider['parent'], slider['child']) == (
         'prismatic', [0.0, 1.0, 0.0], 'base', 'slide')
-    assert slider['limits'] == {'lower': -0.5, 'upper': 0.25, 'effort': 40.0, 'velocity': 2.0}
-    assert hinge['limits'] == dict.fromkeys(('lower', 'upper', 'effort', 'velocity'))
+    assert slider['limits'] == {
+        'lower': -0.5, 'upper': 0.25, 'effort': 40.0, 'velocity': 2.0, 'lower_effort': -40.0}
+    assert hinge['limits'] == dict.fromkeys(
+        ('lower', 'upper', 'effort', 'velocity', 'lower_effort'))
     assert copy['mimic'] == {'joint': 'hinge', 'multiplier': 2.0, 'offset': 0.5}
     assert robot['collision_shapes'] == {
         'counts': {'box': 1, 'sphere': 1, 'convex_hull': 1},

@@ -338,6 +338,7 @@ HINGE = {'name': 'l', 'type': 'hinge', 'link1': 'high', 'link2': 'beam', 'axis':
         ({'limits': {'low': 3}}, 'bad-value', 'low', '3'),
         ({'limits': {'lower': 1, 'upper': 0}}, 'lower-above-upper', 'lower', '1'),
         ({'limits': {'effort': -1}}, 'bad-value', 'effort', '-1.0'),
+        ({'limits': {'lower_effort': 1}}, 'out-of-range', 'lower_effort', '1'),
         ({'dynamics': {'damping': math.nan}}, 'bad-value', 'damping', 'nan'),
         ({'dynamics': {'damping': math.inf}}, 'bad-value', 'damping', 'inf'),
         ({'erp': 2.0}, 'out-of-range', 'erp', '2'),

@@ -130,17 +130,23 @@ def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) ->
     Return the limits of checked numbers, by the names of JointLimits' fields.
 
     Missing values are no limit, and neither is an effort or velocity of 0, by which files state
-    that the limit is unknown.
+    that the limit is unknown. A missing lower_effort is opposite to the effort.
     """
     limits = JointLimits(
         values.get('lower', -math.inf),
         values.get('upper', math.inf),
         values.get('effort') or math.inf,
         values.get('velocity') or math.inf,
+        values.get('lower_effort'),
     )
     if limits.lower > limits.upper or limits.lower == math.inf or limits.upper == -math.inf:
         message = f'lower must be below upper, which is {limits.upper:g}'
         findings.error('lower-above-upper', spot, message, 'lower', f'{limits.lower:g}')
+        return JointLimits()
+    least, _ = limits.efforts
+    if least > 0.0:
+        message = 'must be at most 0'
+        findings.error('out-of-range', spot, message, 'lower_effort', f'{least:g}')
         return JointLimits()
     return limits
 

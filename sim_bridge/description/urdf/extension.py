@@ -58,7 +58,15 @@ _JOINT = Schema(
         'axis': _AXIS,
         'axis2': _AXIS,
         'distance': Child(Schema({'value': Numbers(default='1', minimum=0.0, above=True)})),
-        'limit': Child(Schema({'lower': _STOP, 'upper': _STOP, 'effort': _CAP, 'velocity': _CAP})),
+        'limit': Child(
+            Schema({
+                'lower': _STOP,
+                'upper': _STOP,
+                'effort': _CAP,
+                'velocity': _CAP,
+                'lower_effort': _STOP,
+            })
+        ),
         'dynamics': Child(
             Schema({
                 'damping': _NOT_NEGATIVE,

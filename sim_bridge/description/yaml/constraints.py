@@ -13,7 +13,7 @@ Loop joints in YAML, for robots whose description cannot be changed.
         axis: [0, 1, 0]                  # in the joint's axes on link1
         axis2: [1, 0, 0]                 # on link2: universal, hinge2
         distance: 0.3                    # distance [m]
-        limits: {lower: -1, upper: 1, effort: 10, velocity: 2}
+        limits: {lower: -1, upper: 1, effort: 10, velocity: 2}    # lower_effort: -10 if absent
         dynamics: {damping: 0.1, friction: 0, stiffness: 0, reference: 0}
         erp: 0.2                         # with cfm; rigid if both are absent
         cfm: 1.0e-6
@@ -61,10 +61,10 @@ _WORDS = {
     'axis': ('jointAxis', 'joint_axis'),
 }
 _LISTS = ('joints', 'extra_joints', 'extraJoints')
-_LIMITS = ('lower', 'upper', 'effort', 'velocity')
+_LIMITS = ('lower', 'upper', 'effort', 'velocity', 'lower_effort')
 _DYNAMICS = ('damping', 'friction', 'stiffness', 'reference')
 _SPOTS = ('link1', 'link2', 'axis', 'axis2', 'distance', 'limits', 'dynamics')
-_SIGNED = ('lower', 'upper', 'reference')
+_SIGNED = ('lower', 'upper', 'reference', 'lower_effort')
 
 
 def add_extra_joints(

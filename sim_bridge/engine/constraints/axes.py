@@ -34,7 +34,7 @@ from sim_bridge.engine.data.loops import (
     Y,
     Z,
 )
-from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, UPPER
+from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, LOWER_EFFORT, UPPER
 from sim_bridge.engine.data.state import BY_SERVO, LOCKED, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST, guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia, lagging_inertia
@@ -62,8 +62,8 @@ def start_axes(root, pose, h, state, loops, work):
     """
     first = loops.size[JOINT_ROWS]
     for axis in range(loops.axis_joint.shape[0]):
-        most = loops.limits[axis, EFFORT]
-        state.axis_u[axis] = min(max(state.axis_u[axis], -most), most)
+        least, most = loops.limits[axis, LOWER_EFFORT], loops.limits[axis, EFFORT]
+        state.axis_u[axis] = min(max(state.axis_u[axis], least), most)
         R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
         torque, force = axis_wrench(loops, axis, R_A, R_B)
         store_arms(root, pose, loops, loops.axis_joint[axis], p_B, torque, force,

@@ -126,7 +126,10 @@ def motor_strength(law, v, v_next):
     """Return the magnitude of the motor's effort, for rounding; a servo may have no limits."""
     if law[MOTOR] == SERVO:
         return abs(motor_range(law, v, v_next)[0])
-    return law[MOST] - law[LEAST]
+    most, least = law[MOST], law[LEAST]
+    if most == _INFINITY and least > -_INFINITY:
+        return -least
+    return most if least == -_INFINITY else most - least
 
 
 @kernel
@@ -194,7 +197,8 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
     For a loose joint it depends on the velocity v_next, for a locked one on the effort that keeps
     it at v_next. v: before the step.
     """
-    if mode == HELD or mode == AT_TARGET and law[MOST] == _INFINITY:
+    is_unlimited = law[MOST] == _INFINITY and law[LEAST] == -_INFINITY
+    if mode == HELD or mode == AT_TARGET and is_unlimited:
         return mode
     if mode < LOCKED:
         return next_piece(law, mode, v, v_next, v_slack)

@@ -36,7 +36,7 @@ import numpy as np
 from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.contact_problem import longest_support
 from sim_bridge.engine.data.joint_laws import LAW_SIZE
-from sim_bridge.engine.data.model import Model, model_sizes
+from sim_bridge.engine.data.model import LIMITS_SIZE, Model, model_sizes, MOTOR_SIZE
 from sim_bridge.engine.data.parts import Dims, make
 
 # kinds of rows
@@ -191,9 +191,9 @@ class Loops(NamedTuple):
     passive: Annotated[FloatMatrix, Dims('na', 5, unit='SI', is_parameter=True)]
     """As Model.passive; the next three likewise."""
     limits: Annotated[FloatMatrix, Dims(
-        'na', 4, unit='m, rad; N, N m; m/s, rad/s', is_parameter=True)]
+        'na', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
     motor: Annotated[FloatMatrix, Dims(
-        'na', 3, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
+        'na', MOTOR_SIZE, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
     stop: Annotated[FloatMatrix, Dims(
         'na', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)]
 
@@ -333,8 +333,9 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
             [axis for joint in joints for axis in joint.axes], np.int64).reshape(-1, 2),
         axis_vector=np.array(
             [vector for joint in joints for vector in joint.vectors], float).reshape(-1, 3),
-        axis_index=np.arange(na), passive=stacked('passive', 5), limits=stacked('limits', 4),
-        motor=stacked('motor', 3), stop=stacked('stop', 3))
+        axis_index=np.arange(na), passive=stacked('passive', 5),
+        limits=stacked('limits', LIMITS_SIZE), motor=stacked('motor', MOTOR_SIZE),
+        stop=stacked('stop', 3))
 
 
 def _turns(joint: LoopJoint) -> bool:

@@ -45,9 +45,11 @@ CENTRE = 1
 # columns of Model.passive
 ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
 # columns of Model.limits
-LOWER, UPPER, EFFORT, VELOCITY = range(4)
+LOWER, UPPER, EFFORT, VELOCITY, LOWER_EFFORT = range(5)
+LIMITS_SIZE = 5
 # columns of Model.motor
-GAIN_P, GAIN_D, MAX_EFFORT = range(3)
+GAIN_P, GAIN_D, MAX_EFFORT, MIN_EFFORT = range(4)
+MOTOR_SIZE = 4
 # columns of Model.stop
 BOUNCE, ERP, CFM = range(3)
 # columns of Model.mimic and Model.mimic_law
@@ -84,16 +86,20 @@ class Model(NamedTuple):
     passive: Annotated[FloatMatrix, Dims('nv', 5, unit='SI', is_parameter=True)]
     """ARMATURE, DAMPING, STIFFNESS, REFERENCE of the spring, Coulomb FRICTION."""
     limits: Annotated[FloatMatrix, Dims(
-        'nv', 4, unit='m, rad; N, N m; m/s, rad/s', is_parameter=True)]
+        'nv', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
     """
-    LOWER and UPPER position, EFFORT, VELOCITY; infinite where there is none.
+    LOWER and UPPER position, EFFORT, VELOCITY, LOWER_EFFORT; infinite where there is none.
 
-    Effort: of command and motor together. Velocity: of position control, no other motion is held
-    to it.
+    Effort: of command and motor together, from LOWER_EFFORT, which is not above 0, to EFFORT.
+    Velocity: of position control, no other motion is held to it.
     """
     motor: Annotated[FloatMatrix, Dims(
-        'nv', 3, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
-    """A servo's gains GAIN_P by position and GAIN_D by velocity; MAX_EFFORT of any motor."""
+        'nv', MOTOR_SIZE, unit='N/m, N m/rad; N s/m, N m s/rad; N, N m', is_parameter=True)]
+    """
+    A servo's gains GAIN_P by position and GAIN_D by velocity.
+
+    MAX_EFFORT and MIN_EFFORT of any motor, not below and not above 0; both 0: there is none.
+    """
     stop: Annotated[FloatMatrix, Dims(
         'nv', 3, unit='1; 1; m/(N s), rad/(N m s)', is_parameter=True)]
     """

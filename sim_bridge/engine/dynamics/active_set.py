@@ -75,7 +75,8 @@ def guess_active_set(model, state, ws):
 @kernel
 def guess_mode(law, v, last):
     """Return a guess of a joint's mode from that of the last step."""
-    if law[MOTOR] == HARD and (last == AT_TARGET or law[MOST] >= _STRONG or v == law[TARGET]):
+    if law[MOTOR] == HARD and (last == AT_TARGET or law[MOST] >= _STRONG
+                               or law[LEAST] == -_INFINITY or v == law[TARGET]):
         return AT_TARGET
     if (last == AT_UPPER and law[HIGH] <= max(v, 0.0)
             or last == AT_LOWER and law[LOW] >= min(v, 0.0)):

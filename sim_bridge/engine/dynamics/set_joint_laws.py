@@ -41,7 +41,9 @@ from sim_bridge.engine.data.model import (
     GAIN_D,
     GAIN_P,
     LOWER,
+    LOWER_EFFORT,
     MAX_EFFORT,
+    MIN_EFFORT,
     REFERENCE,
     STIFFNESS,
     UPPER,
@@ -80,10 +82,16 @@ def set_joint_laws(joints, q_of_v, q, v, u, control, target, course, h, ws):
             continue
         law[COULOMB] = joints.passive[joint, FRICTION]
         set_stops(joints.limits[joint], joints.stop[joint], q[at], v[joint], h, law)
-        if control[joint] != BY_EFFORT and joints.motor[joint, MAX_EFFORT] > 0.0:
+        if control[joint] != BY_EFFORT and can_act(joints.motor[joint]):
             set_motor(joints.limits[joint], joints.motor[joint], q[at], v[joint], u[joint],
                       control[joint], target[joint], aim_of_step(target[joint], course[joint]),
                       h * v[joint], h, law)
+
+
+@kernel
+def can_act(motor):
+    """Return whether a motor is there at all."""
+    return motor[MAX_EFFORT] > motor[MIN_EFFORT]
 
 
 @kernel
@@ -164,7 +172,7 @@ def set_motor(limits, motor, q, v, u, control, target, aim, moved, h, law_out):
     the middle and the end of the step, by the weight of `articulated.damper_weight`.
     """
     most = min(motor[MAX_EFFORT], limits[EFFORT] - u)
-    least = max(-motor[MAX_EFFORT], -limits[EFFORT] - u)
+    least = max(motor[MIN_EFFORT], limits[LOWER_EFFORT] - u)
     law_out[MOST], law_out[LEAST] = most, least
     if control == BY_SERVO:
         law_out[MOTOR] = SERVO
@@ -178,9 +186,11 @@ def set_motor(limits, motor, q, v, u, control, target, aim, moved, h, law_out):
     else:
         law_out[MOTOR] = HARD
         v_target = wanted_velocity(limits, q, control, target, h)
+        # where it has no limit, it cannot press against a stop
+        if least == -_INFINITY:
+            v_target = max(v_target, law_out[LOW])
         if most == _INFINITY:
-            # it cannot press against a stop
-            v_target = min(max(v_target, law_out[LOW]), law_out[HIGH])
+            v_target = min(v_target, law_out[HIGH])
         law_out[TARGET] = v_target
 
 

@@ -13,6 +13,8 @@ that step represents the impact. A hard motor gives the joint the acceleration o
 
 from __future__ import annotations
 
+import math
+
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.joint_laws import (
     clear_law,
@@ -40,7 +42,7 @@ from sim_bridge.engine.data.model import (
     EFFORT,
     FRICTION,
     LOWER,
-    MAX_EFFORT,
+    LOWER_EFFORT,
     PRISMATIC,
     REVOLUTE,
     UPPER,
@@ -58,6 +60,7 @@ from sim_bridge.engine.data.state import (
     STUCK,
 )
 from sim_bridge.engine.dynamics.set_joint_laws import (
+    can_act,
     explicit_effort,
     lagging_slope,
     set_elastic_stop,
@@ -89,7 +92,7 @@ def set_present_laws(model, state, ws, h):
             continue
         law[INERTIA] = state.inertia[joint]
         limits, stop = model.limits[joint], model.stop[joint]
-        command = min(max(ws.u[joint], -limits[EFFORT]), limits[EFFORT])
+        command = min(max(ws.u[joint], limits[LOWER_EFFORT]), limits[EFFORT])
         above, below = ws.q[at] - limits[UPPER], limits[LOWER] - ws.q[at]
         ws.given[joint] = explicit_effort(model.passive, joint, command, ws.q[at], ws.v[joint])
         if stop[CFM] > 0.0:
@@ -99,7 +102,7 @@ def set_present_laws(model, state, ws, h):
         if is_in_impact(state, joint, ws.v[joint], above, below):
             ws.given[joint] += state.force[joint] + state.motor[joint]
             continue
-        if state.control[joint] != BY_EFFORT and model.motor[joint, MAX_EFFORT] > 0.0:
+        if state.control[joint] != BY_EFFORT and can_act(model.motor[joint]):
             set_motor(limits, model.motor[joint], ws.q[at], ws.v[joint], command,
                       state.control[joint], state.target[joint],
                       aim_of_instant(state.target[joint], state.course[joint]),
@@ -133,10 +136,10 @@ def known_motor_effort(state, joint, v, law_inout):
     A motor that took the joint to its velocity in the last step gives it that step's acceleration.
     """
     kept = state.mode[joint] == AT_TARGET and v == state.v_left[joint]
-    if kept or v == law_inout[TARGET] or law_inout[MOST] == _INFINITY:
+    effort = motor_range(law_inout, v, v)[0]
+    if kept or v == law_inout[TARGET] or not math.isfinite(effort):
         law_inout[TARGET] = state.acceleration[joint] if kept else 0.0
         return 0.0
-    effort = motor_range(law_inout, v, v)[0]
     law_inout[MOTOR] = NO_MOTOR
     law_inout[MOST] = law_inout[LEAST] = 0.0
     return effort
@@ -151,7 +154,7 @@ def last_mean_velocity(state, joint, v, h):
 @kernel
 def guess_present_mode(law, hold, v):
     """Guess the piece of its law that a joint's acceleration is on."""
-    if law[MOTOR] == HARD and law[MOST] == _INFINITY:
+    if law[MOTOR] == HARD and (law[MOST] == _INFINITY or law[LEAST] == -_INFINITY):
         return AT_TARGET
     if v == 0.0 and hold != 0:
         return HELD

@@ -12,7 +12,7 @@ from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
-from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND
+from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
 from sim_bridge.engine.data.phases import ContactPhase, LoopPhase
 from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED
 from sim_bridge.engine.dynamics.active_set import (
@@ -116,7 +116,8 @@ def find_contacts(options, table):
 def limit_efforts(limits, u_inout):
     """Clamp the commanded efforts to the joints' limits."""
     for joint in range(u_inout.shape[0]):
-        u_inout[joint] = min(max(u_inout[joint], -limits[joint, EFFORT]), limits[joint, EFFORT])
+        least, most = limits[joint, LOWER_EFFORT], limits[joint, EFFORT]
+        u_inout[joint] = min(max(u_inout[joint], least), most)
 
 
 @kernel

@@ -37,8 +37,10 @@ class Axis(DeclaredAttributes):
         faster than `velocity_limit`, which limits nothing else.
         'servo': gives the effort kp (target_position - q) + kd (target_velocity - dq), computed
         implicitly and so stable for any gains.
-    max_effort: limit of the motor's effort; the sum of it and u is limited by `effort_limit`.
-    Without a finite limit 'velocity' and 'position' give any effort needed, up to a stop.
+    min_effort, max_effort: limits of the motor's effort; u, and the sum of both, are limited by
+    `lower_effort_limit` and `effort_limit`. Setting `max_effort` or `effort_limit` sets the lower
+    one to its negative; set that afterwards where it differs. Without a finite limit 'velocity'
+    and 'position' give any effort needed, up to a stop.
 
     bounce: coefficient of restitution of a rigid stop, for velocities above 1e-3 rad/s or m/s.
     stop_cfm: 0 for a rigid stop, else with stop_erp ODE's parameters of a spring kp and a damper
@@ -73,7 +75,11 @@ class Axis(DeclaredAttributes):
         'limits', engine.UPPER, 'a number, or inf for none [rad or m]', minimum=-GREATEST,
         other=('at least', engine.LOWER, 'lower'))
     effort_limit = Parameter(
-        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0)
+        'limits', engine.EFFORT, 'a number of at least 0, or inf for none [N m or N]', 0.0,
+        opposite=engine.LOWER_EFFORT)
+    lower_effort_limit = Parameter(
+        'limits', engine.LOWER_EFFORT, 'a number of at most 0, or -inf for none [N m or N]',
+        maximum=0.0)
     velocity_limit = Parameter(
         'limits', engine.VELOCITY, 'a number of at least 0, or inf for none [rad/s or m/s]', 0.0)
     kp = Parameter(
@@ -83,7 +89,11 @@ class Axis(DeclaredAttributes):
         GREATEST)
     max_effort = Parameter(
         'motor', engine.MAX_EFFORT,
-        'a number of at least 0, or inf for the effort limit alone [N m or N]', 0.0)
+        'a number of at least 0, or inf for the effort limit alone [N m or N]', 0.0,
+        opposite=engine.MIN_EFFORT)
+    min_effort = Parameter(
+        'motor', engine.MIN_EFFORT,
+        'a number of at most 0, or -inf for the effort limit alone [N m or N]', maximum=0.0)
     bounce = Parameter('stop', engine.BOUNCE, 'a restitution from 0 to 1', 0.0, 1.0)
     stop_erp = Parameter('stop', engine.ERP, 'a share from 0 to 1', 0.0, 1.0)
     stop_cfm = Parameter(

@@ -38,15 +38,18 @@ class Parameter:
         minimum: float = -math.inf,
         maximum: float = math.inf,
         other: tuple[str, int, str] | None = None,
+        opposite: int | None = None,
     ):
         """
         Declare a parameter in a column of an array of the model.
 
         expected: the accepted values, from `minimum` to `maximum`, in words for messages.
         other: 'at most' or 'at least'; the column and the name of the parameter to compare with.
+        opposite: a column that gets the negative value when it is set.
         """
         self._array, self._column, self._expected = array, column, expected
         self._minimum, self._maximum, self._other = minimum, maximum, other
+        self._opposite = opposite
         self.__doc__ = f'Can be set to {expected}.'
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -79,6 +82,8 @@ class Parameter:
                 raise InvalidValueError(
                     self._name, number, f'{relation} {name}, which is {limit}', axis.place)
         rows[axis.rows, self._column] = number
+        if self._opposite is not None:
+            rows[axis.rows, self._opposite] = -number
         axis.seat.invalidate()
 
     def _number(self, value: object, place: str) -> float:

@@ -53,15 +53,18 @@ class CommandTable:
         self._rows = {name: row for row, name in enumerate(self.names)}
         shape = len(QUANTITIES), len(self.names)
         # finite, so that an infinite value is beyond any limit
-        self._limits = np.full(shape, sys.float_info.max)
+        self._upper = np.full(shape, sys.float_info.max)
         self._controls = [CRAWLER] * len(self.names)
         self._main = np.full(len(self.names), _MAIN[CRAWLER])
         self.takes = np.zeros(shape, bool)
         """(3, n) which quantities each row takes."""
         self.takes[_TAKEN[CRAWLER], :] = True
         for row, axis in enumerate(axes.values()):
-            self._limits[EFFORT, row] = min(axis.effort_limit, sys.float_info.max)
-            self._limits[VELOCITY, row] = min(axis.velocity_limit, sys.float_info.max)
+            self._upper[EFFORT, row] = min(axis.effort_limit, sys.float_info.max)
+            self._upper[VELOCITY, row] = min(axis.velocity_limit, sys.float_info.max)
+        self._lower = -self._upper
+        for row, axis in enumerate(axes.values()):
+            self._lower[EFFORT, row] = max(axis.lower_effort_limit, -sys.float_info.max)
         self.changes = 0
         """How often what is taken has changed."""
         self.note_controls(axes)
@@ -145,7 +148,9 @@ class CommandTable:
         takes = self.takes[quantity][rows]
         if not takes.all():
             raise StateError(self.refusal(int(rows[np.argmin(takes)]), quantity))
-        limits = self._limits[quantity][rows]
+        lower, upper = self._lower[quantity][rows], self._upper[quantity][rows]
+        # what is within both, whatever its sign
+        limits = np.minimum(-lower, upper)
         if rows is self._latest_rows:
             known[quantity] = limits
         if (np.abs(values) <= limits).all():
@@ -153,7 +158,8 @@ class CommandTable:
         if not np.isfinite(values).all():
             raise InvalidValueError(
                 _SEVERAL[quantity], values.tolist(), f'finite values [{_UNITS[quantity]}]')
-        return rows, np.clip(values, -limits, limits), True
+        within = np.clip(values, lower, upper)
+        return rows, within, bool((within != values).any())
 
     def refusal(self, row: int, quantity: int) -> str:
         """Return why an axis or crawler does not take a quantity, and a remedy."""

@@ -97,7 +97,7 @@ def test_joined_models_point_at_their_own_rows():
     single = make(
         Model, {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1}, kind=np.array([1, 4]),
         parent=np.array([-1, 0]), q_of_v=np.array([0, -1, -1]), mimic=np.array([[1, 2]]),
-        limits=np.arange(12.0).reshape(3, 4))
+        limits=np.arange(15.0).reshape(3, 5))
     joined, offsets = join_models([single, single], (1.0, 2.0, 3.0))
     assert offsets == [(0, 0, 0), (2, 5, 3)]
     assert joined.parent.tolist() == [-1, 0, -1, 2]

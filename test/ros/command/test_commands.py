@@ -202,6 +202,19 @@ def test_a_command_is_never_seen_in_part(robot):
     assert mixed == 0
 
 
+def test_efforts_are_clamped_to_either_limit(robot):
+    """Clamp to the range of a joint that is stronger one way, and count what was clamped."""
+    first, *rest = robot.actuated_joints
+    robot.joint(first).effort_limit, robot.joint(first).lower_effort_limit = 10.0, -30.0
+    taken = make(robot)
+    expected = []
+    for effort in (-20.0, 9.0, 20.0, -31.0, 20.0, -20.0):
+        taken.accept_ordered([effort, *[0.0] * len(rest)])
+        taken.apply(0)
+        expected.append((robot.u[0], taken.counts.clamped))
+    assert expected == [(-20.0, 0), (9.0, 0), (10.0, 1), (-30.0, 2), (10.0, 3), (-20.0, 3)]
+
+
 def test_an_infinite_effort_is_refused_where_there_is_no_limit(repository):
     """Refuse infinity also for a joint without an effort limit, and take everything finite."""
     free = sb.World().load_urdf(repository / 'urdf' / 'pendulum.urdf')
