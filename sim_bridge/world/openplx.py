@@ -17,7 +17,6 @@ from sim_bridge.description.openplx.mapping.records import (
     BodyMotion,
     MappedRobot,
     MappedScene,
-    Signal,
 )
 from sim_bridge.description.report import Findings, Place, SceneError
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
@@ -33,6 +32,7 @@ from sim_bridge.shapes.materials import Material
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.dynamics import jacobian, mass_matrix
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
+from sim_bridge.world.signals import Input, inputs_of, Output, outputs_of
 from sim_bridge.world.spanning_tree import SpanningTree
 
 
@@ -41,12 +41,14 @@ class SceneRecord:
     """
     A scene in a world, as plain data.
 
-    robots: their names in the world, in the order of the description's. cross_joints: names of
-    joints between them, among those of the world, by their names in the scene.
+    pose: of the scene's world in the world. robots: their names in the world, in the order of the
+    description's. cross_joints: names of joints between them, among those of the world, by their
+    names in the scene.
     """
 
     name: str
     description: MappedScene
+    pose: Pose
     robots: tuple[str, ...]
     cross_joints: Mapping[str, str]
 
@@ -74,9 +76,14 @@ class OpenPlxScene:
         return self.record.description
 
     @property
-    def signals(self) -> tuple[Signal, ...]:
-        """Inputs and outputs, in order of definition."""
-        return self.description.signals
+    def inputs(self) -> Mapping[str, Input]:
+        """What it takes, by name: its path, or its name in a SignalInterface, with / for dots."""
+        return inputs_of(self, self.description.signals)
+
+    @property
+    def outputs(self) -> Mapping[str, Output]:
+        """What it gives, by name; also outputs that are not enabled, and so not sent."""
+        return outputs_of(self, self.description.signals)
 
     @property
     def robots(self) -> tuple[Robot, ...]:
@@ -112,11 +119,30 @@ class OpenPlxScene:
         mates = {name: mate for mate, name in self.description.joints.items()}
         return self.joint(mates[own.joint]).axes[own.number], own.sign, own.offset
 
+    def settings(self, path: str) -> AxisSettings:
+        """Return what the file says of the axis on which an interaction acts; as `axis`."""
+        own = self.description.interactions[path]
+        for joint, axes in self._described():
+            if joint == own.joint:
+                return axes[own.number]
+        return AxisSettings()
+
+    def place(self, pose: Pose) -> Pose:
+        """Return a frame of the scene's world in the world."""
+        return self.record.pose @ pose
+
     def restart(self) -> None:
         """Give the motors the targets and efforts of the file again."""
         for joint, axes in self._driven():
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
+
+    def _described(self) -> Iterable[tuple[str, tuple[AxisSettings, ...]]]:
+        """Yield the names of joints, and what acts along their axes."""
+        for mapped in self.description.robots:
+            yield from mapped.axes.items()
+        for cross in self.description.cross_joints:
+            yield cross.constraint.name, cross.axes
 
     def _driven(self) -> Iterable[tuple[Any, tuple[AxisSettings, ...]]]:
         """Yield the joints along whose axes something acts."""
@@ -206,7 +232,7 @@ class SceneLoader:
             _set_velocities(robot, mapped, at.rotation)
             robot.remember()
             robot.slot.added = robot.slot.initial
-        return SceneRecord(own, scene, tuple(robot.name for robot in robots), keys)
+        return SceneRecord(own, scene, at, tuple(robot.name for robot in robots), keys)
 
     def _add_robot(
         self, scene: MappedScene, mapped: MappedRobot, name: str, at: Pose,

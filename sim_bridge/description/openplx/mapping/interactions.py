@@ -49,6 +49,7 @@ class _Acting:
     friction: float = 0.0
     damping: float = 0.0
     effort: float = 0.0
+    efforts: list[tuple[str, float, float]] = field(default_factory=list)
 
 
 def axis_settings(
@@ -210,12 +211,14 @@ def _add_velocity_motor(
     speed = axis.sign * cast(float, thing['target_speed'])
     lower, upper = _efforts(thing, axis, findings)
     gain = _not_negative(thing, 'gain', findings)
-    motor = Motor(thing.path, 0.0, gain, 0.0, speed, lower, upper)
-    if thing['zero_speed_as_spring'] and speed == 0.0:
+    motor = Motor(thing.path, 0.0, gain, 0.0, speed, lower, upper, gain)
+    if thing['zero_speed_as_spring']:
         stiffness = stiffness_of(thing['zero_speed_spring_flexibility'])
         damping = damping_of(thing['zero_speed_spring_dissipation'], stiffness, findings)
-        # it holds the place where it starts: set when that is known
-        motor = replace(motor, kp=stiffness, kd=damping, target_position=math.nan)
+        motor = replace(motor, hold=(stiffness, damping))
+        if speed == 0.0:
+            # it holds the place where it starts: set when that is known
+            motor = replace(motor, kp=stiffness, kd=damping, target_position=math.nan)
     acting.motors.append(motor)
 
 
@@ -224,6 +227,7 @@ def _add_effort(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
     effort = axis.sign * cast(float, thing[name])
     lower, upper = _efforts(thing, axis, findings)
     acting.effort += min(max(effort, lower), upper)
+    acting.efforts.append((thing.path, lower, upper))
 
 
 _Add = Callable[[_Acting, Object, AxisOf, Findings], None]
@@ -245,7 +249,7 @@ def _settings(acting: _Acting) -> AxisSettings:
     return AxisSettings(
         JointLimits(acting.lower, acting.upper),
         JointDynamics(damping, acting.friction, 0.0, stiffness, reference), acting.stop,
-        tuple(acting.motors), acting.effort)
+        tuple(acting.motors), acting.effort, tuple(acting.efforts))
 
 
 def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, float]:

@@ -155,7 +155,7 @@ class _Mapper:
             interactions=MappingProxyType({
                 path: replace(axis, joint=name_of[axis.joint])
                 for path, axis in self._acting_on.items()}),
-            signals=signals_of(self._root, self._findings))
+            signals=signals_of(self._root, assembly, self._findings))
 
     def _report_gaps(self) -> None:
         for mate in self._mates:
