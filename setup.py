@@ -30,6 +30,7 @@ ROS_TEST_WHEELS = (
     'lifecycle-msgs>=2,<3',
     'test-msgs>=2,<3',
 )
+OPENPLX_BUNDLES = ('openplx-bundles>=0.15',)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
     'and implementation_name == "cpython" and python_version < "3.15"'
@@ -97,6 +98,8 @@ setup(
         'ros': ros_wheels(ROS_WHEELS),
         # compresses bags; Python itself does since 3.14
         'zstd': ['backports.zstd>=1 ; python_version < "3.14"'],
+        # the models that OpenPLX scenes are made of; earlier ones are no .openplx files
+        'openplx': list(OPENPLX_BUNDLES),
         'ros-test': ros_wheels(ROS_TEST_WHEELS),
         'lint': ['import-linter>=2.12', 'mypy>=1.18', 'ruff>=0.9', 'types-PyYAML>=6'],
         'bench': [
@@ -121,6 +124,7 @@ setup(
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',
             'pytest-xdist>=3.6',
+            *OPENPLX_BUNDLES,
             # reads bags without sharing a line with what writes them
             'rosbags>=0.10',
             'ruff>=0.9',

@@ -12,16 +12,19 @@ from typing import Any, TYPE_CHECKING
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.openplx_overview import openplx_data, openplx_text
 from sim_bridge.cli.overview import loop_data, mobility_data, robot_data, scene_data
 from sim_bridge.cli.overview_text import MOST, parameters_text, robot_text, scene_text
-from sim_bridge.cli.simulated import add_description
+from sim_bridge.cli.simulated import add_description, add_model
 from sim_bridge.description import (
     add_extra_joints,
     DescriptionError,
     examine_description,
     find_robot,
 )
+from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.report import Findings, Place, Report
+from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.foundation.errors import InvalidValueError
@@ -43,7 +46,8 @@ _YAML = ('.yaml', '.yml')
 _BOLD, _RED, _YELLOW, _PLAIN = '\x1b[1m', '\x1b[31m', '\x1b[33m', '\x1b[0m'
 
 _TEXTS: Mapping[str, Callable[[Any, int | None], str]] = {
-    'robot': robot_text, 'scene': scene_text, 'parameters': parameters_text}
+    'robot': robot_text, 'scene': scene_text, 'parameters': parameters_text,
+    'openplx': openplx_text}
 
 _EPILOG = """\
 exit status:
@@ -55,6 +59,7 @@ for example:
   sim_bridge check arm                              # a shipped robot
   sim_bridge check your.xacro --xacro-arg arm:=left --package-path ~/src
   sim_bridge check config/world_table.yaml          # a scene, with its robots
+  sim_bridge check crane.openplx --model Crane      # poses, and how SNAP found them
   sim_bridge check my.params.yaml                   # parameters of nodes
   sim_bridge check your.urdf --json | jq .robot.mass
 """
@@ -74,12 +79,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     completed(parser.add_argument(
         'file', metavar='FILE',
-        help='a shipped robot by its name; a URDF or xacro file; a scene or parameter file'),
+        help='a shipped robot by its name; a URDF, xacro or OpenPLX file; a scene or parameter '
+        'file'),
         completers.descriptions)
     parser.add_argument('--json', action='store_true', help='print all as JSON')
     parser.add_argument(
         '--all', action='store_true', help=f'show lists of more than {MOST} lines whole')
     add_description(parser)
+    add_model(parser)
     completed(parser.add_argument(
         '--extra-joints', metavar='FILE', help='a YAML file of joints that close loops'),
         completers.yaml_files)
@@ -92,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
     if path.suffix in _YAML and path.is_file():
         return _show(_check_yaml(path), args)
     path = find_robot(args.file, package_paths=args.package_path)
+    if path.suffix == OPENPLX_SUFFIX:
+        return _show(_check_openplx(path, args.model), args)
     description, report = examine_description(
         path, xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
         package_paths=args.package_path)
@@ -187,6 +196,18 @@ def _check_scene(path: Path) -> _Checked:
         except DescriptionError as err:
             report = _joined(report, err.report)
     return _Checked(report, {'kind': 'scene', 'scene': scene_data(scene, robots)})
+
+
+def _check_openplx(path: Path, model: str | None) -> _Checked:
+    scene, report = examine_openplx(path, model)
+    if scene is not None:
+        try:
+            World().loader.add(scene, None, ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)))
+        except DescriptionError as err:
+            # whether loops close is known to a world alone
+            scene, report = None, err.report
+    data = None if scene is None else openplx_data(scene)
+    return _Checked(report, {'kind': 'openplx', 'openplx': data})
 
 
 def _joined(report: Report, more: Report) -> Report:

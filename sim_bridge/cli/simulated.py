@@ -19,7 +19,8 @@ from sim_bridge.ros.params.robot_parameters import (
     robots_of,
 )
 
-ROBOT_HELP = 'a shipped robot by its name, a URDF or xacro file by its path or as package://…'
+ROBOT_HELP = (
+    'a shipped robot by its name, a URDF, xacro or OpenPLX file by its path or as package://…')
 
 _ROS_ARGS, _END_OF_ROS_ARGS = '--ros-args', '--'
 
@@ -33,6 +34,12 @@ def add_description(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         '--xacro-arg', action='append', default=[], metavar='NAME:=VALUE', type=_xacro_argument,
         help='an argument of the xacro file; may be repeated')
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add `--model`."""
+    parser.add_argument(
+        '--model', metavar='NAME', help='the model of an OpenPLX file (default: its last)')
 
 
 def add_simulated(parser: argparse.ArgumentParser) -> None:
@@ -52,6 +59,7 @@ def add_simulated(parser: argparse.ArgumentParser) -> None:
     parser.add_argument('--rate', type=float, metavar='HZ', help='steps per simulated second')
     parser.add_argument('--namespace', default='', metavar='NAME', help='namespace of all topics')
     add_description(parser)
+    add_model(parser)
 
 
 def check_simulated(args: argparse.Namespace) -> None:
@@ -70,6 +78,7 @@ def parameters_of(args: argparse.Namespace) -> dict[str, object]:
     """Return the simulator's parameters that options stand for, those of `-p` left out."""
     given = {
         'world': args.world, 'robot': args.robot or None, 'rate': args.rate,
+        'openplx_model': args.model,
         'package_paths': args.package_path or None, 'xacro_args': args.xacro_arg or None}
     return {name: value for name, value in given.items() if value is not None}
 

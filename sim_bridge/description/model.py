@@ -66,6 +66,8 @@ class ConstraintType(enum.Enum):
     steered wheel. FIXED: nothing. PISTON: slide along the axis and turn about it (Choreonoid's
     fourth, beside ball, hinge and fixed). PLANAR: slide in the plane that is normal to the axis
     and turn in it. DISTANCE: everything that keeps the anchors as far apart (ODE: DBall).
+    HINGE_MOTOR, SLIDER_MOTOR: everything: it is another motor, with limits, friction, a spring and
+    a damper, on what a hinge or a slider leaves free.
     """
 
     BALL = 'ball'
@@ -77,6 +79,8 @@ class ConstraintType(enum.Enum):
     PISTON = 'piston'
     PLANAR = 'planar'
     DISTANCE = 'distance'
+    HINGE_MOTOR = 'hinge_motor'
+    SLIDER_MOTOR = 'slider_motor'
 
 
 class SensorKind(enum.Enum):

@@ -76,8 +76,13 @@ class _Symmetric(Shape):
 
     def mass_properties(self, density: float) -> MassProperties:
         density = positive_number('density', density, 'a positive number [kg/m³]')
-        volume, moments, height = self._moments()
+        try:
+            volume, moments, height = self._moments()
+        except OverflowError:
+            volume, moments, height = math.inf, (0.0, 0.0, 0.0), 0.0
         mass = density * volume
+        if not all(math.isfinite(mass * moment) for moment in (1.0, *moments)):
+            raise InvalidValueError('shape', self, 'one whose mass and inertia are finite')
         return MassProperties(mass, np.array([0.0, 0.0, height]), mass * np.diag(moments))
 
 

@@ -189,8 +189,13 @@ class SceneLoader:
         while own in self.scenes:
             number += 1
             own = f'{name or scene.name}_{number}'
-        with self._registry.all_or_nothing():
-            record = self._add(scene, own, name, at)
+        try:
+            with self._registry.all_or_nothing():
+                record = self._add(scene, own, name, at)
+        except SceneError:
+            raise
+        except SimBridgeError as err:
+            raise _refused(scene, own, err) from err
         self.scenes[own] = OpenPlxScene(self._world, record)
         return self.scenes[own]
 
@@ -255,16 +260,20 @@ class SceneLoader:
                 Collisions(shapes, separated=mapped.apart), mapped.positions,
                 mapped.given if _is_open(scene) else (), mapped.is_kinematic)
         except SimBridgeError as err:
-            findings = Findings()
-            code = 'bad-value' if isinstance(err, InvalidValueError) else 'snap-conflict'
-            findings.error(code, Place('robot', name), str(err))
-            report = findings.report(scene.report.source)
-            raise SceneError(replace(
-                report, findings=(*scene.report.findings, *report.findings))) from err
+            raise _refused(scene, name, err) from err
         for joint, axes in mapped.axes.items():
             for axis, settings in zip(robot.joint(joint).axes if axes else (), axes, strict=True):
                 _set(axis, settings, self._simulation.time_step)
         return robot
+
+
+def _refused(scene: MappedScene, name: str, err: SimBridgeError) -> SceneError:
+    """Return the error of what only a world can tell, with the warnings of the scene."""
+    findings = Findings()
+    code = 'bad-value' if isinstance(err, InvalidValueError) else 'snap-conflict'
+    findings.error(code, Place('robot', name), str(err))
+    report = findings.report(scene.report.source)
+    return SceneError(replace(report, findings=(*scene.report.findings, *report.findings)))
 
 
 def _robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | None) -> str:
@@ -292,7 +301,9 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
         axis.stop_erp = time_step * stiffness * axis.stop_cfm
     for motor in settings.motors:
         axis.control = 'servo'
-        axis.kp, axis.kd, axis.max_effort = motor.kp, motor.kd, motor.upper
+        axis.kp, axis.kd = motor.kp, motor.kd
+        axis.max_effort = motor.upper
+        axis.min_effort = motor.lower
     _command(axis, settings)
 
 
@@ -314,8 +325,7 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
     """
     if not any(each.linear.any() or each.angular.any() for each in mapped.motions.values()):
         return
-    part, model = robot.slot.part, robot.slot.blueprint.model
-    rows = slice(part.at.v, part.at.v + len(model.q_of_v))
+    count = len(robot.slot.blueprint.model.q_of_v)
     prescribed = 6 if mapped.is_kinematic else 0
     if prescribed:
         link = robot.root_link
@@ -323,11 +333,13 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
         w = turn @ motion.angular
         arm = link.R @ link.slot.center
         robot.set_base_velocity(turn @ motion.linear - np.cross(w, arm), w)
-    momentum = np.zeros(len(model.q_of_v))
+    momentum = np.zeros(count)
     for name, motion in mapped.motions.items():
         momentum += _momentum(robot, robot.link(name), motion, turn)
-    velocity = part.state.v[rows]
     inertia = mass_matrix(robot)
+    # looked up last: reading of links joins the robots' arrays
+    part = robot.slot.part
+    velocity = part.state.v[part.at.v : part.at.v + count]
     free = slice(prescribed, None)
     if inertia[free, free].size:
         velocity[free] = np.linalg.solve(

@@ -31,6 +31,10 @@ class SceneTarget(Protocol):
         """As in `World`."""
 
     @property
+    def load_openplx(self) -> Callable[..., object]:
+        """As in `World`."""
+
+    @property
     def add_body(self) -> Callable[..., Robot]:
         """As in `World`."""
 
@@ -79,6 +83,10 @@ def add_scene(world: SceneTarget, scene: SceneDescription) -> None:
     for robot in scene.robots:
         attempt(Place('world', f'robots.{robot.name}', robot.line),
                 partial(_add_robot, world, robot))
+
+    for openplx in scene.openplx:
+        attempt(Place('world', f'openplx.{openplx.name}', openplx.line),
+                partial(world.load_openplx, openplx.file, name=openplx.name, **openplx.arguments))
 
     report = findings.report(scene.source)
     if not report.ok:

@@ -112,9 +112,11 @@ class SpanningTree:
         if self.joints.get(joint.key) is not joint:
             raise UnknownNameError('joint', joint.key, self.joints, 'the world')
         first, second = joint.link1, joint.link2
-        if first and second:
+        is_constraint = isinstance(joint, ConstraintJoint)
+        holds = not is_constraint or self._simulation.constraints[joint.key].spec.holds
+        if first and second and holds:
             self._simulation.separate(first.slot, second.slot, False)
-        if isinstance(joint, ConstraintJoint):
+        if is_constraint:
             del self._simulation.constraints[joint.key]
             for link in (first, second):
                 loops = {} if link is None else link.robot.loop_joints
@@ -138,12 +140,12 @@ class SpanningTree:
         """
         links = {link.name: link for link in robot.links}
         for description in robot.description.constraints:
-            joint = self.constrain(
-                f'{robot.name}/{description.name}', spec_of(description, links))
+            spec = spec_of(description, links)
+            joint = self.constrain(f'{robot.name}/{description.name}', spec)
             _describe(joint, description)
             robot.loop_joints[description.name] = joint
             first, second = joint.link1, joint.link2
-            if first is not None and second is not None:
+            if spec.holds and first is not None and second is not None:
                 self._simulation.separate(first.slot, second.slot)
         if robot.loop_joints:
             close_loops(robot, kept)

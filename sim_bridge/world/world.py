@@ -35,7 +35,9 @@ from sim_bridge.foundation.validation import (
     whole_number,
 )
 from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.joints.added_motor import axis_of, motor_beside
 from sim_bridge.robots.joints.arguments import described_spec, motor_spec
+from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
@@ -438,7 +440,9 @@ class World(DeclaredAttributes):
             `axis`. 'piston': both. 'universal': turns about `axis`, fixed on the first link, and
             `axis2`, fixed on the second. 'hinge2': the same for axes at any angle, with a
             suspension along `axis`. 'planar': moves in the plane normal to `axis`. 'fixed': no
-            motion. 'distance': keeps the distance of the two anchors.
+            motion. 'distance': keeps the distance of the two anchors. 'hinge_motor',
+            'slider_motor': hold nothing; motors, stops, springs and friction on what another joint
+            leaves free (`add_motor`).
         first, second: links, bodies (robots of one link), or None for the world. The joint's
             coordinates are those of the second relative to the first, and 0 at first.
         anchor: (3,) [m], world; the second link's origin if None.
@@ -469,7 +473,7 @@ class World(DeclaredAttributes):
         with self.registry.all_or_nothing():
             joint = self.tree.add(spec, tree)
             one, other = links
-            if not collide and one is not None and other is not None:
+            if not collide and spec.holds and one is not None and other is not None:
                 self.simulation.separate(one.slot, other.slot)
         return joint
 
@@ -506,6 +510,32 @@ class World(DeclaredAttributes):
         spec = motor_spec(key, links, axes, fixed_on, euler)
         with self.registry.all_or_nothing():
             return self.tree.constrain(key, spec)
+
+    def add_motor(
+        self, axis: Axis | Joint | ConstraintJoint, *, name: str | None = None
+    ) -> ConstraintJoint:
+        """
+        Add another motor beside that of an axis: with limits, friction and springs of its own.
+
+        It is a joint that holds nothing. Its only axis moves as the given one, from the same zero;
+        what acts on either adds up.
+
+        axis: of a joint of this world, one that slides or turns as a hinge does; or the joint
+            where that is its only axis.
+        name: unique among the world's joints; if None, 'hinge_motor' or 'slider_motor', numbered
+            if it is in use.
+
+        Raises InvalidValueError for invalid arguments.
+        """
+        own = axis_of(axis)
+        spec = motor_beside(own)
+        self.tree.own_links(spec.first.link, spec.second.link, 'add_motor')
+        spec = replace(spec, name=self.tree.free_name(name, spec.type))
+        with self.registry.all_or_nothing():
+            motor = self.tree.constrain(spec.name, spec)
+            # with its turns
+            motor.axes[0].seat.states('q')[:] = own.q
+        return motor
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """

@@ -22,7 +22,7 @@ def test_messages_name_alternatives():
     (finding,) = check_description(robot(loop('bolt'))).errors
     assert finding.message == (
         'unknown; the types are ball, hinge, slider, universal, hinge2, fixed, piston, planar, '
-        'distance')
+        'distance, hinge_motor, slider_motor')
 
 
 def test_a_tree_joint_that_closes_a_loop_is_told_where_to_go():

@@ -241,3 +241,11 @@ def test_hulls_thinner_than_their_rounding_have_two_sides():
             assert len(hull.polytope.face_plane) >= 2
             thin += len(hull.triangles) > 0
     assert thin > 20
+
+
+@pytest.mark.parametrize('shape', [
+    sb.Sphere(1e200), sb.Box((1e150, 1e150, 1e150)), sb.Capsule(1e200, 1.0)])
+def test_mass_that_is_not_finite_is_refused(shape):
+    """A shape too large for numbers has no mass properties, and says so."""
+    with pytest.raises(InvalidValueError, match='finite'):
+        shape.mass_properties(1000.0)

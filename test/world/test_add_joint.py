@@ -22,7 +22,7 @@ def pair():
 # --- what is refused -----------------------------------------------------------------------------
 
 REFUSED = {
-    'kind': ({'kind': 'screw'}, "kind = 'screw'.*'planar' or 'distance'"),
+    'kind': ({'kind': 'screw'}, "kind = 'screw'.*'distance', 'hinge_motor' or 'slider_motor'"),
     'kind no text': ({'kind': None}, 'kind = None'),
     'kind an array': ({'kind': np.array(['hinge'])}, 'kind = array'),
     'first': ({'first': 'nobody'}, "first = 'nobody'.*a link or a body of this world, or None"),

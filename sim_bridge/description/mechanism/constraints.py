@@ -37,9 +37,17 @@ WITH_AXIS = (
     ConstraintType.HINGE2,
     ConstraintType.PISTON,
     ConstraintType.PLANAR,
+    ConstraintType.HINGE_MOTOR,
+    ConstraintType.SLIDER_MOTOR,
 )
 WITH_AXIS2 = (ConstraintType.UNIVERSAL, ConstraintType.HINGE2)
-WITH_LIMITS = (ConstraintType.HINGE, ConstraintType.SLIDER, ConstraintType.PISTON)
+WITH_LIMITS = (
+    ConstraintType.HINGE,
+    ConstraintType.SLIDER,
+    ConstraintType.PISTON,
+    ConstraintType.HINGE_MOTOR,
+    ConstraintType.SLIDER_MOTOR,
+)
 WITH_DYNAMICS = (*WITH_LIMITS, ConstraintType.HINGE2)
 TYPES = {kind.value: kind for kind in ConstraintType}
 

@@ -165,6 +165,8 @@ def _held_directions(
         ConstraintType.SLIDER: (across, everything),
         ConstraintType.PISTON: (across, across),
         ConstraintType.PLANAR: (axis.reshape(1, 3), across),
+        ConstraintType.HINGE_MOTOR: (nothing, nothing),
+        ConstraintType.SLIDER_MOTOR: (nothing, nothing),
     }[kind]
 
 

@@ -120,6 +120,10 @@ def assemble(root: Object, findings: Findings) -> Assembly | None:
     for frame in snapped:
         # owners come first
         poses[frame.path] = poses[frame.parent] @ result.transforms[frame.path]
+    for path, placed in poses.items():
+        if not (np.isfinite(placed.position).all() and np.isfinite(placed.rotation).all()):
+            findings.error('not-finite', frames[path].place, 'its place is not finite')
+            return None
     gaps = {each.mate: (each.gap, each.angle) for each in result.unsatisfied}
     return Assembly(
         frames, poses,
@@ -149,6 +153,8 @@ def connector_pose(connector: Object, findings: Findings) -> Pose:
     position, main, normal = (
         vector(cast(Object, connector[name])) for name in ('position', 'main_axis', 'normal'))
     length = float(np.linalg.norm(main))
+    if not np.isfinite(position).all():
+        findings.error('not-finite', connector.place_of('position'), 'must be finite')
     z = main / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
     if not length > 0.0 or not math.isfinite(length):
         findings.error('zero-axis', connector.place_of('main_axis'), 'the main axis has no length')

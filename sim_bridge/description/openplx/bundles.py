@@ -141,8 +141,12 @@ class Library:
         self.own: list[Source] = []
         self.scene_bundle: Bundle | None = None
         self.bundles: dict[str, Bundle] = {}
-        for path in (*paths, *_environment_paths(), *_installed_paths()):
-            self._add_bundles(Path(path))
+        for path in (*paths, *_environment_paths()):
+            self._add_bundles(path)
+        # the bundles of one version fit each other: two versions are never mixed
+        if 'Math' not in self.bundles:
+            for path in _installed_paths():
+                self._add_bundles(path)
 
     def _add_bundles(self, path: Path) -> None:
         try:
@@ -163,6 +167,11 @@ class Library:
         return source.bundle is None or source.bundle is self.scene_bundle
 
     # -- findings ----------------------------------------------------------------------------
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether there is an error among the findings."""
+        return self._errors > 0
 
     def error(self, code: str, place: Place, message: str) -> None:
         """Add an error; of hundreds the first are kept."""
@@ -320,6 +329,8 @@ class Library:
                 f'the bundle {names[0]} is not installed; install it by '
                 "`pip install 'sim_bridge[openplx]'`, or name its folder in "
                 f'{VARIABLE}')
+        if self._errors >= _MOST_FINDINGS:
+            return ''
         bundle = self.bundles.get(names[0])
         known: Iterable[str]
         if bundle and len(names) > 1:

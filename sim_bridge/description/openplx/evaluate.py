@@ -23,7 +23,7 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.errors import brief, close_match
 
 # a scene of some thousand mates
-_MOST_OBJECTS = 300_000
+MOST_OBJECTS = 200_000
 _MOST_OWNERS = 60
 # values that wait for each other on Python's stack, which holds a thousand calls
 _MOST_WAITING = 60
@@ -50,7 +50,7 @@ def read_openplx(
     try:
         return evaluator.root(model)
     except _ExhaustedError:
-        message = f'more than {_MOST_OBJECTS} objects are not made'
+        message = f'more than {MOST_OBJECTS} objects are not made'
         library.error('too-large', Place('file', file=scene.file), message)
     except FailedError:
         # the reason is among the findings
@@ -103,6 +103,8 @@ class _Evaluator:
         place = Place('file', file=source.file)
         if name is None:
             names = [node.name for node in source.models.values() if node.kind == 'model']
+            if not names and self._library.has_errors:
+                raise FailedError
             if not names:
                 self._fail('no-model', place, 'the file declares no model')
             name = names[-1]
@@ -161,11 +163,12 @@ class _Evaluator:
         member: Member | None = None, preset: dict[str, Any] | None = None,
     ) -> Instance:
         """Make an object; member: that it becomes the value of. preset: values of its members."""
-        if len(self._made) >= _MOST_OBJECTS:
+        if len(self._made) >= MOST_OBJECTS:
             raise _ExhaustedError
         instance = Instance(kind, name, owner, place)
         instance.made_for, instance.preset = member, preset or {}
-        self._check_owners(instance)
+        if not preset:
+            self._check_owners(instance)
         self._seen.update(kind.lineage)
         slots = dict(kind.members)
         for this, actions in member.parts if member else ():
@@ -254,7 +257,7 @@ class _Evaluator:
             return None
         kind = type_.models[0] if len(type_.models) == 1 and not type_.primitive else None
         if kind and kind.kind == 'const' and not type_.is_array:
-            return self.constant(kind)
+            return self._adopted(self.constant(kind), instance, member)
         if not kind or type_.is_array or type_.is_reference or kind.kind == 'trait':
             self._missing(instance, member)
         return self._instance(kind, member.name, instance, member.place, member)

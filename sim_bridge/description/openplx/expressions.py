@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 import math
+import os
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -94,7 +95,9 @@ class Expressions:
         self.waiting += 1
         try:
             if isinstance(node, syntax.Literal):
-                return str(scope.source.folder / str(node.value)) if node.is_path else node.value
+                if node.is_path:
+                    return os.path.abspath(scope.source.folder / str(node.value))
+                return node.value
             if isinstance(node, syntax.Path):
                 return self._path(node, scope)
             if isinstance(node, syntax.Call):
@@ -262,7 +265,9 @@ class Expressions:
         target = node.target
         if target is None:
             return scope.this, scope.this.kind
-        if isinstance(target, syntax.Path) and target.names[0] not in ('this', *scope.this.slots):
+        if isinstance(target, syntax.Path) and target.names[0] != 'this' and (
+            target.names[0] not in scope.this.slots
+        ):
             declared = self._models.declared(scope.source, target.names, place)
             if declared and isinstance(declared.node, syntax.Model):
                 return None, self._models.of(declared, place)

@@ -12,8 +12,6 @@ from sim_bridge.description.openplx.mapping.scene import map_scene
 from sim_bridge.description.report import Findings, Report, SceneError
 from sim_bridge.foreign.reader_process import sharing
 
-SUFFIX = '.openplx'
-
 
 @sharing()
 def examine_openplx(

@@ -9,6 +9,7 @@ their values, and what is said about parts of a member is kept for its value.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+import contextlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NoReturn
@@ -21,7 +22,10 @@ from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import brief, close_match
 
 PRIMITIVES = ('Real', 'Int', 'Bool', 'String')
+# bundles whose own assignments are defaults
+_VOCABULARY = ('Math', 'Physics', 'Physics1D', 'Physics3D')
 _MOST_BASES = 200
+_MOST_TRAITS = 20
 
 
 class FailedError(Exception):
@@ -96,9 +100,10 @@ class Member:
 @dataclass(eq=False)
 class Model:
     """
-    A model. lineage: all that it extends, bases first, itself last; empty layers are no harm.
+    A model.
 
-    name: with its namespace. kind: 'model', 'const' or 'trait'.
+    name: with its namespace. kind: 'model', 'const' or 'trait'. lineage: all whose statements
+    count, itself among them, in the order in which they are put upon each other.
     """
 
     name: str
@@ -115,7 +120,7 @@ class Model:
     @cached_property
     def plain(self) -> ObjectModel:
         """The model as objects have it."""
-        bases = tuple(model.name for model in reversed(self.lineage[:-1]))
+        bases = tuple(name for name in reversed(self.names) if name != self.name)
         return ObjectModel(self.name, bases, self.source.file, self.source.imported)
 
     @cached_property
@@ -174,6 +179,8 @@ class Models:
     def __init__(self, library: Library):
         self.library = library
         self._models: dict[tuple[int, str], Model | None] = {}
+        self._building: set[tuple[int, str]] = set()
+        self._traits = 0
 
     # -- names -------------------------------------------------------------------------------
 
@@ -220,28 +227,37 @@ class Models:
     def of(self, declared: Declared, place: Place) -> Model:
         """Return a declared model; raises FailedError if what it extends cannot be found."""
         chain: list[Declared] = []
+        try:
+            return self._of(declared, place, chain)
+        finally:
+            self._building.difference_update(self._key(link) for link in chain)
+
+    def _of(self, declared: Declared, place: Place, chain: list[Declared]) -> Model:
         base: Model | None = None
         waiting: Declared | None = declared
         while waiting:
             key = self._key(waiting)
             if key in self._models:
                 base = self._models[key]
+                if key in self._building:
+                    self.fail(
+                        'cycle', waiting.source.place(waiting.node, waiting.name),
+                        f'{brief(waiting.name)} extends itself')
                 if base is None:
-                    if any(self._key(link) == key for link in chain):
-                        self.fail(
-                            'cycle', waiting.source.place(waiting.node, waiting.name),
-                            f'{brief(waiting.name)} extends itself')
                     raise FailedError
                 break
             self._models[key] = None
+            self._building.add(key)
             chain.append(waiting)
             if len(chain) > _MOST_BASES:
                 self.fail(
-                    'too-deep', place,
+                    'too-deep', waiting.source.place(waiting.node, waiting.name),
                     f'more than {_MOST_BASES} models that extend each other are not read')
             node = waiting.node
             assert isinstance(node, syntax.Model)
             waiting = self._base(waiting, node.base) if node.base else None
+        if self._traits > _MOST_TRAITS:
+            self.fail('too-deep', place, f'more than {_MOST_TRAITS} traits of traits are not read')
         for link in reversed(chain):
             base = self._models[self._key(link)] = self._built(link, base)
         assert base
@@ -264,12 +280,12 @@ class Models:
         for statement in node.block:
             if isinstance(statement, syntax.With):
                 paths += statement.traits
+        self._traits += 1
         for path in paths:
             # a trait that cannot be found has been reported; the rest is still of use
-            try:
+            with contextlib.suppress(FailedError):
                 lineage += self.find(declared.source, path, declared.name).lineage
-            except FailedError:
-                continue
+        self._traits -= 1
         model.lineage = (*dict.fromkeys(lineage), model)
         return model
 
@@ -278,7 +294,7 @@ class Models:
         if not traits:
             return model
         extended = Model(model.name, model.kind, model.source, model.node, self)
-        inner = (*model.lineage[:-1], model, *(m for trait in traits for m in trait.lineage))
+        inner = (*model.lineage, *(base for trait in traits for base in trait.lineage))
         extended.lineage = tuple(dict.fromkeys(inner))
         return extended
 
@@ -375,10 +391,10 @@ class Models:
     def _changed(self, member: Member, action: Action, this: Object | None) -> Member | None:
         """Return a member with what a statement says about it; None if that deletes it."""
         source, declared = action.source, member.declared.source
-        # what the scene itself says counts, and what another bundle says than declares the member;
-        # numbers of vectors belong to the member that has the vector
+        # what the scene itself says counts, and what another bundle says than declares the member,
+        # but those of the words themselves; numbers of vectors belong to the member that has them
         counts = self.library.is_own(source) or source.bundle is not declared.bundle and (
-            declared.namespace[:1] != ('Math',))
+            source.namespace[0] not in _VOCABULARY and declared.namespace[:1] != ('Math',))
         is_assigned = member.is_assigned or counts and (
             action.expression is not None or len(action.names) > 1)
         if len(action.names) > 1:

@@ -98,8 +98,7 @@ class Object:
             return True
         return any(
             child.is_assigned(inner)
-            for child in _owned(held.members.get(name), held)
-            for inner in child.members
+            for child in _owned(held, name) for inner in child.members
         )
 
     def place_of(self, path: str) -> Place:
@@ -113,9 +112,7 @@ class Object:
         while waiting:
             found = waiting.pop()
             yield found
-            children = [
-                child for value in found.members.values() for child in _owned(value, found)
-            ]
+            children = [child for name in found.members for child in _owned(found, name)]
             waiting.extend(reversed(children))
 
     def __repr__(self) -> str:
@@ -143,8 +140,11 @@ def _step(value: Value, part: str, start: Object) -> Value:
     raise UnknownNameError('member', part, known, repr(start))
 
 
-def _owned(value: Value, owner: Object) -> Iterator[Object]:
-    """Yield the objects that are values of an owner's member, and are its own."""
+def _owned(owner: Object, name: str) -> Iterator[Object]:
+    """Yield the objects that are values of a member, and no references."""
+    value = owner.members[name]
     for item in value if isinstance(value, tuple) else (value,):
-        if isinstance(item, Object) and item.owner is owner:
+        if isinstance(item, Object) and item.owner is owner and (
+            item.name.partition('[')[0] == name
+        ):
             yield item

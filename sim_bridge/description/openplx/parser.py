@@ -38,6 +38,7 @@ from sim_bridge.foundation.errors import brief
 
 # levels of brackets, of signs before a value, of members of calls, and of blocks
 _MOST_LEVELS = 40
+_MOST_NAMES = 200
 _DELETIONS = ('del', 'delete')
 _KINDS = ('const', 'trait')
 
@@ -140,8 +141,10 @@ class _Parser:
     def _deeper(self) -> None:
         self._levels += 1
         if self._levels > _MOST_LEVELS:
-            raise _SyntaxError(
-                self._next, f'nested too deeply: {_MOST_LEVELS} levels are read', 'too-deep')
+            self._too_deep(f'{_MOST_LEVELS} levels')
+
+    def _too_deep(self, most: str) -> NoReturn:
+        raise _SyntaxError(self._next, f'nested too deeply: {most} are read', 'too-deep')
 
     # -- files -------------------------------------------------------------------------------
 
@@ -262,7 +265,9 @@ class _Parser:
             self._end_line()
             return annotation
         # words are names too: `with`, `optional` … count as words where a name follows
-        if self._comes(Kind.NAME, 1):
+        is_word = self._comes(Kind.NAME, 1) and not (
+            self._is('is', 1) or self._is('becomes', 1))
+        if is_word:
             if self._is('with'):
                 self._take()
                 traits = self._paths('a trait')
@@ -277,8 +282,7 @@ class _Parser:
                 is_static = self._skip('static')
                 self._take()
                 return self._function(token, self._name('the name of a function').text, is_static)
-        is_optional = self._comes(Kind.NAME, 1) and not self._is('is', 1) and (
-            not self._is('becomes', 1)) and self._skip('optional')
+        is_optional = is_word and self._skip('optional')
         names = self._path('a member').names
         if self._is('is') or self._is('becomes'):
             becomes = self._take().text == 'becomes'
@@ -338,6 +342,8 @@ class _Parser:
         names = [start.text]
         while self._skip('.'):
             names.append(self._name('a name').text)
+            if len(names) > _MOST_NAMES:
+                self._too_deep(f'{_MOST_NAMES} names with dots')
         return Path(start.line, start.column, tuple(names))
 
     def _paths(self, what: str) -> tuple[Path, ...]:
@@ -390,6 +396,8 @@ class _Parser:
                 self._take()
                 name = self._name('a member').text
                 if isinstance(value, Path):
+                    if len(value.names) == _MOST_NAMES:
+                        self._too_deep(f'{_MOST_NAMES} names with dots')
                     value = Path(value.line, value.column, (*value.names, name))
                     continue
                 value = Member(token.line, token.column, value, name)

@@ -7,8 +7,8 @@ import enum
 import re
 from typing import NamedTuple
 
-# a scene with meshes of some 100 000 vertices; read in ten seconds
-MOST_TOKENS = 2_000_000
+# a scene with meshes of some 100 000 vertices
+MOST_TOKENS = 1_000_000
 _TAB = 4
 
 
@@ -42,8 +42,8 @@ _PATTERN = re.compile(
     r'(?P<NAME>[A-Za-z_]\w*)'
     r'|(?P<space>[ \t\r\f\ufeff]+)'
     r'|(?P<newline>\n)'
-    r'|(?P<SIGN>->|[-+*/().,:\[\]{}])'
     r'|(?P<NUMBER>(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)'
+    r'|(?P<SIGN>->|[-+*/().,:\[\]{}])'
     r'|(?P<long>"""(?P<within>.*?)(?P<closed>"""|\Z))'
     r'|(?P<TEXT>(?P<prefix>[@$])?"(?P<inner>[^"\n]*)(?P<quote>"?))'
     r'|(?P<comment>#[^\n]*)'
@@ -70,12 +70,11 @@ class _Lines:
             self._tokens.append(Token(Kind.INDENT, '', line, width + 1))
             return
         while width < self._levels[-1]:
-            self._levels.pop()
+            closed = self._levels.pop()
             if width > self._levels[-1]:
                 self._report(
                     'indentation', line, width + 1,
-                    f'{width} spaces end no block here: expected '
-                    f'{" or ".join(str(level) for level in self._levels[-2:])}, or more')
+                    f'{width} spaces end no block: expected {self._levels[-1]} or {closed}')
                 self._levels.append(width)
                 return
             self._tokens.append(Token(Kind.DEDENT, '', line, width + 1))
@@ -116,8 +115,8 @@ def tokenize(text: str, report: Report) -> list[Token]:
             before = text[start:match.start()].replace('\ufeff', '')
             lines.begin(len(before.expandtabs(_TAB)), line)
             is_new = False
-            if len(tokens) > MOST_TOKENS:
-                raise ValueError(f'more than {MOST_TOKENS} words and signs are not read')
+        if len(tokens) > MOST_TOKENS:
+            raise ValueError(f'more than {MOST_TOKENS} words and signs are not read')
         tokens.append(_token(match, line, column, report))
         if group == 'SIGN':
             sign = match.group()

@@ -31,9 +31,15 @@ Scenes: what is in a world, as YAML.
           fixed_base: true
           joint_positions: {elbow: 1.2}  # rad or m
           sensors: {}                    # as the node's parameter
+      openplx:
+        crane:
+          file: crane.openplx
+          model: Crane                   # the last one of the file if absent
+          position: [2, 0, 0]
+          bundle_paths: [bundles]        # folders
 
 Paths count from the folder of the file. Shapes take the further keys of Placed, objects those of
-`World.add_body`, robots those of `World.load_urdf`.
+`World.add_body`, robots those of `World.load_urdf`, OpenPLX scenes those of `World.load_openplx`.
 """
 
 from __future__ import annotations
@@ -47,7 +53,7 @@ from typing import Any
 
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
-from sim_bridge.description.resources import find_robot
+from sim_bridge.description.resources import explain_unresolved, find_robot, resolve_uri
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
@@ -87,6 +93,16 @@ class SceneRobot:
 
 
 @dataclass(frozen=True, eq=False)
+class SceneOpenPlx:
+    """An OpenPLX scene: name, file and the other arguments of `World.load_openplx`."""
+
+    name: str
+    file: str
+    arguments: Mapping[str, Any]
+    line: int = 0
+
+
+@dataclass(frozen=True, eq=False)
 class SceneDescription:
     """
     What is in a world.
@@ -103,6 +119,7 @@ class SceneDescription:
     bodies: tuple[SceneBody, ...] = ()
     robots: tuple[SceneRobot, ...] = ()
     ground: Mapping[str, object] | None = None
+    openplx: tuple[SceneOpenPlx, ...] = ()
 
 
 def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
@@ -138,8 +155,10 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     ground = _ground(world)
     bodies = tuple(_body(section, folder) for section in world.sections('objects'))
     robots = tuple(_robot(section, folder) for section in world.sections('robots'))
+    openplx = tuple(_openplx(section, folder) for section in world.sections('openplx'))
     world.close()
-    return SceneDescription(label, gravity, materials, contacts, apart, bodies, robots, ground)
+    return SceneDescription(
+        label, gravity, materials, contacts, apart, bodies, robots, ground, openplx)
 
 
 def _material(section: Section) -> Material | None:
@@ -245,6 +264,19 @@ def _robot(section: Section, folder: Path) -> SceneRobot:
     section.close()
     return SceneRobot(
         section.name, urdf, namespace, MappingProxyType(arguments), section.line)
+
+
+def _openplx(section: Section, folder: Path) -> SceneOpenPlx:
+    given = section.text('file', '', required=True)
+    file = resolve_uri(given, base=folder) if given else None
+    if given and file is None:
+        section.error('file', given, explain_unresolved(given, base=folder))
+    arguments = {
+        'model': section.text('model', None), **section.pose(),
+        'bundle_paths': [folder / path for path in section.texts('bundle_paths') or ()]}
+    section.close()
+    return SceneOpenPlx(
+        section.name, str(file or given), MappingProxyType(arguments), section.line)
 
 
 def _namespace(section: Section) -> str:

@@ -14,7 +14,8 @@ yields, as in ODE: its velocity becomes -ERP / h times its error, less CFM times
 row keeps one of the six directions along and about A's axes (`direction_of`).
 
 What such a joint leaves free it has *axes* for (`AXES_OF_TYPE`), with a position each, and with
-friction, springs, stops and motors as the trees' joints have them:
+friction, springs, stops and motors as the trees' joints have them. Motors have axes and no rows:
+further springs, motors and friction on what another joint leaves free. The kinds of axes:
 
     ALONG i         the displacement from A's origin to B's along axis i of A,
     HINGE           the angle about z of A from A's x to B's x,
@@ -75,6 +76,8 @@ ROWS_OF_TYPE = {
     'universal': (*_POINT, *_CROSSED),
     'hinge2': (*_POINT, *_CROSSED),
     'distance': ((DISTANCE, X, X),),
+    'hinge_motor': (),
+    'slider_motor': (),
     'angular_motor': (),
 }
 """Rows of each joint type: kind and axes. The suspension of a hinge-2 is its third one."""
@@ -89,6 +92,8 @@ AXES_OF_TYPE = {
     'universal': ((UNIVERSAL_A, Z), (UNIVERSAL_B, Z)),
     'hinge2': ((UNIVERSAL_A, Z), (UNIVERSAL_B, Z)),
     'distance': (),
+    'hinge_motor': ((HINGE, Z),),
+    'slider_motor': ((ALONG, Z),),
     'angular_motor': (),
 }
 """Axes of each joint type: kind and axis. Those of an angular motor are its own."""

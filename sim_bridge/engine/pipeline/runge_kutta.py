@@ -16,14 +16,14 @@ from sim_bridge.compiler.stage import call_stage
 from sim_bridge.compiler.table import Table
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.model import BALL, BALL_STAGE, FREE, LOWER, UPPER, WELD
-from sim_bridge.engine.data.state import LOOSE, NOT_PUSHED
+from sim_bridge.engine.data.state import LOOSE
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.set_joint_laws import explicit_effort, position_of
 from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
 from sim_bridge.engine.pipeline.smooth import may_be_smooth
-from sim_bridge.engine.pipeline.step import is_finite, limit_efforts
+from sim_bridge.engine.pipeline.step import forget_contacts, is_finite, limit_efforts
 
 STAGES = 6
 
@@ -82,14 +82,6 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
             state.force[joint] = state.friction[joint] = state.motor[joint] = 0.0
         forget_contacts(state)
     return n
-
-
-@kernel
-def forget_contacts(state):
-    """Clear the contacts of the state: nothing touched in this step."""
-    state.contact_size[0] = 0
-    state.contact_wrench[:, :] = 0.0
-    state.pushed[:] = NOT_PUSHED
 
 
 @kernel

@@ -14,7 +14,7 @@ from sim_bridge.engine.data.joint_laws import INERTIA, share_effort, side_of
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
 from sim_bridge.engine.data.phases import ContactPhase, LoopPhase
-from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED
+from sim_bridge.engine.data.state import BY_SERVO, FRICTION_SIDE, LOCKED, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
@@ -98,6 +98,8 @@ def step(table: Table, n: int):
             call_stage(options.loops, table, LoopPhase.KEEP)
         if options.detect != 0:
             call_stage(options.contact, table, ContactPhase.KEEP)
+        elif state.contact_size[0] > 0:
+            forget_contacts(state)
     return status, n, most_pivots
 
 
@@ -110,6 +112,14 @@ def find_contacts(options, table):
     if found > 0:
         call_stage(options.contact, table, ContactPhase.PREPARE)
     return found
+
+
+@kernel
+def forget_contacts(state):
+    """Clear the contacts of the state: nothing touched in this step."""
+    state.contact_size[0] = 0
+    state.contact_wrench[:, :] = 0.0
+    state.pushed[:] = NOT_PUSHED
 
 
 @kernel

@@ -16,6 +16,7 @@ from sim_bridge.description.model import (
     Pose,
 )
 from sim_bridge.description.stages import axis_frame
+from sim_bridge.engine.data.loops import ROWS_OF_TYPE
 from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 
@@ -24,8 +25,10 @@ TREE_TYPES = {
     'ball': JointType.BALL, 'hinge': JointType.REVOLUTE, 'slider': JointType.PRISMATIC,
     'universal': JointType.UNIVERSAL, 'hinge2': JointType.HINGE2, 'fixed': JointType.FIXED,
     'piston': JointType.PISTON, 'planar': JointType.PLANAR}
-TYPES = (*TREE_TYPES, 'distance')
-WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar')
+# what holds nothing: an axis with all that can act on one
+MOTOR_TYPES = ('hinge_motor', 'slider_motor')
+TYPES = (*TREE_TYPES, 'distance', *MOTOR_TYPES)
+WITH_AXIS = ('hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar', *MOTOR_TYPES)
 WITH_AXIS2 = ('universal', 'hinge2')
 # kinds whose coordinates are the same with links swapped and axis reversed
 SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
@@ -66,6 +69,11 @@ class JointSpec:
         if self.compliance is not None:
             return self.compliance.yields
         return self.cfm is not None and bool(np.any(self.cfm))
+
+    @property
+    def holds(self) -> bool:
+        """Whether it takes any freedom; else it only acts on what is free."""
+        return bool(ROWS_OF_TYPE[self.type])
 
     @property
     def frames(self) -> JointFrames:

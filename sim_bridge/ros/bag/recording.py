@@ -244,6 +244,7 @@ def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[
     paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
         paths |= _files(robot)
+    paths.update(scene.description.report.source for scene in loaded.world.openplx.values())
     return _sums(paths)
 
 

@@ -19,6 +19,7 @@ from typing import Any
 from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
+from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import (
     brief,
     DamagedBagError,
@@ -356,7 +357,9 @@ def _parameters(setup: Setup) -> SimulatorParameters:
     _check_files(setup.files)
     # commands come when they took effect: there is nobody to wait for
     values = {**setup.parameters, 'lockstep': []}
-    if values['robot'] or values['robot_description'] or not values['world']:
+    is_own = values['robot'] or values['robot_description'] or not values['world']
+    # an OpenPLX file is read again: it is among the files
+    if is_own and not values['robot'].endswith(OPENPLX_SUFFIX):
         # the robot beside those of a world comes last
         *_, values['robot_description'] = setup.descriptions.values()
         values['robot'] = ''

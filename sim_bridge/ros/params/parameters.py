@@ -38,9 +38,12 @@ class SimulatorParameters:
     )
     robot: str = parameter(
         '',
-        'Robot to simulate: a shipped one by its name, a URDF or xacro file by its path or as '
-        f'package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot besides the '
-        "world's",
+        'Robot to simulate: a shipped one by its name, a URDF, xacro or OpenPLX file by its path '
+        f'or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot '
+        "besides the world's",
+    )
+    openplx_model: str = parameter(
+        '', 'Model of the OpenPLX file that `robot` names; empty for its last'
     )
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as for robot_state_publisher'

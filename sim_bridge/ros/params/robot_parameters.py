@@ -7,6 +7,7 @@ from pathlib import Path
 import re
 
 from sim_bridge.description import find_robot
+from sim_bridge.description.resources import OPENPLX_SUFFIX as SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
 DEFAULT_ROBOT = 'arm'
@@ -19,18 +20,27 @@ _SUFFIX = '.params.yaml'
 
 def robots_of(world: str, robot: str) -> Iterator[tuple[str, str]]:
     """
-    Yield the namespace and the file or name of every robot to simulate.
+    Yield the namespace and the file or name of every robot that a controller can hold.
 
     world: scene file, '' for none. robot: beside the scene's robots; '' for DEFAULT_ROBOT, or for
-    none where there is a scene. Raises DescriptionError for a scene file with errors.
+    none where there is a scene. Those of OpenPLX files have motors of their own, and are left out.
+    Raises DescriptionError for a scene file with errors.
     """
     if world:
         # imported here, since it takes time that few need to spend
         from sim_bridge.description.scene.scene import read_scene
 
         yield from ((each.namespace, each.urdf) for each in read_scene(world).robots)
-    if robot or not world:
+    if (robot or not world) and not is_openplx(robot):
         yield '', robot or DEFAULT_ROBOT
+
+
+def is_openplx(robot: str, package_paths: Iterable[str | Path] = ()) -> bool:
+    """Return whether a robot, as `find_robot` takes it, is an OpenPLX file."""
+    try:
+        return find_robot(robot, package_paths=package_paths).suffix == SUFFIX
+    except (UnknownNameError, InvalidValueError):
+        return robot.endswith(SUFFIX)
 
 
 def parameter_file_beside(

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
+from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.loop_assembly import close_loops
 from sim_bridge.ros.params.initial_values import initial_values, start_limits
 from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
 from sim_bridge.ros.session.units import units_of
+from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.shapes.materials import DEFAULT
+from sim_bridge.world.openplx import OpenPlxScene
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
+# parameters of robots that an OpenPLX file has in its stead
+_NOT_OF_SCENES = (
+    'base', 'initial_positions', 'sensors', 'extra_joints', 'xacro_args', 'collisions',
+    'self_collision')
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,10 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
             given = each.arguments.get('joint_positions', {})
             _start_at(robot, {**initial_values(robot.description), **given})
             robots.append(LoadedRobot(robot, each.namespace))
+    for scene in world.openplx.values():
+        robots += _with_topics(scene)
     if parameters.own_robot:
-        robots.append(_load_robot(world, parameters))
+        robots += _load_own(world, parameters)
     _check_namespaces(robots)
     build(units_of(world))
     world.warm_up()
@@ -101,11 +111,38 @@ def check_namespace(
                 what, namespace, f'one of its own; robot {other.robot.name!r} has this one')
 
 
-def _load_robot(world: sb.World, parameters: SimulatorParameters) -> LoadedRobot:
-    """Add the robot of the parameters at its start pose."""
+def _with_topics(scene: OpenPlxScene) -> list[LoadedRobot]:
+    """Return the robots of a scene that have joints, in namespaces of their names."""
+    return [LoadedRobot(robot, topic_name(robot.name))
+            for robot in scene.robots if robot.joint_names]
+
+
+def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
+    """Add the robot of the parameters, or those of an OpenPLX file."""
+    source: str | Path = parameters.robot_description or find_robot(
+        parameters.own_robot, package_paths=parameters.package_paths)
+    if not isinstance(source, Path) or source.suffix != OPENPLX_SUFFIX:
+        return [_load_robot(world, source, parameters)]
+    for name in _NOT_OF_SCENES:
+        value = getattr(parameters, name)
+        if value != getattr(SimulatorParameters(), name):
+            raise InvalidValueError(
+                f'parameter {name!r}', value, 'its default: an OpenPLX file says that itself')
+    scene = world.load_openplx(
+        source, parameters.openplx_model or None, parameters.robot_name or None,
+        parameters.position or _ORIGIN, parameters.orientation)
+    robots = _with_topics(scene)
+    if len(robots) != 1:
+        return robots
+    return [LoadedRobot(robots[0].robot, joints=parameters.joints)]
+
+
+def _load_robot(
+    world: sb.World, source: str | Path, parameters: SimulatorParameters
+) -> LoadedRobot:
+    """Add the robot of the parameters at its start pose; source: file or text."""
     description = sb.load_description(
-        parameters.robot_description or find_robot(
-            parameters.own_robot, package_paths=parameters.package_paths),
+        source,
         extra_sensors=sensors_from_mapping(parameters.sensors),
         extra_joints=parameters.extra_joints or None,
         xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),

@@ -103,7 +103,7 @@ class RobotInterface:
         self._simulation = robot.simulation
         # what messages are filled from
         self._layout = robot.world.layout
-        if parameters.publish_robot_description:
+        if parameters.publish_robot_description and robot.description.xml:
             latched = sink.open(f'{prefix}robot_description', String, LATCHED_QOS)
             latched.publish(String(data=robot.description.xml))
         driven = {joint: drive.name for drive in drives for joint in drive.description.joints}

@@ -303,6 +303,22 @@ def test_groups_keep_apart_and_let_collide_again():
     assert world.distance(first.root_link, second.root_link).distance > -1e-3
 
 
+def test_contacts_end_where_nothing_can_touch_any_more():
+    """Forget the only contact of a world, and its push, in the step after it is excluded."""
+    world = sb.World()
+    ground = world.add_ground()
+    ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.0, 0.0, 0.1))
+    world.step(10)
+    assert world.contact_count == 1
+    world.exclude(ground.root_link, ball.root_link)
+    world.step(10)
+    assert world.contact_count == 0
+    assert not world.contacts
+    # in free fall from the step on that follows the exclusion
+    np.testing.assert_allclose(ball.root_link.dv, (0.0, 0.0, -G), atol=1e-9)
+    assert ball.root_link.v[2] == pytest.approx(-G * 0.01, abs=1e-9)
+
+
 def test_excluded_links_do_not_touch():
     """Fall through each other while excluded, and not when no longer so."""
     world = grounded()

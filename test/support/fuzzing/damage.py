@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from random import Random
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -67,6 +68,31 @@ def _replaced_part(rng: Random, text: str) -> str:
         return rng.choice(TEXTS)
     words[rng.randrange(len(words))] = rng.choice(TEXTS)
     return ' '.join(words)
+
+
+def damaged_lines(rng: Random, source: bytes) -> bytes:
+    """Return a text of indented lines of which lines, words or indentations are not the same."""
+    lines = source.decode().splitlines()
+    for _ in range(rng.randint(1, _MOST_CHANGES)):
+        at, other = rng.randrange(len(lines)), rng.choice(lines)
+        words = re.findall(r'\s+|\w+|[^\w\s]', lines[at]) or ['']
+        how = rng.randrange(7)
+        if how == 0:
+            lines[at:at + 1] = []
+        elif how == 1:
+            lines.insert(at, other)
+        elif how == 2:
+            lines[at] = ' ' * rng.randrange(12) + lines[at].lstrip()
+        elif how == 3:
+            words.insert(rng.randrange(len(words)), rng.choice(words))
+            lines[at] = ''.join(words)
+        else:
+            words[rng.randrange(len(words))] = rng.choice((
+                *TEXTS, *re.findall(r'\w+|[^\w\s]', other), '(', '[', '{', '"""', '.', ':', '-'))
+            lines[at] = ''.join(words)
+        lines = lines or ['']
+    data = '\n'.join(lines).encode()
+    return damaged_bytes(rng, data) if rng.randrange(6) == 0 else data
 
 
 def damaged_data(rng: Random, source: Any) -> Any:

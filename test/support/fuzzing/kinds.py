@@ -20,9 +20,12 @@ from urdf_cases import WHOLE
 import yaml
 
 from fuzzing import api_calls, command_messages, nodes
-from fuzzing.damage import damaged_bytes, damaged_data, damaged_xml, HUGE_INTEGER
+from fuzzing.damage import damaged_bytes, damaged_data, damaged_lines, damaged_xml, HUGE_INTEGER
 from fuzzing.stepping import step_on
 from sim_bridge import World
+from sim_bridge.description import DescriptionError
+from sim_bridge.description.openplx.evaluate import read_openplx
+from sim_bridge.description.report import Findings
 from sim_bridge.description.scene import scene
 from sim_bridge.description.yaml import constraints, drives, sensors
 from sim_bridge.ros.bag.replay import replay
@@ -57,6 +60,8 @@ PARAMETERS = {'/**': {'ros__parameters': {
     'gravity': [0.0, 0.0, -9.81], 'initial_positions': [0.1, 0.2], 'fixed_base': True,
     'command_timeout': 0.2, 'publish_truth': True, 'lockstep': ['joint_commands'],
     'control': {'elbow': 'servo'}, 'gains': {'elbow': {'p': 20.0, 'd': 1.0}}}}}
+
+OPENPLX = Path(__file__).resolve().parents[2] / 'description' / 'openplx' / 'scenes'
 
 
 @dataclass(frozen=True)
@@ -166,6 +171,16 @@ def _documented_scene() -> Any:
     return content
 
 
+def _run_openplx(case: bytes, folder: Path) -> None:
+    path = folder / 'scene.openplx'
+    path.write_bytes(case)
+    findings = Findings()
+    read_openplx(path, findings=findings)
+    report = findings.report(str(path))
+    if not report.ok:
+        raise DescriptionError(report)
+
+
 def _run_scene(case: bytes, folder: Path) -> None:
     path = folder / 'scene.yaml'
     path.write_bytes(case)
@@ -218,6 +233,9 @@ KINDS = {
     'scene': Kind(
         _make_yaml(_documented_scene, *map(_scene_file, (
             'world_table.yaml', 'world_ground.yaml'))), _run_scene, 25, 'yaml'),
+    'openplx': Kind(
+        lambda rng: damaged_lines(rng, rng.choice(list(OPENPLX.glob('*.openplx'))).read_bytes()),
+        _run_openplx, 60, 'openplx'),
     'extra_joints': Kind(
         _make_yaml(lambda: documented(constraints)), _run_extra_joints, 20, 'yaml'),
     'parameters': Kind(

@@ -132,7 +132,7 @@ class Bodies:
                 self._findings.error(
                     'negative-mass', body.place_of('inertia.mass'),
                     'must be finite and not negative', 'mass', f'{mass:g}')
-                return None
+                mass = 1.0
         if body.is_assigned('inertia.tensor'):
             tensor = matrix(cast(Object, body['inertia.tensor']))
             tensor = self._checked(body, tensor)
@@ -151,6 +151,10 @@ class Bodies:
                 tensor = factor * (center.rotation.T @ own.inertia @ center.rotation)
             mass = own.mass if mass is None else mass
         if mass is None:
+            return None
+        if not (np.isfinite(center.position).all() and np.isfinite(center.rotation).all()):
+            self._findings.error('not-finite', body.place_of('kinematics.local_cm_transform'),
+                                 'must be finite')
             return None
         if tensor is None:
             self._findings.warning(

@@ -260,6 +260,11 @@ def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, fl
             'lower-above-upper', thing.place_of('min_effort'),
             f'must be at most max_effort, which is {most:g}', 'min_effort', f'{least:g}')
         return -math.inf, math.inf
+    if least > 0.0 or most < 0.0:
+        findings.error(
+            'effort-range', thing.place_of('min_effort'),
+            f'the range of effort, {least:g} to {most:g}, must hold 0')
+        return -math.inf, math.inf
     return (least, most) if axis.sign > 0.0 else (-most, -least)
 
 

@@ -16,7 +16,7 @@ from sim_bridge.description.model import (
     JointType,
     Pose,
 )
-from sim_bridge.description.openplx.assembly import Mate
+from sim_bridge.description.openplx.assembly import Mate, Side
 from sim_bridge.description.openplx.mapping.laws import damping_of, is_default, stiffness_of
 from sim_bridge.description.openplx.mapping.records import AxisSettings
 from sim_bridge.description.openplx.objects import Object
@@ -100,9 +100,7 @@ def loop_joint(
     compliance: Compliance | None,
 ) -> ConstraintDescription:
     """Return a mate as a joint that closes a loop; a world among links is the second link."""
-    (one, other), sign = mate.sides, 1.0
-    if one.body not in links:
-        one, other, sign = other, one, -1.0
+    one, other, sign = _sides(mate, links)
     kind, distance = _LOOP_TYPES[mate.kind], None
     if mate.kind == 'distance':
         distance = cast(float, mate.source['target_distance'])
@@ -119,3 +117,21 @@ def loop_joint(
         limits=first.limits, dynamics=first.dynamics, compliance=compliance,
         normal=None if compliance is None else one.pose.rotation[:, 0],
         line=mate.source.place.line)
+
+
+def motor_joint(
+    mate: Mate, name: str, links: Mapping[str, str], is_linear: bool
+) -> ConstraintDescription:
+    """Return a joint that holds nothing, for a further motor on an axis of a mate."""
+    one, other, sign = _sides(mate, links)
+    kind = ConstraintType.SLIDER_MOTOR if is_linear else ConstraintType.HINGE_MOTOR
+    return ConstraintDescription(
+        name, kind, links[one.body], links.get(other.body, ''), one.pose.position,
+        other.pose.position, sign * one.pose.rotation[:, 2],
+        rotation=one.pose.rotation @ other.pose.rotation.T, line=mate.source.place.line)
+
+
+def _sides(mate: Mate, links: Mapping[str, str]) -> tuple[Side, Side, float]:
+    """Return the sides of a loop joint, the first on a link, and the sign of z as its axis."""
+    one, other = mate.sides
+    return (one, other, 1.0) if one.body in links else (other, one, -1.0)

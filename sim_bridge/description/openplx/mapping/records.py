@@ -49,9 +49,9 @@ class AxisSettings:
     What acts along an axis.
 
     limits: its stops. dynamics: spring, damper and friction. stop: stiffness and damping of
-    elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid ones. motors: of which an axis
-    has one or two. effort: constant, of torque and force motors [N m or N]. efforts: path and least
-    and greatest effort of each of these.
+    elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid ones. motors: of a robot's
+    axis one at most; further ones are joints that hold nothing. effort: constant, of torque and
+    force motors [N m or N]. efforts: path, and least and greatest effort, of each of these.
     """
 
     limits: JointLimits = JointLimits()

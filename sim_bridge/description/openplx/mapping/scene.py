@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 import re
@@ -12,6 +13,7 @@ import numpy as np
 
 from sim_bridge.description.mechanism.inertia import check_joints
 from sim_bridge.description.model import (
+    ConstraintDescription,
     Inertial,
     JointDescription,
     JointType,
@@ -33,11 +35,12 @@ from sim_bridge.description.openplx.assembly import (
 from sim_bridge.description.openplx.mapping.bodies import Bodies, BodyParts
 from sim_bridge.description.openplx.mapping.components import common_system, Component, components
 from sim_bridge.description.openplx.mapping.groups import Groups
-from sim_bridge.description.openplx.mapping.interactions import axis_settings
+from sim_bridge.description.openplx.mapping.interactions import AXES, axis_settings
 from sim_bridge.description.openplx.mapping.joints import (
     compliance_of,
     floating_joint,
     loop_joint,
+    motor_joint,
     tree_joint,
 )
 from sim_bridge.description.openplx.mapping.materials import Materials
@@ -47,12 +50,13 @@ from sim_bridge.description.openplx.mapping.records import (
     CrossJoint,
     MappedRobot,
     MappedScene,
+    Motor,
 )
 from sim_bridge.description.openplx.mapping.refusals import note_unsupported
 from sim_bridge.description.openplx.mapping.signals import signals_of
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.values import vector
-from sim_bridge.description.report import DescriptionError, Findings, Report
+from sim_bridge.description.report import DescriptionError, ERROR, Findings, Report, WARNING
 from sim_bridge.description.urdf.load import load_description
 from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.materials import ContactMaterial
@@ -109,6 +113,7 @@ class _Mapper:
         for mate in self._mates:
             self._joints.add(mate.path, 'mate')
         self._axes, self._acting_on = axis_settings(self._assembly, root, findings)
+        self._motors = self._further_motors()
         self._compliances = {
             mate.path: compliance_of(mate.source, findings)
             for mate in self._mates if 'flexibility' in mate.source.members}
@@ -128,7 +133,7 @@ class _Mapper:
             if mate.path not in used:
                 self._findings.warning(
                     'no-effect', mate.source.place, 'holds what moves as it is told, or rests')
-        self._report_gaps()
+        self._report_gaps({mate.path for mate in cross if mate.path not in yielding})
         robots = [self._robot(each, kinematic) for each in found]
         robots += self._imported()
         apart = list(self._groups.apart)
@@ -147,7 +152,9 @@ class _Mapper:
             cross_joints=tuple(CrossJoint(
                 loop_joint(mate, name_of[mate.path], self._links.of,
                            self._axes.get(mate.path, ()), self._compliances.get(mate.path)),
-                self._axes.get(mate.path, ())) for mate in cross),
+                self._axes.get(mate.path, ())) for mate in cross) + tuple(
+                    CrossJoint(*each) for mate in cross
+                    for each in self._motors_of(mate, self._links.of)),
             materials=tuple(self._materials.found.values()), contact_materials=tuple(contacts),
             apart=tuple(apart), gravity=_gravity(self._root, self._findings),
             links=MappingProxyType(dict(self._links.of)),
@@ -157,12 +164,37 @@ class _Mapper:
                 for path, axis in self._acting_on.items()}),
             signals=signals_of(self._root, assembly, self._findings))
 
-    def _report_gaps(self) -> None:
+    def _further_motors(self) -> dict[str, list[tuple[str, Motor, bool]]]:
+        """Take all motors but one from each axis: by path of the mate, name, motor, is linear."""
+        taken: dict[str, list[tuple[str, Motor, bool]]] = {}
+        for mate in self._mates:
+            for number, axis in enumerate(self._axes.get(mate.path, ())):
+                for motor in axis.motors[1:]:
+                    self._acting_on[motor.source] = replace(
+                        self._acting_on[motor.source], joint=motor.source, number=0)
+                    taken.setdefault(mate.path, []).append((
+                        self._joints.add(motor.source, 'motor'), motor,
+                        AXES[mate.kind][number]))
+            if mate.path in taken:
+                self._axes[mate.path] = tuple(
+                    replace(axis, motors=axis.motors[:1]) for axis in self._axes[mate.path])
+        return taken
+
+    def _motors_of(
+        self, mate: Mate, links: Mapping[str, str]
+    ) -> Iterator[tuple[ConstraintDescription, tuple[AxisSettings, ...]]]:
+        """Yield the joints of a mate's further motors, and what acts along their axes."""
+        for name, motor, is_linear in self._motors.get(mate.path, ()):
+            yield motor_joint(mate, name, links, is_linear), (AxisSettings(motors=(motor,)),)
+
+    def _report_gaps(self, held: set[str]) -> None:
+        """Report mates that do not hold; held: those that no assembly closes."""
         for mate in self._mates:
             gap, angle = mate.gap
             if gap or angle:
-                self._findings.warning(
-                    'snap-unsatisfied', mate.source.place, 'its connectors miss each other by '
+                self._findings.add(
+                    ERROR if mate.path in held else WARNING, 'snap-unsatisfied',
+                    mate.source.place, 'its connectors miss each other by '
                     f'{gap:.3g} m and {angle:.3g} rad where SNAP has placed the bodies')
 
     def _robot(self, own: Component, kinematic: frozenset[str]) -> MappedRobot:
@@ -197,6 +229,10 @@ class _Mapper:
             axes[name] = self._axes.get(mate.path, ())
             loops.append(loop_joint(
                 mate, name, local, axes[name], self._compliances.get(mate.path)))
+        for mate in own.mates:
+            for motor, settings in self._motors_of(mate, local):
+                axes[motor.name] = settings
+                loops.append(motor)
         description = RobotDescription(
             name=self._model, root=local[own.root], links=MappingProxyType(links),
             joints=MappingProxyType(joints), sensors=(), report=Report(),

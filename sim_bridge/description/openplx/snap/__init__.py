@@ -1,7 +1,7 @@
 """
 SNAP: the assembly of a tree of frames by the mates between them. It knows no OpenPLX.
 
-Imports `description.model` and `foundation`.
+Imports `description.model`, `description.poses` and `foundation`.
 """
 
 from sim_bridge.description.openplx.snap.assemble import snap

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
+import numpy as np
+
 from sim_bridge.description.openplx.snap.closing import Closer
 from sim_bridge.description.openplx.snap.model import (
     SnapFrame,
@@ -15,11 +17,13 @@ from sim_bridge.description.openplx.snap.model import (
     Why,
 )
 from sim_bridge.description.openplx.snap.placing import Placing
-from sim_bridge.description.openplx.snap.structure import Structure, TOLERANCE
+from sim_bridge.description.openplx.snap.structure import Structure
 from sim_bridge.description.openplx.snap.transforms import pose
 
 # poses that loops are closed from: many loops together, one alone
 _STARTS, _STARTS_ALONE = 3, 8
+# frames in all loops together: some seconds
+_LONGEST_LOOPS = 2_000_000
 
 
 def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
@@ -30,7 +34,12 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
     SnapError for frames and mates that name each other wrongly. Mates that cannot hold are
     reported in the result.
     """
-    structure = Structure(frames, mates)
+    # numbers near overflow lead to mates that are not satisfied, and are reported so
+    with np.errstate(all='ignore'):
+        return _snap(Structure(frames, mates))
+
+
+def _snap(structure: Structure) -> SnapResult:
     closer = Closer(structure)
     placing = Placing(structure, closer)
     placing.run()
@@ -40,10 +49,8 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
             steps += _close(structure, closer, group, set(placing.open))
     unsatisfied = []
     for number, mate in enumerate(structure.mates):
-        gap, angle = structure.gaps(number)
-        # what is not finite is not satisfied either
-        if not (gap <= structure.tolerance and angle <= TOLERANCE):
-            unsatisfied.append(Unsatisfied(mate.path, gap, angle))
+        if not structure.holds(number, strict=True):
+            unsatisfied.append(Unsatisfied(mate.path, *structure.gaps(number)))
             steps.append(structure.step(Why.UNSATISFIED, number, ()))
     poses = {
         frame.path: pose(transform)
@@ -81,7 +88,11 @@ def _close(
 
 
 def _groups(structure: Structure, *mates: Sequence[int]) -> list[list[int]]:
-    """Return the mates that close loops, together where they share frames that can move."""
+    """
+    Return the mates that close loops, together where they share frames that can move.
+
+    Mates whose loops cannot move are left out, and mates beyond a length of all loops together.
+    """
     leaders: dict[int, int] = {}
     first: dict[int, int] = {}
 
@@ -91,14 +102,17 @@ def _groups(structure: Structure, *mates: Sequence[int]) -> list[list[int]]:
             mate = leaders[mate]
         return mate
 
-    everything = sorted(mate for some in mates for mate in some)
-    for mate in everything:
-        leaders[mate] = mate
-        for frame, _ in structure.loop(mate):
+    length = 0
+    for mate in sorted(mate for some in mates for mate in some):
+        loop = structure.loop(mate)
+        length += len(loop)
+        if length > _LONGEST_LOOPS:
+            break
+        for frame, _ in loop:
             if len(structure.freedoms(structure.placed_by[frame])):
-                other = leader(first.setdefault(frame, mate))
-                leaders[leader(mate)] = other
+                leaders.setdefault(mate, mate)
+                leaders[leader(mate)] = leader(first.setdefault(frame, mate))
     groups: dict[int, list[int]] = {}
-    for mate in everything:
+    for mate in leaders:
         groups.setdefault(leader(mate), []).append(mate)
     return list(groups.values())

@@ -13,19 +13,22 @@ from sim_bridge.description.openplx.snap.structure import State, Structure, TOLE
 _MOST_STEPS = 100
 # steps that gain next to nothing before it is given up
 _MOST_STALLED = 4
+# gradients, against the square of the residual, that lead nowhere
+_FLAT = 1e-3
 # residuals that more steps only round otherwise
 _ROUNDING = 1e-11
 # of singular values, against the greatest
 _RANK_TOLERANCE = 1e-8
-# coordinates beyond which normal equations are solved as sparse ones
+# coordinates and equations beyond which normal equations are solved as sparse ones
 _DENSE = 200
 # Where the present pose leads nowhere, such as at a dead centre: offsets of the starts that follow
 # [rad, lengths of the mechanism], and the irrational number that spreads them
 _OFFSETS = (0.05, 0.5, 1.5, 3.0, 0.2, 1.0, 2.0)
 _GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
+_YZX, _ZXY = [1, 2, 0], [2, 0, 1]
 # evaluations of one frame or mate in all: some seconds for the most hopeless assemblies
-_EFFORT = 200_000
-_EFFORT_OF_MATE = 400
+_EFFORT = 20_000
+_EFFORT_OF_MATE = 300
 
 
 class Closer:
@@ -70,7 +73,10 @@ class Closer:
         loops = _Loops(self._structure, mates, movers)
         loops.residual()
         jacobian = loops.jacobian()
-        _, values, rows = np.linalg.svd(getattr(jacobian, 'toarray', lambda: jacobian)())
+        dense = getattr(jacobian, 'toarray', lambda: jacobian)()
+        if not np.isfinite(dense).all():
+            return set()
+        _, values, rows = np.linalg.svd(dense)
         rank = int(np.sum(values > _RANK_TOLERANCE * max(1.0, values.max(initial=0.0))))
         free = np.abs(rows[rank:]).max(axis=0, initial=0.0) > math.sqrt(_RANK_TOLERANCE)
         return {frame for frame, part in zip(loops.movers, loops.parts, strict=True)
@@ -87,24 +93,30 @@ class Closer:
                 break
             jacobian = loops.jacobian()
             gradient = jacobian.T @ residual
-            if float(gradient @ gradient) <= 1e-16 * size:
+            # a minimum that is not closed; near a dead centre the gradient is greater
+            flat = _FLAT * size
+            if float(gradient @ gradient) <= flat * flat:
                 break
             # quadratic convergence also where freedoms are left over or constraints are redundant
             # (Yamashita and Fukushima 2001), and then the least change
             damping = caution * min(1.0, size) + 1e-12
-            step = -_solved(jacobian, gradient, damping)
+            try:
+                step = -_solved(jacobian, residual, damping)
+            # scipy says it of a singular matrix, which numbers near overflow leave
+            except (np.linalg.LinAlgError, RuntimeError):
+                break
             step /= max(1.0, float(np.abs(step).max()))
             last = self._structure.saved(loops.moving)
             loops.move(step)
             residual_there = loops.residual()
             size_there = float(residual_there @ residual_there)
             if size_there < size:
-                stalled = stalled + 1 if size_there > 0.999 * size else 0
+                stalled = stalled + 1 if size_there > 0.99 * size else 0
+                caution *= 0.1 if size_there < 0.5 * size else 1.0
                 residual, size = residual_there, size_there
-                caution = max(0.1 * caution, 1e-6)
             else:
                 self._structure.restore(last)
-                if size < _ROUNDING**2:
+                if size < _ROUNDING * _ROUNDING:
                     break
                 stalled, caution = stalled + (caution > 1e3), 10.0 * caution
             if stalled > _MOST_STALLED:
@@ -167,11 +179,15 @@ class _Loops:
     def move(self, step: np.ndarray) -> None:
         """Change the coordinates by a step (size,)."""
         s = self._structure
-        for frame, part in zip(self.movers, self.parts, strict=True):
-            mate = s.placed_by[frame]
-            twist = step[part] @ s.freedoms(mate)
-            twist[:3] *= self._unit
-            s.relative[mate] = coordinates.moved(s.mates[mate], s.relative[mate], twist)
+        placing = [s.placed_by[frame] for frame in self.movers]
+        twists = np.zeros((len(placing), 6))
+        for row, (mate, part) in enumerate(zip(placing, self.parts, strict=True)):
+            twists[row] = step[part] @ s.freedoms(mate)
+        twists[:, :3] *= self._unit
+        relatives = np.array([s.relative[mate] for mate in placing])
+        moved = coordinates.moved([s.mates[mate] for mate in placing], relatives, twists)
+        for mate, relative in zip(placing, moved, strict=True):
+            s.relative[mate] = relative
         s.replace(self.moving)
 
     def residual(self) -> np.ndarray:
@@ -207,12 +223,13 @@ class _Loops:
         ):
             axes, end = s.world(mate, 0)[:3, :3], s.world(mate, 1)[:3, 3]
             turn = turns[columns]
-            shift = shifts[columns] + np.cross(turn, end - points[columns])
+            arm = end - points[columns]
+            shift = shifts[columns] + turn[:, _YZX] * arm[:, _ZXY] - turn[:, _ZXY] * arm[:, _YZX]
             twists = np.hstack([shift @ axes, turn @ axes])
             blocks.append(rate @ (twists * factors[:, None]).T)
         count = sum(len(block) for block in blocks)
-        if self.size <= _DENSE:
-            result = np.zeros((count, self.size))
+        if min(count, self.size) <= _DENSE:
+            result: np.ndarray = np.zeros((count, self.size))
             row = 0
             for columns, block in zip(self._columns, blocks, strict=True):
                 result[row:row + len(block), columns] = block
@@ -227,7 +244,8 @@ class _Loops:
         across = [np.tile(c, len(b)) for c, b in zip(self._columns, blocks, strict=True)]
         values = np.concatenate([block.ravel() for block in blocks])
         place = (np.concatenate(rows), np.concatenate(across))
-        return csc_array((values, place), shape=(count, self.size))
+        sparse: np.ndarray = csc_array((values, place), shape=(count, self.size))
+        return sparse
 
 
 def _changes(
@@ -244,15 +262,18 @@ def _changes(
     return dict(sorted(changes.items(), key=lambda item: structure.rank[item[0]]))
 
 
-def _solved(jacobian: np.ndarray, gradient: np.ndarray, damping: float) -> np.ndarray:
-    """Return the solution x of (JᵀJ + damping) x = gradient."""
-    normal = jacobian.T @ jacobian
+def _solved(jacobian: np.ndarray, residual: np.ndarray, damping: float) -> np.ndarray:
+    """Return x = (JᵀJ + damping)⁻¹ Jᵀ residual, by whichever product of J is the smaller."""
+    rows, columns = jacobian.shape
+    normal = jacobian @ jacobian.T if rows < columns else jacobian.T @ jacobian
+    right = residual if rows < columns else jacobian.T @ residual
     if isinstance(normal, np.ndarray):
-        return np.linalg.solve(normal + damping * np.eye(len(normal)), gradient)
-    from scipy.sparse import eye_array
-    from scipy.sparse.linalg import splu
+        normal.flat[::len(normal) + 1] += damping
+        solution: np.ndarray = np.linalg.solve(normal, right)
+    else:
+        from scipy.sparse import eye_array
+        from scipy.sparse.linalg import splu
 
-    result: np.ndarray = splu((normal + damping * eye_array(normal.shape[0])).tocsc()).solve(
-        gradient
-    )
+        solution = splu((normal + damping * eye_array(len(right))).tocsc()).solve(right)
+    result: np.ndarray = jacobian.T @ solution if rows < columns else solution
     return result

@@ -8,12 +8,15 @@ angular velocity, both against the first connector.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+import functools
 import math
 
 import numpy as np
 
 from sim_bridge.description.openplx.snap.model import SnapMate
-from sim_bridge.description.openplx.snap.transforms import turned
+from sim_bridge.description.openplx.snap.transforms import IDENTITY, rotations
+from sim_bridge.description.poses import read_only
 
 # held by a kind of mate: translations along x, y, z of the first connector, and axes of the
 # second that keep their directions
@@ -26,15 +29,16 @@ _HELD = {
     'ball': ((0, 1, 2), ()),
     'distance': ((0, 1, 2), ()),
 }
+_SIX = np.eye(6)
 _TURNS = ('hinge', 'cylindrical')
 _SLIDES = ('prismatic', 'cylindrical')
 
 
 def initial(mate: SnapMate) -> np.ndarray:
     """Return the relative pose at the initial coordinates."""
-    result = np.eye(4)
-    if mate.kind in _TURNS:
-        result[:3, :3] = turned(np.array([0.0, 0.0, mate.angle]))
+    result: np.ndarray = IDENTITY.copy()
+    if mate.kind in _TURNS and mate.angle:
+        result[:3, :3] = rotations(np.array([[0.0, 0.0, mate.angle]]))[0]
     if mate.kind in _SLIDES:
         result[2, 3] = mate.position
     elif mate.kind == 'distance':
@@ -63,25 +67,38 @@ def freedoms(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
 
     They are orthonormal. Explicit coordinates leave none.
     """
-    along, axes = _held(mate, strict=True)
-    identity = np.eye(6)
-    turns = {0: identity[3:], 1: identity[5:], 3: identity[:0]}[len(axes)]
     if mate.kind == 'distance' and mate.distance != 0.0:
         # across the line between the connectors, and all turns at its end
-        _, _, rows = np.linalg.svd(relative[None, :3, 3])
-        shifts = np.hstack([rows[1:], np.zeros((2, 3))])
-    else:
-        shifts = identity[[k for k in range(3) if k not in along]]
-    return np.vstack([shifts, turns])
+        place = relative[:3, 3]
+        across = np.cross(place, np.eye(3)[np.abs(place).argmin()])
+        across /= math.hypot(*across) or 1.0
+        other = np.cross(place, across)
+        result = np.zeros((5, 6))
+        result[:2, :3] = across, other / (math.hypot(*other) or 1.0)
+        result[2:, 3:] = np.eye(3)
+        return result
+    return _free(*_held(mate, strict=True))
 
 
-def moved(mate: SnapMate, relative: np.ndarray, twist: np.ndarray) -> np.ndarray:
-    """Return the relative pose after a move along free directions, which the mate allows too."""
-    result = relative.copy()
-    result[:3, 3] += twist[:3]
-    if mate.kind == 'distance' and mate.distance != 0.0:
-        result[:3, 3] *= abs(mate.distance) / math.sqrt(float(result[:3, 3] @ result[:3, 3]))
-    result[:3, :3] = turned(twist[3:]) @ relative[:3, :3]
+@functools.cache
+def _free(along: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
+    shifts = [k for k in range(3) if k not in along]
+    turns = {0: (3, 4, 5), 1: (5,), 3: ()}[len(axes)]
+    return read_only(np.eye(6)[[*shifts, *turns]])
+
+
+def moved(mates: Sequence[SnapMate], relatives: np.ndarray, twists: np.ndarray) -> np.ndarray:
+    """
+    Return the relative poses (n, 4, 4) after moves (n, 6) along free directions.
+
+    The mates allow these poses too.
+    """
+    result: np.ndarray = relatives.copy()
+    result[:, :3, 3] += twists[:, :3]
+    for mate, one in zip(mates, result, strict=True):
+        if mate.kind == 'distance' and mate.distance != 0.0:
+            one[:3, 3] *= abs(mate.distance) / math.hypot(*one[:3, 3])
+    result[:, :3, :3] = rotations(twists[:, 3:]) @ relatives[:, :3, :3]
     return result
 
 
@@ -105,7 +122,7 @@ def misses(
         shift_rate = np.concatenate([direction, np.zeros(3)])[None]
     else:
         shift = (place - target[:3, 3])[list(along)]
-        shift_rate = np.eye(6)[list(along)]
+        shift_rate = _SIX[list(along)]
     # chords between axes: smooth up to half a turn, where angles and sines are not. Those of all
     # three axes together count the angle twice
     weight = math.sqrt(0.5) if len(axes) == 3 else 1.0

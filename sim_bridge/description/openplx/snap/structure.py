@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 import heapq
+import math
 
 import numpy as np
 
 from sim_bridge.description.openplx.snap import coordinates
 from sim_bridge.description.openplx.snap.model import KINDS, SnapFrame, SnapMate, SnapStep, Why
-from sim_bridge.description.openplx.snap.transforms import inverse, matrix, orthonormal
+from sim_bridge.description.openplx.snap.transforms import IDENTITY, inverse, matrix, orthonormal
 from sim_bridge.foundation.errors import brief, SimBridgeError
 
-# gaps that count as none, in rad, and in m where no frame is further than 1 m from its parent
+# gaps that count as none, in rad, and in m where the connectors are within 1 m of the ancestor
 TOLERANCE = 1e-9
 _WORLD = -1
 
@@ -34,7 +35,7 @@ class Structure:
     the closest common ancestor, that one not included. touching: the mates with a frame in a
     chain. relative: for each mate the pose of its second connector in the first that it places
     frames at. placed_by: the mate that placed a frame, and rank: as how manieth; -1 for others.
-    strict: whether mates demand their explicit coordinates. tolerance: gap that is none [m].
+    strict: whether mates demand their explicit coordinates.
     """
 
     def __init__(self, frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> None:
@@ -66,9 +67,6 @@ class Structure:
         self.rank = [-1] * len(self.frames)
         self.placed: list[int] = []
         self.strict = [True] * len(self.mates)
-        lengths = [abs(one[:3, 3]).max() for one in self.transforms if one is not None]
-        lengths += [abs(side[:3, 3]).max() for pair in self.connectors for side in pair]
-        self.tolerance = TOLERANCE * max(1.0, *lengths, 1.0)
 
     def step(self, why: Why, mate: int | None, frames: Iterable[int]) -> SnapStep:
         """Return a step of the trace."""
@@ -93,11 +91,11 @@ class Structure:
 
     def product(self, chain: Iterable[int]) -> np.ndarray:
         """Return the pose of the first frame of a chain in the parent of its last."""
-        result = np.eye(4)
+        result = IDENTITY
         for frame in chain:
             transform = self.transforms[frame]
             assert transform is not None, 'a chain with an undefined transform has no product'
-            result = transform @ result
+            result = transform if result is IDENTITY else transform @ result
         return result
 
     def reach(self, mate: int, side: int) -> np.ndarray:
@@ -128,10 +126,12 @@ class Structure:
         """Whether a mate demands coordinates that it could do without."""
         return coordinates.has_explicit(self.mates[mate])
 
-    def holds(self, mate: int) -> bool:
-        """Whether a mate is satisfied, to within the tolerance."""
-        gap, angle = self.gaps(mate, self.strict[mate])
-        return gap <= self.tolerance and angle <= TOLERANCE
+    def holds(self, mate: int, strict: bool | None = None) -> bool:
+        """Whether a mate is satisfied, to within the tolerance; by default as strict as it is."""
+        gap, angle = self.gaps(mate, self.strict[mate] if strict is None else strict)
+        # rounding grows with the distance from the common ancestor
+        far = max(float(np.abs(self.reach(mate, side)[:3, 3]).max()) for side in range(2))
+        return gap <= TOLERANCE * max(1.0, far) < math.inf and angle <= TOLERANCE
 
     def freedoms(self, mate: int) -> np.ndarray:
         """Return the directions that a placing mate leaves free, (n, 6)."""
@@ -147,10 +147,11 @@ class Structure:
         side = 0 if frame in chains[0] else 1
         at = chains[side].index(frame)
         before = self.product(chains[side][:at]) @ self.connectors[mate][side]
-        above = self.product(chains[side][at + 1:])
         relative = self.relative[mate]
         target = self.reach(mate, 1 - side) @ (relative if side else inverse(relative))
-        self.transforms[frame] = orthonormal(inverse(above) @ target @ inverse(before))
+        if at + 1 < len(chains[side]):
+            target = inverse(self.product(chains[side][at + 1:])) @ target
+        self.transforms[frame] = orthonormal(target @ inverse(before))
 
     def replace(self, frames: Iterable[int]) -> None:
         """Place frames anew that mates have placed, after relative poses have changed."""
@@ -233,7 +234,8 @@ def _depths(frames: Sequence[SnapFrame], parents: Sequence[int]) -> list[int]:
     """Return how many frames stand above each, itself included."""
     depths = [0] * len(parents)
     for start in range(len(parents)):
-        path, frame = [], start
+        path: list[int] = []
+        frame = start
         while frame != _WORLD and not depths[frame]:
             if len(path) > len(parents):
                 raise SnapError(f'frame {brief(frames[start].path)} is its own ancestor')

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from sim_bridge.description.model import Pose
 
+IDENTITY = np.eye(4)
+IDENTITY.flags.writeable = False
+
 
 def matrix(pose: Pose) -> np.ndarray:
     """Return the (4, 4) matrix of a pose."""
-    result = np.eye(4)
+    result: np.ndarray = IDENTITY.copy()
     result[:3, :3] = pose.rotation
     result[:3, 3] = pose.position
     return result
@@ -26,9 +27,8 @@ def pose(transform: np.ndarray) -> Pose:
 
 def inverse(transform: np.ndarray) -> np.ndarray:
     """Return the inverse of a (4, 4) rigid transform."""
-    result = np.eye(4)
-    turned = transform[:3, :3].T
-    result[:3, :3] = turned
+    result: np.ndarray = IDENTITY.copy()
+    result[:3, :3] = turned = transform[:3, :3].T
     result[:3, 3] = -turned @ transform[:3, 3]
     return result
 
@@ -41,18 +41,19 @@ def orthonormal(transform: np.ndarray) -> np.ndarray:
     long chains of products stay rigid.
     """
     rotation = transform[:3, :3]
-    result = transform.copy()
+    result: np.ndarray = transform.copy()
     result[:3, :3] = 1.5 * rotation - 0.5 * (rotation @ rotation.T @ rotation)
     return result
 
 
-def turned(vector: np.ndarray) -> np.ndarray:
-    """Return the (3, 3) rotation of a rotation vector [rad] (Rodrigues)."""
-    angle = math.sqrt(float(vector @ vector))
-    x, y, z = vector.tolist()
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    if angle < 1e-8:
-        return np.eye(3) + cross + 0.5 * cross @ cross
-    half = math.sin(0.5 * angle) / (0.5 * angle)
-    result: np.ndarray = np.eye(3) + (math.sin(angle) / angle) * cross
-    return result + (0.5 * half * half) * (cross @ cross)
+def rotations(vectors: np.ndarray) -> np.ndarray:
+    """Return the rotations (n, 3, 3) of rotation vectors (n, 3) [rad] (Rodrigues)."""
+    angles = np.sqrt(np.einsum('ni,ni->n', vectors, vectors))[:, None, None]
+    cross = np.zeros((len(vectors), 3, 3))
+    cross[:, [2, 0, 1], [1, 2, 0]] = vectors
+    cross[:, [1, 2, 0], [2, 0, 1]] = -vectors
+    # numpy's sinc is that of signal processing
+    sine = np.sinc(angles / np.pi)
+    half = np.sinc(0.5 * angles / np.pi)
+    result: np.ndarray = np.eye(3) + sine * cross + 0.5 * half * half * (cross @ cross)
+    return result

@@ -1,0 +1,77 @@
+"""What `check` shows of an OpenPLX scene: where its bodies are, and how SNAP placed them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sim_bridge.cli.overview import robot_data
+from sim_bridge.cli.overview_text import robot_text
+from sim_bridge.description.model import Pose
+from sim_bridge.description.openplx.mapping.records import MappedScene
+from sim_bridge.description.report import Findings
+from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+
+Data = dict[str, Any]
+
+
+def openplx_data(scene: MappedScene) -> Data:
+    """Return what was read of a scene."""
+    snap = scene.snap
+    return {
+        'model': scene.name,
+        'gravity': None if scene.gravity is None else list(scene.gravity),
+        'frames': [
+            {'path': path, 'link': scene.links.get(path), **_pose(scene.poses[path]),
+             'local': _pose(local)} for path, local in snap.transforms.items()],
+        'snap': [{'why': step.why.value, 'mate': step.mate, 'frames': list(step.frames)}
+                 for step in snap.steps],
+        'unsatisfied': [
+            {'mate': each.mate, 'gap': each.gap, 'angle': each.angle}
+            for each in snap.unsatisfied],
+        'robots': [
+            {'label': each.label, **robot_data(
+                each.description, Findings(), collisions='hull' if each.description.xml else
+                'none'), 'shapes': len(each.shapes)} for each in scene.robots],
+        'joints_between_robots': [each.constraint.name for each in scene.cross_joints],
+        'materials': [each.name for each in scene.materials],
+        'inputs': [each.name for each in scene.signals if each.is_input],
+        'outputs': [each.name for each in scene.signals if not each.is_input and each.enabled],
+    }
+
+
+def openplx_text(scene: Data, most: int | None) -> str:
+    """Return the same as text; most: lines of each list, None for all."""
+    lines = [f'OpenPLX model {scene["model"]!r}: {counted(len(scene["robots"]), "robot")}']
+    if scene['gravity'] is not None:
+        lines.append(f'gravity: {_numbers(scene["gravity"])} m/s²')
+    lines += ['', 'frames: path, position [m], quaternion x y z w, in the world of the scene']
+    lines += _abridged(scene['frames'], most, lambda each: (
+        f'{each["path"]}: {_numbers(each["position"])}, {_numbers(each["orientation"])}'))
+    lines += ['', 'SNAP: what was decided, by which mate, for which frames']
+    lines += _abridged(scene['snap'], most, lambda each: ', '.join(filter(None, (
+        each['why'], each['mate'], ' and '.join(each['frames'])))))
+    for name in ('inputs', 'outputs'):
+        if scene[name]:
+            lines += ['', name, *_abridged(scene[name], most, str)]
+    for each in scene['robots']:
+        lines += ['', robot_text(each, most)]
+    return '\n'.join(lines)
+
+
+def _abridged(items: list[Any], most: int | None, shown: Any) -> Iterator[str]:
+    for item in items[:most]:
+        yield f'  {shown(item)}'
+    if most is not None and len(items) > most:
+        yield f'  … {len(items) - most} more; --all shows them'
+
+
+def _pose(pose: Pose) -> Data:
+    return {'position': pose.position.tolist(),
+            'orientation': quaternion_from_matrix(pose.rotation).tolist()}
+
+
+def _numbers(values: list[float]) -> str:
+    # no -0
+    return ' '.join(f'{value + 0.0:.6g}' for value in (round(value, 12) for value in values))

@@ -1,0 +1,60 @@
+"""Further motors on the axes of joints: joints that hold nothing, with one axis."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.description.model import JointType
+from sim_bridge.description.stages import axis_frame, stages_of
+from sim_bridge.engine.data.loops import ALONG, AXES_OF_TYPE, HINGE
+from sim_bridge.engine.data.model import PRISMATIC
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.constraint import ConstraintSeat
+from sim_bridge.robots.joints.joint import AnyJoint
+from sim_bridge.robots.joints.mounted import MountedSeat
+from sim_bridge.robots.joints.seat import Seat
+from sim_bridge.robots.joints.spec import JointSpec, WITH_AXIS2
+
+_PLACE = 'add_motor'
+
+
+def axis_of(given: object) -> Axis:
+    """Return an axis, or the only one of a joint; else raise InvalidValueError."""
+    axis = given.axes[0] if isinstance(given, AnyJoint) and len(given.axes) == 1 else given
+    if not isinstance(axis, Axis):
+        raise InvalidValueError(
+            'axis', given, 'an axis of a joint, or a joint with a single axis', _PLACE)
+    return axis
+
+
+def motor_beside(axis: Axis) -> JointSpec:
+    """
+    Return a motor whose axis is another one, without a name.
+
+    Raises InvalidValueError for an axis that neither slides nor turns as that of a hinge.
+    """
+    found = _line_of(axis.seat, axis.number)
+    if found is None:
+        raise InvalidValueError(
+            'axis', axis, 'one that slides, or turns as a hinge does; for others see '
+            'add_angular_motor', _PLACE)
+    is_linear, line = found
+    turn = axis_frame(line)
+    first, second = (
+        frame._replace(rotation=frame.rotation @ turn) for frame in axis.seat.frames[:2])
+    return JointSpec('', 'slider_motor' if is_linear else 'hinge_motor', first, second)
+
+
+def _line_of(seat: Seat, number: int) -> tuple[bool, np.ndarray] | None:
+    """Return whether an axis slides, and its unit vector in both frames of the joint, if any."""
+    if isinstance(seat, (MountedSeat, ConstraintSeat)):
+        spec = seat.spec
+        if spec.type in WITH_AXIS2:
+            return None
+        kind, along = (AXES_OF_TYPE[spec.type] if spec.axes is None else spec.axes)[number]
+        return (kind == ALONG, np.eye(3)[along]) if kind in (ALONG, HINGE) else None
+    if seat.type in (JointType.UNIVERSAL, JointType.HINGE2):
+        return None
+    (stage,) = (one for one in stages_of(seat.description) if one.coordinate == number)
+    return stage.kind == PRISMATIC, stage.axis
