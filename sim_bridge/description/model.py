@@ -317,6 +317,7 @@ class ConstraintDescription:
     along the axis, which is rigid without stiffness. Other types have none.
     erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
     N m]; None: rigid. compliance: another way to say it, by direction; None where erp and cfm do.
+    toughness: force [N] and torque [N m] at which it breaks; None: never.
     normal: (3,) unit vector in the frame of link1, at right angles to the axis: x of the joint's
     axes, where the compliance depends on it. A fixed or ball joint has an axis with it, for z.
     None: any.
@@ -337,6 +338,7 @@ class ConstraintDescription:
     erp: float | None = None
     cfm: float | None = None
     compliance: Compliance | None = None
+    toughness: tuple[float, float] | None = None
     normal: np.ndarray | None = None
     line: int = 0
 

@@ -28,6 +28,10 @@ class WorldInterface(Protocol):
         """Return one of the joints between its robots, or that close loops, by name."""
 
     @property
+    def openplx(self) -> Mapping[str, Any]:
+        """Its OpenPLX scenes, by name."""
+
+    @property
     def state(self) -> State:
         """The arrays that steps change."""
 

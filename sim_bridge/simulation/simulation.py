@@ -112,8 +112,8 @@ class Constraint(Protocol):
     def record(self) -> LoopJoint:
         """Describe it to the engine as it is now."""
 
-    def bind(self, loops: Loops, state: State, first: int) -> None:
-        """Take new places for the numbers of its axes, from row `first` on."""
+    def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
+        """Take new places for its numbers: row `number`, and of its axes from row `first` on."""
 
     def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
         """Return the greatest position error [m] and sine of an angular error of its rows."""
@@ -575,8 +575,8 @@ class Simulation:
         self._sites = assembly.gather_sites(slots)
         self._loops = make_loops([joint.record() for joint in joints], self._model)
         first = 0
-        for joint in joints:
-            joint.bind(self._loops, self._state, first)
+        for number, joint in enumerate(joints):
+            joint.bind(self._loops, self._state, number, first)
             first += joint.axis_count
         self._state.idle[:] = 0
         self._dirty &= ~(_ROBOT_ARRAYS | _LOOP_FORCES)

@@ -131,9 +131,9 @@ class OpenPlxScene:
         """Return a frame of the scene's world in the world."""
         return self.record.pose @ pose
 
-    def restart(self) -> None:
-        """Give the motors the targets and efforts of the file again."""
-        for joint, axes in self._driven():
+    def restart(self, robot: str | None = None) -> None:
+        """Give motors the targets and efforts of the file again; robot: only of that, by name."""
+        for joint, axes in self._driven(robot):
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
 
@@ -144,15 +144,15 @@ class OpenPlxScene:
         for cross in self.description.cross_joints:
             yield cross.constraint.name, cross.axes
 
-    def _driven(self) -> Iterable[tuple[Any, tuple[AxisSettings, ...]]]:
-        """Yield the joints along whose axes something acts."""
+    def _driven(self, only: str | None) -> Iterable[tuple[Any, tuple[AxisSettings, ...]]]:
+        """Yield the joints along whose axes something acts; only: of this robot."""
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
-            if name in self._world.robots:
+            if name in self._world.robots and only in (None, name):
                 robot = self._world.robots[name]
                 for joint, axes in mapped.axes.items():
                     if axes:
                         yield robot.joint(joint), axes
-        for cross in self.description.cross_joints:
+        for cross in self.description.cross_joints if only is None else ():
             with suppress(UnknownNameError):
                 # the joint goes with either robot
                 joint = self._world.joint(self.record.cross_joints[cross.constraint.name])

@@ -537,6 +537,12 @@ class World(DeclaredAttributes):
             motor.axes[0].seat.states('q')[:] = own.q
         return motor
 
+    @property
+    def broken_joints(self) -> list[str]:
+        """Names of the joints that do nothing any more; see `ConstraintJoint.is_broken`."""
+        broken = self.state.loop_broken.astype(bool)
+        return [key for key, gone in zip(self.simulation.constraints, broken, strict=True) if gone]
+
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
         """
         Remove a joint; the robot mounted on it becomes free and keeps its motion.

@@ -127,4 +127,22 @@ def sensors(watch):
         world.step()
 
 
-ALL_SCENARIOS = [*SCENARIOS, mimics, locks, stops, sensors]
+def breaking(watch):
+    """Break a hinge with motors under its load, of two that share it."""
+    world = sb.World()
+    bob = world.add_body((), mass=2.0, inertia=(0.02, 0.03, 0.04), position=(0.3, 0.0, 0.0))
+    hinges = [world.add_joint('hinge', None, bob, np.zeros(3), (0, 1, 0), tree=False, erp=0.3,
+                              cfm=cfm) for cfm in (0.0, 1e-5)]
+    for motor, control in zip([*hinges, world.add_motor(hinges[0])],
+                              ('velocity', 'servo', 'servo'), strict=True):
+        motor.control, motor.max_effort, motor.min_effort, motor.kd = control, 3.0, -1.0, 2.0
+        motor.target_velocity = 1.0
+    world.step(3)
+    hinges[0].break_force = 5.0
+    with watch():
+        world.step()
+        assert world.broken_joints == ['hinge']
+        world.step()
+
+
+ALL_SCENARIOS = [*SCENARIOS, mimics, locks, stops, sensors, breaking]

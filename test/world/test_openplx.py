@@ -366,3 +366,114 @@ def test_fresh_processes_have_the_same_bits():
             text=True, env={**os.environ, 'PYTHONHASHSEED': seed})
         hashes.add(result.stdout)
     assert len(hashes) == 1
+
+
+BARS = LOOP.split('FourBar')[0]
+
+
+def test_kinematic_bodies_hold_what_is_mated_to_them():
+    """One alone is the root of the tree; where there are several, mates become joints between."""
+    one = BARS + """
+Scene is Physics3D.System:
+    base is Bar:
+        is_dynamic: false
+        kinematics.initial_local_linear_velocity.z: 0.5
+    arm is Bar
+    pin is Physics3D.Interactions.Hinge:
+        connectors: [base.b, arm.a]
+"""
+    world, scene = loaded(one, gravity=(0.0, -9.81, 0.0))
+    assert [(robot.name, robot.motion) for robot in scene.robots] == [('Scene', 'kinematic')]
+    world.step(200)
+    np.testing.assert_allclose(scene.link('base').p, (0, 0, 0.1), atol=1e-12)
+    np.testing.assert_allclose(scene.link('arm').v[2], 0.5, atol=1e-12)
+    two = one + """
+    other is Bar:
+        is_dynamic: false
+        kinematics.local_transform.position.y: 2
+    top is Physics3D.Interactions.Ball:
+        connectors: [arm.b, other.a]
+"""
+    two = two.replace('initial_local_linear_velocity.z: 0.5', 'initial_local_linear_velocity.z: 0')
+    world, scene = loaded(two, gravity=(0.3, -9.81, 0.0))
+    assert [robot.motion for robot in scene.robots] == ['kinematic', 'dynamic', 'kinematic']
+    world.step(500)
+    copied = world.copy().openplx['Scene']
+    for name in ('pin', 'top'):
+        assert max(scene.joint(name).error) < 1e-9
+        assert copied.joint(name).name == scene.joint(name).name
+
+
+def test_redirected_and_adaptive_connectors_and_kinematic_locks():
+    """A connector given in a system moves with its body; one adapts; bodies are one body."""
+    world, scene = loaded(BARS + """
+Scene is Physics3D.System:
+    mount is Physics3D.Interactions.RedirectedMateConnector:
+        position: Math.Vec3.from_xyz(0, 0.2, 1)
+        redirected_parent: arm
+    arm is Bar:
+        kinematics.local_transform.position.x: 3
+    tool is Bar
+    grip is Physics3D.Interactions.Lock:
+        connectors: [mount, tool.a]
+    rest is Bar:
+        kinematics.local_transform.position.z: -4
+    near is Physics3D.Interactions.AdaptiveMateConnector
+    hold is Physics3D.Interactions.Lock:
+        connectors: [near, arm.a]
+    both is Physics.KinematicLock:
+        bodies: [arm, rest]
+""", gravity=(0.0, 0.0, -9.81))
+    before = {name: scene.link(name).p.copy() for name in ('arm', 'tool', 'rest')}
+    np.testing.assert_allclose(before['tool'], (0, 0.7, 1), atol=1e-12)
+    assert len(scene.robots) == 1
+    world.step(100)
+    for name, place in before.items():
+        np.testing.assert_allclose(scene.link(name).p, place, atol=1e-12)
+
+
+def test_a_flexible_distance_is_a_spring_between_two_points():
+    """Two free bodies on a spring swing about their centre, at the rate of the reduced mass."""
+    text = BARS + """
+Scene is Physics3D.System:
+    one is Bar:
+        kinematics.local_transform.position.y: 0
+    two is Bar:
+        kinematics.local_transform.position.y: 2.1
+    spring is Physics3D.Interactions.Distance:
+        connectors: [one.b, two.a]
+        enable_snap: false
+        initial_distance: 1.0
+        flexibility becomes Physics3D.Interactions.Flexibility.LinearElasticDistanceFlexibility:
+            default_stiffness: 18
+"""
+    errors = []
+    for step in (4e-3, 2e-3):
+        world, scene = loaded(text, time_step=step)
+        world.step(round(0.4 / step))
+        apart = scene.link('two').p[1] - scene.link('one').p[1] - 1.0
+        errors.append(abs(apart - (1.0 + 0.1 * math.cos(6.0 * 0.4))))
+    assert errors[1] < 2e-3
+    assert errors[1] < 0.6 * errors[0]
+
+
+def test_a_robot_of_an_imported_urdf_stands_where_its_system_is(tmp_path):
+    """`import @"cart.urdf"` gives a robot of its own, with its joints."""
+    (tmp_path / 'cart.urdf').write_text("""<robot name="cart">
+<link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+  iyz="0"/></inertial></link>
+<link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"
+  iyz="0"/></inertial></link>
+<joint name="hinge" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+</joint></robot>""", encoding='utf-8')
+    file = tmp_path / 'scene.openplx'
+    file.write_text("""import @"cart.urdf"
+Scene is Physics3D.System:
+    truck is cart:
+        local_transform.position.x: 4
+""", encoding='utf-8')
+    world = sb.World()
+    scene = world.load_openplx(file)
+    [robot] = scene.robots
+    np.testing.assert_array_equal(robot.root_link.p, (4, 0, 0))
+    assert robot.joint_names == ['hinge']

@@ -81,6 +81,8 @@ class Declared:
     erp: float | None = None
     cfm: float | None = None
     compliance: Compliance | None = None
+    break_force: float | None = None
+    break_torque: float | None = None
     spots: dict[str, Place] = field(default_factory=dict)
 
     def spot(self, what: str) -> Place:
@@ -277,9 +279,17 @@ def _constraint(
         erp=one.erp,
         cfm=one.cfm,
         compliance=one.compliance,
+        toughness=_toughness(one),
         normal=normal,
         line=one.place.line,
     )
+
+
+def _toughness(one: Declared) -> tuple[float, float] | None:
+    """Return the force and torque at which a joint breaks; None if it never does."""
+    force, torque = (
+        math.inf if value is None else value for value in (one.break_force, one.break_torque))
+    return (force, torque) if math.isfinite(min(force, torque)) else None
 
 
 def _axes_of_compliance(

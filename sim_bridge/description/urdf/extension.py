@@ -11,6 +11,7 @@
         <limit lower="-1" upper="1" effort="10" velocity="2"/>
         <dynamics damping="0.1" friction="0" stiffness="0" reference="0"/>
         <compliance erp="0.2" cfm="1e-6"/>          <!-- without it the joint is rigid -->
+        <toughness force="100" torque="5"/>          <!-- at which it breaks; without it never -->
         <compliance stiffness="1e5 1e5 1e6 inf inf inf" damping="10 10 20 0 0 0"/>   <!-- or so -->
       </joint>
       <crawler link="left_track" axis="0 1 0" joint="left_track_joint"/>
@@ -46,6 +47,7 @@ TAG = 'sim_bridge'
 
 _OPTIONAL = Numbers(required=False)
 _NOT_NEGATIVE = Numbers(required=False, minimum=0.0)
+_POSITIVE = Numbers(1, 'inf', False, 0.0, above=True)
 _STOP = Numbers(required=False, infinite=True)
 _CAP = Numbers(required=False, minimum=0.0, infinite=True)
 _END = Child(Schema({'name': Text(), **ORIGIN.attributes}), required=True)
@@ -75,6 +77,7 @@ _JOINT = Schema(
                 'reference': _OPTIONAL,
             })
         ),
+        'toughness': Child(Schema({'force': _POSITIVE, 'torque': _POSITIVE})),
         'compliance': Child(
             Schema({
                 'erp': _NOT_NEGATIVE,
@@ -93,7 +96,7 @@ _WHOLE = Schema(silent=frozenset({'joint', 'crawler'}))
 # by tag: the attribute that findings about it name
 _SPOTS = {
     'link1': 'name', 'link2': 'name', 'axis': 'xyz', 'axis2': 'xyz', 'distance': '',
-    'limit': '', 'dynamics': '', 'compliance': 'erp'}
+    'limit': '', 'dynamics': '', 'toughness': 'force', 'compliance': 'erp'}
 
 
 def check_extension(root: Element, findings: Findings) -> None:
@@ -140,6 +143,8 @@ def _read_joint(node: Element, findings: Findings) -> Declared | None:
     if 'dynamics' in parts:
         one.dynamics = JointDynamics(
             **{key: float(value) for key, value in parts['dynamics'].attrib.items()})
+    for key, value in parts['toughness'].attrib.items() if 'toughness' in parts else ():
+        setattr(one, f'break_{key}', float(value))
     if 'compliance' in parts:
         given = parts['compliance']
         for key in ('erp', 'cfm'):

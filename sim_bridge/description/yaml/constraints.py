@@ -20,6 +20,8 @@ Loop joints in YAML, for robots whose description cannot be changed.
         compliance:                      # instead of erp and cfm, in each direction
           stiffness: [1e5, 1e5, 1e6, .inf, .inf, .inf]  # along and about the joint's x, y, z on
           damping: [10, 10, 20, 0, 0, 0]                # link1 [N/m, N s/m; N m/rad, N m s/rad]
+        break_force: 100                 # of what it transmits [N]; never breaks if both are
+        break_torque: 5                  # absent [N m]
 
 The extra joints of a Choreonoid body are taken as they are: the list may be called `extra_joints`,
 its keys `link1_name`, `link1_local_pos`, `joint_type` and so on, or likewise in camel case.
@@ -127,6 +129,8 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
         'erp': _number(section, 'erp'),
         'cfm': _number(section, 'cfm'),
         'compliance': _compliance(section, findings),
+        'break_force': _number(section, 'break_force', positive=True),
+        'break_torque': _number(section, 'break_torque', positive=True),
     }
     if kind is None:
         return None

@@ -11,6 +11,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.rows import column, frames_of, row_velocity, store_arms
 from sim_bridge.engine.data.joint_laws import (
+    clear_law,
     locked_velocity,
     loose_effort,
     MOTOR,
@@ -35,7 +36,7 @@ from sim_bridge.engine.data.loops import (
     Z,
 )
 from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, LOWER_EFFORT, UPPER
-from sim_bridge.engine.data.state import BY_SERVO, LOCKED, TOTAL_SHARE
+from sim_bridge.engine.data.state import BY_SERVO, LOCKED, LOOSE, TOTAL_SHARE
 from sim_bridge.engine.dynamics.active_set import FIRST, guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia, lagging_inertia
 from sim_bridge.engine.dynamics.set_joint_laws import (
@@ -75,7 +76,16 @@ def start_axes(root, pose, h, state, loops, work):
     set_joint_laws(loops, loops.axis_index, work.q, work.v, state.axis_u, state.axis_control,
                    state.axis_target, state.axis_course, h, work)
     for axis in range(loops.axis_joint.shape[0]):
+        if work.broken[loops.axis_joint[axis]] != 0:
+            disable_axis(axis, work)
         work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
+
+
+@kernel
+def disable_axis(axis, work):
+    """Let nothing act on an axis."""
+    clear_law(work.law[axis])
+    work.given[axis], work.inertia[axis], work.mode[axis] = 0.0, 0.0, LOOSE
 
 
 @kernel

@@ -67,6 +67,9 @@ def build_basis(model, ws, state, loops, work, count, h):
             if work.mode[number] < LOCKED and is_idle(loops, state, work, number):
                 continue
         own = loops.axis_joint[number] if number >= 0 else loops.joint[row]
+        if own >= 0 and work.broken[own] != 0:
+            work.active[row], work.impulse[row] = 0, 0.0
+            continue
         if own != joint and own >= 0:
             joint = own
             R_A, p_A, R_B, p_B = frames_of(ws.pose, loops, joint)

@@ -94,7 +94,7 @@ def close(table):
             is_exact = True
     most = _OPEN if work.pivot[JAMMED] != 0 else _WIDE_OPEN
     for row in range(loops.size[RIGID_ROWS]):
-        if abs(work.error[row]) > most:
+        if work.active[row] != 0 and abs(work.error[row]) > most:
             worst = max(worst, abs(work.error[row]))
     return 1 if worst > _OPEN else 0
 
@@ -140,6 +140,7 @@ def assemble(table):
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     work, rows = world.loop_work(table), loops.size[RIGID_ROWS]
+    work.broken[:] = world.state(table).loop_broken
     for done in range(_ASSEMBLY_ROUNDS):
         place(model, ws.q, ws)
         find_errors(model, ws.q, ws, loops, work.error)
@@ -170,6 +171,7 @@ def begin(table):
     state, work, rows = world.state(table), world.loop_work(table), loops.size[RIGID_ROWS]
     place(model, state.q, ws)
     ws.mode[:] = 0
+    work.broken[:] = state.loop_broken
     build_anew(table)
     find_twists(model, model.kind, ws, state.v, work.twist)
     for row in range(rows):

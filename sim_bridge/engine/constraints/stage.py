@@ -5,6 +5,7 @@ from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.constraints.axes import keep_axes, start_axes, switch_axes
 from sim_bridge.engine.constraints.basis import find_impulses
 from sim_bridge.engine.constraints.blocked import release_blocked
+from sim_bridge.engine.constraints.breaking import break_weakest
 from sim_bridge.engine.constraints.closing import assemble, begin, close, follow_shift
 from sim_bridge.engine.constraints.respond import act, build_constraints
 from sim_bridge.engine.constraints.rows import (
@@ -32,6 +33,7 @@ def constraints(table, phase):
     if phase == LoopPhase.SWITCH:
         return switch(table)
     if phase == LoopPhase.BUILD_PRESENT:
+        world.loop_work(table).broken[:] = world.state(table).loop_broken
         find_arms(world.model(table), world.workspace(table), world.loops(table),
                   world.loop_work(table).arm)
         return build_constraints(table, world.loops(table).size[RIGID_ROWS])
@@ -52,13 +54,19 @@ def constraints(table, phase):
 
 @subroutine
 def switch(table):
-    """Change wrong modes; return how many. A blocking mode changes only if no other is wrong."""
+    """
+    Change wrong modes; return how many.
+
+    A blocking mode changes only if no other is wrong, and a joint breaks only if none is.
+    """
     loops, work, h = world.loops(table), world.loop_work(table), world.options(table).time_step
     changed = switch_axes(h, loops, work)
     work.pivot[JAMMED] = 0
     if changed == 0 and work.pivot[CHANGED] == 0:
         changed = release_blocked(
             world.model(table), world.workspace(table), loops, world.state(table), h, work)
+        if changed == 0:
+            changed = break_weakest(world.workspace(table).pose, h, loops, work)
     return changed
 
 
@@ -67,6 +75,7 @@ def prepare_constraints(table):
     """Compute the positions and velocities of rows and axes, once per step."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
+    work.broken[:] = state.loop_broken
     find_arms(model, ws, loops, work.arm)
     if loops.size[ALL_ROWS] > loops.size[RIGID_ROWS]:
         find_errors(model, ws.q, ws, loops, work.error)
@@ -155,6 +164,7 @@ def keep_constraints(table):
     """Store in the state the axes' positions, and what axes and compliant rows did."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)
+    state.loop_broken[:] = work.broken
     if loops.size[ALL_ROWS] == loops.size[RIGID_ROWS]:
         return 0
     keep_awake(model.root, loops, state)

@@ -58,6 +58,8 @@ HOW, CHANGED, JAMMED = range(3)
 
 # first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
 FORCES, TORQUES = 0, 4
+# columns of Loops.toughness
+BREAK_FORCE, BREAK_TORQUE = range(2)
 # the world, in Loops.body
 WORLD = -1
 
@@ -143,7 +145,8 @@ class LoopJoint:
     rows: kind and axes of each. body: numbers of both bodies, or WORLD. frame: (24,) A in the
     first body's frame, then B in the second's: rotation by rows and origin [m]. reference: of each
     row. erp, cfm: of each row; a cfm of 0 makes it rigid, and then erp has no meaning. axes: kind
-    and axis of each. vectors: (na, 3) of each. values: of the axes.
+    and axis of each. vectors: (na, 3) of each. values: of the axes. toughness: (2,) as Loops has
+    it.
     """
 
     rows: Sequence[tuple[int, int, int]]
@@ -155,6 +158,7 @@ class LoopJoint:
     axes: Sequence[tuple[int, int]]
     vectors: np.ndarray
     values: AxisValues
+    toughness: np.ndarray
 
 
 class Loops(NamedTuple):
@@ -173,6 +177,12 @@ class Loops(NamedTuple):
     """A and B in their bodies' frames: rotation by rows, then origin."""
     turns: Annotated[IntVector, Dims('nk')]
     """1 where rows or axes are about how the bodies turn."""
+    toughness: Annotated[FloatMatrix, Dims('nk', 2, unit='N; N m', is_parameter=True)]
+    """
+    BREAK_FORCE and BREAK_TORQUE: the most that a joint's rows transmit, about B's origin.
+
+    A joint that had to transmit more does nothing from that step on. Infinite: it never breaks.
+    """
     joint: Annotated[IntVector, Dims('nr', points_at='nk')]
     """Joint of each row, -1 for MIMIC."""
     kind: Annotated[IntVector, Dims('nr')]
@@ -258,6 +268,8 @@ class LoopWork(NamedTuple):
     """Three wrenches at a root."""
     tied: Annotated[IntVector, Dims('nb')]
     """1 for the bodies that the joints act on."""
+    broken: Annotated[IntVector, Dims('nk')]
+    """As State.loop_broken, with what breaks in this step."""
     active: Annotated[IntVector, Dims('nt')]
     """1 for the rows that are in the basis."""
     q: Annotated[FloatVector, Dims('na', unit='m, rad')]
@@ -330,6 +342,7 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
         body=np.array([joint.body for joint in joints], np.int64).reshape(-1, 2),
         frame=np.array([joint.frame for joint in joints], float).reshape(-1, 24),
         turns=np.array([_turns(joint) for joint in joints], np.int64),
+        toughness=np.array([joint.toughness for joint in joints], float).reshape(-1, 2),
         joint=np.array(numbers, np.int64), kind=np.array(kinds, np.int64),
         axes=np.array(axes, np.int64).reshape(-1, 2), reference=np.array(references, float),
         erp=np.array(erps, float), cfm=np.array(cfms, float),

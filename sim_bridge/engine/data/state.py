@@ -107,6 +107,8 @@ class State(NamedTuple):
 
     Of rows that yield the mean of the last step, of loose axes that at its end.
     """
+    loop_broken: Annotated[IntVector, Dims('nk')]
+    """1 where such a joint does nothing any more, see Loops.toughness."""
     axis_q: Annotated[FloatVector, Dims('na', unit='m, rad')]
     """Positions of the loop joints' axes; angles count their turns."""
     axis_u: Annotated[FloatVector, Dims('na', unit='N, N m')]

@@ -22,7 +22,7 @@ from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.robots.joints.free_axes import FreeAxes
 from sim_bridge.robots.joints.spec import JointSpec
-from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.simulation import Dirty, Simulation
 
 Softness = tuple[float | tuple[float, ...], float | tuple[float, ...]]
 """ERP [1] and CFM [m/(N s), rad/(N m s)] of a joint: a number for all rows, or one for each."""
@@ -76,6 +76,8 @@ class ConstraintSeat:
         self.coordinates = count, count
         self.first_axis = 0
         """Its first row in the arrays of all constraints' axes."""
+        self._toughness = np.array((np.inf, np.inf) if spec.toughness is None else spec.toughness)
+        self._broken = np.zeros(1, np.int64)
         self._values = _values(count)
         self._values.q[:] = self.free.positions(self._values.q) if start is None else start
         self.start = self._values.q.copy()
@@ -257,6 +259,27 @@ class ConstraintSeat:
         """Return ERP and CFM of each row, without the suspension's."""
         return [np.broadcast_to(values, len(self._rows)).tolist() for values in self._softness]
 
+    # --- what it bears ---------------------------------------------------------------------------
+
+    @property
+    def toughness(self) -> np.ndarray:
+        """(2,) the greatest force [N] and torque [N m]; a view to write."""
+        self._simulation.settle()
+        return self._toughness
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it does nothing any more."""
+        self._simulation.settle()
+        return bool(self._broken[0])
+
+    @is_broken.setter
+    def is_broken(self, value: bool) -> None:
+        self._simulation.settle()
+        self._broken[0] = value
+        self._simulation.mark(Dirty.JOINT_VELOCITIES)
+        self.wake()
+
     # --- for the simulation ----------------------------------------------------------------------
 
     def restart(self) -> None:
@@ -286,10 +309,13 @@ class ConstraintSeat:
             erp[row] = h * stiffness * cfm[row]
         return LoopJoint(
             self._rows, (bodies[0], bodies[1]), np.array(numbers), self.references, erp, cfm,
-            self.free.pairs, self.free.kinds.axis_vector, self._values)
+            self.free.pairs, self.free.kinds.axis_vector, self._values, self._toughness)
 
-    def bind(self, loops: Loops, state: State, first: int) -> None:
-        """Move the values of its axes to joined arrays, from row `first` on."""
+    def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
+        """Move its values to joined arrays: row `number`, those of its axes from `first` on."""
+        self._toughness = loops.toughness[number]
+        state.loop_broken[number] = self._broken[0]
+        self._broken = state.loop_broken[number : number + 1]
         self.first_axis = first
         rows = slice(first, first + self.axis_count)
         places = AxisValues(

@@ -10,9 +10,16 @@ import numpy as np
 
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import JointDescription, JointType, Mimic
+from sim_bridge.engine.data.loops import BREAK_FORCE, BREAK_TORQUE
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
-from sim_bridge.foundation.errors import SimBridgeError, StateError
-from sim_bridge.foundation.validation import finite_number, finite_vector, unit_quaternion
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
+from sim_bridge.foundation.validation import (
+    finite_number,
+    finite_vector,
+    real_array,
+    truth,
+    unit_quaternion,
+)
 from sim_bridge.robots.interfaces import LinkInterface, RobotInterface, WorldInterface
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_erp, compliance_of, of_rows
 from sim_bridge.robots.joints.axis import Axis
@@ -349,6 +356,31 @@ class Joint(AnyJoint):
         '_seat.by_second', 'Whether the second link is the child; else the first one is.')
 
 
+class _Toughness:
+    """What a constraint joint bears at most: a column of its seat's `toughness`."""
+
+    def __init__(self, column: int, unit: str):
+        """Declare a column. unit: of it, for messages."""
+        self._column, self._expected = column, f'a number above 0, or inf where none does [{unit}]'
+        self.__doc__ = f'What breaks the joint. Can be set to {self._expected}.'
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Take the name of the attribute."""
+        self._name = name
+
+    def __get__(self, joint: Any, owner: type | None = None) -> Any:
+        """Return the present value."""
+        return self if joint is None else float(joint._seat.toughness[self._column])
+
+    def __set__(self, joint: Any, value: float) -> None:
+        """Set it; raises InvalidValueError for what is not above 0."""
+        array = real_array(self._name, value, self._expected, joint.place)
+        if array.ndim or not array > 0.0:
+            raise InvalidValueError(self._name, value, self._expected, joint.place)
+        joint._seat.toughness[self._column] = array
+        joint._seat.invalidate()
+
+
 class ConstraintJoint(AnyJoint):
     """
     A joint outside the trees: bilateral constraints with Lagrange multipliers, after ODE's joints.
@@ -419,6 +451,25 @@ class ConstraintJoint(AnyJoint):
     @compliance.setter
     def compliance(self, value: Compliance | tuple[Any, ...]) -> None:
         self._seat.compliance = compliance_of(value, self.place)
+
+    break_force = _Toughness(BREAK_FORCE, 'N')
+    break_torque = _Toughness(BREAK_TORQUE, 'N m')
+
+    @property
+    def is_broken(self) -> bool:
+        """
+        Whether the joint holds nothing any more, and nothing acts on its axes; can be set.
+
+        It breaks in a step in which its rows would have to transmit more than `break_force` or,
+        about `anchor2`, more than `break_torque`; efforts along its axes do not count. That step
+        is solved without it; of several the most overloaded breaks first. Its links stay excluded
+        from contact. `World.reset` mends it, as setting False does.
+        """
+        return self._seat.is_broken
+
+    @is_broken.setter
+    def is_broken(self, value: bool) -> None:
+        self._seat.is_broken = truth('is_broken', value, self.place)
 
 
 def _joint_of(owner: RobotInterface | WorldInterface, name: str) -> Any:

@@ -44,7 +44,8 @@ class JointSpec:
     first, second: the joint frames on both, which coincide for coordinates of 0; the axis is z.
     axis2: (3,) the second axis in that frame, fixed on the second link, in the plane of x and z.
     distance: between the origins [m]. erp, cfm, compliance: None for a rigid joint; the first two
-    of all rows or of each. suspension: of a hinge-2. gapes: whether the two origins are apart, so
+    of all rows or of each. suspension: of a hinge-2. toughness: force and torque that break it,
+    None where none does. gapes: whether the two origins are apart, so
     that the joint has a gap to close. axes, vectors: of an angular motor, as the engine's
     LoopJoint has them.
     """
@@ -59,6 +60,7 @@ class JointSpec:
     cfm: float | tuple[float, ...] | None = None
     compliance: Compliance | None = None
     suspension: JointDynamics | None = None
+    toughness: tuple[float, float] | None = None
     gapes: bool = False
     axes: tuple[tuple[int, int], ...] | None = None
     vectors: np.ndarray | None = None
@@ -187,7 +189,7 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface
     return replace(
         spec, second=JointFrame(other, rotation2, np.array(position2)), distance=distance,
         erp=constraint.erp, cfm=constraint.cfm, compliance=constraint.compliance,
-        suspension=suspension)
+        suspension=suspension, toughness=constraint.toughness)
 
 
 def _orthonormal(rotation: np.ndarray) -> np.ndarray:

@@ -98,7 +98,11 @@ class RobotCommands:
         self._joint_count = len(robot.joint_names)
         self._others = list(enumerate(self.axes.values()))[self._joint_count :]
         self._timeout_ns, self._timeout_policy = timeout_ns, timeout_policy
-        self._hold_until_first = hold_until_first
+        # the motors of such a scene go on without commands
+        self._scene = next((
+            scene for scene in robot.world.openplx.values() if robot.name in scene.record.robots),
+            None)
+        self._hold_until_first = hold_until_first and self._scene is None
 
         # guards what can be commanded and all below, while a command is checked or handed over
         self._lock = threading.Lock()
@@ -410,7 +414,7 @@ class RobotCommands:
             if is_held:
                 self.following.take_rest()
         else:
-            self._robot.hold = is_held
+            self._robot.hold = is_held and self._scene is None
 
     def _give_way(self, commands: Mapping[int, np.ndarray]) -> None:
         """Release commanded joints from the trajectories that they follow."""
@@ -426,6 +430,8 @@ class RobotCommands:
             axis.drop_command()
         for crawler in self._crawlers:
             crawler.speed = 0.0
+        if self._scene is not None:
+            self._scene.restart(self._robot.name)
 
     def _change_controls(self, changes: Mapping[str, tuple[str, float, float]]) -> None:
         for name, (control, kp, kd) in changes.items():

@@ -280,14 +280,17 @@ class _Mapper:
                     'has no mass, and no shape that gives it one: it cannot move freely')
 
     def _label(self, own: Component) -> str:
-        """Return the path of the innermost system with all bodies, or of a single body."""
-        if len(own.bodies) == 1:
-            return '' if own.bodies[0] == ROOT else own.bodies[0]
+        """Return the path of the innermost system with all bodies, or of a body without one."""
+        alone = '' if own.bodies[0] == ROOT else own.bodies[0]
+        if not own.mates:
+            return alone
         parents = {
             path: [frame_path(each) for each in owners(self._assembly.frames[path])
                    if each.is_a(SYSTEM)] for path in own.bodies}
         shared = common_system(own.bodies, parents)
-        return '' if shared == ROOT else shared
+        if shared != ROOT:
+            return shared
+        return alone if len(own.bodies) == 1 else ''
 
     def _motion(self, body: Object) -> BodyMotion:
         """Return the velocity that a body begins with."""

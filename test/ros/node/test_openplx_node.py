@@ -1,0 +1,73 @@
+"""OpenPLX scenes in the node: topics of their robots, motors that run, parameters they exclude."""
+
+from __future__ import annotations
+
+import pytest
+from sensor_msgs.msg import JointState
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+TWO = """
+Wheel is Physics3D.System:
+    disc is Physics3D.Bodies.RigidBody:
+        shape is Physics3D.Geometries.Cylinder:
+            radius: 0.2
+            height: 0.05
+        hub is Physics3D.Interactions.MateConnector:
+            main_axis: Math.Vec3.Y_AXIS()
+    speed is Real: 2
+    axle is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Y_AXIS()
+    hinge is Physics3D.Interactions.Hinge:
+        connectors: [axle, disc.hub]
+    motor is Physics3D.Interactions.RotationalVelocityMotor:
+        connectors: hinge.connectors
+        target_speed: speed
+
+Pair is Physics3D.System:
+    left is Wheel
+    right is Wheel:
+        axle.position.x: 1
+        speed: -3
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return a file with a scene of one robot, and one of two."""
+    path = tmp_path / 'wheels.openplx'
+    path.write_text(TWO, encoding='utf-8')
+    return path
+
+
+def test_one_robot_has_the_topics_of_a_robot_and_its_motor_runs(graph, start_node, file):
+    """The joint is called like the mate, and turns at the target speed of its motor."""
+    start_node(robot=file, openplx_model='Wheel')
+    states = graph.listen(JointState, '/joint_states')
+    graph.wait_for_next(states, 20)
+    assert states[-1].name == ['hinge']
+    assert states[-1].velocity[0] == pytest.approx(2.0, abs=1e-6)
+    assert '/robot_description' not in dict(graph.node.get_topic_names_and_types())
+
+
+def test_robots_of_a_scene_have_namespaces_of_their_names(graph, start_node, file, tmp_path):
+    """Of a scene file as of a file given as robot."""
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text('world: {openplx: {pair: {file: wheels.openplx}}}\n', encoding='utf-8')
+    start_node(world=scene)
+    heard = {
+        side: graph.listen(JointState, f'/pair_{side}/joint_states') for side in ('left', 'right')}
+    for side, speed in (('left', 2.0), ('right', -3.0)):
+        graph.wait_for_next(heard[side], 20)
+        assert heard[side][-1].name == [f'{side}_hinge']
+        assert heard[side][-1].velocity[0] == pytest.approx(speed, abs=1e-6)
+
+
+def test_what_the_scene_says_itself_is_no_parameter(refusals, file):
+    """A base, an unknown model and a defect are refused by name."""
+    base, model = refusals(
+        {'robot': file, 'base': 'fixed'}, {'robot': file, 'openplx_model': 'Weel'})
+    assert "parameter 'base'" in base
+    assert "'Wheel'" in model
