@@ -91,6 +91,11 @@ class OpenPlxScene:
         return tuple(
             self._world.robots[name] for name in self.record.robots if name in self._world.robots)
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its robots and bodies are still in the world."""
+        return all(name in self._world.robots for name in self.record.robots)
+
     def link(self, path: str) -> Link:
         """Return the link of a body, by its path; raises UnknownNameError."""
         return self._found('body', path, self.description.links, lambda robot: {
@@ -163,7 +168,10 @@ class OpenPlxScene:
             own = parts(robot)
             if names[path] in own:
                 return own[names[path]]
-        raise UnknownNameError(kind, path, names, f'scene {self.name!r}')
+        present = [
+            known for known, name in names.items()
+            if any(name in parts(robot) for robot in self.robots)]
+        raise UnknownNameError(kind, path, present, f'scene {self.name!r}')
 
 
 class SceneLoader:
@@ -293,7 +301,7 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
     limits, dynamics = settings.limits, settings.dynamics
     axis.lower, axis.upper = limits.lower, limits.upper
     axis.damping, axis.friction = dynamics.damping, dynamics.friction
-    axis.stiffness, axis.reference = dynamics.stiffness, dynamics.reference
+    axis.stiffness = dynamics.stiffness
     if settings.stop is not None:
         # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
         stiffness, damping = settings.stop
@@ -302,15 +310,17 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
     for motor in settings.motors:
         axis.control = 'servo'
         axis.kp, axis.kd = motor.kp, motor.kd
-        axis.max_effort = motor.upper
-        axis.min_effort = motor.lower
     _command(axis, settings)
 
 
 def _command(axis: Axis, settings: AxisSettings) -> None:
-    """Set targets and effort of an axis."""
+    """Set what inputs may change: targets, effort, its limits, where a spring is at rest."""
+    axis.reference = settings.dynamics.reference
     for motor in settings.motors:
         axis.control = 'servo'
+        axis.max_effort, axis.min_effort = motor.upper, motor.lower
+        if motor.hold is not None:
+            axis.kp, axis.kd = motor.kp, motor.kd
         if not math.isnan(motor.target_position):
             axis.target_position = motor.target_position
         axis.target_velocity = motor.target_velocity

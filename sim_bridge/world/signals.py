@@ -7,15 +7,15 @@ resets of the world comprise them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Protocol, Union
+from typing import Protocol, TypeVar, Union
 
 import numpy as np
 
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
-from sim_bridge.foundation.errors import InvalidValueError, StateError
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.rotation import rpy_from_matrix
 from sim_bridge.foundation.validation import finite_number, finite_vector, real_array
 from sim_bridge.robots.joints.axis import Axis
@@ -23,10 +23,15 @@ from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 
 Reading = Union[float, bool, np.ndarray]
+_Made = TypeVar('_Made', 'Input', 'Output')
 
 
 class Scene(Protocol):
     """The scene that signals are of: an `OpenPlxScene`."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is still in the world."""
 
     def link(self, path: str) -> Link:
         """Return the link of a body."""
@@ -52,14 +57,14 @@ class Input:
     the value.
     """
 
-    __slots__ = ('_place', '_write', 'signal', 'size', 'unit')
+    __slots__ = ('_place', 'signal', 'size', 'unit', 'write')
 
     def __init__(self, scene: Scene, signal: Signal):
         """Open the input of a scene."""
         self.signal = signal
         self.unit, self.size, prepare = _INPUTS[signal.kind]
         self._place = f'input {signal.name!r}'
-        self._write: Callable[[np.ndarray], None] = prepare(scene, signal)
+        self.write: Callable[[np.ndarray], None] = prepare(scene, signal)
 
     @property
     def name(self) -> str:
@@ -73,12 +78,15 @@ class Input:
         Raises InvalidValueError, and changes nothing, for what is not finite, where ranges may be
         infinite, and for a range without 0 in it.
         """
+        self.write(self.checked(value))
+
+    def checked(self, value: object) -> np.ndarray:
+        """Return (size,) a value for `write`; raises InvalidValueError, as `set`."""
         if self.size == 2:
-            self._write(_checked_range(value, self._place, self.unit))
-        elif self.size == 1:
-            self._write(np.array([finite_number('value', value, self._place)]))
-        else:
-            self._write(finite_vector('value', value, 3, self._place))
+            return _checked_range(value, self._place, self.unit)
+        if self.size == 1:
+            return np.array([finite_number('value', value, self._place)])
+        return finite_vector('value', value, 3, self._place)
 
     def __repr__(self) -> str:
         """Show name, kind and unit."""
@@ -122,14 +130,27 @@ class Output:
 def inputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
     """Return the inputs of a scene by name, but for velocities of bodies that a joint holds."""
     return MappingProxyType({
-        each.name: Input(scene, each) for each in signals
-        if each.is_input and not (each.model == 'RigidBody' and _is_held(scene.link(each.source)))})
+        each.name: each for each in _present(scene, Input, (s for s in signals if s.is_input))
+        if not (each.signal.model == 'RigidBody' and _is_held(scene.link(each.signal.source)))})
 
 
 def outputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
     """Return the outputs of a scene by name, sent or not."""
     return MappingProxyType({
-        each.name: Output(scene, each) for each in signals if not each.is_input})
+        each.name: each
+        for each in _present(scene, Output, (s for s in signals if not s.is_input))})
+
+
+def _present(
+    scene: Scene, make: Callable[[Scene, Signal], _Made], signals: Iterable[Signal]
+) -> Iterator[_Made]:
+    """Yield the signals, but for those of robots that have left the world."""
+    for each in signals:
+        try:
+            yield make(scene, each)
+        except UnknownNameError:
+            if scene.is_whole:
+                raise
 
 
 # --- inputs ------------------------------------------------------------------------------------
