@@ -322,13 +322,16 @@ class Library:
         bundle = self.bundles.get(names[0])
         return bundle.find(names[1:]) if bundle and len(names) > 1 else None
 
+    def missing_bundle(self, names: tuple[str, ...]) -> str:
+        """Return how to get the bundle that a name is in; '' if it is there, or is none."""
+        if names[0] not in OFFICIAL or names[0] in self.bundles or len(names) == 1:
+            return ''
+        return (
+            f'the bundle {names[0]} is not installed; install it by '
+            f"`pip install 'sim_bridge[openplx]'`, or name its folder in {VARIABLE}")
+
     def hint(self, source: Source, names: tuple[str, ...]) -> str:
         """Return what helps with a name that stands for nothing."""
-        if names[0] in OFFICIAL and names[0] not in self.bundles:
-            return (
-                f'the bundle {names[0]} is not installed; install it by '
-                "`pip install 'sim_bridge[openplx]'`, or name its folder in "
-                f'{VARIABLE}')
         if self._errors >= _MOST_FINDINGS:
             return ''
         bundle = self.bundles.get(names[0])

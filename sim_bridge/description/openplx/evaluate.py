@@ -9,6 +9,7 @@ long for Python's stack, its end is evaluated first.
 from __future__ import annotations
 
 from collections.abc import Sequence
+import contextlib
 from pathlib import Path
 from typing import Any, cast, NoReturn
 
@@ -52,9 +53,6 @@ def read_openplx(
     except _ExhaustedError:
         message = f'more than {MOST_OBJECTS} objects are not made'
         library.error('too-large', Place('file', file=scene.file), message)
-    except FailedError:
-        # the reason is among the findings
-        pass
     return None
 
 
@@ -85,10 +83,12 @@ class _Evaluator:
 
     # -- scenes ------------------------------------------------------------------------------
 
-    def root(self, name: str | None) -> Object:
-        """Return the object of a model; every model of the scene is checked."""
-        root = self._object_of(self._chosen(name))
-        self._finish(root)
+    def root(self, name: str | None) -> Object | None:
+        """Return the object of a model, if it has one; every model of the scene is checked."""
+        root: Instance | None = None
+        with contextlib.suppress(FailedError):
+            root = self._object_of(self._chosen(name))
+            self._finish()
         # what nobody has made an object of yet may lack values, but must not be wrong otherwise
         self._is_check = True
         for source in self._library.own:
@@ -125,12 +125,13 @@ class _Evaluator:
         try:
             model = self._models.of(declared, source.place(node, node.name))
             if model not in self._seen and model.kind != 'trait':
-                self._finish(self._object_of(model))
+                self._object_of(model)
+                self._finish()
         except FailedError:
             return
 
-    def _finish(self, root: Instance) -> None:
-        """Evaluate all members of an object and of those that it owns."""
+    def _finish(self) -> None:
+        """Evaluate all members of the object that was made last, and of those that it owns."""
         start = len(self._made) - 1
         while start < len(self._made):
             instance = self._made[start]
@@ -172,6 +173,7 @@ class _Evaluator:
         self._seen.update(kind.lineage)
         slots = dict(kind.members)
         for this, actions in member.parts if member else ():
+            self._models.declare(slots, actions)
             self._models.apply(slots, actions, this or owner, kind)
         instance.slots = slots
         self._made.append(instance)

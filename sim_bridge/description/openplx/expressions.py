@@ -156,9 +156,9 @@ class Expressions:
         if new in scope.this.slots:
             self._models.warn_renamed(place, old, new)
             return self._objects.value(scope.this, new), list(names[1:])
-        hint = self._models.library.hint(scope.source, names) if len(names) > 1 else ''
-        if 'install' in hint:
-            self._fail('bundle-missing', place, hint)
+        missing = self._models.library.missing_bundle(names)
+        if missing:
+            self._fail('bundle-missing', place, missing)
         known = [*scope.this.slots, *scope.source.models, *scope.source.globals]
         self._models.not_found(place, old, scope.model, known, 'member-not-found')
         raise FailedError

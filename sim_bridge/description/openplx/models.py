@@ -132,9 +132,11 @@ class Model:
     def members(self) -> dict[str, Member]:
         """Its members, in the order of definition, those of bases first."""
         members: dict[str, Member] = {}
+        # traits may say something about members that the model itself declares
         for model in self.lineage:
-            actions = model.actions
-            self.models.apply(members, actions, None, self)
+            self.models.declare(members, model.actions)
+        for model in self.lineage:
+            self.models.apply(members, model.actions, None, self)
         return members
 
     @cached_property
@@ -193,11 +195,14 @@ class Models:
         place = source.place(path, model)
         declared = self.declared(source, path.names, place)
         if not declared or not isinstance(declared.node, syntax.Model):
+            missing = self.library.missing_bundle(path.names)
+            if missing:
+                self.fail('bundle-missing', place, missing)
             hint = self.library.hint(source, path.names)
-            code = 'bundle-missing' if 'install' in hint else 'type-not-found'
             name = brief('.'.join(path.names))
-            message = f'no model has the name {name}{"; " if hint else ""}{hint}'
-            self.fail(code, place, message)
+            self.fail(
+                'type-not-found', place,
+                f'no model has the name {name}{"; " if hint else ""}{hint}')
         return self.of(declared, place)
 
     def declared(self, source: Source, names: tuple[str, ...], place: Place) -> Declared | None:
@@ -250,18 +255,23 @@ class Models:
             self._building.add(key)
             chain.append(waiting)
             if len(chain) > _MOST_BASES:
-                self.fail(
-                    'too-deep', waiting.source.place(waiting.node, waiting.name),
-                    f'more than {_MOST_BASES} models that extend each other are not read')
+                self._too_many_bases(waiting)
             node = waiting.node
             assert isinstance(node, syntax.Model)
             waiting = self._base(waiting, node.base) if node.base else None
         if self._traits > _MOST_TRAITS:
             self.fail('too-deep', place, f'more than {_MOST_TRAITS} traits of traits are not read')
         for link in reversed(chain):
+            if base and len(base.lineage) > _MOST_BASES:
+                self._too_many_bases(link)
             base = self._models[self._key(link)] = self._built(link, base)
         assert base
         return base
+
+    def _too_many_bases(self, declared: Declared) -> NoReturn:
+        self.fail(
+            'too-deep', declared.source.place(declared.node, declared.name),
+            f'more than {_MOST_BASES} models that extend each other are not read')
 
     def _base(self, declared: Declared, path: syntax.Path) -> Declared:
         source = declared.source
@@ -339,10 +349,11 @@ class Models:
                         f'a value is given in line {first.node.line} already')
                     continue
             name = action.names[0]
-            if action.kind == 'declare' and len(action.names) == 1:
-                self._declare(members, action, this)
-                continue
             member = members.get(name)
+            if action.kind == 'declare' and len(action.names) == 1 and (
+                action.expression is None or not member or member.declared is not action
+            ):
+                continue
             if not member:
                 new = renamed_attribute(model.names, name)
                 member = members.get(new)
@@ -370,23 +381,21 @@ class Models:
         self.not_found(action.place, action.names[0], model.name, list(members),
                        'member-not-found')
 
-    def _declare(
-        self, members: dict[str, Member], action: Action, this: Object | None
-    ) -> None:
-        node = action.node
-        assert isinstance(node, syntax.Declaration)
-        name = action.names[0]
-        if name in members:
+    def declare(self, members: dict[str, Member], actions: Sequence[Action]) -> None:
+        """Add the members that a layer declares, without their values."""
+        for action in actions:
+            node, name = action.node, action.names[0]
+            if action.kind != 'declare' or len(action.names) > 1:
+                continue
+            assert isinstance(node, syntax.Declaration)
+            if name not in members:
+                type_ = self.type_of(node.type, action.source, action.model)
+                members[name] = Member(name, type_, action, action.place, node.is_optional)
+                continue
             first = members[name].declared.place
             where = f'line {first.line}' if first.file == action.source.file else first.file
             message = f'the member {brief(name)} is declared in {where} already'
             self.library.error('duplicate', action.place, message)
-            return
-        members[name] = Member(
-            name, self.type_of(node.type, action.source, action.model), action, action.place,
-            node.is_optional)
-        if action.expression is not None:
-            members[name] = self._changed(members[name], action, this) or members[name]
 
     def _changed(self, member: Member, action: Action, this: Object | None) -> Member | None:
         """Return a member with what a statement says about it; None if that deletes it."""

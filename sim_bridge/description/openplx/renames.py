@@ -81,6 +81,7 @@ _ATTRIBUTES = {
     'opening_fraction_input': ('engagement_fraction_input', ('DriveTrain.ManualClutch',)),
     'opening_fraction_output': ('engagement_fraction_output', ('DriveTrain.ManualClutch',)),
     'engage_time': ('engagement_duration', ('DriveTrain.AutomaticClutch',)),
+    'cutting_direction': ('tooth_direction', ('Terrain.Shovel',)),
     'engagement_time': ('engagement_duration', ('DriveTrain.AutomaticClutch',)),
 }
 

@@ -33,6 +33,7 @@ def models(bundle: str) -> list[str]:
 
 @pytest.mark.parametrize('bundle', bundles.OFFICIAL)
 def test_every_file_parses(bundle):
+    """Read all published files."""
     assert files(bundle)
     for path in files(bundle):
         defects = []
@@ -43,6 +44,7 @@ def test_every_file_parses(bundle):
 
 @pytest.mark.parametrize(('bundle', 'count'), [('Math', 7), ('Physics', 90), ('Physics3D', 90)])
 def test_every_model_evaluates_or_is_refused_by_name(bundle, count, monkeypatch):
+    """Make an object of every model; only values that its user must give may lack."""
     monkeypatch.setattr(bundles, '_MOST_FINDINGS', 10_000)
     names = models(bundle)
     assert len(names) > count
@@ -59,6 +61,7 @@ def test_every_model_evaluates_or_is_refused_by_name(bundle, count, monkeypatch)
 
 
 def test_a_bundle_is_read_where_its_names_are_used():
+    """Open no file before one of its names is looked for."""
     opened = []
 
     class Counting(Library):
@@ -79,6 +82,7 @@ def test_a_bundle_is_read_where_its_names_are_used():
 
 
 def test_bundles_of_the_environment_come_before_the_installed_ones(tmp_path, monkeypatch):
+    """Replace the installed bundles whole."""
     for name in ('Math', 'Mine'):
         (tmp_path / name).mkdir()
         (tmp_path / name / 'config.openplx').write_text(

@@ -206,6 +206,7 @@ def report_of(text: str, model: str | None = None) -> Report:
 
 @pytest.mark.parametrize('name', WRONG)
 def test_a_defect_is_one_finding_at_its_place(name):
+    """Report one defect as one finding."""
     code, line, column, message, text = WRONG[name]
     report = report_of(textwrap.dedent(text))
     assert len(report.findings) == 1, report.to_text()
@@ -216,6 +217,7 @@ def test_a_defect_is_one_finding_at_its_place(name):
 
 
 def test_a_run_finds_several_defects():
+    """Go on after a defect, and report nothing that only follows from it."""
     report = report_of(textwrap.dedent("""\
         A:
             a is Nothing
@@ -230,6 +232,7 @@ def test_a_run_finds_several_defects():
 
 
 def test_a_file_is_named_with_the_line(tmp_path):
+    """Name the imported file that is wrong, not the scene."""
     part = tmp_path / 'part.openplx'
     part.write_text('Part:\n    x is Real: y\n')
     scene = tmp_path / 'scene.openplx'
@@ -245,6 +248,7 @@ def test_a_file_is_named_with_the_line(tmp_path):
 
 
 def test_a_missing_file_and_a_missing_model_are_findings(tmp_path):
+    """Return None with a finding."""
     findings = Findings()
     assert read_openplx(tmp_path / 'none.openplx', findings=findings) is None
     assert findings.report('').errors[0].code == 'unreadable'
@@ -254,6 +258,7 @@ def test_a_missing_file_and_a_missing_model_are_findings(tmp_path):
 
 
 def test_without_bundles_the_report_says_how_to_install_them(monkeypatch):
+    """Say once that they are missing."""
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
     report = report_of('A is Physics3D.System:\n    x is Real: Math.PI\n')
     assert [found.code for found in report.errors] == ['bundle-missing']
@@ -270,6 +275,7 @@ def test_without_bundles_the_report_says_how_to_install_them(monkeypatch):
     ('Physics1D.Charges.RotationalConnector', 'Physics1D.Interactions.RotationalConnector'),
 ])
 def test_models_of_earlier_bundles_are_found_with_a_warning(old, new):
+    """Find models under the names that they had."""
     findings = Findings()
     root = read_openplx(
         f'A:\n    optional x is {old}\nB:\n    x is A\n', findings=findings)
@@ -290,6 +296,7 @@ def test_models_of_earlier_bundles_are_found_with_a_warning(old, new):
      '    x is Real: motor.desired_speed', 'desired_speed is called target_speed'),
 ])
 def test_members_and_functions_of_earlier_bundles_are_found_with_a_warning(line, message):
+    """Find members and functions likewise."""
     report = report_of(f'A:\n    {line}\n')
     assert report.ok, report.to_text()
     assert [found.code for found in report.warnings] == ['renamed']
@@ -320,6 +327,7 @@ HUGE = {
 
 @pytest.mark.parametrize('name', HUGE)
 def test_huge_and_circular_scenes_are_reported(name, monkeypatch):
+    """Refuse with a report what has no end, or no bounds."""
     monkeypatch.setattr(evaluate, 'MOST_OBJECTS', 20_000)
     report = report_of(HUGE[name])
     assert {found.code for found in report.errors} <= {
@@ -329,6 +337,7 @@ def test_huge_and_circular_scenes_are_reported(name, monkeypatch):
 
 
 def test_a_file_of_ten_megabytes_is_refused_in_a_time_that_its_size_bounds():
+    """Read comments of any length, and a million words at most."""
     start = time.process_time()
     report = report_of('A:\n' + '    # nothing\n' * 350_000 + '[' * 5_000_000 + '\n')
     assert {found.code for found in report.errors} == {'too-large'}
@@ -337,6 +346,7 @@ def test_a_file_of_ten_megabytes_is_refused_in_a_time_that_its_size_bounds():
 
 
 def test_values_that_grow_without_bound_stay_numbers():
+    """Square an integer sixty times."""
     lines = ''.join(f'    x{i + 1} is Real: x{i} * x{i}\n' for i in range(60))
     report = report_of(f'A:\n    x0 is Int: 3\n{lines}')
     assert {found.code for found in report.errors} <= {'value'}
@@ -352,6 +362,7 @@ WORDS = st.sampled_from([
 @settings(max_examples=300, derandomize=True, database=None, deadline=None)
 @given(st.lists(WORDS, max_size=60).map(''.join))
 def test_any_words_are_a_scene_or_have_findings(text):
+    """Read words of the language in any order."""
     text += '\n'
     findings = Findings()
     root = read_openplx(text, findings=findings)

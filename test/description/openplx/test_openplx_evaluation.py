@@ -32,6 +32,7 @@ def value(expression: str, type_: str = 'Real', **options):
 
 
 def test_the_last_model_is_the_scene_unless_another_is_chosen():
+    """Choose by name, or take the last."""
     text = 'A:\n    x is Int: 1\nB:\n    x is Int: 2\n'
     assert read(text)['x'] == 2
     assert read(text, 'A')['x'] == 1
@@ -39,6 +40,7 @@ def test_the_last_model_is_the_scene_unless_another_is_chosen():
 
 
 def test_numbers_follow_the_usual_precedence():
+    """Compute with all four operators, signs and brackets."""
     assert value('1 + 2 * 3 - 4 / 2') == 5.0
     assert value('-(1 + 2) * -2') == 6.0
     assert value('2 - 3 - 4') == -5.0
@@ -50,6 +52,7 @@ def test_numbers_follow_the_usual_precedence():
 
 
 def test_texts_truth_values_and_arrays():
+    """Read every kind of literal."""
     assert value('"a # b"', 'String') == 'a # b'
     assert value('"""a\n"b"\n"""', 'String') == 'a\n"b"\n'
     assert value('true', 'Bool') is True
@@ -58,6 +61,7 @@ def test_texts_truth_values_and_arrays():
 
 
 def test_a_scene_overrides_what_members_are_defined_by():
+    """Bind names late: an override moves all that is defined by it."""
     root = read("""
         Box:
             size is Real: 1
@@ -75,6 +79,7 @@ def test_a_scene_overrides_what_members_are_defined_by():
 
 
 def test_expressions_see_the_members_of_the_outermost_model():
+    """Resolve names in the model that the text stands in, not in the member that it sets."""
     root = read("""
         Inner:
             x is Real: 1
@@ -91,6 +96,7 @@ def test_expressions_see_the_members_of_the_outermost_model():
 
 
 def test_the_value_of_a_whole_is_replaced_and_parts_count_on_top_of_it():
+    """Replace defaults of parts by a later whole, and keep parts said with or after it."""
     root = read("""
         A:
             early is Math.Vec3:
@@ -109,6 +115,7 @@ def test_the_value_of_a_whole_is_replaced_and_parts_count_on_top_of_it():
 
 
 def test_a_type_is_narrowed_and_what_was_said_of_parts_is_kept():
+    """Narrow by `becomes`."""
     root = read("""
         Mate:
             gain is Real: 1
@@ -125,6 +132,7 @@ def test_a_type_is_narrowed_and_what_was_said_of_parts_is_kept():
 
 
 def test_traits_give_members_and_values():
+    """Put traits between the base and what the model itself says."""
     root = read("""
         trait Sized:
             size is Real: 2
@@ -146,7 +154,25 @@ def test_traits_give_members_and_values():
     assert root['rod'].model.bases == ('Heavy', 'Sized', 'Body')
 
 
+def test_a_trait_may_set_what_the_model_itself_declares():
+    """Declare all members before any is set; the model's own values count more."""
+    root = read("""
+        Part:
+            length is Real
+        trait Tuned:
+            part.length: 2
+            gain: 3
+            bias: 4
+        Machine with Tuned:
+            part is Part
+            gain is Real
+            bias is Real: 5
+        """)
+    assert (root['part.length'], root['gain'], root['bias']) == (2.0, 3.0, 5.0)
+
+
 def test_alternatives_are_narrowed_or_assigned():
+    """Take a value of either type."""
     root = read("""
         Car:
             wheels is Int: 4
@@ -166,6 +192,7 @@ def test_alternatives_are_narrowed_or_assigned():
 
 
 def test_references_are_the_objects_themselves():
+    """Refer rather than copy; walk through what is owned only."""
     root = read("""
         Body:
             mass is Real: 1
@@ -184,6 +211,7 @@ def test_references_are_the_objects_themselves():
 
 
 def test_an_optional_member_is_made_if_parts_of_it_are_given():
+    """Make an optional object as soon as something is said about it."""
     root = read("""
         Body:
             mass is Real: 1
@@ -196,6 +224,7 @@ def test_an_optional_member_is_made_if_parts_of_it_are_given():
 
 
 def test_constants_are_one_object():
+    """Share the object of a constant model."""
     root = read("""
         const Steel:
             density is Real: 7850
@@ -209,6 +238,7 @@ def test_constants_are_one_object():
 
 
 def test_globals_are_seen_everywhere():
+    """Read attributes of files and of bundles."""
     assert read("""
         g is Real: h * 2
         h is Real: 3
@@ -220,6 +250,7 @@ def test_globals_are_seen_everywhere():
 
 
 def test_a_deleted_member_is_gone():
+    """Delete a member that would have lacked a value."""
     root = read("""
         A:
             x is Real
@@ -231,6 +262,7 @@ def test_a_deleted_member_is_gone():
 
 
 def test_members_come_in_the_order_of_definition():
+    """List members of bases first, then of traits, then its own."""
     root = read("""
         A:
             z is Real: 1
@@ -245,11 +277,13 @@ def test_members_come_in_the_order_of_definition():
 
 
 def test_chains_of_members_may_be_longer_than_the_stack():
+    """Evaluate 3000 members that each need the next."""
     lines = ''.join(f'    x{i} is Real: x{i + 1} + 1\n' for i in range(3000))
     assert read(f'A:\n{lines}    x3000 is Real: 0\n')['x0'] == 3000.0
 
 
 def test_words_of_the_language_are_names_where_a_name_is_meant():
+    """Declare members that are called as words of the language."""
     root = read("""
         A:
             is is Real: 1
@@ -262,6 +296,7 @@ def test_words_of_the_language_are_names_where_a_name_is_meant():
 
 
 def test_some_files_indent_members_deeper_than_the_annotation():
+    """Read what three files of the bundles do."""
     assert read("""
         A:
             .doc: "text"
@@ -271,6 +306,7 @@ def test_some_files_indent_members_deeper_than_the_annotation():
 
 
 def test_what_is_assigned_is_told_from_defaults(tmp_path):
+    """Count what scenes and other bundles say, not what declares the member."""
     folder = tmp_path / 'Parts'
     folder.mkdir()
     (folder / 'config.openplx').write_text('config is BundleConfig:\n    name: "Parts"\n')
@@ -298,6 +334,7 @@ def test_what_is_assigned_is_told_from_defaults(tmp_path):
 
 
 def test_places_are_those_of_the_last_assignment():
+    """Tell where a value comes from."""
     root = read("""\
         A:
             x is Real: 1
@@ -312,6 +349,7 @@ def test_places_are_those_of_the_last_assignment():
 
 
 def test_files_of_a_bundle_see_each_other_and_imports_count_from_the_file(tmp_path):
+    """Look names up in namespaces, and files beside the file that names them."""
     files = {
         'config.openplx': 'config is BundleConfig:\n    name: "Shop"\n',
         'scene.openplx': """\
@@ -347,6 +385,7 @@ def test_files_of_a_bundle_see_each_other_and_imports_count_from_the_file(tmp_pa
 
 
 def test_an_imported_urdf_is_a_system_with_a_file(tmp_path):
+    """Leave the URDF to whoever reads the objects."""
     (tmp_path / 'arm.urdf').write_text('<robot name="Arm"><link name="base"/></robot>')
     scene = tmp_path / 'scene.openplx'
     scene.write_text(
@@ -363,6 +402,7 @@ def test_an_imported_urdf_is_a_system_with_a_file(tmp_path):
 
 
 def test_the_scene_with_everything():
+    """Evaluate every construct in one scene."""
     findings = Findings()
     root = read_openplx(SCENES / 'machine.openplx', findings=findings)
     assert not findings.found, findings.report('scene').to_text()
@@ -383,6 +423,7 @@ def test_the_scene_with_everything():
 
 
 def test_the_scene_of_the_documentation_with_names_of_two_eras():
+    """Evaluate with the latest bundles, and warn once for each name that was changed."""
     findings = Findings()
     root = read_openplx(SCENES / 'snap_parent.openplx', 'SnapRod', findings=findings)
     report = findings.report('scene')

@@ -57,6 +57,7 @@ def value(expression: str, type_: str = 'Real') -> np.ndarray:
     ('ceil(0.2)', 1), ('inf()', math.inf), ('neg_inf()', -math.inf),
 ])
 def test_functions_of_numbers(expression, expected):
+    """Compare with the math module."""
     assert_allclose(value(f'Math.Functions.{expression}'), expected, rtol=1e-15)
 
 
@@ -111,6 +112,7 @@ def test_functions_of_numbers(expression, expected):
      [[1, 4, 5], [4, 2, 6], [5, 6, 3]]),
 ])
 def test_functions_and_operators_of_objects(expression, type_, expected):
+    """Compare with scipy, numpy and closed forms."""
     assert_allclose(value(expression, type_), expected, rtol=0, atol=4e-15)
 
 
@@ -119,16 +121,19 @@ def test_functions_and_operators_of_objects(expression, type_, expected):
     ('0, 0, -2', [1, 0, 0]), ('1, 1, 0', [1, -1, 0]), ('1, 2, 3', [0, 3, -2]),
 ])
 def test_the_default_normal_is_orthogonal_to_the_axis_of_the_smallest_component(axis, normal):
+    """Take the last of equal ones."""
     found = value(f'Math.Vec3.from_xyz({axis}).get_orthogonal_unit_vector()', 'Math.Vec3')
     assert_allclose(found, np.array(normal) / np.linalg.norm(normal), rtol=0, atol=1e-15)
 
 
 def test_there_are_all_conventions_of_angles():
+    """Count them."""
     assert len(SEQUENCES) == 24
 
 
 @pytest.mark.parametrize('sequence', SEQUENCES)
 def test_angles_turn_as_scipy_says(sequence):
+    """Turn about fixed axes (s) and turned ones (r), and back."""
     axes = sequence[:3] if sequence.endswith('s') else sequence[:3].upper()
     angles = 0.3, 0.8, -1.1
     expected = Rotation.from_euler(axes, angles)
@@ -141,6 +146,7 @@ def test_angles_turn_as_scipy_says(sequence):
 
 
 def test_roll_pitch_and_yaw_are_those_of_urdf():
+    """Agree with the rest of the package."""
     from sim_bridge.foundation.rotation import matrix_from_rpy
 
     found = value('Math.Quat.from_euler_angles(0.1, 0.2, 0.3)', 'Math.Quat')
@@ -149,6 +155,7 @@ def test_roll_pitch_and_yaw_are_those_of_urdf():
 
 
 def test_every_function_and_operator_that_math_declares_is_there():
+    """Compare the tables with the declarations of the bundle."""
     library = Library([], Findings())
     bundle = library.bundles['Math']
     missing, files = [], bundle.files(())

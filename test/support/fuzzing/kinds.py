@@ -235,7 +235,7 @@ KINDS = {
             'world_table.yaml', 'world_ground.yaml'))), _run_scene, 25, 'yaml'),
     'openplx': Kind(
         lambda rng: damaged_lines(rng, rng.choice(list(OPENPLX.glob('*.openplx'))).read_bytes()),
-        _run_openplx, 60, 'openplx'),
+        _run_openplx, 40, 'openplx'),
     'extra_joints': Kind(
         _make_yaml(lambda: documented(constraints)), _run_extra_joints, 20, 'yaml'),
     'parameters': Kind(
