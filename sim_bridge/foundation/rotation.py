@@ -25,7 +25,7 @@ def matrix_from_rpy(rpy: Sequence[float]) -> np.ndarray:
 
 
 def rpy_from_matrix(rotation: np.ndarray) -> np.ndarray:
-    """Return the (3,) angles roll, pitch, yaw [rad] of which `matrix_from_rpy` makes a rotation."""
+    """Return the (3,) angles roll, pitch, yaw [rad] from which `matrix_from_rpy` makes it."""
     from transforms3d.euler import mat2euler
 
     return np.array(mat2euler(rotation, 'sxyz'))

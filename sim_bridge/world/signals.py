@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Protocol, TypeVar, Union
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 
-Reading = Union[float, bool, np.ndarray]
+Reading = float | bool | np.ndarray
 _Made = TypeVar('_Made', 'Input', 'Output')
 
 
@@ -239,8 +239,9 @@ _INPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Write]]] = {
     'Force1DInput': ('N', 1, _effort),
     'TorqueRangeInput': ('N m', 2, _effort_range),
     'ForceRangeInput': ('N', 2, _effort_range),
-    'LinearVelocity3DInput': ('m/s', 3, lambda *args: _base_velocity(*args, True)),
-    'AngularVelocity3DInput': ('rad/s', 3, lambda *args: _base_velocity(*args, False)),
+    'LinearVelocity3DInput': ('m/s', 3, lambda scene, signal: _base_velocity(scene, signal, True)),
+    'AngularVelocity3DInput': (
+        'rad/s', 3, lambda scene, signal: _base_velocity(scene, signal, False)),
 }
 
 
@@ -415,8 +416,8 @@ _OUTPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Read]]] = {
     'Force1DOutput': ('N', 1, _effort_given),
     'TorqueRangeOutput': ('N m', 2, _range),
     'ForceRangeOutput': ('N', 2, _range),
-    'Force3DOutput': ('N', 3, lambda *args: _reaction(*args, 0)),
-    'Torque3DOutput': ('N m', 3, lambda *args: _reaction(*args, 1)),
+    'Force3DOutput': ('N', 3, lambda scene, signal: _reaction(scene, signal, 0)),
+    'Torque3DOutput': ('N m', 3, lambda scene, signal: _reaction(scene, signal, 1)),
     'Position3DOutput': ('m', 3, _motion('p', lambda link: link.p)),
     'PositionOutput': ('m', 3, _motion('p', lambda link: link.p)),
     'RPYOutput': ('rad', 3, _motion('rpy', lambda link: rpy_from_matrix(link.R))),

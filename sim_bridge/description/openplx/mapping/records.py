@@ -28,8 +28,8 @@ class Motor:
     A servo on an axis: kp (target_position - q) + kd (target_velocity - dq), within an effort.
 
     kp: N m/rad or N/m. kd: N m s/rad or N s/m. lower, upper: least and greatest effort [N m or N].
-    source: path of the interaction that it stands for. gain: kd of a velocity motor. hold: kp and kd
-    with which that holds its place while it is to stand, None if it does not.
+    source: path of the interaction that it stands for. gain: kd of a velocity motor. hold: kp and
+    kd with which that holds its place while it is to stand, None if it does not.
     """
 
     source: str

@@ -75,9 +75,10 @@ def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Si
                     'unsupported-signal', each.place,
                     f'{each.model.name} of {_source_model(each)} is not sent or taken')
             continue
+        kind, source, model, frames, stiffness = signal
         found.append(Signal(
-            renamed.get(id(each), each.path.replace('.', '/')), each.path, *signal[:1], is_input,
-            *signal[1:3], is_input or is_sent, *signal[3:], each.place.line))
+            renamed.get(id(each), each.path.replace('.', '/')), each.path, kind, is_input,
+            source, model, is_input or is_sent, frames, stiffness, each.place.line))
     return tuple(found)
 
 
