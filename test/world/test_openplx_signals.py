@@ -257,3 +257,27 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
     speed.set(0.5)
     world.step(500)
     assert angle.read() > held + 0.2
+
+
+def test_a_reset_undoes_all_that_inputs_change():
+    """Give speeds, limits, springs that hold and the rest of springs back as the file has them."""
+    world, scene = bar_scene("""
+motor is Physics3D.Interactions.RotationalVelocityMotor:
+    connectors: [PAIR]
+    target_speed: 0.5
+    max_effort: 30
+    zero_speed_as_spring: true
+    zero_speed_spring_flexibility.stiffness: 1E5
+spring is Physics3D.Interactions.TorsionSpring:
+    connectors: [PAIR]
+    flexibility.stiffness: 2
+""")
+    axis, _, _ = scene.axis('motor')
+    kept = ('kp', 'kd', 'min_effort', 'max_effort', 'target_velocity', 'reference')
+    before = {name: getattr(axis, name) for name in kept}
+    scene.inputs['motor/target_angular_velocity_input'].set(0.0)
+    scene.inputs['motor/torque_range_input'].set([-1.0, 2.0])
+    scene.inputs['spring/target_angle_input'].set(0.4)
+    assert {name for name in kept if getattr(axis, name) != before[name]} == set(kept)
+    world.reset()
+    assert {name: getattr(axis, name) for name in kept} == before

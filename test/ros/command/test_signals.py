@@ -133,6 +133,23 @@ def test_a_reset_and_a_snapshot_drop_what_has_not_acted(file):
     assert ball.v.tolist() == [0.0, 0.0, 0.0]
 
 
+def test_scenes_have_signals_in_namespaces_of_their_names(tmp_path, file):
+    """Of a scene without joints a body carries them."""
+    (tmp_path / 'ball.openplx').write_text(
+        f'Scene is Physics3D.System:\n    ball is{SCENE.partition("ball is")[2]}',
+        encoding='utf-8')
+    world = tmp_path / 'world.yaml'
+    world.write_text(
+        'world: {openplx: {one: {file: ball.openplx}, two: {file: scene.openplx}}}\n',
+        encoding='utf-8')
+    one, two = simulator(world=str(world)).interfaces
+    assert f'one/{FLIGHT}' in one.topics
+    assert f'one/{THROW}' in [each.name for each in one.command_topics]
+    assert {f'two/{each}' for each in (TURNING, TORQUES, FORCE, FLIGHT)} <= set(two.topics)
+    assert {f'two/{each}' for each in (SPEED, LIMITS, THROW)} <= {
+        each.name for each in two.command_topics}
+
+
 def test_lockstep_refuses_what_has_no_stamp(file):
     """Say which topic tells what state is answered."""
     made = simulator(robot=file, lockstep=['joint_commands'])
