@@ -24,6 +24,13 @@ def matrix_from_rpy(rpy: Sequence[float]) -> np.ndarray:
     return rotation
 
 
+def rpy_from_matrix(rotation: np.ndarray) -> np.ndarray:
+    """Return the (3,) angles roll, pitch, yaw [rad] from which `matrix_from_rpy` makes it."""
+    from transforms3d.euler import mat2euler
+
+    return np.array(mat2euler(rotation, 'sxyz'))
+
+
 def matrix_from_axis_angle(axis: np.ndarray, angle: float) -> np.ndarray:
     """Return the (3, 3) rotation by an angle [rad] about a unit vector (3,)."""
     from transforms3d.axangles import axangle2mat

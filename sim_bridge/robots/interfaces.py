@@ -69,6 +69,10 @@ class RobotInterface(Protocol):
     geometries: list[Any]
 
     @property
+    def fixed_base(self) -> bool:
+        """Whether the root link is welded to the world."""
+
+    @property
     def world(self) -> WorldInterface:
         """The world that it is in."""
 

@@ -253,7 +253,7 @@ def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
     """Check times [s] and return them in ns."""
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
-        raise InvalidValueError('points of trajectory', times, 'at least one point')
+        raise InvalidValueError('points of trajectory', seconds.tolist(), 'at least one point')
     with np.errstate(over='ignore'):
         times_ns = np.round(seconds * 1e9)
     # the comparison in ns is the one that counts, and nan passes none

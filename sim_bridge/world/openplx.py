@@ -17,7 +17,6 @@ from sim_bridge.description.openplx.mapping.records import (
     BodyMotion,
     MappedRobot,
     MappedScene,
-    Signal,
 )
 from sim_bridge.description.report import Findings, Place, SceneError
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
@@ -33,6 +32,7 @@ from sim_bridge.shapes.materials import Material
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.dynamics import jacobian, mass_matrix
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
+from sim_bridge.world.signals import Input, inputs_of, Output, outputs_of
 from sim_bridge.world.spanning_tree import SpanningTree
 
 
@@ -41,12 +41,14 @@ class SceneRecord:
     """
     A scene in a world, as plain data.
 
-    robots: their names in the world, in the order of the description's. cross_joints: names of
-    joints between them, among those of the world, by their names in the scene.
+    pose: of the scene's world in the world. robots: their names in the world, in the order of the
+    description's. cross_joints: names of joints between them, among those of the world, by their
+    names in the scene.
     """
 
     name: str
     description: MappedScene
+    pose: Pose
     robots: tuple[str, ...]
     cross_joints: Mapping[str, str]
 
@@ -74,15 +76,25 @@ class OpenPlxScene:
         return self.record.description
 
     @property
-    def signals(self) -> tuple[Signal, ...]:
-        """Inputs and outputs, in order of definition."""
-        return self.description.signals
+    def inputs(self) -> Mapping[str, Input]:
+        """What it takes, by name: its path, or its name in a SignalInterface, with / for dots."""
+        return inputs_of(self, self.description.signals)
+
+    @property
+    def outputs(self) -> Mapping[str, Output]:
+        """What it gives, by name; also outputs that are not enabled, and so not sent."""
+        return outputs_of(self, self.description.signals)
 
     @property
     def robots(self) -> tuple[Robot, ...]:
         """The robots and bodies that are still in the world."""
         return tuple(
             self._world.robots[name] for name in self.record.robots if name in self._world.robots)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all its robots and bodies are still in the world."""
+        return all(name in self._world.robots for name in self.record.robots)
 
     def link(self, path: str) -> Link:
         """Return the link of a body, by its path; raises UnknownNameError."""
@@ -112,11 +124,30 @@ class OpenPlxScene:
         mates = {name: mate for mate, name in self.description.joints.items()}
         return self.joint(mates[own.joint]).axes[own.number], own.sign, own.offset
 
+    def settings(self, path: str) -> AxisSettings:
+        """Return what the file says of the axis on which an interaction acts; as `axis`."""
+        own = self.description.interactions[path]
+        for joint, axes in self._described():
+            if joint == own.joint:
+                return axes[own.number]
+        return AxisSettings()
+
+    def place(self, pose: Pose) -> Pose:
+        """Return a frame of the scene's world in the world."""
+        return self.record.pose @ pose
+
     def restart(self, robot: str | None = None) -> None:
         """Give motors the targets and efforts of the file again; robot: only of that, by name."""
         for joint, axes in self._driven(robot):
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
+
+    def _described(self) -> Iterable[tuple[str, tuple[AxisSettings, ...]]]:
+        """Yield the names of joints, and what acts along their axes."""
+        for mapped in self.description.robots:
+            yield from mapped.axes.items()
+        for cross in self.description.cross_joints:
+            yield cross.constraint.name, cross.axes
 
     def _driven(self, only: str | None) -> Iterable[tuple[Any, tuple[AxisSettings, ...]]]:
         """Yield the joints along whose axes something acts; only: of this robot."""
@@ -137,7 +168,10 @@ class OpenPlxScene:
             own = parts(robot)
             if names[path] in own:
                 return own[names[path]]
-        raise UnknownNameError(kind, path, names, f'scene {self.name!r}')
+        present = [
+            known for known, name in names.items()
+            if any(name in parts(robot) for robot in self.robots)]
+        raise UnknownNameError(kind, path, present, f'scene {self.name!r}')
 
 
 class SceneLoader:
@@ -211,7 +245,7 @@ class SceneLoader:
             _set_velocities(robot, mapped, at.rotation)
             robot.remember()
             robot.slot.added = robot.slot.initial
-        return SceneRecord(own, scene, tuple(robot.name for robot in robots), keys)
+        return SceneRecord(own, scene, at, tuple(robot.name for robot in robots), keys)
 
     def _add_robot(
         self, scene: MappedScene, mapped: MappedRobot, name: str, at: Pose,
@@ -267,7 +301,7 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
     limits, dynamics = settings.limits, settings.dynamics
     axis.lower, axis.upper = limits.lower, limits.upper
     axis.damping, axis.friction = dynamics.damping, dynamics.friction
-    axis.stiffness, axis.reference = dynamics.stiffness, dynamics.reference
+    axis.stiffness = dynamics.stiffness
     if settings.stop is not None:
         # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
         stiffness, damping = settings.stop
@@ -276,15 +310,17 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
     for motor in settings.motors:
         axis.control = 'servo'
         axis.kp, axis.kd = motor.kp, motor.kd
-        axis.max_effort = motor.upper
-        axis.min_effort = motor.lower
     _command(axis, settings)
 
 
 def _command(axis: Axis, settings: AxisSettings) -> None:
-    """Set targets and effort of an axis."""
+    """Set what inputs may change: targets, effort, its limits, where a spring is at rest."""
+    axis.reference = settings.dynamics.reference
     for motor in settings.motors:
         axis.control = 'servo'
+        axis.max_effort, axis.min_effort = motor.upper, motor.lower
+        if motor.hold is not None:
+            axis.kp, axis.kd = motor.kp, motor.kd
         if not math.isnan(motor.target_position):
             axis.target_position = motor.target_position
         axis.target_velocity = motor.target_velocity

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
     from sim_bridge.ros.command.hardware import TopicBasedHardware
     from sim_bridge.ros.command.lockstep import LockstepPolicy
+    from sim_bridge.ros.command.signals import CommandedSignal
     from sim_bridge.ros.command.trajectories import Trajectories
     from sim_bridge.ros.process.polling import Poll, PollingMixin
 
@@ -76,13 +77,14 @@ class CommandInbox:
         self, prefix: str, commands: RobotCommands, trajectories: Trajectories,
         hardware: TopicBasedHardware, drives: Sequence[CommandedDrive],
         lockstep: LockstepPolicy, is_stamped: bool = False,
+        signals: Sequence[CommandedSignal] = (),
     ) -> None:
         """
         Prepare to take messages.
 
         prefix: of the topics, '' or ending in a slash. drives: the first takes `cmd_vel`.
         lockstep: the sources to wait for before a step. is_stamped: whether drives that do not say
-        it take TwistStamped rather than Twist.
+        it take TwistStamped rather than Twist. signals: inputs of a scene, on topics of their own.
         """
         self._prefix, self._commands, self._trajectories = prefix, commands, trajectories
         self._hardware, self._lockstep = hardware, lockstep
@@ -110,6 +112,8 @@ class CommandInbox:
             self._accept(
                 f'{controller.name}/joint_trajectory', JointTrajectory,
                 functools.partial(trajectories.take_message, controller))
+        for each in signals:
+            self._accept(each.topic, each.message_type, each.take, '')
 
     def poll(self, until_ns: int) -> None:
         """
@@ -177,9 +181,12 @@ class CommandInbox:
         """Expect lockstep answers to the state with this stamp [ns], before it is published."""
         self._lockstep.ask(f'{self._prefix}{STAMPED_TOPIC}', time_ns)
 
-    def _accept(self, name: str, message_type: type, take: Take) -> None:
-        """Take commands on a topic; invalid ones are logged and counted."""
-        full_name = name if name.startswith('/') else self._prefix + name
+    def _accept(
+        self, name: str, message_type: type, take: Take, prefix: str | None = None
+    ) -> None:
+        """Take commands on a topic; invalid ones are logged and counted; prefix: the robot's."""
+        prefix = self._prefix if prefix is None else prefix
+        full_name = name if name.startswith('/') else prefix + name
         most = TRAJECTORY_BYTES if message_type is JointTrajectory else (
             most_command_bytes(len(self._commands.names)))
 
@@ -196,22 +203,24 @@ class CommandInbox:
                 self._refuse(name, InvalidValueError(
                     'size of the message', len(data), f'at most {most} bytes'))
             elif self._lockstep.sources:
-                self._hold_back(name, data, attempt)
+                self._hold_back(name, full_name, data, attempt)
             else:
                 attempt(data)
 
         self.topics.append(CommandTopic(full_name, message_type, receive))
 
-    def _hold_back(self, name: str, data: bytes, attempt: Callable[[bytes], None]) -> None:
+    def _hold_back(
+        self, name: str, full_name: str, data: bytes, attempt: Callable[[bytes], None]
+    ) -> None:
         """Pass a command to the lockstep, which takes commands that name the state they answer."""
         try:
             if name != STAMPED_TOPIC:
                 raise StateError(
-                    f'commands on {self._prefix}{name} have no stamp to tell which state they '
+                    f'commands on {full_name} have no stamp to tell which state they '
                     f'answer, as lockstep asks for. Send them on {self._prefix}{STAMPED_TOPIC}')
             command = self._stamp_reader.read(data)
             self._lockstep.offer(
-                self._prefix + name, command.frame_id, command.time_ns, lambda: attempt(data))
+                full_name, command.frame_id, command.time_ns, lambda: attempt(data))
         except SimBridgeError as err:
             self._refuse(name, err)
 

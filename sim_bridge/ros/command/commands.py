@@ -120,7 +120,8 @@ class RobotCommands:
         self._fresh: set[int] = set()
         self._changes: dict[str, tuple[str, float, float]] = {}
         self._inputs: list[Input] = []
-        self._requests: list[Request] = []
+        # with what is done instead where commands are dropped
+        self._requests: list[tuple[Request, Request]] = []
         # the publishers of all commands so far have left
         self._is_abandoned = False
 
@@ -257,14 +258,15 @@ class RobotCommands:
             self._changes[axis] = control, kp, kd
             self._log(ControlChange(axis, control, kp, kd))
 
-    def submit(self, request: Request, source: Input) -> None:
+    def submit(self, request: Request, source: Input, dropped: Request | None = None) -> None:
         """
         Queue a function for the start of the next control step, after earlier inputs.
 
-        source: what to record of it.
+        source: what to record of it. dropped: is called instead if commands are dropped before;
+        None: the request itself, whose client learns how it ended.
         """
         with self._lock:
-            self._requests.append(request)
+            self._requests.append((request, dropped or request))
             self._log(source)
 
     def lose_senders(self) -> None:
@@ -301,7 +303,7 @@ class RobotCommands:
                 self._fresh.clear()
             self._record(inputs)
             self._change_controls(changes)
-            for request in requests:
+            for request, _ in requests:
                 request()
         if commands:
             self._give_way(commands)
@@ -403,9 +405,8 @@ class RobotCommands:
             # changes of controls outlive a reset
             self._inputs = [each for each in self._inputs if isinstance(each, ControlChange)]
             requests, self._requests = self._requests, []
-        # requests are carried out, so that their clients learn how they ended
-        for request in requests:
-            request()
+        for _, dropped in requests:
+            dropped()
         self.timing.restart()
 
     def _write(self, commands: Mapping[int, np.ndarray]) -> None:

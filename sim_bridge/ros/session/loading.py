@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -35,17 +35,25 @@ class LoadedRobot:
     A robot that has topics of its own.
 
     namespace: prefix of its topic and frame names; '' for none. joints: joints of commands without
-    names, in order; () for all that do not mimic another joint.
+    names, in order; () for all that do not mimic another joint. scene: the OpenPLX scene whose
+    signals come and go with the robot; None for none. scene_namespace: prefix of their topics.
     """
 
     robot: sb.Robot
     namespace: str = ''
     joints: tuple[str, ...] = ()
+    scene: OpenPlxScene | None = None
+    scene_namespace: str = ''
 
     @property
     def prefix(self) -> str:
         """The namespace followed by a slash; '' for none."""
         return f'{self.namespace}/' if self.namespace else ''
+
+    @property
+    def scene_prefix(self) -> str:
+        """The namespace of the scene followed by a slash; '' for none."""
+        return f'{self.scene_namespace}/' if self.scene_namespace else ''
 
 
 class HasNamespace(Protocol):
@@ -92,7 +100,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
             _start_at(robot, {**initial_values(robot.description), **given})
             robots.append(LoadedRobot(robot, each.namespace))
     for scene in world.openplx.values():
-        robots += _with_topics(scene)
+        robots += _with_topics(scene, topic_name(scene.name))
     if parameters.own_robot:
         robots += _load_own(world, parameters)
     _check_namespaces(robots)
@@ -111,10 +119,20 @@ def check_namespace(
                 what, namespace, f'one of its own; robot {other.robot.name!r} has this one')
 
 
-def _with_topics(scene: OpenPlxScene) -> list[LoadedRobot]:
-    """Return the robots of a scene that have joints, in namespaces of their names."""
-    return [LoadedRobot(robot, topic_name(robot.name))
-            for robot in scene.robots if robot.joint_names]
+def _with_topics(scene: OpenPlxScene, namespace: str) -> list[LoadedRobot]:
+    """
+    Return the robots of a scene that have joints, in namespaces of their names.
+
+    The signals of the scene, in the namespace, are the first one's, or those of a body where no
+    robot has joints.
+    """
+    robots = [robot for robot in scene.robots if robot.joint_names]
+    if not robots and (scene.inputs or any(
+            output.signal.enabled for output in scene.outputs.values())):
+        robots = list(scene.robots[:1])
+    loaded = [LoadedRobot(robot, topic_name(robot.name)) for robot in robots]
+    return [replace(each, scene=scene, scene_namespace=namespace)
+            for each in loaded[:1]] + loaded[1:]
 
 
 def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
@@ -131,10 +149,10 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
     scene = world.load_openplx(
         source, parameters.openplx_model or None, parameters.robot_name or None,
         parameters.position or _ORIGIN, parameters.orientation)
-    robots = _with_topics(scene)
+    robots = _with_topics(scene, '')
     if len(robots) != 1:
         return robots
-    return [LoadedRobot(robots[0].robot, joints=parameters.joints)]
+    return [replace(robots[0], namespace='', joints=parameters.joints)]
 
 
 def _load_robot(

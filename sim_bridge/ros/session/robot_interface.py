@@ -12,10 +12,12 @@ from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.command.controllers import check_not_driven, controllers_of
 from sim_bridge.ros.command.drives import commanded_drives, drives_of, Followings
 from sim_bridge.ros.command.hardware import hardware_of
+from sim_bridge.ros.command.signals import commanded_signals
 from sim_bridge.ros.command.trajectories import Trajectories
 from sim_bridge.ros.publish.joint_states import JointStates
 from sim_bridge.ros.publish.odometry import odometry_stream, wheel_odometry_stream
 from sim_bridge.ros.publish.outbox import outboxes, Timed
+from sim_bridge.ros.publish.signals import output_streams
 from sim_bridge.ros.publish.streams import Rate, sensor_streams
 from sim_bridge.ros.wire.qos import LATCHED_QOS
 
@@ -92,11 +94,15 @@ class RobotInterface:
         self._reckoned = [
             wheel_odometry_stream(sink, prefix, frame_prefix, drive, parameters)
             for drive in drives]
+        scene, scene_prefix = loaded.scene, loaded.scene_prefix
+        self._outputs = [] if scene is None else output_streams(
+            sink, scene_prefix, scene, parameters.joint_state_rate or parameters.rate)
         odometry_rate = Rate(parameters.odom_rate)
         self._outboxes = outboxes([
             *(Timed(stream, self._joint_states.rate) for stream in self._joint_states.streams),
             *([Timed(self._odometry, odometry_rate)] if self._odometry is not None else []),
             *self._reckoned,
+            *(Timed(stream, self._joint_states.rate) for stream in self._outputs),
             *(Timed(stream, sensor.device)
               for sensor in self._sensors for stream in sensor.streams)],
             robot.world.time_step_ns)
@@ -117,7 +123,8 @@ class RobotInterface:
             self.commands.following = Followings(self.commands.following, *self.drives)
         self.inbox = CommandInbox(
             prefix, self.commands, self.trajectories, hardware, self.drives, lockstep,
-            parameters.cmd_vel_stamped)
+            parameters.cmd_vel_stamped,
+            [] if scene is None else commanded_signals(scene_prefix, scene, self.commands))
         self._stateful: tuple[Stateful, ...] = (
             self.commands, self.trajectories, self._joint_states)
         self.restart()
@@ -166,6 +173,8 @@ class RobotInterface:
         """Publish the state, due or not, for lockstep answers; no sensor messages."""
         self.inbox.ask(time_ns)
         self._joint_states.publish(stamp)
+        for stream in self._outputs:
+            stream.publish(stamp)
 
     def restart(self) -> None:
         """Start again after the world has reset the robot, with no command yet."""
@@ -190,6 +199,8 @@ class RobotInterface:
     def locate(self) -> None:
         """Find the robot in the world's arrays again, after others were added or removed."""
         self._joint_states.locate()
+        for stream in self._outputs:
+            stream.locate()
         self._relocate()
 
     def retire(self, reason: str) -> bool:
@@ -221,4 +232,5 @@ class RobotInterface:
             *self._joint_states.streams,
             *([self._odometry] if self._odometry is not None else []),
             *(stream for stream, _ in self._reckoned),
+            *self._outputs,
             *(stream for sensor in self._sensors for stream in sensor.streams)]

@@ -70,6 +70,11 @@ class PreparedMessage:
         for block in self._blocks:
             block[:] = 0.0
 
+    @property
+    def blocks(self) -> list[np.ndarray]:
+        """The blocks, in order: views of the message."""
+        return self._blocks
+
     def stamped(self, stamp: bytes) -> bytes:
         """Return the present message with this stamp (see `pack_stamp`)."""
         self.buffer[STAMP] = stamp
@@ -78,6 +83,19 @@ class PreparedMessage:
     def content(self) -> bytes:
         """Return the present message with its present stamp."""
         return bytes(self.buffer)
+
+
+class UnstampedMessage(PreparedMessage):
+    """A message without a header."""
+
+    def __init__(self, message: Any, block_sizes: tuple[int, ...]) -> None:
+        super().__init__(message, block_sizes)
+        # takes the stamp, which nobody reads
+        self.stamp_word = np.zeros(1, np.int64)
+
+    def stamped(self, stamp: bytes) -> bytes:
+        """Return the present message."""
+        return self.content()
 
 
 def marks(first: int, count: int) -> list[float]:

@@ -49,7 +49,7 @@ class _Acting:
     friction: float = 0.0
     damping: float = 0.0
     effort: float = 0.0
-    efforts: list[tuple[float, float]] = field(default_factory=list)
+    efforts: list[tuple[str, float, float]] = field(default_factory=list)
 
 
 def axis_settings(
@@ -211,12 +211,14 @@ def _add_velocity_motor(
     speed = axis.sign * cast(float, thing['target_speed'])
     lower, upper = _efforts(thing, axis, findings)
     gain = _not_negative(thing, 'gain', findings)
-    motor = Motor(thing.path, 0.0, gain, 0.0, speed, lower, upper)
-    if thing['zero_speed_as_spring'] and speed == 0.0:
+    motor = Motor(thing.path, 0.0, gain, 0.0, speed, lower, upper, gain)
+    if thing['zero_speed_as_spring']:
         stiffness = stiffness_of(thing['zero_speed_spring_flexibility'])
         damping = damping_of(thing['zero_speed_spring_dissipation'], stiffness, findings)
-        # it holds the place where it starts: set when that is known
-        motor = replace(motor, kp=stiffness, kd=damping, target_position=math.nan)
+        motor = replace(motor, hold=(stiffness, damping))
+        if speed == 0.0:
+            # it holds the place where it starts: set when that is known
+            motor = replace(motor, kp=stiffness, kd=damping, target_position=math.nan)
     acting.motors.append(motor)
 
 
@@ -225,7 +227,7 @@ def _add_effort(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
     effort = axis.sign * cast(float, thing[name])
     lower, upper = _efforts(thing, axis, findings)
     acting.effort += min(max(effort, lower), upper)
-    acting.efforts.append((lower, upper))
+    acting.efforts.append((thing.path, lower, upper))
 
 
 _Add = Callable[[_Acting, Object, AxisOf, Findings], None]
@@ -235,18 +237,6 @@ _KINDS: Mapping[str, tuple[_Add, bool]] = {
     f'{_I}RotationalVelocityMotor': (_add_velocity_motor, False),
     f'{_I}LinearVelocityMotor': (_add_velocity_motor, True),
     f'{_I}TorqueMotor': (_add_effort, False), f'{_I}ForceMotor': (_add_effort, True)}
-
-
-def _joined(motors: list[Motor]) -> list[Motor]:
-    """Return motors with those that have no limits added up to one."""
-    free = [motor for motor in motors if math.isinf(motor.lower) and math.isinf(motor.upper)]
-    if len(free) < 2:
-        return motors
-    kp, kd = sum(motor.kp for motor in free), sum(motor.kd for motor in free)
-    position = sum(motor.kp * motor.target_position for motor in free) / (kp or 1.0)
-    velocity = sum(motor.kd * motor.target_velocity for motor in free) / (kd or 1.0)
-    joined = Motor(free[0].source, kp, kd, position, velocity)
-    return [joined, *(motor for motor in motors if motor not in free)]
 
 
 def _settings(acting: _Acting) -> AxisSettings:
@@ -259,12 +249,13 @@ def _settings(acting: _Acting) -> AxisSettings:
     limits = JointLimits(acting.lower, acting.upper)
     if acting.efforts and not acting.motors:
         # those of a servo are the axis' own
-        least, most = (sum(ends) for ends in zip(*acting.efforts, strict=True))
+        least = sum(lower for _, lower, _ in acting.efforts)
+        most = sum(upper for *_, upper in acting.efforts)
         limits = replace(limits, effort=most, lower_effort=None if least == -most else least)
     return AxisSettings(
         limits,
         JointDynamics(damping, acting.friction, 0.0, stiffness, reference), acting.stop,
-        tuple(_joined(acting.motors)), acting.effort)
+        tuple(acting.motors), acting.effort, tuple(acting.efforts))
 
 
 def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, float]:

@@ -28,7 +28,8 @@ class Motor:
     A servo on an axis: kp (target_position - q) + kd (target_velocity - dq), within an effort.
 
     kp: N m/rad or N/m. kd: N m s/rad or N s/m. lower, upper: least and greatest effort [N m or N].
-    source: path of the interaction that it stands for.
+    source: path of the interaction that it stands for. gain: kd of a velocity motor. hold: kp and
+    kd with which that holds its place while it is to stand, None if it does not.
     """
 
     source: str
@@ -38,6 +39,8 @@ class Motor:
     target_velocity: float = 0.0
     lower: float = -math.inf
     upper: float = math.inf
+    gain: float = 0.0
+    hold: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ class AxisSettings:
     limits: its stops. dynamics: spring, damper and friction. stop: stiffness and damping of
     elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid ones. motors: of a robot's
     axis one at most; further ones are joints that hold nothing. effort: constant, of torque and
-    force motors [N m or N].
+    force motors [N m or N]. efforts: path, and least and greatest effort, of each of these.
     """
 
     limits: JointLimits = JointLimits()
@@ -56,6 +59,7 @@ class AxisSettings:
     stop: tuple[float, float] | None = None
     motors: tuple[Motor, ...] = ()
     effort: float = 0.0
+    efforts: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,22 +76,35 @@ class AxisOf:
     offset: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A connector: where it is on a body. body: its path, '' for the world."""
+
+    body: str
+    pose: Pose
+
+
+@dataclass(frozen=True, eq=False)
 class Signal:
     """
     An input or an output.
 
-    name: the path, or the name in an interface, with / for dots. model: such as
-    'Physics.Signals.AngleOutput'. source: path of the object that it is of. type: a number of
-    Physics.Signals.InputOutputType. enabled: whether an output is sent; True for inputs.
+    name: the path, or the name in an interface, with / for dots. path: from the root. kind: the
+    name of its model in the bundles without namespace, such as 'AngleOutput'. source: path of the
+    object that it is of, model: of that. enabled: whether an output is sent; True for inputs.
+    frames: the connector that it is of and the one that it is relative to, or a mate's two
+    connectors. stiffness: of the spring that it is of [N m/rad or N/m].
     """
 
     name: str
-    model: str
+    path: str
+    kind: str
     is_input: bool
     source: str
-    type: int
+    model: str
     enabled: bool = True
+    frames: tuple[Frame, ...] = ()
+    stiffness: float = 0.0
     line: int = 0
 
 

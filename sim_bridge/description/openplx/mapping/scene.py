@@ -162,7 +162,7 @@ class _Mapper:
             interactions=MappingProxyType({
                 path: replace(axis, joint=name_of[axis.joint])
                 for path, axis in self._acting_on.items()}),
-            signals=signals_of(self._root, self._findings))
+            signals=signals_of(self._root, assembly, self._findings))
 
     def _further_motors(self) -> dict[str, list[tuple[str, Motor, bool]]]:
         """Take all motors but one from each axis: by path of the mate, name, motor, is linear."""

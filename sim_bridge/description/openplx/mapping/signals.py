@@ -2,41 +2,125 @@
 
 from __future__ import annotations
 
+import math
 from typing import cast
 
-from sim_bridge.description.openplx.mapping.records import Signal
+from sim_bridge.description.openplx.assembly import Assembly, body_of, connectors_of, world_pose
+from sim_bridge.description.openplx.mapping.laws import stiffness_of
+from sim_bridge.description.openplx.mapping.records import Frame, Signal
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
 
 _S = 'Physics.Signals.'
 _INPUT, _OUTPUT, _INTERFACE = f'{_S}Input', f'{_S}Output', f'{_S}SignalInterface'
+_CONNECTOR = 'Physics3D.Interactions.MateConnector'
+_MATE = 'Physics3D.Interactions.Mate'
+
+_MOTORS = ('RotationalVelocityMotor', 'LinearVelocityMotor')
+_SPRINGS = ('TorsionSpring', 'LinearSpring')
+_EFFORTS = ('TorqueMotor', 'ForceMotor')
+_RANGES = ('RotationalRange', 'LinearRange')
+_MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
+_BODY, _POINT = ('RigidBody',), ('MateConnector',)
+
+# the models that have a signal of each kind; others are not simulated
+SOURCES: dict[str, tuple[str, ...]] = {
+    'AngleInput': ('TorsionSpring',),
+    'Position1DInput': ('LinearSpring',),
+    'AngularVelocity1DInput': ('RotationalVelocityMotor',),
+    'LinearVelocity1DInput': ('LinearVelocityMotor',),
+    'Torque1DInput': ('TorqueMotor',),
+    'Force1DInput': ('ForceMotor',),
+    'TorqueRangeInput': ('RotationalVelocityMotor',),
+    'ForceRangeInput': ('LinearVelocityMotor',),
+    'LinearVelocity3DInput': _BODY,
+    'AngularVelocity3DInput': _BODY,
+    'AngleOutput': ('Hinge', 'Cylindrical', 'TorsionSpring'),
+    'Position1DOutput': ('Prismatic', 'Cylindrical', 'LinearSpring', 'Distance'),
+    'AngularVelocity1DOutput': ('Hinge', 'Cylindrical', 'RotationalVelocityMotor'),
+    'LinearVelocity1DOutput': ('Prismatic', 'Cylindrical', 'LinearVelocityMotor'),
+    'Torque1DOutput': (*_MOTORS, *_SPRINGS, *_EFFORTS, *_RANGES),
+    'Force1DOutput': (*_MOTORS, *_SPRINGS, *_EFFORTS, *_RANGES, 'Distance'),
+    'TorqueRangeOutput': ('RotationalVelocityMotor',),
+    'ForceRangeOutput': ('LinearVelocityMotor',),
+    'Force3DOutput': _MATES,
+    'Torque3DOutput': _MATES,
+    'Position3DOutput': _BODY,
+    'RPYOutput': (*_BODY, *_POINT),
+    'LinearVelocity3DOutput': (*_BODY, *_POINT),
+    'AngularVelocity3DOutput': (*_BODY, *_POINT),
+    'PositionOutput': _POINT,
+    'Acceleration3DOutput': _POINT,
+    'AngularAcceleration3DOutput': _POINT,
+}
 
 
-def signals_of(root: Object, findings: Findings) -> tuple[Signal, ...]:
-    """Return the inputs and outputs in order of definition; outputs also where not enabled."""
+def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Signal, ...]:
+    """
+    Return the inputs and outputs that are simulated, in order of definition.
+
+    Of those that are not, enabled outputs and what an interface names are noted.
+    """
     renamed, enabled = _interfaces(root)
     found = []
     for each in root.walk():
-        if not (each.is_a(_INPUT) or each.is_a(_OUTPUT)):
-            continue
-        source = each.members.get('source')
-        if not isinstance(source, Object):
-            findings.warning(
-                'unsupported-signal', each.place,
-                f'model {each.model.name} has no single source, and is not sent or taken')
-            continue
         is_input = each.is_a(_INPUT)
+        if not (is_input or each.is_a(_OUTPUT)):
+            continue
+        is_sent = not is_input and (bool(each['enabled']) or id(each) in enabled)
+        signal = _signal(each, assembly)
+        if signal is None:
+            if is_sent or id(each) in renamed:
+                findings.warning(
+                    'unsupported-signal', each.place,
+                    f'{each.model.name} of {_source_model(each)} is not sent or taken')
+            continue
+        kind, source, model, frames, stiffness = signal
         found.append(Signal(
-            renamed.get(id(each), each.path.replace('.', '/')), _base(each), is_input, source.path,
-            cast(int, each['type']),
-            is_input or bool(each['enabled']) or id(each) in enabled, each.place.line))
+            renamed.get(id(each), each.path.replace('.', '/')), each.path, kind, is_input,
+            source, model, is_input or is_sent, frames, stiffness, each.place.line))
     return tuple(found)
 
 
-def _base(signal: Object) -> str:
-    """Return the model of a signal, or the one of the bundles that it extends."""
+_Parts = tuple[str, str, str, tuple[Frame, ...], float]
+
+
+def _signal(signal: Object, assembly: Assembly) -> _Parts | None:
+    """Return kind, source, its model, frames and stiffness; None for what is not simulated."""
+    source = signal.members.get('source')
     names = (signal.model.name, *signal.model.bases)
-    return next((name for name in names if '.Signals.' in name), names[0])
+    kind = next((end for name in names if (end := name.rpartition('.')[2]) in SOURCES), None)
+    if kind is None or not isinstance(source, Object):
+        return None
+    model = next((name for name in SOURCES[kind] if _is_a(source, name)), None)
+    if model is None:
+        return None
+    frames: tuple[Frame, ...] = ()
+    if source.is_a(_CONNECTOR):
+        others = (source, signal.members.get('relative_to'))
+        frames = tuple(_frame(each, assembly) for each in others if isinstance(each, Object))
+    elif source.is_a(_MATE):
+        frames = tuple(
+            _frame(each, assembly) for each in connectors_of(source, Findings()) or ())
+    stiffness = stiffness_of(source.members.get('flexibility')) if model in _SPRINGS else 0.0
+    return kind, source.path, model, frames, stiffness if math.isfinite(stiffness) else 0.0
+
+
+def _frame(connector: Object, assembly: Assembly) -> Frame:
+    """Return a connector on its body."""
+    body, pose = body_of(connector), world_pose(connector, assembly.poses)
+    return Frame(body, assembly.poses[body].inverse @ pose if body else pose)
+
+
+def _is_a(source: Object, model: str) -> bool:
+    """Whether an object is of a model of Physics3D, by its name without namespace."""
+    spaces = ('Interactions', 'Bodies')
+    return any(source.is_a(f'Physics3D.{space}.{model}') for space in spaces)
+
+
+def _source_model(signal: Object) -> str:
+    source = signal.members.get('source')
+    return source.model.name if isinstance(source, Object) else 'no source'
 
 
 def _interfaces(root: Object) -> tuple[dict[int, str], set[int]]:
@@ -49,6 +133,6 @@ def _interfaces(root: Object) -> tuple[dict[int, str], set[int]]:
         for member, value in each.members.items():
             if isinstance(value, Object) and (value.is_a(_INPUT) or value.is_a(_OUTPUT)):
                 names.setdefault(id(value), f'{each.path}.{member}'.strip('.').replace('.', '/'))
-                if each['enable']:
+                if cast(bool, each['enable']):
                     enabled.add(id(value))
     return names, enabled

@@ -1,0 +1,82 @@
+"""Inputs of an OpenPLX scene, commanded on topics of their own."""
+
+from __future__ import annotations
+
+from typing import Any, TYPE_CHECKING
+
+from geometry_msgs.msg import Vector3
+from rclpy.logging import get_logger
+from std_msgs.msg import Float64, Float64MultiArray
+
+from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.ros.process.throttle import once_in
+from sim_bridge.ros.publish.signals import signal_topics
+from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.world.signals import Input as SceneInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from sim_bridge.ros.command.commands import RobotCommands
+    from sim_bridge.ros.command.inputs import Message
+    from sim_bridge.world.openplx import OpenPlxScene
+
+# message type and what to take from it, by the size of an input's value
+_TYPES: dict[int, tuple[type, Callable[[Any], Any]]] = {
+    1: (Float64, lambda message: message.data),
+    2: (Float64MultiArray, lambda message: message.data),
+    3: (Vector3, lambda message: [message.x, message.y, message.z]),
+}
+
+
+class CommandedSignal:
+    """An input whose values come on a topic and are written at the next control step."""
+
+    def __init__(
+        self, topic: str, scene: OpenPlxScene, target: SceneInput, commands: RobotCommands
+    ) -> None:
+        """Prepare to take messages; commands: of the robot through whose inbox they come."""
+        self.topic = topic
+        self.message_type, self._value = _TYPES[target.size]
+        self._scene, self._target, self._commands = scene, target, commands
+
+    def take(self, data: bytes, source: Message) -> None:
+        """
+        Write the value of a message at the start of the next control step.
+
+        A reset or a snapshot before that drops it. source: what to record of it. Raises
+        InvalidValueError, or MalformedMessageError for another message.
+        """
+        given = self._value(deserialize(data, self.message_type))
+        try:
+            value = self._target.checked(given)
+        except SimBridgeError:
+            self._commands.counts.rejected += 1
+            raise
+        self._commands.submit(lambda: self._write(value), source, dropped=_drop)
+        self._commands.timing.arrived(0)
+        self._commands.counts.accepted += 1
+
+    def _write(self, value: np.ndarray) -> None:
+        """Write to what is there now: a robot of the scene may have left."""
+        try:
+            SceneInput(self._scene, self._target.signal).write(value)
+        except SimBridgeError as err:
+            self._commands.counts.rejected += 1
+            get_logger('sim_bridge').warning(
+                f'command on {self.topic} not obeyed: {err}', **once_in(1.0))
+
+
+def commanded_signals(
+    prefix: str, scene: OpenPlxScene, commands: RobotCommands
+) -> list[CommandedSignal]:
+    """Return the inputs of a scene; prefix: of the topics; commands: of one of its robots."""
+    inputs = scene.inputs
+    return [CommandedSignal(f'{prefix}inputs/{topic}', scene, inputs[name], commands)
+            for name, topic in signal_topics(inputs).items()]
+
+
+def _drop() -> None:
+    """Write nothing."""

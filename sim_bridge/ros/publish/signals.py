@@ -1,0 +1,94 @@
+"""Outputs of OpenPLX scenes as messages, and the names of the topics of signals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from geometry_msgs.msg import Vector3Stamped
+from std_msgs.msg import Float64, Float64MultiArray
+
+from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.ros.publish.streams import PreparedStream
+from sim_bridge.ros.wire.messages import marks, PreparedMessage, UnstampedMessage, WORLD_FRAME
+from sim_bridge.ros.wire.qos import topic_name
+from sim_bridge.world.signals import Output
+
+if TYPE_CHECKING:
+    from sim_bridge.ros.publish.sinks import Sink
+    from sim_bridge.world.openplx import OpenPlxScene
+
+
+class OutputStream(PreparedStream):
+    """
+    The topic of an output.
+
+    A number is a Float64, a range [least, greatest] a Float64MultiArray, a vector a Vector3Stamped
+    in the frame of the world. Nothing is sent once a body or a joint that it tells of has left.
+    """
+
+    def __init__(
+        self, sink: Sink, topic: str, scene: OpenPlxScene, output: Output, rate_hz: float
+    ) -> None:
+        """Open the topic of an output of a scene; rate_hz: as of `Stream`."""
+        self._scene = scene
+        self._output: Output | None = output
+        kind, message = _message(output.size)
+        super().__init__(sink, topic, kind, message, self._read, rate_hz=rate_hz)
+        (self._values,) = message.blocks
+
+    def refresh(self) -> None:
+        """Ask whether the topic has subscribers, and whether there is something to tell."""
+        super().refresh()
+        self.is_wanted = self.is_wanted and self._output is not None
+
+    def locate(self) -> None:
+        """Find what it tells of again, after robots were added or removed."""
+        if self._output is not None:
+            try:
+                self._output = Output(self._scene, self._output.signal)
+            except UnknownNameError:
+                self._output = None
+            self.refresh()
+
+    def _read(self) -> None:
+        if self._output is not None:
+            self._values[:] = self._output.read()
+
+
+def output_streams(
+    sink: Sink, prefix: str, scene: OpenPlxScene, rate_hz: float
+) -> list[OutputStream]:
+    """Return the streams of the enabled outputs of a scene; prefix: of the topics."""
+    sent = {name: output for name, output in scene.outputs.items() if output.signal.enabled}
+    return [OutputStream(sink, f'{prefix}outputs/{topic}', scene, sent[name], rate_hz)
+            for name, topic in signal_topics(sent).items()]
+
+
+def signal_topics(names: Iterable[str]) -> dict[str, str]:
+    """
+    Return a valid topic name for each name of a signal, in order.
+
+    `motors[0]/torque` gives `motors_0/torque`; where two give the same, the later one is numbered.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        plain = topic = '/'.join(topic_name(part.rstrip(']')) for part in name.split('/'))
+        number = 1
+        while topic in found.values():
+            number += 1
+            topic = f'{plain}_{number}'
+        found[name] = topic
+    return found
+
+
+def _message(size: int) -> tuple[type, PreparedMessage]:
+    """Return the type of an output's message, and the message with one block of its size."""
+    if size == 3:
+        message = Vector3Stamped()
+        message.header.frame_id = WORLD_FRAME
+        message.vector.x, message.vector.y, message.vector.z = marks(0, 3)
+        return Vector3Stamped, PreparedMessage(message, (3,))
+    if size == 2:
+        return Float64MultiArray, UnstampedMessage(Float64MultiArray(data=marks(0, 2)), (2,))
+    return Float64, UnstampedMessage(Float64(data=marks(0, 1)[0]), (1,))

@@ -1,0 +1,452 @@
+"""
+Inputs and outputs of an OpenPLX scene in a world: what controllers command and read by name.
+
+They act on axes and bodies of the world, and keep nothing of their own: snapshots, copies and
+resets of the world comprise them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from sim_bridge.description.model import Pose
+from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.foundation.rotation import rpy_from_matrix
+from sim_bridge.foundation.validation import finite_number, finite_vector, real_array
+from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.link import Link
+
+Reading = float | bool | np.ndarray
+_Made = TypeVar('_Made', 'Input', 'Output')
+
+
+class Scene(Protocol):
+    """The scene that signals are of: an `OpenPlxScene`."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it is still in the world."""
+
+    def link(self, path: str) -> Link:
+        """Return the link of a body."""
+
+    def joint(self, path: str) -> Joint | ConstraintJoint:
+        """Return the joint of a mate."""
+
+    def axis(self, path: str) -> tuple[Axis, float, float]:
+        """Return the axis on which an interaction acts, a sign and an offset."""
+
+    def settings(self, path: str) -> AxisSettings:
+        """Return what the file says of the axis on which an interaction acts."""
+
+    def place(self, pose: Pose) -> Pose:
+        """Return a frame of the scene's world in the world."""
+
+
+class Input:
+    """
+    A value that a scene takes.
+
+    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector in world axes. unit: of
+    the value.
+    """
+
+    __slots__ = ('_place', 'signal', 'size', 'unit', 'write')
+
+    def __init__(self, scene: Scene, signal: Signal):
+        """Open the input of a scene."""
+        self.signal = signal
+        self.unit, self.size, prepare = _INPUTS[signal.kind]
+        self._place = f'input {signal.name!r}'
+        self.write: Callable[[np.ndarray], None] = prepare(scene, signal)
+
+    @property
+    def name(self) -> str:
+        """The name, with / between its parts."""
+        return self.signal.name
+
+    def set(self, value: object) -> None:
+        """
+        Set the value, which acts from the next step on.
+
+        Raises InvalidValueError, and changes nothing, for what is not finite, where ranges may be
+        infinite, and for a range without 0 in it.
+        """
+        self.write(self.checked(value))
+
+    def checked(self, value: object) -> np.ndarray:
+        """Return (size,) a value for `write`; raises InvalidValueError, as `set`."""
+        if self.size == 2:
+            return _checked_range(value, self._place, self.unit)
+        if self.size == 1:
+            return np.array([finite_number('value', value, self._place)])
+        return finite_vector('value', value, 3, self._place)
+
+    def __repr__(self) -> str:
+        """Show name, kind and unit."""
+        return f'<Input {self.name!r}: {self.signal.kind} [{self.unit}]>'
+
+
+class Output:
+    """
+    A value that a scene gives.
+
+    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector. unit: of the value; ''
+    for a truth value.
+    """
+
+    __slots__ = ('_read', 'signal', 'size', 'unit')
+
+    def __init__(self, scene: Scene, signal: Signal):
+        """Open the output of a scene."""
+        self.signal = signal
+        self.unit, self.size, prepare = _OUTPUTS[signal.kind]
+        self._read: Callable[[], Reading] = prepare(scene, signal)
+
+    @property
+    def name(self) -> str:
+        """The name, with / between its parts."""
+        return self.signal.name
+
+    def read(self) -> Reading:
+        """
+        Return the value for the present state: a float, a bool, or an array.
+
+        Efforts of motors, stops and friction are those of the last step.
+        """
+        return self._read()
+
+    def __repr__(self) -> str:
+        """Show name, kind and unit."""
+        return f'<Output {self.name!r}: {self.signal.kind} [{self.unit}]>'
+
+
+def inputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
+    """Return the inputs of a scene by name, but for velocities of bodies that a joint holds."""
+    return MappingProxyType({
+        each.name: each for each in _present(scene, Input, (s for s in signals if s.is_input))
+        if not (each.signal.model == 'RigidBody' and _is_held(scene.link(each.signal.source)))})
+
+
+def outputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
+    """Return the outputs of a scene by name, sent or not."""
+    return MappingProxyType({
+        each.name: each
+        for each in _present(scene, Output, (s for s in signals if not s.is_input))})
+
+
+def _present(
+    scene: Scene, make: Callable[[Scene, Signal], _Made], signals: Iterable[Signal]
+) -> Iterator[_Made]:
+    """Yield the signals, but for those of robots that have left the world."""
+    for each in signals:
+        try:
+            yield make(scene, each)
+        except UnknownNameError:
+            if scene.is_whole:
+                raise
+
+
+# --- inputs ------------------------------------------------------------------------------------
+
+_Write = Callable[[np.ndarray], None]
+
+
+def _target_position(scene: Scene, signal: Signal) -> _Write:
+    """Set where a spring is at rest."""
+    axis, sign, offset = scene.axis(signal.source)
+    is_motor = _motor(scene, signal) is not None
+    if not is_motor and scene.settings(signal.source).dynamics.stiffness != signal.stiffness:
+        raise StateError(
+            f'input {signal.name!r}: several springs act along {axis.place} and are added up to '
+            'one. Give them limits of effort (min_effort, max_effort) to move one of them')
+    name = 'target_position' if is_motor else 'reference'
+    return lambda value: setattr(axis, name, offset + sign * float(value[0]))
+
+
+def _target_velocity(scene: Scene, signal: Signal) -> _Write:
+    """Set the speed of a motor."""
+    axis, sign, _ = scene.axis(signal.source)
+    motor = _motor(scene, signal)
+
+    def aim(value: np.ndarray) -> None:
+        axis.target_velocity = sign * float(value[0])
+        if motor is not None and motor.hold is not None:
+            # it holds the place where it is told to stand, and else has no spring
+            is_standing = value[0] == 0.0
+            axis.kp, axis.kd = motor.hold if is_standing else (0.0, motor.gain)
+            axis.target_position = axis.q
+
+    return aim
+
+
+def _effort(scene: Scene, signal: Signal) -> _Write:
+    """Set what a torque or force motor gives."""
+    axis, sign, _ = scene.axis(signal.source)
+    (lower, upper) = next(
+        each[1:] for each in scene.settings(signal.source).efforts if each[0] == signal.source)
+
+    def push(value: np.ndarray) -> None:
+        axis.u = min(max(sign * float(value[0]), lower), upper)
+
+    return push
+
+
+def _effort_range(scene: Scene, signal: Signal) -> _Write:
+    """Set the least and the greatest effort of a motor."""
+    axis, sign, _ = scene.axis(signal.source)
+
+    def limit(value: np.ndarray) -> None:
+        least, most = value if sign > 0.0 else -value[::-1]
+        axis.max_effort = max(most, 0.0)
+        axis.min_effort = min(least, 0.0)
+
+    return limit
+
+
+def _base_velocity(scene: Scene, signal: Signal, is_linear: bool) -> _Write:
+    """Set the velocity of a body that nothing holds: of its centre of mass, and angular."""
+    link = scene.link(signal.source)
+    robot = link.robot
+
+    def move(value: np.ndarray) -> None:
+        if _is_held(link):
+            raise StateError(f'input {signal.name!r}: a joint holds body {signal.source!r} now')
+        arm = link.wc - link.p
+        w = link.w if is_linear else value
+        v = value if is_linear else link.v + np.cross(link.w, arm)
+        robot.set_base_velocity(v - np.cross(w, arm), w)
+
+    return move
+
+
+def _is_held(link: Link) -> bool:
+    return link.parent is not None or link.robot.fixed_base
+
+
+_INPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Write]]] = {
+    'AngleInput': ('rad', 1, _target_position),
+    'Position1DInput': ('m', 1, _target_position),
+    'AngularVelocity1DInput': ('rad/s', 1, _target_velocity),
+    'LinearVelocity1DInput': ('m/s', 1, _target_velocity),
+    'Torque1DInput': ('N m', 1, _effort),
+    'Force1DInput': ('N', 1, _effort),
+    'TorqueRangeInput': ('N m', 2, _effort_range),
+    'ForceRangeInput': ('N', 2, _effort_range),
+    'LinearVelocity3DInput': ('m/s', 3, lambda scene, signal: _base_velocity(scene, signal, True)),
+    'AngularVelocity3DInput': (
+        'rad/s', 3, lambda scene, signal: _base_velocity(scene, signal, False)),
+}
+
+
+# --- outputs -----------------------------------------------------------------------------------
+
+_Read = Callable[[], Reading]
+
+
+def _coordinate(scene: Scene, signal: Signal) -> _Read:
+    """Return where a mate's axis is, or where a spring is to be at rest."""
+    if signal.model == 'Distance':
+        joint = scene.joint(signal.source)
+        return lambda: float(np.linalg.norm(joint.anchor2 - joint.anchor))
+    if signal.model not in _WITH_AXES:
+        axis, sign, offset = scene.axis(signal.source)
+        name = 'reference' if _motor(scene, signal) is None else 'target_position'
+        return lambda: sign * (getattr(axis, name) - offset)
+    own = _axis_of_mate(scene, signal)
+    return lambda: own.q
+
+
+def _speed(scene: Scene, signal: Signal) -> _Read:
+    """Return how fast a mate's axis moves, or a motor is to turn it."""
+    if signal.model not in _WITH_AXES:
+        axis, sign, _ = scene.axis(signal.source)
+        return lambda: sign * axis.target_velocity
+    own = _axis_of_mate(scene, signal)
+    return lambda: own.dq
+
+
+def _effort_given(scene: Scene, signal: Signal) -> _Read:
+    """Return the effort of a motor, a spring, a stop or a distance mate along its axis."""
+    if signal.model == 'Distance':
+        return _pressure(scene, signal)
+    axis, sign, _ = scene.axis(signal.source)
+    if _motor(scene, signal) is not None:
+        return lambda: sign * axis.motor_effort
+    if signal.model.endswith('Range'):
+        return lambda: sign * axis.stop_effort
+    if signal.model.endswith('Spring'):
+        return lambda: sign * (
+            axis.stiffness * (axis.reference - axis.q) - axis.damping * axis.dq)
+    return lambda: sign * axis.u
+
+
+def _pressure(scene: Scene, signal: Signal) -> _Read:
+    """Return the force with which a distance mate presses its connectors apart."""
+    joint = scene.joint(signal.source)
+
+    def press() -> float:
+        along = joint.anchor2 - joint.anchor
+        length = float(np.linalg.norm(along))
+        return float(joint.reaction[0] @ along) / length if length > 0.0 else 0.0
+
+    return press
+
+
+def _range(scene: Scene, signal: Signal) -> _Read:
+    axis, sign, _ = scene.axis(signal.source)
+
+    def limits() -> np.ndarray:
+        ends = np.array([axis.min_effort, axis.max_effort])
+        return ends if sign > 0.0 else -ends[::-1]
+
+    return limits
+
+
+def _reaction(scene: Scene, signal: Signal, number: int) -> _Read:
+    """Return the force or torque of a mate on the body of its first connector, world axes."""
+    joint = scene.joint(signal.source)
+    body = signal.frames[0].body
+    on_second = joint.link2 is not None and body and joint.link2.name == scene.link(body).name
+    sign = 1.0 if on_second else -1.0
+    return lambda: sign * joint.reaction[number]
+
+
+def _of_body(scene: Scene, signal: Signal, read: Callable[[Link], np.ndarray]) -> _Read:
+    link = scene.link(signal.source)
+    return lambda: read(link)
+
+
+class _Point:
+    """A connector that moves with a body, or stands in the world of the scene."""
+
+    def __init__(self, scene: Scene, signal: Signal, number: int):
+        frame = signal.frames[number] if number < len(signal.frames) else None
+        self._link = scene.link(frame.body) if frame is not None and frame.body else None
+        at = None if frame is None else frame.pose
+        if at is not None and self._link is None:
+            at = scene.place(at)
+        self._p = np.zeros(3) if at is None else at.position
+        self._R = np.eye(3) if at is None else at.rotation
+
+    @property
+    def p(self) -> np.ndarray:
+        link = self._link
+        return self._p if link is None else link.p + link.R @ self._p
+
+    @property
+    def R(self) -> np.ndarray:
+        return self._R if self._link is None else self._link.R @ self._R
+
+    @property
+    def w(self) -> np.ndarray:
+        return np.zeros(3) if self._link is None else self._link.w
+
+    @property
+    def v(self) -> np.ndarray:
+        link = self._link
+        return np.zeros(3) if link is None else link.v + np.cross(link.w, link.R @ self._p)
+
+    @property
+    def dw(self) -> np.ndarray:
+        return np.zeros(3) if self._link is None else self._link.dw
+
+    @property
+    def dv(self) -> np.ndarray:
+        link = self._link
+        if link is None:
+            return np.zeros(3)
+        arm, w = link.R @ self._p, link.w
+        return link.dv + np.cross(link.dw, arm) + np.cross(w, np.cross(w, arm))
+
+
+def _of_point(scene: Scene, signal: Signal, what: str) -> _Read:
+    """
+    Return the motion of a connector as an observer on the other one sees it, in its axes.
+
+    Position, velocity and acceleration in a frame that moves: Siciliano et al., Robotics, 2009,
+    section 3.1 and 7.1; Coriolis and Euler terms among them.
+    """
+    own, other = _Point(scene, signal, 0), _Point(scene, signal, 1)
+
+    def read() -> np.ndarray:
+        away = own.p - other.p
+        axes = other.R.T
+        if what == 'p':
+            return axes @ away
+        if what == 'rpy':
+            return rpy_from_matrix(axes @ own.R)
+        w = other.w
+        if what == 'w':
+            return axes @ (own.w - w)
+        v = own.v - other.v - np.cross(w, away)
+        if what == 'v':
+            return axes @ v
+        if what == 'dw':
+            return axes @ (own.dw - other.dw - np.cross(w, own.w))
+        return axes @ (own.dv - other.dv - np.cross(other.dw, away)
+                       - np.cross(w, np.cross(w, away)) - 2.0 * np.cross(w, v))
+
+    return read
+
+
+def _motion(what: str, of_body: Callable[[Link], np.ndarray]) -> Callable[[Scene, Signal], _Read]:
+    """Return the reader of what both bodies and connectors have."""
+    return lambda scene, signal: (
+        _of_point(scene, signal, what) if signal.model == 'MateConnector'
+        else _of_body(scene, signal, of_body))
+
+
+def _center_velocity(link: Link) -> np.ndarray:
+    return link.v + np.cross(link.w, link.wc - link.p)
+
+
+_OUTPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Read]]] = {
+    'AngleOutput': ('rad', 1, _coordinate),
+    'Position1DOutput': ('m', 1, _coordinate),
+    'AngularVelocity1DOutput': ('rad/s', 1, _speed),
+    'LinearVelocity1DOutput': ('m/s', 1, _speed),
+    'Torque1DOutput': ('N m', 1, _effort_given),
+    'Force1DOutput': ('N', 1, _effort_given),
+    'TorqueRangeOutput': ('N m', 2, _range),
+    'ForceRangeOutput': ('N', 2, _range),
+    'Force3DOutput': ('N', 3, lambda scene, signal: _reaction(scene, signal, 0)),
+    'Torque3DOutput': ('N m', 3, lambda scene, signal: _reaction(scene, signal, 1)),
+    'Position3DOutput': ('m', 3, _motion('p', lambda link: link.p)),
+    'PositionOutput': ('m', 3, _motion('p', lambda link: link.p)),
+    'RPYOutput': ('rad', 3, _motion('rpy', lambda link: rpy_from_matrix(link.R))),
+    'LinearVelocity3DOutput': ('m/s', 3, _motion('v', _center_velocity)),
+    'AngularVelocity3DOutput': ('rad/s', 3, _motion('w', lambda link: link.w)),
+    'Acceleration3DOutput': ('m/s²', 3, _motion('dv', lambda link: link.dv)),
+    'AngularAcceleration3DOutput': ('rad/s²', 3, _motion('dw', lambda link: link.dw)),
+}
+
+# mates with axes of their own: others act along those
+_WITH_AXES = ('Hinge', 'Prismatic', 'Cylindrical')
+
+
+def _axis_of_mate(scene: Scene, signal: Signal) -> Axis:
+    """Return the axis of a mate that turns or slides, as the signal wants it."""
+    is_linear = signal.kind.startswith(('Position', 'Linear'))
+    axes = scene.joint(signal.source).axes
+    return next(axis for axis in axes if axis.is_linear == is_linear)
+
+
+def _motor(scene: Scene, signal: Signal) -> Motor | None:
+    """Return the servo that stands for the source, if one does."""
+    motors = scene.settings(signal.source).motors
+    return next((each for each in motors if each.source == signal.source), None)
+
+
+def _checked_range(value: object, place: str, unit: str) -> np.ndarray:
+    expected = f'two numbers [{unit}], the first at most 0 and the second at least 0'
+    ends = real_array('value', value, expected, place)
+    if ends.shape != (2,) or not (ends[0] <= 0.0 <= ends[1]):
+        raise InvalidValueError('value', value, expected, place)
+    return ends

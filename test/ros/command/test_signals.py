@@ -1,0 +1,244 @@
+"""Signals of OpenPLX scenes on the graph: inputs as commands, outputs as messages."""
+
+from __future__ import annotations
+
+import math
+
+from bags import messages_on, read_bag, start_recording
+from diagnostic_msgs.msg import DiagnosticArray
+from following import simulator
+from geometry_msgs.msg import Vector3, Vector3Stamped
+import pytest
+from rclpy.serialization import serialize_message
+from ros_graph import nanoseconds
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64, Float64MultiArray
+from std_srvs.srv import Trigger
+
+from sim_bridge.ros.bag.replay import replay
+from sim_bridge.ros.publish.signals import signal_topics
+
+pytest_plugins = ['node_fixtures']
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+# a wheel on a hinge, its motor turning from the start, and a ball in flight
+SCENE = """
+Scene is Physics3D.System:
+    wheel is Physics3D.Bodies.RigidBody:
+        shape is Physics3D.Geometries.Cylinder:
+            radius: 0.2
+            height: 0.05
+        hub is Physics3D.Interactions.MateConnector:
+            main_axis: Math.Vec3.Y_AXIS()
+    axle is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Y_AXIS()
+    hinge is Physics3D.Interactions.Hinge:
+        connectors: [axle, wheel.hub]
+        angular_velocity_output.enabled: true
+        force_output.enabled: true
+    motor is Physics3D.Interactions.RotationalVelocityMotor:
+        connectors: hinge.connectors
+        target_speed: 2
+        torque_range_output.enabled: true
+    ball is Physics3D.Bodies.RigidBody:
+        kinematics.local_transform.position.x: 5
+        inertia.mass: 1
+        linear_velocity_world_output.enabled: true
+"""
+SPEED, LIMITS, THROW = (
+    'inputs/motor/target_angular_velocity_input', 'inputs/motor/torque_range_input',
+    'inputs/ball/linear_velocity_world_input')
+TURNING, TORQUES, FORCE, FLIGHT = (
+    'outputs/hinge/angular_velocity_output', 'outputs/motor/torque_range_output',
+    'outputs/hinge/force_output', 'outputs/ball/linear_velocity_world_output')
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return the file of a scene."""
+    path = tmp_path / 'scene.openplx'
+    path.write_text(SCENE, encoding='utf-8')
+    return str(path)
+
+
+def send(made, topic, message):
+    """Send a message to the scene, as the graph would."""
+    (take,) = [each.take for one in made.interfaces for each in one.command_topics
+               if each.name == topic]
+    take(serialize_message(message))
+
+
+def run(made, ticks):
+    for _ in range(ticks):
+        made.tick()
+
+
+def turning(made):
+    """Return the speed of the wheel [rad/s]."""
+    (scene,) = made.world.openplx.values()
+    return scene.outputs['hinge/angular_velocity_output'].read()
+
+
+def test_inputs_act_without_other_commands(file):
+    """Turn from the start, then as commanded; a reset gives the speed of the file again."""
+    made = simulator(robot=file)
+    counts = made.interfaces[-1].commands.counts
+    run(made, 50)
+    assert turning(made) == pytest.approx(2.0, abs=1e-6)
+    send(made, SPEED, Float64(data=-1.5))
+    run(made, 50)
+    assert turning(made) == pytest.approx(-1.5, abs=1e-6)
+    assert (counts.accepted, counts.rejected) == (1, 0)
+    send(made, LIMITS, Float64MultiArray(data=[0.0, 0.0]))
+    send(made, SPEED, Float64(data=5.0))
+    run(made, 50)
+    assert turning(made) == pytest.approx(-1.5, abs=1e-6)
+    made.reset(clock=False)
+    run(made, 50)
+    assert turning(made) == pytest.approx(2.0, abs=1e-6)
+
+
+@pytest.mark.parametrize(('topic', 'message'), [
+    (SPEED, Float64(data=math.nan)),
+    (SPEED, Float64(data=math.inf)),
+    (LIMITS, Float64MultiArray(data=[-1.0])),
+    (LIMITS, Float64MultiArray(data=[1.0, 2.0])),
+    (LIMITS, Float64MultiArray(data=[math.nan, 2.0])),
+    (THROW, Vector3(x=1.0, y=math.nan)),
+    (THROW, Float64(data=1.0)),
+])
+def test_wrong_values_are_refused_whole(file, topic, message):
+    """Count the message, and go on as if it had not come."""
+    made, other = simulator(robot=file), simulator(robot=file)
+    counts = made.interfaces[0].commands.counts
+    send(made, topic, message)
+    for each in (made, other):
+        run(each, 3)
+    assert (counts.accepted, counts.rejected) == (0, 1)
+    assert made.world.state_hash() == other.world.state_hash()
+
+
+def test_a_reset_and_a_snapshot_drop_what_has_not_acted(file):
+    """Nothing of before comes into force afterwards."""
+    made = simulator(robot=file)
+    ball = made.world.openplx['Scene'].link('ball')
+    run(made, 5)
+    snapshot, speed = made.save(), ball.v
+    send(made, THROW, Vector3(x=7.0))
+    made.restore(snapshot, clock=False)
+    assert ball.v.tolist() == speed.tolist()
+    send(made, THROW, Vector3(x=7.0))
+    made.reset(clock=False)
+    assert ball.v.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_scenes_have_signals_in_namespaces_of_their_names(tmp_path, file):
+    """Of a scene without joints a body carries them."""
+    (tmp_path / 'ball.openplx').write_text(
+        f'Scene is Physics3D.System:\n    ball is{SCENE.partition("ball is")[2]}',
+        encoding='utf-8')
+    world = tmp_path / 'world.yaml'
+    world.write_text(
+        'world: {openplx: {one: {file: ball.openplx}, two: {file: scene.openplx}}}\n',
+        encoding='utf-8')
+    one, two = simulator(world=str(world)).interfaces
+    assert f'one/{FLIGHT}' in one.topics
+    assert f'one/{THROW}' in [each.name for each in one.command_topics]
+    assert {f'two/{each}' for each in (TURNING, TORQUES, FORCE, FLIGHT)} <= set(two.topics)
+    assert {f'two/{each}' for each in (SPEED, LIMITS, THROW)} <= {
+        each.name for each in two.command_topics}
+
+
+def test_lockstep_refuses_what_has_no_stamp(file):
+    """Say which topic tells what state is answered."""
+    made = simulator(robot=file, lockstep=['joint_commands'])
+    send(made, SPEED, Float64(data=1.0))
+    assert made.interfaces[0].commands.counts.rejected == 1
+
+
+def test_robots_that_leave_take_their_signals_along(tmp_path):
+    """Remove one of two robots of a scene, whose signals the other one carries."""
+    two = 'Wheel is' + SCENE.partition('Scene is')[2].partition('    ball is')[0]
+    (tmp_path / 'two.openplx').write_text(
+        f'{two}Pair is Physics3D.System:\n    left is Wheel\n    right is Wheel:\n'
+        '        axle.position.x: 1\n', encoding='utf-8')
+    made = simulator(robot=str(tmp_path / 'two.openplx'))
+    run(made, 2)
+    right = next(name for name in made.world.robots if name.endswith('right'))
+    made.remove(right)
+    send(made, SPEED.replace('motor', 'right/motor'), Float64(data=1.0))
+    send(made, SPEED.replace('motor', 'left/motor'), Float64(data=1.0))
+    run(made, 50)
+    scene = made.world.openplx['Pair']
+    assert scene.outputs['left/hinge/angular_velocity_output'].read() == pytest.approx(1.0)
+    assert made.interfaces[0].commands.counts.rejected == 1
+
+
+def test_a_recorded_run_is_replayed_to_the_bit(file, tmp_path):
+    """Take inputs, resets and snapshots from the bag, and publish the same bytes."""
+    recorded = start_recording(tmp_path / 'bag', robot=file, record_hash_period=0.05)
+    made = recorded.simulator
+    run(made, 20)
+    send(made, SPEED, Float64(data=-1.5))
+    send(made, THROW, Vector3(x=0.5, z=3.0))
+    run(made, 20)
+    snapshot = made.save()
+    send(made, LIMITS, Float64MultiArray(data=[-0.5, 0.25]))
+    run(made, 20)
+    send(made, THROW, Vector3(x=7.0))
+    made.restore(snapshot, clock=False)
+    run(made, 10)
+    made.reset(clock=False)
+    run(made, 10)
+    recorded.recording.close()
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
+    assert verdict.commands >= 3
+    assert verdict.state_hash == made.world.state_hash()
+    found = read_bag(tmp_path / 'bag')
+    assert messages_on(found, f'/{TURNING}', Float64)[39].data == pytest.approx(-1.5, abs=1e-6)
+    assert list(messages_on(found, f'/{TORQUES}', Float64MultiArray)[59].data) == [-0.5, 0.25]
+    flight = messages_on(found, f'/{FLIGHT}', Vector3Stamped)
+    assert flight[20].vector.x == 0.5
+    states = messages_on(found, '/joint_states', JointState)
+    assert [each.header.stamp for each in flight] == [each.header.stamp for each in states]
+    assert {each.header.frame_id for each in flight} == {'world'}
+
+
+def test_inputs_become_outputs_on_the_graph(graph, start_node, file):
+    """Command a speed and read it back, be refused, and reset."""
+    start_node(robot=file, diagnostics_rate=20.0)
+    speeds = graph.listen(Float64, f'/{TURNING}')
+    forces = graph.listen(Vector3Stamped, f'/{FORCE}')
+    states = graph.listen(JointState, '/joint_states')
+    diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
+    command = graph.advertise(Float64, f'/{SPEED}')
+
+    def moves_at(speed):
+        graph.wait(
+            lambda: speeds and abs(speeds[-1].data - speed) < 1e-6, f'a speed of {speed}')
+
+    def refused():
+        return [status.values for array in diagnostics[-1:] for status in array.status
+                if any(each.key == 'rejected since start' and each.value == '1'
+                       for each in status.values)]
+
+    moves_at(2.0)
+    command.publish(Float64(data=-0.75))
+    moves_at(-0.75)
+    command.publish(Float64(data=math.nan))
+    graph.wait(refused, 'a rejected command')
+    moves_at(-0.75)
+    graph.wait(lambda: forces and states, 'forces and states')
+    assert forces[-1].header.frame_id == 'world'
+    assert nanoseconds(forces[-1].header.stamp) > 0
+    assert graph.call(Trigger, '/sim_bridge/reset', Trigger.Request()).success
+    moves_at(2.0)
+
+
+def test_names_of_topics_are_valid_and_distinct():
+    """Indices lose their brackets; what would be the same is numbered."""
+    assert signal_topics(['motors[0]/torque', 'motors_0/torque', 'a/2b', 'ä/x']) == {
+        'motors[0]/torque': 'motors_0/torque', 'motors_0/torque': 'motors_0/torque_2',
+        'a/2b': 'a/_2b', 'ä/x': '_/x'}
