@@ -83,7 +83,6 @@ def confine(seconds: int, memory_bytes: int, *, may_read: bool) -> tuple[str, ..
     _limit(seconds, memory_bytes)
     if sys.platform != 'linux':
         return ()
-    end_with_parent()
     libc = ctypes.CDLL(None, use_errno=True)
     _checked(libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     held = []
@@ -94,11 +93,14 @@ def confine(seconds: int, memory_bytes: int, *, may_read: bool) -> tuple[str, ..
     return tuple(held)
 
 
-def end_with_parent() -> None:
-    """End this process when the thread that started it ends, on Linux."""
+def end_with_parent(parent: int) -> None:
+    """End this process when the thread that started it ends, on Linux; parent: its process id."""
     if sys.platform == 'linux':
         libc = ctypes.CDLL(None, use_errno=True)
         _checked(libc.prctl(_SET_PARENT_DEATH_SIGNAL, _SIGKILL, 0, 0, 0))
+        if os.getppid() != parent:
+            # it ended before the signal was asked for
+            os._exit(1)
 
 
 def _limit(seconds: int, memory_bytes: int) -> None:

@@ -116,7 +116,8 @@ class ReaderProcess:
         # one that ended at once is told by the first answer
         with contextlib.suppress(BrokenPipeError):
             stdin.write(_frame({
-                'path': [*sys.path, _ROOT], 'memory_bytes': limits.memory_bytes,
+                'path': [*sys.path, _ROOT], 'parent': os.getpid(),
+                'memory_bytes': limits.memory_bytes,
                 'seconds': math.ceil(limits.seconds)}))
         os.set_blocking(self._input, False)
 

@@ -56,7 +56,8 @@ def main() -> None:
     except Exception as err:  # noqa: BLE001  the parent process tells it
         write_frame(answers, {'error': _reason(err)})
         return
-    confinement.end_with_parent()
+    confinement.end_with_parent(setup['parent'])
+    own = os.getpid()
     # what is not touched is not copied for each child
     gc.freeze()
     write_frame(answers, {})
@@ -67,6 +68,7 @@ def main() -> None:
         if child == 0:
             # neither the requests that follow nor what is left of ours is the child's to flush
             os.close(requests.fileno())
+            confinement.end_with_parent(own)
             confine = functools.partial(
                 confinement.confine, setup['seconds'], setup['memory_bytes'],
                 may_read=reader.MAY_READ)
