@@ -161,6 +161,14 @@ def test_joints_of_all_kinds_with_oblique_axes():
         [one.joint(name).q for name in one.joint_names], rtol=0.0, atol=1e-9)
 
 
+def test_the_root_is_the_root_again():
+    """Also where another link is the first of the file."""
+    one, other = pair(robot_of(
+        link('b') + link('a') + joint('turn', 'continuous', 'a', 'b')))
+    assert other.root_link.name == 'a'
+    assert_equal_dynamics(one, other)
+
+
 def test_a_loop_is_closed_by_a_mate():
     """The four-bar linkage moves as it does from its URDF."""
     one, other = pair(load_description(source('four_bar')))

@@ -89,6 +89,8 @@ class _Writer:
         self._bodies = [
             link for link in robot.links.values()
             if link is not root or link.name != _WORLD or link.inertial or link.collisions]
+        # the first body of a free robot is its root again
+        self._bodies.sort(key=lambda link: link is not root)
         self._names = {link.name: self._name(link.name, 'link') for link in self._bodies}
         self._poses = link_poses(robot)
         # connectors by link; '' has those of the world
