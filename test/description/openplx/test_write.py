@@ -250,6 +250,13 @@ def test_what_is_left_out_is_a_warning():
         ('warning', 'bot'), ('warning', 'turn'), ('warning', 'a')}
 
 
+def test_a_robot_without_links_is_refused():
+    """Say what there is nothing of to write."""
+    text, report = openplx_text(load_description('<robot name="empty"/>'))
+    assert text is None
+    assert [finding.code for finding in report.errors] == ['no-links']
+
+
 def test_what_floats_is_a_robot_of_its_own():
     """It begins where it was, and a warning says so."""
     description = robot_of(link('a') + link('b') + joint('free', 'floating', 'a', 'b'))

@@ -72,7 +72,11 @@ def openplx_text(
     apart: pairs of links that do not collide, beside those that a joint connects.
     """
     findings = Findings()
-    text = _Writer(description, fixed_base, folder, findings).text(apart)
+    text = None
+    if description.root in description.links:
+        text = _Writer(description, fixed_base, folder, findings).text(apart)
+    else:
+        findings.error('no-links', Place('robot', description.name), 'has no links')
     report = findings.report(description.source)
     return (text if report.ok else None), report
 
