@@ -145,4 +145,18 @@ def breaking(watch):
         world.step()
 
 
-ALL_SCENARIOS = [*SCENARIOS, mimics, locks, stops, sensors, breaking]
+def pushed_through_an_axis(watch):
+    """Push links through the axes of their hinges: only rounding says that they can move."""
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    for number in range(8):
+        away = np.array([math.cos(number + 0.3), math.sin(number + 0.3), 0.0])
+        place = np.array([3.0 * number, 0.0, 0.0])
+        ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=place + 0.7 * away)
+        world.add_joint('hinge', None, ball, place, Z)
+        world.add_body(sb.Sphere(0.1), motion='static', position=place + 0.899 * away)
+    with watch():
+        world.step()
+
+
+ALL_SCENARIOS = [
+    *SCENARIOS, mimics, locks, stops, sensors, breaking, pushed_through_an_axis]

@@ -278,7 +278,7 @@ face is Physics.Signals.SignalInterface:
 """))
     outputs = {each.name: each for each in scene.signals if not each.is_input and each.enabled}
     assert set(outputs) == {'face/angle', 'hinge/angular_velocity_output'}
-    assert outputs['face/angle'].model == 'Physics.Signals.AngleOutput'
+    assert outputs['face/angle'].kind == 'AngleOutput'
     assert outputs['face/angle'].source == 'hinge'
     assert 'two/linear_velocity_world_input' in {each.name for each in scene.signals}
 
