@@ -20,7 +20,7 @@ from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane, Shape
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
-_READ = ('.urdf', '.xacro', '.xml')
+SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml')
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,9 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> object:
         return text
     with coded(ErrorCode.RESOURCE_NOT_FOUND):
         source = find_robot(text, package_paths=parameters.package_paths)
-    if source.suffix not in _READ:
+    if source.suffix not in SPAWNED_SUFFIXES:
         raise InvalidValueError(
-            'format of resource', source.suffix, f'one of {", ".join(_READ)}',
+            'format of resource', source.suffix, f'one of {", ".join(SPAWNED_SUFFIXES)}',
             code=ErrorCode.RESOURCE_UNREADABLE)
     return source
 

@@ -13,7 +13,7 @@ from sim_bridge.ros.services.standard.interfaces import (
     OPERATION_FAILED,
     say,
 )
-from sim_bridge.ros.session.spawn_request import SpawnRequest
+from sim_bridge.ros.session.spawn_request import SPAWNED_SUFFIXES, SpawnRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -105,7 +105,9 @@ class SpawnServices:
             answer(agree(response, (
                 f'sources that are not searched: {", ".join(sources)}' if sources else '')))
 
-        self._entities.measure(shipped_robots(), on_done)
+        self._entities.measure({
+            name: file for name, file in shipped_robots().items()
+            if file.suffix in SPAWNED_SUFFIXES}, on_done)
 
 
 _CODES = {
