@@ -22,7 +22,7 @@ from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 
-Reading = float | bool | np.ndarray
+Reading = float | np.ndarray
 _Made = TypeVar('_Made', 'Input', 'Output')
 
 
@@ -97,8 +97,7 @@ class Output:
     """
     A value that a scene gives.
 
-    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector. unit: of the value; ''
-    for a truth value.
+    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector. unit: of the value.
     """
 
     __slots__ = ('_read', 'signal', 'size', 'unit')
@@ -116,7 +115,7 @@ class Output:
 
     def read(self) -> Reading:
         """
-        Return the value for the present state: a float, a bool, or an array.
+        Return the value for the present state: a float, or an array (size,).
 
         Efforts of motors, stops and friction are those of the last step.
         """
