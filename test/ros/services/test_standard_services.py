@@ -305,12 +305,15 @@ def test_features_are_those_of_the_version(start):
 def test_services_have_the_names_a_client_of_one_simulator_looks_for(graph, start):
     """Offer each service in the namespace of the node and below the node."""
     simulation = start()
-    names = dict(graph.node.get_service_names_and_types_by_node('sim_bridge', '/'))
-    standard = {
-        name for name, types in names.items() if types[0].startswith('simulation_interfaces/srv')}
-    short = {name for name in standard if not name.startswith('/sim_bridge/')}
-    assert short >= {'/spawn_entity', '/get_simulator_features', '/reset_simulation'}
-    assert standard == short | {f'/sim_bridge{name}' for name in short}
+    expected = {'/spawn_entity', '/get_simulator_features', '/reset_simulation'}
+
+    def each_has_two_names() -> bool:
+        names = graph.node.get_service_names_and_types_by_node('sim_bridge', '/')
+        standard = {name for name, types in names if types[0].startswith('simulation_interfaces/')}
+        short = {name for name in standard if not name.startswith('/sim_bridge/')}
+        return short >= expected and standard == short | {f'/sim_bridge{name}' for name in short}
+
+    graph.wait(each_has_two_names, 'each service in the namespace and below the node')
     client = graph.node.create_client(GetEntities, '/get_entities')
     futures = []
     graph.wait(
