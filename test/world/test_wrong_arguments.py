@@ -30,6 +30,8 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
     (lambda: sb.load_description('pendulum', package_paths=5), 'package_paths = 5'),
     (lambda: _ARM.world.contacts.force_on('x'), "link = 'x': expected a link"),
     (lambda: sb.World().load_urdf(path_of('arm'), collisions=np.zeros(3)), 'collisions = array'),
+    (lambda: sb.World().load_openplx(None), 'path_or_text = None'),
+    (lambda: sb.World().load_openplx(path_of('arm'), 3), 'model = 3'),
     (lambda: sb.World().add_body(sb.Sphere(1), motion=np.zeros(3)), 'motion = array'),
     (lambda: sb.TrajectoryFollower('x'), "robot = 'x' .*: expected a robot of a world"),
     (lambda: sb.TrajectoryFollower(_ARM, 'x'), "joints = 'x' .*: expected names of joints"),

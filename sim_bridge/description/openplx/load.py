@@ -11,6 +11,7 @@ from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.openplx.mapping.scene import map_scene
 from sim_bridge.description.report import Findings, Report, SceneError
 from sim_bridge.foreign.reader_process import sharing
+from sim_bridge.foundation.errors import InvalidValueError
 
 
 @sharing()
@@ -37,8 +38,13 @@ def load_openplx(
 
     source: the path of a file, or its text. model: of the file; the last one if None.
     bundle_paths: folders of bundles, before those that OPENPLX_BUNDLE_PATH names and those that
-    are installed. Raises SceneError, with every defect, for a scene that cannot be simulated.
+    are installed. Raises SceneError, with every defect, for a scene that cannot be simulated,
+    and InvalidValueError for a source or a model of another type.
     """
+    if not isinstance(source, str | Path):
+        raise InvalidValueError('path_or_text', source, 'the path of an OpenPLX file, or its text')
+    if not isinstance(model, str | None):
+        raise InvalidValueError('model', model, 'the name of a model, or None')
     scene, report = examine_openplx(source, model, bundle_paths=bundle_paths)
     if scene is None:
         raise SceneError(report)

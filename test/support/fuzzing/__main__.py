@@ -30,6 +30,8 @@ _MEMORY_BYTES = 8 << 30
 # of the clock, for one input; on a busy machine `SECONDS` of the processor take some times as long
 _PATIENCE_S = 120.0
 _CURRENT = 'current'
+# the exit code of a batch whose failures are kept; any other tells of its process
+_KEPT = 3
 
 
 def main() -> int:
@@ -89,14 +91,14 @@ def _run_batch(kind: str, seed: int, failures: Path) -> int:
                 seen, since = now, time.monotonic()
             elif time.monotonic() - since > _PATIENCE_S:
                 process.kill()
-    if process.returncode not in (0, 1):
+    if process.returncode not in (0, _KEPT):
         case = current.read_bytes() if current.exists() else b''
         _keep(failures, kind, f'ended-{process.returncode}', case, log.read_text()[-20_000:])
     return process.returncode
 
 
 def _batch(name: str, seed: int, failures: Path) -> int:
-    """Make and read the inputs of a seed; return 1 if one failed."""
+    """Make and read the inputs of a seed; return `_KEPT` if one failed."""
     faulthandler.enable()
     warnings.simplefilter('error')
     warnings.filterwarnings('ignore', "module 'sre_")  # of what rclpy imports
@@ -120,7 +122,7 @@ def _batch(name: str, seed: int, failures: Path) -> int:
         except AssertionError as err:
             failed = True
             _keep(failures, name, f'left-behind-seed-{seed}', b'', str(err))
-    return int(failed)
+    return _KEPT if failed else 0
 
 
 def _keep(failures: Path, kind: str, what: str, case: bytes, seen: str) -> None:

@@ -101,12 +101,12 @@ def _changed(rng: Random, message: Message) -> Message:
     data = damaged_bytes(rng, message.data)
     if message.type_name == 'std_msgs/msg/String' and rng.randrange(5):
         try:
-            text = deserialize(message.data, String).data
-        except MalformedMessageError:
-            # changed before
-            text = ''
-        if text.startswith('{'):
-            text = json.dumps(damaged_data(rng, json.loads(text)), default=repr)
+            content = json.loads(deserialize(message.data, String).data)
+        except (MalformedMessageError, ValueError):
+            # of another kind, or changed before
+            content = None
+        if isinstance(content, dict):
+            text = json.dumps(damaged_data(rng, content), default=repr)
             text = text.replace(f'"{HUGE_INTEGER}"', '9' * 5000)
         else:
             text = rng.choice((*TEXTS, '[' * 100_000))
