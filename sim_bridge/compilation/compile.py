@@ -349,7 +349,9 @@ class _Compiler:
             weight=np.ones(len(self._bodies)),
             medium_body=np.zeros(0, np.int64),
             medium=np.zeros((0, engine.MEDIUM_SIZE)),
-            gravity=np.zeros(3),
+            pulled_body=np.zeros(0, np.int64),
+            pulled=np.zeros((0, 4)),
+            gravity=np.zeros(engine.GRAVITY_SIZE),
         )
 
 

@@ -64,6 +64,9 @@ DRAG = 15
 LIFTED = 27
 FASTEST = 28
 MEDIUM_SIZE = 29
+# columns of Model.gravity: the uniform one, the point that pulls, strength and exponent of that
+PULL_CENTRE, PULL, EXPONENT = 3, 6, 7
+GRAVITY_SIZE = 8
 
 
 class Model(NamedTuple):
@@ -120,8 +123,17 @@ class Model(NamedTuple):
     """Bodies of the links that the medium around them acts on."""
     medium: Annotated[FloatMatrix, Dims('nl', MEDIUM_SIZE, unit='SI')]
     """What it does: POINT … FASTEST."""
-    gravity: Annotated[FloatVector, Dims(3, unit='m/s²', is_parameter=True)]
-    """Acceleration of free fall, world axes."""
+    pulled_body: Annotated[IntVector, Dims('np', points_at='nb')]
+    """Bodies of the links that have mass and that gravity acts on."""
+    pulled: Annotated[FloatMatrix, Dims('np', 4, unit='kg; m')]
+    """Their mass and centre of mass, in the body's frame."""
+    gravity: Annotated[FloatVector, Dims(
+        GRAVITY_SIZE, unit='m/s²; m; m/s²; 1', is_parameter=True)]
+    """
+    Acceleration of free fall, world axes: a uniform one, and that towards a point.
+
+    The latter has the magnitude PULL rⁿ at a distance r from PULL_CENTRE, with n the EXPONENT.
+    """
 
 
 class Options(NamedTuple):
@@ -199,4 +211,5 @@ def velocity_count(model: Model) -> int:
 def model_sizes(model: Model) -> dict[str, int]:
     """Return the sizes of the model's dimensions, as `parts.DIMENSIONS` names them."""
     return {'nb': body_count(model), 'nq': position_count(model), 'nv': velocity_count(model),
-            'nm': len(model.mimic), 'nl': len(model.medium_body)}
+            'nm': len(model.mimic), 'nl': len(model.medium_body),
+            'np': len(model.pulled_body)}
