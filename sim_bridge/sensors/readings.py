@@ -43,9 +43,9 @@ def take_reading(kind, site, turned_site, sign, gravity, site_row, value_out, at
     kind: of the above. site: its place among the rows. turned_site: of what its force and torque
     are in the axes of, of forces alone; -1 for its own. sign: of force and torque. gravity: as
     Model.gravity. site_row: (ns, 30) as `engine.pipeline.observe` writes them. value_out: force
-    [N] and torque [N m]; or orientation in the world, x y z w with w >= 0, angular velocity [rad/s] and
-    proper acceleration [m/s²], of which a gyro and an accelerometer have the one; in the
-    device's axes.
+    [N] and torque [N m]; or orientation in the world, x y z w with w >= 0, angular velocity
+    [rad/s] and proper acceleration [m/s²], of which a gyro and an accelerometer have the one; in
+    the device's axes.
     """
     R_WS = load_m(site_row, site, SITE_ROTATION)
     if kind == FORCE:

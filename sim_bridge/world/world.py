@@ -21,6 +21,7 @@ from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
+from sim_bridge.engine.data.loops import GONE
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
@@ -542,7 +543,7 @@ class World(DeclaredAttributes):
     @property
     def broken_joints(self) -> list[str]:
         """Names of the joints that do nothing any more; see `ConstraintJoint.is_broken`."""
-        broken = self.state.loop_broken.astype(bool)
+        broken = self.state.loop_broken & GONE
         return [key for key, gone in zip(self.simulation.constraints, broken, strict=True) if gone]
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:

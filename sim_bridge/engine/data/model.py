@@ -43,7 +43,8 @@ KINEMATIC = 7  # moves at a prescribed velocity, whatever pushes it; coordinates
 # rigid inertia are, see `inertia`
 CENTRE = 1
 # columns of Model.passive
-ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
+ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION, BACK_FRICTION, BEARING = range(7)
+PASSIVE_SIZE = 7
 # columns of Model.limits
 LOWER, UPPER, EFFORT, VELOCITY, LOWER_EFFORT = range(5)
 LIMITS_SIZE = 5
@@ -86,8 +87,13 @@ class Model(NamedTuple):
     """Joint frame at position 0 in the parent body: rotation by rows, origin."""
     inertia: Annotated[FloatMatrix, Dims('nb', 10, unit='kg; m; kg m²')]
     """Mass, centre of mass, inertia about it (xx xy xz yy yz zz), in the body's frame."""
-    passive: Annotated[FloatMatrix, Dims('nv', 5, unit='SI', is_parameter=True)]
-    """ARMATURE, DAMPING, STIFFNESS, REFERENCE of the spring, Coulomb FRICTION."""
+    passive: Annotated[FloatMatrix, Dims('nv', PASSIVE_SIZE, unit='SI', is_parameter=True)]
+    """
+    ARMATURE, DAMPING, STIFFNESS, REFERENCE of the spring, Coulomb friction, BEARING.
+
+    FRICTION: against motion forwards, BACK_FRICTION: backwards. BEARING: how much they grow per
+    force that the joint bears, of axes that close loops; 0 for others.
+    """
     limits: Annotated[FloatMatrix, Dims(
         'nv', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
     """
