@@ -14,6 +14,7 @@ _MODULES = {
     'robots.crawler': ('Crawler',),
     'description': ('DescriptionError', 'load_description'),
     'description.compliance': ('Compliance',),
+    'description.gravity': ('PointGravity',),
     'world.contacts': ('Contact', 'Contacts'),
     'shapes.materials': ('ContactMaterial', 'Material'),
     'description.model': ('RobotDescription',),

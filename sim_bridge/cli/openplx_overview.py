@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sim_bridge.cli.overview import robot_data
-from sim_bridge.cli.overview_text import robot_text
+from sim_bridge.cli.overview import gravity_data, robot_data
+from sim_bridge.cli.overview_text import gravity_text, robot_text
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.report import Findings
@@ -21,7 +21,7 @@ def openplx_data(scene: MappedScene) -> Data:
     snap = scene.snap
     return {
         'model': scene.name,
-        'gravity': None if scene.gravity is None else list(scene.gravity),
+        'gravity': gravity_data(scene.gravity),
         'frames': [
             {'path': path, 'link': scene.links.get(path), **_pose(scene.poses[path]),
              'local': _pose(local)} for path, local in snap.transforms.items()],
@@ -45,7 +45,7 @@ def openplx_text(scene: Data, most: int | None) -> str:
     """Return the same as text; most: lines of each list, None for all."""
     lines = [f'OpenPLX model {scene["model"]!r}: {counted(len(scene["robots"]), "robot")}']
     if scene['gravity'] is not None:
-        lines.append(f'gravity: {_numbers(scene["gravity"])} m/s²')
+        lines.append(f'gravity: {gravity_text(scene["gravity"])}')
     lines += ['', 'frames: path, position [m], quaternion x y z w, in the world of the scene']
     lines += _abridged(scene['frames'], most, lambda each: (
         f'{each["path"]}: {_numbers(each["position"])}, {_numbers(each["orientation"])}'))

@@ -17,6 +17,7 @@ import numpy as np
 
 from sim_bridge.compilation.collisions import HULL, LinkShape, read_shapes
 from sim_bridge.description import gap, link_poses, mobility
+from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.mechanism.inertia import motion_subspace
 from sim_bridge.description.mechanism.tree import parents_first
 from sim_bridge.description.model import (
@@ -44,6 +45,14 @@ _NOT_SIMULATED = frozenset({'not-simulated', 'unsupported-sensor', 'unplaced-sen
 _WORLD = 'world'
 # a noise-free channel
 _NO_NOISE = NoiseDescription()
+
+
+def gravity_data(gravity: Gravity | None) -> list[float] | Data | None:
+    """Return gravity: a vector [m/s²], or center, strength and exponent of what pulls."""
+    if isinstance(gravity, PointGravity):
+        return {'center': list(gravity.center), 'strength': gravity.strength,
+                'exponent': gravity.exponent}
+    return None if gravity is None else list(gravity)
 
 
 def robot_data(
@@ -85,7 +94,7 @@ def robot_data(
 def scene_data(scene: SceneDescription, robots: Mapping[str, Data]) -> Data:
     """Return what was read of a scene; robots: what was read of each, by its name there."""
     return {
-        'gravity': None if scene.gravity is None else list(scene.gravity),
+        'gravity': gravity_data(scene.gravity),
         'ground': None if scene.ground is None else dict(scene.ground),
         'materials': [each.name for each in scene.materials],
         'objects': [_body(each) for each in scene.bodies],

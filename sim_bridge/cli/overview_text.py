@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 import textwrap
 from typing import Any
 
@@ -28,10 +28,18 @@ def robot_text(robot: Data, most: int | None = MOST) -> str:
     return '\n'.join(_robot_lines(robot, most))
 
 
+def gravity_text(gravity: Sequence[float] | Data) -> str:
+    """Return what `gravity_data` gives as text."""
+    if not isinstance(gravity, Mapping):
+        return f'{_vector(gravity)} m/s²'
+    return (f'towards {_vector(gravity["center"])} m, {gravity["strength"]:.4g} m/s² times the '
+            f'distance to the power of {gravity["exponent"]:g}')
+
+
 def scene_text(scene: Data, most: int | None = MOST) -> str:
     """Return a scene and its robots as text; most: lines of each list, None for all."""
     gravity = "the simulator's" if scene['gravity'] is None else (
-        f'{_vector(scene["gravity"])} m/s²')
+        gravity_text(scene['gravity']))
     ground = 'none' if scene['ground'] is None else f'at height {scene["ground"].get("height", 0)}'
     lines = [*_wrapped(f'gravity: {gravity}; ground: {ground}')]
     if scene['materials']:

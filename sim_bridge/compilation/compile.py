@@ -128,7 +128,8 @@ def compile_robot(
 def free_axes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return rows of Model's passive, limits, motor and stop for axes on which nothing acts."""
     return (
-        np.zeros((count, 5)), np.tile([-np.inf, np.inf, np.inf, np.inf, -np.inf], (count, 1)),
+        np.zeros((count, engine.PASSIVE_SIZE)),
+        np.tile([-np.inf, np.inf, np.inf, np.inf, -np.inf], (count, 1)),
         np.tile([0.0, 0.0, np.inf, -np.inf], (count, 1)),
         np.tile([0.0, _STOP_ERP, 0.0], (count, 1)))
 
@@ -349,14 +350,16 @@ class _Compiler:
             weight=np.ones(len(self._bodies)),
             medium_body=np.zeros(0, np.int64),
             medium=np.zeros((0, engine.MEDIUM_SIZE)),
-            gravity=np.zeros(3),
+            pulled_body=np.zeros(0, np.int64),
+            pulled=np.zeros((0, 4)),
+            gravity=np.zeros(engine.GRAVITY_SIZE),
         )
 
 
 def _set_passive(row: np.ndarray, dynamics: JointDynamics) -> None:
     row[engine.ARMATURE], row[engine.DAMPING] = dynamics.armature, dynamics.damping
     row[engine.STIFFNESS], row[engine.REFERENCE] = dynamics.stiffness, dynamics.reference
-    row[engine.FRICTION] = dynamics.friction
+    row[engine.FRICTION], row[engine.BACK_FRICTION] = dynamics.frictions
 
 
 def _set_limits(row: np.ndarray, limits: JointLimits) -> None:
@@ -378,9 +381,11 @@ def _move_to_master(
     upper = min(limits[master, engine.UPPER], ends[1])
     if lower <= upper:
         limits[master, engine.LOWER], limits[master, engine.UPPER] = lower, upper
-    passive[master, engine.FRICTION] += abs(law.multiplier) * passive[v, engine.FRICTION]
+    columns = [engine.FRICTION, engine.BACK_FRICTION]
+    followed = columns if law.multiplier >= 0.0 else columns[::-1]
+    passive[master, followed] += abs(law.multiplier) * passive[v, columns]
     limits[v, engine.LOWER], limits[v, engine.UPPER] = -np.inf, np.inf
-    passive[v, engine.FRICTION] = 0.0
+    passive[v, columns] = 0.0
     if law.multiplier != 0.0:
         limits[master, engine.VELOCITY] = min(
             limits[master, engine.VELOCITY], limits[v, engine.VELOCITY] / abs(law.multiplier))

@@ -219,7 +219,9 @@ class JointDynamics:
 
     damping: N m s/rad or N s/m. friction: Coulomb, N m or N. armature: rotor inertia seen at the
     joint, kg m² or kg.
-    stiffness: N m/rad or N/m, about the position `reference`.
+    stiffness: N m/rad or N/m, about the position `reference`. back_friction: against motion
+    backwards; as `friction` if None. bearing: how much both grow per force that the joint bears
+    [m or 1]; of joints that close loops.
     """
 
     damping: float = 0.0
@@ -227,6 +229,14 @@ class JointDynamics:
     armature: float = 0.0
     stiffness: float = 0.0
     reference: float = 0.0
+    back_friction: float | None = None
+    bearing: float = 0.0
+
+    @property
+    def frictions(self) -> tuple[float, float]:
+        """Coulomb friction against motion forwards and backwards [N m or N]."""
+        back = self.back_friction
+        return self.friction, self.friction if back is None else back
 
 
 @dataclass(frozen=True)
@@ -319,7 +329,9 @@ class ConstraintDescription:
     along the axis, which is rigid without stiffness. Other types have none.
     erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
     N m]; None: rigid. compliance: another way to say it, by direction; None where erp and cfm do.
-    toughness: force [N] and torque [N m] at which it breaks; None: never.
+    toughness: force [N] and torque [N m] at which it breaks, and the same of each direction of a
+    compliance, six, in which it breaks alone; None: never. loose: numbers of such directions that
+    it leaves free though its type does not.
     normal: (3,) unit vector in the frame of link1, at right angles to the axis: x of the joint's
     axes, where the compliance depends on it. A fixed or ball joint has an axis with it, for z.
     None: any.
@@ -340,7 +352,8 @@ class ConstraintDescription:
     erp: float | None = None
     cfm: float | None = None
     compliance: Compliance | None = None
-    toughness: tuple[float, float] | None = None
+    toughness: tuple[float, ...] | None = None
+    loose: frozenset[int] = frozenset()
     normal: np.ndarray | None = None
     line: int = 0
 

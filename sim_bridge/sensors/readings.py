@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.dynamics.pull import gravity_at
 from sim_bridge.engine.math.mat3 import load_m, mul_mv
-from sim_bridge.engine.math.vec3 import load3, load_v, scale, sub
+from sim_bridge.engine.math.vec3 import load3, scale, sub
 from sim_bridge.engine.pipeline.observe import (
     SITE_DV,
     SITE_FORCE,
+    SITE_POSITION,
     SITE_ROTATION,
     SITE_TORQUE,
     SITE_W,
@@ -39,11 +41,11 @@ def take_reading(kind, site, turned_site, sign, gravity, site_row, value_out, at
     Write what a device measures into a vector, from a place on.
 
     kind: of the above. site: its place among the rows. turned_site: of what its force and torque
-    are in the axes of, of forces alone; -1 for its own. sign: of force and torque. gravity: (3,)
-    [m/s²]. site_row: (ns, 30) as `engine.pipeline.observe` writes them. value_out: force [N] and
-    torque [N m]; or orientation in the world, x y z w with w >= 0, angular velocity [rad/s] and
-    proper acceleration [m/s²], of which a gyro and an accelerometer have the one; in the
-    device's axes.
+    are in the axes of, of forces alone; -1 for its own. sign: of force and torque. gravity: as
+    Model.gravity. site_row: (ns, 30) as `engine.pipeline.observe` writes them. value_out: force
+    [N] and torque [N m]; or orientation in the world, x y z w with w >= 0, angular velocity
+    [rad/s] and proper acceleration [m/s²], of which a gyro and an accelerometer have the one; in
+    the device's axes.
     """
     R_WS = load_m(site_row, site, SITE_ROTATION)
     if kind == FORCE:
@@ -55,7 +57,8 @@ def take_reading(kind, site, turned_site, sign, gravity, site_row, value_out, at
         put3(value_out, at + 3, scale(sign, n))
         return
     spin = into_axes(R_WS, load3(site_row, site, SITE_W))
-    felt = into_axes(R_WS, sub(load3(site_row, site, SITE_DV), load_v(gravity, 0)))
+    felt = into_axes(R_WS, sub(
+        load3(site_row, site, SITE_DV), gravity_at(gravity, load3(site_row, site, SITE_POSITION))))
     if kind == IMU:
         put_quaternion(value_out, at, R_WS)
         put3(value_out, at + IMU_GYRO, spin)

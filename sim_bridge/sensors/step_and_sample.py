@@ -59,7 +59,7 @@ def advance(
 
     table, observer: handles to step and to observe with. place: (3, 2) of the calls above;
     step_inout, smooth_inout: the words of the first two, the latter (0,) where steps are of second
-    order. device: (n, 13) see the columns. gravity: (3,) [m/s²]. site_row: (ns, 30) what
+    order. device: (n, 13) see the columns. gravity: as Model.gravity. site_row: (ns, 30) what
     `observe` writes. progress_inout: (3,). worst_inout: (9,) see `note_worst`. first: number of
     the present step. beginning: ANEW, GO_ON or SAMPLE.
 

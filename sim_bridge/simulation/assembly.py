@@ -46,8 +46,8 @@ def assemble(
     """
     Join the robots' arrays in order; give the joined ones, and each robot's part of them.
 
-    gravity: (3,) [m/s²], used in place. contacts: how many there is room for. loops: how many
-    joints close loops. axes: how many axes these have.
+    gravity: (8,) as Model has it, used in place. contacts: how many there is room for. loops: how
+    many joints close loops. axes: how many axes these have.
     """
     in_order = carriers_first(robots)
     model, offsets = join_models([robot.blueprint.model for robot in in_order], gravity)

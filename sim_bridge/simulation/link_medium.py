@@ -39,10 +39,10 @@ def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     in_general[[body for body, link in zip(bodies, links, strict=True)
                 if link.medium.resists]] = True
     model.kind[single & in_general] = FREE
-    if np.array_equal(bodies, model.medium_body):
-        model.medium[:] = rows
-        return model
-    return model._replace(medium_body=bodies, medium=rows)
+    if not np.array_equal(bodies, model.medium_body):
+        return model._replace(medium_body=bodies, medium=rows)
+    model.medium[:] = rows
+    return model
 
 
 def _describe(link: LinkSlot, row: np.ndarray) -> None:

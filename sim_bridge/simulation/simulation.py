@@ -38,6 +38,7 @@ from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
+from sim_bridge.simulation.pulled import with_pulled
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 from sim_bridge.simulation.stepper import Stepper
@@ -184,7 +185,7 @@ class Simulation:
     """
 
     def __init__(self, settings: Settings, gravity: np.ndarray):
-        """Begin empty. gravity: (3,) [m/s²], used in place."""
+        """Begin empty. gravity: (8,) as the engine's Model has it, used in place."""
         self.settings = settings
         self.time_step_ns = settings.time_step_ns
         self.time_step = settings.time_step_ns * 1e-9
@@ -571,7 +572,7 @@ class Simulation:
             slot.bind(part)
             slot.first_geometry = first
             first += len(slot.geometries)
-        self._model = with_media(model, self.links)
+        self._model = self._with_links(model)
         self._sites = assembly.gather_sites(slots)
         self._loops = make_loops([joint.record() for joint in joints], self._model)
         first = 0
@@ -586,10 +587,15 @@ class Simulation:
         """Update the media around the links; views of the state stay valid."""
         self._dirty &= ~_MEDIUM
         kinds = self._model.kind.copy()
-        model = with_media(self._model, self.links)
+        model = self._with_links(self._model)
         if model is not self._model or not np.array_equal(kinds, model.kind):
             self._model = model
             self._connect()
+
+    def _with_links(self, model: Model) -> Model:
+        """Return a model with what acts on the links: the media around them, and gravity."""
+        pulled = (link for link in self.links if link.medium.gravity)
+        return with_pulled(with_media(model, self.links), pulled)
 
     def _connect(self) -> None:
         """Pass the robots' new arrays to the engine."""

@@ -27,6 +27,7 @@ from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.simulation.handles import make_probe
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part, view_part
+from sim_bridge.simulation.pulled import with_pulled
 from sim_bridge.simulation.self_collision import excluded_bodies
 
 # what a robot that was removed does not have any more
@@ -259,12 +260,13 @@ class RobotSlot:
         """
         Return a handle for queries of the robot alone, whose numbers are the present ones.
 
-        gravity: (3,) [m/s²], used in place.
+        gravity: (8,) as the engine's Model has it, used in place.
         """
         if self._probe is None:
             model, state, _ = view_part(self.part, self.blueprint.model)
-            self._probe = make_probe(
-                model._replace(gravity=gravity), state, build_geometry([])).handle
+            model = with_pulled(
+                model._replace(gravity=gravity), self.links, self.part.at.body)
+            self._probe = make_probe(model, state, build_geometry([])).handle
         return self._probe
 
     def bind_geometries(self, geometry: Geometry) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.compilation.collisions import Collisions, LinkShape
+from sim_bridge.description.gravity import Gravity, gravity_row, PointGravity
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import (
     AxisSettings,
@@ -239,7 +240,7 @@ class SceneLoader:
         for a, b in scene.apart:
             simulation.groups.set_collision(a, b, False)
         if scene.gravity is not None:
-            simulation.gravity[:] = scene.gravity
+            simulation.gravity[:] = gravity_row(_placed(scene.gravity, at))
             simulation.invalidate()
         for robot, mapped in zip(robots, scene.robots, strict=True):
             _set_velocities(robot, mapped, at.rotation)
@@ -290,6 +291,14 @@ def _robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | N
         return own
     label = mapped.label.replace('.', '_')
     return label if name is None else f'{name}_{label}'
+
+
+def _placed(gravity: Gravity, at: Pose) -> Gravity:
+    """Return gravity with its point where the scene is; a uniform one is in axes of the world."""
+    if not isinstance(gravity, PointGravity):
+        return gravity
+    center = at.position + at.rotation @ np.array(gravity.center)
+    return replace(gravity, center=tuple(center.tolist()))
 
 
 def _is_open(scene: MappedScene) -> bool:

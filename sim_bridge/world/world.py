@@ -15,11 +15,14 @@ from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
 from sim_bridge.description.compliance import Compliance
+from sim_bridge.description.gravity import Gravity, gravity_of, gravity_row, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
+from sim_bridge.engine.data.loops import GONE
+from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
@@ -27,7 +30,6 @@ from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import (
     check_keywords,
-    finite_vector,
     items_of,
     number_from,
     one_of,
@@ -61,7 +63,6 @@ from sim_bridge.world.world_record import record_of, restore_record, WorldRecord
 GROUND = 'ground'
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _INTEGRATORS = ('midpoint', 'rk5')
-_GRAVITY = 'three finite numbers [m/s²]'
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
@@ -87,7 +88,7 @@ class World(DeclaredAttributes):
     def __init__(
         self,
         time_step: float = 1e-3,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        gravity: Gravity = (0.0, 0.0, -9.81),
         solver: str = 'direct',
         seed: int = 0,
         integrator: str = 'midpoint',
@@ -99,7 +100,7 @@ class World(DeclaredAttributes):
 
         time_step: length of a step, 1e-9 to 1 s; rounded to whole nanoseconds, so that time stamps
             do not drift.
-        gravity: (3,) [m/s²], world axes.
+        gravity: (3,) [m/s²], world axes; or a `PointGravity`.
         solver: of the contacts; stops, joint friction and mimic joints are always solved exactly.
             'direct': to a residual below 1e-9 m/s. 'iterative': 8 to 50 sweeps, for piles of
             hundreds of bodies. 'split': normal forces direct, friction by sweeps. `report` says
@@ -117,7 +118,7 @@ class World(DeclaredAttributes):
         """
         time_step = number_from(
             'time_step', time_step, 1e-9, 1.0, '', 'a number from 1e-9 to 1 [s]')
-        own_gravity = finite_vector('gravity', gravity, 3, '', _GRAVITY)
+        own_gravity = gravity_row(gravity)
         one_of('solver', solver, _SOLVERS)
         one_of('integrator', integrator, _INTEGRATORS)
         seed = whole_number('seed', seed)
@@ -132,7 +133,7 @@ class World(DeclaredAttributes):
         self._begin(settings, own_gravity)
 
     def _begin(self, settings: Settings, gravity: np.ndarray) -> None:
-        """Begin empty; gravity: (3,), used in place."""
+        """Begin empty; gravity: (8,) as the engine's Model has it, used in place."""
         self.simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(self.simulation)
         self.registry = RobotRegistry(self, self.simulation, self.tree)
@@ -542,7 +543,7 @@ class World(DeclaredAttributes):
     @property
     def broken_joints(self) -> list[str]:
         """Names of the joints that do nothing any more; see `ConstraintJoint.is_broken`."""
-        broken = self.state.loop_broken.astype(bool)
+        broken = self.state.loop_broken & GONE
         return [key for key, gone in zip(self.simulation.constraints, broken, strict=True) if gone]
 
     def remove_joint(self, joint: Joint | ConstraintJoint) -> None:
@@ -683,15 +684,19 @@ class World(DeclaredAttributes):
             self.simulation.step_count = 0
 
     @property
-    def gravity(self) -> np.ndarray:
-        """(3,) [m/s²], world axes; a read-only view. Assign a vector to change it."""
+    def gravity(self) -> np.ndarray | PointGravity:
+        """
+        (3,) [m/s²], world axes, a read-only view; or what pulls towards a point; can be set.
+
+        `PointGravity(center, strength, exponent)` acts on each link at its centre of mass.
+        """
         view = self.simulation.gravity.view()
         view.flags.writeable = False
-        return view
+        return gravity_of(view)
 
     @gravity.setter
-    def gravity(self, value: Sequence[float]) -> None:
-        self.simulation.gravity[:] = finite_vector('gravity', value, 3, '', _GRAVITY)
+    def gravity(self, value: Gravity) -> None:
+        self.simulation.gravity[:] = gravity_row(value)
         self.simulation.invalidate()
 
     integrator = ReadOnly[str](
@@ -745,6 +750,6 @@ class World(DeclaredAttributes):
 def _from_record(kind: type[World], record: WorldRecord) -> World:
     """Return a new world of a class, as a record says."""
     world = kind.__new__(kind)
-    world._begin(record.settings, np.zeros(3))
+    world._begin(record.settings, np.zeros(GRAVITY_SIZE))
     restore_record(record, world, world.simulation, world.tree, world.registry, world.loader)
     return world

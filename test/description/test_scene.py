@@ -110,6 +110,14 @@ world:
     np.testing.assert_array_equal(fields[2].heights, np.ones((2, 2)))
 
 
+def test_gravity_pulls_towards_a_point():
+    """Take the arguments of PointGravity for gravity, and report what they cannot be."""
+    world = load('{world: {gravity: {center: [1, 2, 3], strength: 4, exponent: -2}}}')
+    assert world.gravity == sb.PointGravity((1, 2, 3), 4, -2)
+    with pytest.raises(sb.SimBridgeError, match='strength = inf'):
+        load('{world: {gravity: {strength: .inf}}}')
+
+
 def test_objects_take_what_add_body_takes():
     """Give an object its pose, velocity, mass, inertia and centre of mass."""
     world = load("""

@@ -91,5 +91,5 @@ def _free_bodies(count) -> Model:
     return _NOWHERE._replace(
         parent=none, root=order, kind=np.full(count, FREE_SINGLE), q_index=7 * order,
         v_index=6 * order, frame=np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (count, 1)),
-        inertia=np.zeros((count, 10)), passive=np.zeros((6 * count, 5)),
+        inertia=np.zeros((count, 10)), passive=np.zeros((6 * count, 7)),
         limits=np.zeros((6 * count, 4)), q_of_v=np.full(6 * count, -1))

@@ -143,6 +143,28 @@ def breaking(watch):
         world.step()
         assert world.broken_joints == ['hinge']
         world.step()
+    lock = world.add_joint('fixed', None, bob, np.zeros(3), (0, 0, 1), tree=False)
+    lock.break_limits = [1e6, 1e6, 1.0, 1e6, 1e6, 1e6]
+    with watch():
+        world.step()
+        assert lock.broken_directions.any()
+
+
+def bearings(watch):
+    """Slide on a guide, at rest and on the way, with more friction than it has load at first."""
+    world = sb.World()
+    block = world.add_body((), mass=2.0, inertia=(0.02, 0.03, 0.04))
+    rail = world.add_joint('slider', None, block, np.zeros(3), (0.8, 0, -0.6), tree=False)
+    rail.axes[0].bearing_friction, rail.axes[0].back_friction = 0.1, 2.0
+    rail.axes[0].friction = 0.3
+    hinge = world.add_joint('slider', None, block, (0.0, 0.3, 0.0), (0.8, 0, -0.6), tree=False,
+                            erp=0.5, cfm=1e-5)
+    hinge.axes[0].bearing_friction = 0.2
+    with watch():
+        world.step(2)
+    rail.axes[0].bearing_friction = 2.0
+    with watch():
+        world.step(100)
 
 
 def pushed_through_an_axis(watch):
@@ -159,4 +181,4 @@ def pushed_through_an_axis(watch):
 
 
 ALL_SCENARIOS = [
-    *SCENARIOS, mimics, locks, stops, sensors, breaking, pushed_through_an_axis]
+    *SCENARIOS, mimics, locks, stops, sensors, breaking, bearings, pushed_through_an_axis]

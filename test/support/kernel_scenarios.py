@@ -231,6 +231,20 @@ def controls(watch):
         world.step()
 
 
+def pull(watch):
+    """Be pulled towards a point: alone, in joints, with steps of either order."""
+    for integrator in ('midpoint', 'rk5'):
+        for exponent in (-1.0, 0.0, -2.0):
+            gravity = sb.PointGravity((0.1, 0.0, -3.0), 2.0, exponent)
+            world, robot = load('arm', 5, gravity=gravity, integrator=integrator)
+            world.add_body(sb.Sphere(0.1), mass=1.0, position=(2.0, 0.0, 0.0))
+            with watch():
+                world.step()
+                world.energy(), robot.link(robot.links[-1].name).dv
+                sb.dynamics.bias_forces(robot)
+                sb.dynamics.forward_dynamics(robot, np.ones(robot.dq.size))
+
+
 def medium(watch):
     """Let a chain swim, by both integrators."""
     for integrator in ('midpoint', 'rk5'):
@@ -360,4 +374,4 @@ def laws(watch):
 
 SCENARIOS = [
     arm, dynamics, quadruped, four_bar, delta, tracked_vehicle, boxes, shapes, surfaces, distances,
-    controls, medium, sleeping, joints, angular_motors, assembly, balls, springs, many, laws]
+    controls, pull, medium, sleeping, joints, angular_motors, assembly, balls, springs, many, laws]

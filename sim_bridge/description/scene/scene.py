@@ -2,7 +2,7 @@
 Scenes: what is in a world, as YAML.
 
     world:
-      gravity: [0, 0, -9.81]             # m/s²
+      gravity: [0, 0, -9.81]             # m/s²; or {center: …}, the arguments of PointGravity
       materials:
         rubber: {friction: 0.9, restitution: 0.3}        # the arguments of Material
       contact_materials:
@@ -51,6 +51,7 @@ import re
 from types import MappingProxyType
 from typing import Any
 
+from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
 from sim_bridge.description.resources import explain_unresolved, find_robot, resolve_uri
@@ -112,7 +113,7 @@ class SceneDescription:
     """
 
     source: str
-    gravity: tuple[float, ...] | None = None
+    gravity: Gravity | None = None
     materials: tuple[Material, ...] = ()
     contact_materials: tuple[tuple[str, str, ContactMaterial], ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
@@ -144,7 +145,7 @@ def read_scene(source: str | Path | Mapping[str, object]) -> SceneDescription:
 
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
-    gravity = world.vector('gravity', 3, None)
+    gravity = _gravity(world)
     materials = tuple(
         material for material in map(_material, world.sections('materials'))
         if material is not None)
@@ -159,6 +160,22 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     world.close()
     return SceneDescription(
         label, gravity, materials, contacts, apart, bodies, robots, ground, openplx)
+
+
+def _gravity(world: Section) -> Gravity | None:
+    if not isinstance(world.peek('gravity'), Mapping):
+        return world.vector('gravity', 3, None)
+    section = world.section('gravity')
+    assert section is not None
+    center = section.vector('center', 3, PointGravity.center)
+    numbers = {key: section.number(key, getattr(PointGravity, key))
+               for key in ('strength', 'exponent')}
+    section.close()
+    try:
+        return PointGravity(center, **numbers)
+    except SimBridgeError as err:
+        world.error('gravity', None, str(err))
+        return None
 
 
 def _material(section: Section) -> Material | None:

@@ -9,6 +9,7 @@ of the public interface read their coordinates with them too. There, `loops` is 
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.constraints.bearing import begin_bearing
 from sim_bridge.engine.constraints.rows import column, frames_of, row_velocity, store_arms
 from sim_bridge.engine.data.joint_laws import (
     clear_law,
@@ -24,6 +25,7 @@ from sim_bridge.engine.data.joint_laws import (
 from sim_bridge.engine.data.loops import (
     ALONG,
     EULER,
+    GONE,
     HINGE,
     HOW,
     JOINT_ROWS,
@@ -76,8 +78,10 @@ def start_axes(root, pose, h, state, loops, work):
     set_joint_laws(loops, loops.axis_index, work.q, work.v, state.axis_u, state.axis_control,
                    state.axis_target, state.axis_course, h, work)
     for axis in range(loops.axis_joint.shape[0]):
-        if work.broken[loops.axis_joint[axis]] != 0:
+        if work.broken[loops.axis_joint[axis]] & GONE != 0:
             disable_axis(axis, work)
+        else:
+            begin_bearing(loops, state, axis, work)
         work.mode[axis] = guess_mode(work.law[axis], work.v[axis], state.axis_mode[axis])
 
 
@@ -86,6 +90,7 @@ def disable_axis(axis, work):
     """Let nothing act on an axis."""
     clear_law(work.law[axis])
     work.given[axis], work.inertia[axis], work.mode[axis] = 0.0, 0.0, LOOSE
+    work.borne[axis] = 0.0
 
 
 @kernel
@@ -278,6 +283,7 @@ def keep_axes(pose, h, loops, work, state):
         expected = work.q[axis] + 0.5 * h * work.v_next[axis]
         state.axis_q[axis] = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
         state.axis_mode[axis] = work.mode[axis]
+        state.axis_load[axis] = work.borne[axis]
         if state.axis_control[axis] == BY_SERVO:
             advance_course(state.axis_target[axis], state.axis_course[axis])
         total = work.impulse[loops.size[JOINT_ROWS] + axis] / h

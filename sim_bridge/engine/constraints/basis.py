@@ -16,7 +16,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.axes import axis_wrench, is_idle, set_axis_row
-from sim_bridge.engine.constraints.rows import frames_of, row_wrench
+from sim_bridge.engine.constraints.rows import frames_of, is_gone, row_wrench
 from sim_bridge.engine.constraints.whitening import (
     above,
     greatest_norm,
@@ -67,7 +67,7 @@ def build_basis(model, ws, state, loops, work, count, h):
             if work.mode[number] < LOCKED and is_idle(loops, state, work, number):
                 continue
         own = loops.axis_joint[number] if number >= 0 else loops.joint[row]
-        if own >= 0 and work.broken[own] != 0:
+        if own >= 0 and is_gone(loops, row, own, work):
             work.active[row], work.impulse[row] = 0, 0.0
             continue
         if own != joint and own >= 0:

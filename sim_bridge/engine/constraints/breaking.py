@@ -4,43 +4,84 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.axes import disable_axis
-from sim_bridge.engine.constraints.rows import frames_of, row_wrench
-from sim_bridge.engine.data.loops import BREAK_FORCE, BREAK_TORQUE, JOINT_ROWS
-from sim_bridge.engine.math.vec3 import add, norm, scale, ZERO
+from sim_bridge.engine.constraints.rows import frames_of, is_gone, row_wrench, transmitted
+from sim_bridge.engine.data.loops import (
+    BREAK_ALONG,
+    BREAK_FORCE,
+    BREAK_TORQUE,
+    DOT,
+    GONE,
+    GONE_ALONG,
+    JOINT_ROWS,
+    TOUGHNESS_SIZE,
+)
+from sim_bridge.engine.math.vec3 import norm
 
 
 @subroutine
 def break_weakest(pose, h, loops, work):
     """
-    Break the joint that is loaded beyond its toughness the most; return how many: 1 or 0.
+    Break what is loaded beyond its toughness the most; return how many: 1 or 0.
 
-    The step is then solved without it, and the others may bear their share.
+    It is a joint, or what it keeps in one direction. The step is then solved without it, and the
+    others may bear their share.
     """
-    weakest, most = -1, 1.0
+    weakest, part, most = -1, GONE, 1.0
     for joint in range(loops.body.shape[0]):
-        least = min(loops.toughness[joint, BREAK_FORCE], loops.toughness[joint, BREAK_TORQUE])
-        if work.broken[joint] == 0 and math.isfinite(least):
-            share = load_share(pose, h, loops, joint, work)
+        if work.broken[joint] & GONE == 0 and is_fragile(loops, joint):
+            share, row = load_share(pose, h, loops, joint, work)
             if share > most:
                 weakest, most = joint, share
+                part = GONE if row < 0 else GONE_ALONG << loops.direction[row]
     if weakest < 0:
         return 0
-    work.broken[weakest] = 1
-    for axis in range(loops.axis_joint.shape[0]):
-        if loops.axis_joint[axis] == weakest:
-            disable_axis(axis, work)
+    work.broken[weakest] |= part
+    if not holds_any(loops, weakest, work):
+        work.broken[weakest] |= GONE
+    if work.broken[weakest] & GONE != 0:
+        for axis in range(loops.axis_joint.shape[0]):
+            if loops.axis_joint[axis] == weakest:
+                disable_axis(axis, work)
     return 1
 
 
 @kernel
+def is_fragile(loops, joint):
+    """Return whether a joint can break."""
+    least = math.inf
+    for column in range(TOUGHNESS_SIZE):
+        least = min(least, loops.toughness[joint, column])
+    return math.isfinite(least)
+
+
+@kernel
+def holds_any(loops, joint, work):
+    """Return whether any row of a joint is left."""
+    left = 0
+    for row in range(loops.size[JOINT_ROWS]):
+        if loops.joint[row] == joint and not is_gone(loops, row, joint, work):
+            left += 1
+    return left > 0
+
+
+@kernel
 def load_share(pose, h, loops, joint, work):
-    """Return what a joint's rows transmit in a step, relative to what it bears."""
+    """
+    Return what a joint's rows transmit in a step, relative to what it bears, and which bears it.
+
+    The latter is a row, or -1 for all of them together.
+    """
+    n, f = transmitted(pose, h, loops, joint, work)
+    share = max(norm(f) / loops.toughness[joint, BREAK_FORCE],
+                norm(n) / loops.toughness[joint, BREAK_TORQUE])
+    weakest = -1
     R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
-    n, f = ZERO, ZERO
     for row in range(loops.size[JOINT_ROWS]):
         if loops.joint[row] == joint:
             torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
-            n = add(n, scale(work.impulse[row] / h, torque))
-            f = add(f, scale(work.impulse[row] / h, force))
-    return max(norm(f) / loops.toughness[joint, BREAK_FORCE],
-               norm(n) / loops.toughness[joint, BREAK_TORQUE])
+            size = norm(torque) if loops.kind[row] == DOT else norm(force)
+            load = abs(work.impulse[row]) / h * size
+            own = load / loops.toughness[joint, BREAK_ALONG + loops.direction[row]]
+            if own > share:
+                share, weakest = own, row
+    return share, weakest

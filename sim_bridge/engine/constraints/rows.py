@@ -2,7 +2,7 @@
 
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.loops import DISTANCE, DOT, JOINT_ROWS, MIMIC, SLIDE
+from sim_bridge.engine.data.loops import DISTANCE, DOT, GONE, GONE_ALONG, JOINT_ROWS, MIMIC, SLIDE
 from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC, OFFSET
 from sim_bridge.engine.dynamics.mimic import mimic_row
 from sim_bridge.engine.math.mat3 import column, load_m
@@ -60,6 +60,28 @@ def way(p_A, p_B, R_A):
     if length < _SHORTEST:
         return column(R_A, 0), length
     return scale(1.0 / length, s), length
+
+
+@kernel
+def is_gone(loops, row, joint, work):
+    """Return whether a row, or an axis' row, of a joint is broken."""
+    broken = work.broken[joint]
+    if row >= loops.size[JOINT_ROWS]:
+        return broken & GONE != 0
+    return broken & (GONE | GONE_ALONG << loops.direction[row]) != 0
+
+
+@kernel
+def transmitted(pose, h, loops, joint, work):
+    """Return the torque about B's origin and force that a joint's rows transmit in a step."""
+    R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
+    n, f = ZERO, ZERO
+    for row in range(loops.size[JOINT_ROWS]):
+        if loops.joint[row] == joint:
+            torque, force = row_wrench(loops, row, R_A, p_A, R_B, p_B)
+            n = add(n, scale(work.impulse[row] / h, torque))
+            f = add(f, scale(work.impulse[row] / h, force))
+    return n, f
 
 
 @subroutine

@@ -4,6 +4,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
 from sim_bridge.engine.constraints.axes import keep_axes, start_axes, switch_axes
 from sim_bridge.engine.constraints.basis import find_impulses
+from sim_bridge.engine.constraints.bearing import follow_loads
 from sim_bridge.engine.constraints.blocked import release_blocked
 from sim_bridge.engine.constraints.breaking import break_weakest
 from sim_bridge.engine.constraints.closing import assemble, begin, close, follow_shift
@@ -60,7 +61,8 @@ def switch(table):
     A blocking mode changes only if no other is wrong, and a joint breaks only if none is.
     """
     loops, work, h = world.loops(table), world.loop_work(table), world.options(table).time_step
-    changed = switch_axes(h, loops, work)
+    changed = follow_loads(world.workspace(table).pose, h, loops, work)
+    changed += switch_axes(h, loops, work)
     work.pivot[JAMMED] = 0
     if changed == 0 and work.pivot[CHANGED] == 0:
         changed = release_blocked(

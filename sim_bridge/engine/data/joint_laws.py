@@ -3,7 +3,7 @@ The laws of one-axis joints: which effort friction, motor and stops give at whic
 
 v⁺ is the velocity at the end of the step. Each element's effort falls, or stays, as v⁺ grows:
 
-    friction      -F sign(v⁺), anything from -F to F at 0
+    friction      -F forwards, B backwards, anything from -F to B at 0
     hard motor    `most` below its target velocity, `least` above it, anything between at it
     servo         kp (target - q) + kd (target velocity - v⁺), clamped to `least` and `most`
     rigid stop    0, but any effort inwards at the velocity that v⁺ must not pass
@@ -44,7 +44,7 @@ from sim_bridge.engine.data.state import (
 # columns of Workspace.law
 (
     HIGH, LOW,  # velocities that rigid stops allow, infinite where there is none
-    COULOMB,  # greatest friction
+    COULOMB, BACK_COULOMB,  # greatest friction against motion forwards and backwards
     MOTOR,  # NO_MOTOR, HARD or SERVO
     MOST, LEAST,  # greatest and least effort of the motor
     TARGET,  # velocity that a hard motor keeps
@@ -55,8 +55,8 @@ from sim_bridge.engine.data.state import (
     STOP_EFFORT,  # its unclamped effort where the step does not change the velocity
     STOP_SLOPE,  # what its effort loses per velocity gained
     INERTIA,  # of the joint in a step, see `articulated.implicit_inertia`
-) = range(18)
-LAW_SIZE = 18
+) = range(19)
+LAW_SIZE = 19
 
 NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
 
@@ -90,9 +90,22 @@ def locked_velocity(law, mode):
 
 
 @kernel
+def rubs(law):
+    """Return whether there is friction."""
+    return law[COULOMB] > 0.0 or law[BACK_COULOMB] > 0.0
+
+
+@kernel
+def sliding_friction(law, mode):
+    """Return the friction of a loose joint."""
+    direction = side_of(mode, FRICTION_SIDE)
+    return law[BACK_COULOMB] if direction < 0 else -direction * law[COULOMB]
+
+
+@kernel
 def loose_effort(law, mode):
     """Return the effort of a loose joint's elements at an unchanged velocity."""
-    effort = law[COULOMB] * -side_of(mode, FRICTION_SIDE)
+    effort = sliding_friction(law, mode)
     motor_side = side_of(mode, MOTOR_SIDE)
     if motor_side == 0:
         effort += law[SERVO_EFFORT]
@@ -106,7 +119,7 @@ def loose_effort(law, mode):
 @kernel
 def friction_range(law, v_next):
     """Return the least and the greatest friction at a velocity."""
-    forth, back = 0.0 - law[COULOMB], law[COULOMB]
+    forth, back = 0.0 - law[COULOMB], law[BACK_COULOMB]
     return (forth if v_next >= 0.0 else back), (back if v_next <= 0.0 else forth)
 
 
@@ -166,7 +179,7 @@ def effort_range(law, v, v_next):
 def piece_beside(law, v, v_next, direction):
     """Return the loose mode just above (direction 1) or below (-1) a velocity."""
     mode = LOOSE
-    if law[COULOMB] > 0.0:
+    if rubs(law):
         mode += FRICTION_SIDE * side(v_next, direction)
     if law[MOTOR] == HARD:
         mode += MOTOR_SIDE * side(v_next - law[TARGET], direction)
@@ -207,7 +220,8 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
     if v_next < law[LOW]:
         return AT_LOWER
     least, most = effort_range(law, v, v_next)
-    slack = effort_slack + 1e-12 * (law[COULOMB] + motor_strength(law, v, v_next) + abs(effort))
+    slack = effort_slack + 1e-12 * (
+        max(law[COULOMB], law[BACK_COULOMB]) + motor_strength(law, v, v_next) + abs(effort))
     if effort > most + slack:
         return piece_beside(law, v, v_next, -1)
     if effort < least - slack:
@@ -272,7 +286,7 @@ def share_effort(law, mode, v, v_next, effort):
         if motor_side != 0:
             motor = law[MOST] if motor_side < 0 else law[LEAST]
         stop = spring_effort(law, v, v_next) if side_of(mode, STOP_SIDE) != 0 else 0.0
-        return law[COULOMB] * -side_of(mode, FRICTION_SIDE), motor, stop
+        return sliding_friction(law, mode), motor, stop
     motor_least, motor_most = motor_range(law, v, v_next)
     motor = min(max(0.0, motor_least), motor_most)
     stop = spring_effort(law, v, v_next)

@@ -37,7 +37,7 @@ import numpy as np
 from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.contact_problem import longest_support
 from sim_bridge.engine.data.joint_laws import LAW_SIZE
-from sim_bridge.engine.data.model import LIMITS_SIZE, Model, model_sizes, MOTOR_SIZE
+from sim_bridge.engine.data.model import LIMITS_SIZE, Model, model_sizes, MOTOR_SIZE, PASSIVE_SIZE
 from sim_bridge.engine.data.parts import Dims, make
 
 # kinds of rows
@@ -58,8 +58,11 @@ HOW, CHANGED, JAMMED = range(3)
 
 # first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
 FORCES, TORQUES = 0, 4
-# columns of Loops.toughness
-BREAK_FORCE, BREAK_TORQUE = range(2)
+# columns of Loops.toughness; BREAK_ALONG: the first of six directions
+BREAK_FORCE, BREAK_TORQUE, BREAK_ALONG = range(3)
+TOUGHNESS_SIZE = 8
+# what is broken, bits of State.loop_broken; GONE_ALONG: the first of six directions
+GONE, GONE_ALONG = 1, 2
 # the world, in Loops.body
 WORLD = -1
 
@@ -120,8 +123,8 @@ class AxisValues(NamedTuple):
     """
     Parameters and state of a joint's axes, one row per axis.
 
-    passive, limits, motor, stop: as in Model. q, u, control, target, course, mode, effort: as
-    State's fields of loop axes.
+    passive, limits, motor, stop: as in Model. q, u, control, target, course, mode, effort, load:
+    as State's fields of loop axes.
     """
 
     passive: np.ndarray
@@ -135,6 +138,7 @@ class AxisValues(NamedTuple):
     course: np.ndarray
     mode: np.ndarray
     effort: np.ndarray
+    load: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,8 +149,8 @@ class LoopJoint:
     rows: kind and axes of each. body: numbers of both bodies, or WORLD. frame: (24,) A in the
     first body's frame, then B in the second's: rotation by rows and origin [m]. reference: of each
     row. erp, cfm: of each row; a cfm of 0 makes it rigid, and then erp has no meaning. axes: kind
-    and axis of each. vectors: (na, 3) of each. values: of the axes. toughness: (2,) as Loops has
-    it.
+    and axis of each. vectors: (na, 3) of each. values: of the axes. toughness: (8,) as Loops
+    has it.
     """
 
     rows: Sequence[tuple[int, int, int]]
@@ -177,14 +181,18 @@ class Loops(NamedTuple):
     """A and B in their bodies' frames: rotation by rows, then origin."""
     turns: Annotated[IntVector, Dims('nk')]
     """1 where rows or axes are about how the bodies turn."""
-    toughness: Annotated[FloatMatrix, Dims('nk', 2, unit='N; N m', is_parameter=True)]
+    toughness: Annotated[FloatMatrix, Dims(
+        'nk', TOUGHNESS_SIZE, unit='N; N m; N; N m', is_parameter=True)]
     """
     BREAK_FORCE and BREAK_TORQUE: the most that a joint's rows transmit, about B's origin.
 
-    A joint that had to transmit more does nothing from that step on. Infinite: it never breaks.
+    A joint that had to transmit more does nothing from that step on. BREAK_ALONG: the same of the
+    row in each of the six directions, which goes alone. Infinite: it never breaks.
     """
     joint: Annotated[IntVector, Dims('nr', points_at='nk')]
     """Joint of each row, -1 for MIMIC."""
+    direction: Annotated[IntVector, Dims('nr')]
+    """The direction that each row keeps, see `direction_of`; -1 for MIMIC."""
     kind: Annotated[IntVector, Dims('nr')]
     """SLIDE, DOT, DISTANCE or MIMIC."""
     axes: Annotated[IntMatrix, Dims('nr', 2)]
@@ -203,7 +211,7 @@ class Loops(NamedTuple):
     """Unit vector in A or B, of TURN_A and TURN_B."""
     axis_index: Annotated[IntVector, Dims('na')]
     """0, 1, 2 …: where the functions of `set_joint_laws` find an axis' position."""
-    passive: Annotated[FloatMatrix, Dims('na', 5, unit='SI', is_parameter=True)]
+    passive: Annotated[FloatMatrix, Dims('na', PASSIVE_SIZE, unit='SI', is_parameter=True)]
     """As Model.passive; the next three likewise."""
     limits: Annotated[FloatMatrix, Dims(
         'na', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
@@ -286,6 +294,10 @@ class LoopWork(NamedTuple):
     """What an axis moves: its velocity gains its impulse over this."""
     held: Annotated[FloatVector, Dims('na', unit='N, N m')]
     """Effort of what acts on each axis at the end of the step, command and dampers apart."""
+    borne: Annotated[FloatVector, Dims('na', unit='N')]
+    """Force that the joint of each axis with a BEARING bears, which its friction grows with."""
+    miss: Annotated[FloatMatrix, Dims('na', 2, unit='N')]
+    """The load before, and by how much it differed from what it led to."""
     blocked: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """What rows that nothing can yield to would push each joint with, see `blocked`."""
     blocked_axis: Annotated[FloatVector, Dims('na', unit='N, N m')]
@@ -342,8 +354,13 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
         body=np.array([joint.body for joint in joints], np.int64).reshape(-1, 2),
         frame=np.array([joint.frame for joint in joints], float).reshape(-1, 24),
         turns=np.array([_turns(joint) for joint in joints], np.int64),
-        toughness=np.array([joint.toughness for joint in joints], float).reshape(-1, 2),
-        joint=np.array(numbers, np.int64), kind=np.array(kinds, np.int64),
+        toughness=np.array([joint.toughness for joint in joints], float).reshape(
+            -1, TOUGHNESS_SIZE),
+        joint=np.array(numbers, np.int64),
+        direction=np.array([
+            -1 if kind == MIMIC else direction_of((kind, *pair))
+            for kind, pair in zip(kinds, axes, strict=True)], np.int64),
+        kind=np.array(kinds, np.int64),
         axes=np.array(axes, np.int64).reshape(-1, 2), reference=np.array(references, float),
         erp=np.array(erps, float), cfm=np.array(cfms, float),
         axis_joint=np.array(axis_joint, np.int64),
@@ -351,7 +368,7 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
             [axis for joint in joints for axis in joint.axes], np.int64).reshape(-1, 2),
         axis_vector=np.array(
             [vector for joint in joints for vector in joint.vectors], float).reshape(-1, 3),
-        axis_index=np.arange(na), passive=stacked('passive', 5),
+        axis_index=np.arange(na), passive=stacked('passive', PASSIVE_SIZE),
         limits=stacked('limits', LIMITS_SIZE), motor=stacked('motor', MOTOR_SIZE),
         stop=stacked('stop', 3))
 

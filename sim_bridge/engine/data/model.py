@@ -43,7 +43,8 @@ KINEMATIC = 7  # moves at a prescribed velocity, whatever pushes it; coordinates
 # rigid inertia are, see `inertia`
 CENTRE = 1
 # columns of Model.passive
-ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION = range(5)
+ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION, BACK_FRICTION, BEARING = range(7)
+PASSIVE_SIZE = 7
 # columns of Model.limits
 LOWER, UPPER, EFFORT, VELOCITY, LOWER_EFFORT = range(5)
 LIMITS_SIZE = 5
@@ -64,6 +65,9 @@ DRAG = 15
 LIFTED = 27
 FASTEST = 28
 MEDIUM_SIZE = 29
+# columns of Model.gravity: the uniform one, the point that pulls, strength and exponent of that
+PULL_CENTRE, PULL, EXPONENT = 3, 6, 7
+GRAVITY_SIZE = 8
 
 
 class Model(NamedTuple):
@@ -83,8 +87,13 @@ class Model(NamedTuple):
     """Joint frame at position 0 in the parent body: rotation by rows, origin."""
     inertia: Annotated[FloatMatrix, Dims('nb', 10, unit='kg; m; kg m²')]
     """Mass, centre of mass, inertia about it (xx xy xz yy yz zz), in the body's frame."""
-    passive: Annotated[FloatMatrix, Dims('nv', 5, unit='SI', is_parameter=True)]
-    """ARMATURE, DAMPING, STIFFNESS, REFERENCE of the spring, Coulomb FRICTION."""
+    passive: Annotated[FloatMatrix, Dims('nv', PASSIVE_SIZE, unit='SI', is_parameter=True)]
+    """
+    ARMATURE, DAMPING, STIFFNESS, REFERENCE of the spring, Coulomb friction, BEARING.
+
+    FRICTION: against motion forwards, BACK_FRICTION: backwards. BEARING: how much they grow per
+    force that the joint bears, of axes that close loops; 0 for others.
+    """
     limits: Annotated[FloatMatrix, Dims(
         'nv', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True)]
     """
@@ -120,8 +129,17 @@ class Model(NamedTuple):
     """Bodies of the links that the medium around them acts on."""
     medium: Annotated[FloatMatrix, Dims('nl', MEDIUM_SIZE, unit='SI')]
     """What it does: POINT … FASTEST."""
-    gravity: Annotated[FloatVector, Dims(3, unit='m/s²', is_parameter=True)]
-    """Acceleration of free fall, world axes."""
+    pulled_body: Annotated[IntVector, Dims('np', points_at='nb')]
+    """Bodies of the links that have mass and that gravity acts on."""
+    pulled: Annotated[FloatMatrix, Dims('np', 4, unit='kg; m')]
+    """Their mass and centre of mass, in the body's frame."""
+    gravity: Annotated[FloatVector, Dims(
+        GRAVITY_SIZE, unit='m/s²; m; m/s²; 1', is_parameter=True)]
+    """
+    Acceleration of free fall, world axes: a uniform one, and that towards a point.
+
+    The latter has the magnitude PULL rⁿ at a distance r from PULL_CENTRE, with n the EXPONENT.
+    """
 
 
 class Options(NamedTuple):
@@ -199,4 +217,5 @@ def velocity_count(model: Model) -> int:
 def model_sizes(model: Model) -> dict[str, int]:
     """Return the sizes of the model's dimensions, as `parts.DIMENSIONS` names them."""
     return {'nb': body_count(model), 'nq': position_count(model), 'nv': velocity_count(model),
-            'nm': len(model.mimic), 'nl': len(model.medium_body)}
+            'nm': len(model.mimic), 'nl': len(model.medium_body),
+            'np': len(model.pulled_body)}

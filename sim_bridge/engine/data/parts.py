@@ -26,6 +26,7 @@ DIMENSIONS = {
     'nv': 'velocity coordinates',
     'nm': 'mimic joints',
     'nl': 'links that a medium acts on',
+    'np': 'links that gravity acts on',
     'ng': 'geometries',
     'nc': 'contact points that there is room for',
     'nk': 'joints that close loops',

@@ -108,7 +108,7 @@ class State(NamedTuple):
     Of rows that yield the mean of the last step, of loose axes that at its end.
     """
     loop_broken: Annotated[IntVector, Dims('nk')]
-    """1 where such a joint does nothing any more, see Loops.toughness."""
+    """GONE where such a joint does nothing any more, else the bits of what is broken of it."""
     axis_q: Annotated[FloatVector, Dims('na', unit='m, rad')]
     """Positions of the loop joints' axes; angles count their turns."""
     axis_u: Annotated[FloatVector, Dims('na', unit='N, N m')]
@@ -120,6 +120,8 @@ class State(NamedTuple):
     axis_mode: Annotated[IntVector, Dims('na')]
     axis_effort: Annotated[FloatMatrix, Dims('na', 4, unit='N, N m')]
     """Last effort: FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, and TOTAL_SHARE of all that acts."""
+    axis_load: Annotated[FloatVector, Dims('na', unit='N')]
+    """Force that the joint of an axis with a BEARING bore in the last step."""
 
     def __repr__(self) -> str:
         """Show the sizes; the arrays themselves may be of any length."""

@@ -18,7 +18,6 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.joint_laws import (
-    COULOMB,
     effort_range,
     HARD,
     HIGH,
@@ -30,6 +29,7 @@ from sim_bridge.engine.data.joint_laws import (
     MOTOR,
     next_mode,
     piece_beside,
+    rubs,
     SERVO,
     side,
     side_of,
@@ -81,10 +81,10 @@ def guess_mode(law, v, last):
     if (last == AT_UPPER and law[HIGH] <= max(v, 0.0)
             or last == AT_LOWER and law[LOW] >= min(v, 0.0)):
         return last
-    if law[COULOMB] > 0.0 and v == 0.0:
+    if rubs(law) and v == 0.0:
         return STUCK
     guess = LOOSE
-    if law[COULOMB] > 0.0:
+    if rubs(law):
         guess += FRICTION_SIDE * side(v, 0)
     if law[MOTOR] == HARD:
         guess += MOTOR_SIDE * side(v - law[TARGET], 0)

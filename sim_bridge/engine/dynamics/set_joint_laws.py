@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.joint_laws import (
+    BACK_COULOMB,
     clear_law,
     COULOMB,
     HARD,
@@ -32,6 +33,7 @@ from sim_bridge.engine.data.joint_laws import (
     TARGET,
 )
 from sim_bridge.engine.data.model import (
+    BACK_FRICTION,
     BOUNCE,
     CFM,
     DAMPING,
@@ -80,12 +82,19 @@ def set_joint_laws(joints, q_of_v, q, v, u, control, target, course, h, ws):
         ws.given[joint] = explicit_effort(joints.passive, joint, u[joint], x, v[joint])
         if at < 0:
             continue
-        law[COULOMB] = joints.passive[joint, FRICTION]
+        set_friction(joints.passive, joint, law)
         set_stops(joints.limits[joint], joints.stop[joint], q[at], v[joint], h, law)
         if control[joint] != BY_EFFORT and can_act(joints.motor[joint]):
             set_motor(joints.limits[joint], joints.motor[joint], q[at], v[joint], u[joint],
                       control[joint], target[joint], aim_of_step(target[joint], course[joint]),
                       h * v[joint], h, law)
+
+
+@kernel
+def set_friction(passive, joint, law_out):
+    """Write the friction that depends on no load."""
+    law_out[COULOMB] = passive[joint, FRICTION]
+    law_out[BACK_COULOMB] = passive[joint, BACK_FRICTION]
 
 
 @kernel

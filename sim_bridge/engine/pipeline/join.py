@@ -25,7 +25,7 @@ class Offsets(NamedTuple):
 
 
 def join_models(models: Sequence[Model], gravity: ArrayLike) -> tuple[Model, list[Offsets]]:
-    """Concatenate `models`, in order, under a common gravity [m/s²]."""
+    """Concatenate `models`, in order, under a common gravity, as Model has it."""
     offsets, at = [], Offsets(0, 0, 0)
     for model in models:
         offsets.append(at)

@@ -18,7 +18,6 @@ import math
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.joint_laws import (
     clear_law,
-    COULOMB,
     HARD,
     HIGH,
     INERTIA,
@@ -31,13 +30,14 @@ from sim_bridge.engine.data.joint_laws import (
     motor_range,
     next_mode,
     NO_MOTOR,
-    side,
+    rubs,
     side_of,
     STOP,
     STOP_SLOPE,
     TARGET,
 )
 from sim_bridge.engine.data.model import (
+    BACK_FRICTION,
     CFM,
     EFFORT,
     FRICTION,
@@ -64,6 +64,7 @@ from sim_bridge.engine.dynamics.set_joint_laws import (
     explicit_effort,
     lagging_slope,
     set_elastic_stop,
+    set_friction,
     set_motor,
 )
 from sim_bridge.engine.dynamics.target_course import aim_of_instant
@@ -110,11 +111,13 @@ def set_present_laws(model, state, ws, h):
             if law[MOTOR] == HARD:
                 ws.given[joint] += known_motor_effort(state, joint, ws.v[joint], law)
         if ws.v[joint] == 0.0:
-            law[COULOMB] = model.passive[joint, FRICTION]
+            set_friction(model.passive, joint, law)
             law[HIGH] = 0.0 if above >= 0.0 else _INFINITY
             law[LOW] = 0.0 if below >= 0.0 else -_INFINITY
         else:
-            ws.given[joint] -= side(ws.v[joint], 0) * model.passive[joint, FRICTION]
+            forwards = ws.v[joint] > 0.0
+            ws.given[joint] += (-model.passive[joint, FRICTION] if forwards
+                                else model.passive[joint, BACK_FRICTION])
         ws.mode[joint] = guess_present_mode(law, state.hold[joint], ws.v[joint])
 
 
@@ -162,7 +165,7 @@ def guess_present_mode(law, hold, v):
         return AT_UPPER
     if law[LOW] == 0.0:
         return AT_LOWER
-    if law[COULOMB] > 0.0:
+    if rubs(law):
         return STUCK
     return AT_TARGET if law[MOTOR] == HARD else LOOSE + STOP_SIDE * int(law[STOP])
 

@@ -22,6 +22,7 @@ from sim_bridge.engine.dynamics.articulated import has_axis
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.medium import oppose_reactions
+from sim_bridge.engine.dynamics.pull import add_pulls
 from sim_bridge.engine.math.mat3 import load_m, mul_mm, mul_mv, mul_tv, store_m
 from sim_bridge.engine.math.spatial import (
     ANGULAR,
@@ -89,6 +90,7 @@ def observe(
     if not changed:
         return False
     place(model, ws.q, ws)
+    add_pulls(model, ws)
     find_accelerations(model, world.options(table), state, ws, table)
     if state.contact_size[0] > 0:
         keep_accelerations(table)

@@ -19,6 +19,7 @@ from sim_bridge.engine.data.model import ARMATURE, FREE, WELD
 from sim_bridge.engine.dynamics.articulated import factorize, has_axis, solve
 from sim_bridge.engine.dynamics.evaluate import to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import move_bodies, place
+from sim_bridge.engine.dynamics.pull import add_pulls
 from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, sub
 from sim_bridge.engine.pipeline.observe import accelerate_bodies, accumulate_reactions
@@ -34,6 +35,7 @@ def inverse_dynamics(table: Table, ddq: FloatVector, effort_out: FloatVector):
     _to_spatial_acceleration(model.kind, model.v_index, state.v, ws.ddq)
     work = world.loop_work(table)
     ws.wrench[:, :], work.wrench[:, :] = 0.0, 0.0
+    add_pulls(model, ws)
     move_bodies(model, state.v, ws.wrench, ws)
     accelerate_bodies(model, ws)
     accumulate_reactions(model, ws, work.wrench)
@@ -55,6 +57,7 @@ def forward_dynamics(table: Table, effort: FloatVector, ddq_out: FloatVector):
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     place(model, state.q, ws)
     ws.wrench[:, :] = 0.0
+    add_pulls(model, ws)
     for joint in range(effort.shape[0]):
         ws.mode[joint] = 0
     factorize(model, ws, 0.0)

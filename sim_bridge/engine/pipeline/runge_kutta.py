@@ -20,6 +20,7 @@ from sim_bridge.engine.data.state import LOOSE
 from sim_bridge.engine.dynamics.evaluate import accelerate, factorize_trees, to_origin_acceleration
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
+from sim_bridge.engine.dynamics.pull import push_bodies
 from sim_bridge.engine.dynamics.set_joint_laws import explicit_effort, position_of
 from sim_bridge.engine.math.rotation import quat_mul, quat_normalize
 from sim_bridge.engine.pipeline.smooth import may_be_smooth
@@ -122,7 +123,8 @@ def find_slopes(model, state, ws, q_slope_out, v_slope_out):
     for joint in range(ws.rhs.shape[0]):
         x = position_of(model.q_of_v, ws.q, joint)
         ws.rhs[joint] = explicit_effort(model.passive, joint, state.u[joint], x, ws.v[joint])
-    accelerate(model, ws.v, state.wrench, ws.v, 0.0, ws, v_slope_out)
+    push_bodies(model, state.wrench, ws)
+    accelerate(model, ws.v, ws.wrench, ws.v, 0.0, ws, v_slope_out)
     to_origin_acceleration(model.kind, model.v_index, ws.v, v_slope_out)
 
     for body in range(model.kind.shape[0]):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.data.model import FASTEST, FRICTION
+from sim_bridge.engine.data.model import BACK_FRICTION, FASTEST, FRICTION
 from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
 
@@ -25,6 +25,7 @@ def may_be_smooth(model, options, state):
             return False
     for joint in range(model.q_of_v.shape[0]):
         if (state.hold[joint] != 0 or model.passive[joint, FRICTION] > 0.0
+                or model.passive[joint, BACK_FRICTION] > 0.0
                 or state.control[joint] != BY_EFFORT):
             return False
     for row in range(model.mimic.shape[0]):

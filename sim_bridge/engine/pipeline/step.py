@@ -37,6 +37,7 @@ from sim_bridge.engine.dynamics.free_body import advance_free_body
 from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.mimic import follow
+from sim_bridge.engine.dynamics.pull import push_bodies
 from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 from sim_bridge.engine.dynamics.target_course import advance_course
 from sim_bridge.engine.math.spatial import FORCE, TORQUE
@@ -78,6 +79,7 @@ def step(table: Table, n: int):
             wake_written(model, world.geometry(table), state)
             wake_tied(model, world.loops(table).body, state)
             set_kinds(model, state, ws)
+        push_bodies(model, state.wrench, ws)
         touching = find_contacts(options, table)
         if touching < 0:
             return NO_ROOM, done, most_pivots
@@ -183,7 +185,7 @@ def advance_velocities(model, options, state, ws, table, touching):
     if touching == 0 and options.loops == 0 and is_loose(ws.kind):
         passes = 1
     for turn in range(passes):
-        accelerate(model, ws.v, state.wrench, state.v, 1.0 / h, ws, ws.ddq)
+        accelerate(model, ws.v, ws.wrench, state.v, 1.0 / h, ws, ws.ddq)
         to_origin_acceleration(ws.kind, model.v_index, ws.v, ws.ddq)
         rest_sleepers(options, ws)
         if options.loops != 0:
@@ -262,8 +264,8 @@ def advance_positions(model, options, state, ws, table, touching):
         is_free = (touching == 0 or pushed[body] == 0) and tied[body] == 0
         if ws.kind[body] == FREE_SINGLE and is_free:
             at = model.v_index[body]
-            force = add(load_v(state.u, at), load3(state.wrench, body, FORCE))
-            torque = add(load_v(state.u, at + 3), load3(state.wrench, body, TORQUE))
+            force = add(load_v(state.u, at), load3(ws.wrench, body, FORCE))
+            torque = add(load_v(state.u, at + 3), load3(ws.wrench, body, TORQUE))
             advance_free_body(model, state, ws, body, torque, force, h)
     return is_open
 

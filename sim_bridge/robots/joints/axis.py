@@ -42,6 +42,12 @@ class Axis(DeclaredAttributes):
     one to its negative; set that afterwards where it differs. Without a finite limit 'velocity'
     and 'position' give any effort needed, up to a stop.
 
+    friction: Coulomb friction; setting it sets `back_friction`, that against motion backwards,
+    too. Set the latter afterwards where it differs. bearing_friction: how much both grow per force
+    that the joint bears across the axis: a coefficient of friction of a sliding axis, times the
+    radius of the bearing of a turning one. Only axes of constraint joints can have it; others
+    raise StateError.
+
     bounce: coefficient of restitution of a rigid stop, for velocities above 1e-3 rad/s or m/s.
     stop_cfm: 0 for a rigid stop, else with stop_erp ODE's parameters of a spring kp and a damper
     kd: ERP = h kp / (h kp + kd), CFM = 1 / (h kp + kd), with h the time step. stop_erp of a rigid
@@ -60,7 +66,13 @@ class Axis(DeclaredAttributes):
         'passive', engine.DAMPING, 'a finite number of at least 0 [N m s/rad or N s/m]', 0.0,
         GREATEST)
     friction = Parameter(
-        'passive', engine.FRICTION, 'a number of at least 0, or inf to lock it [N m or N]', 0.0)
+        'passive', engine.FRICTION, 'a number of at least 0, or inf to lock it [N m or N]', 0.0,
+        both=engine.BACK_FRICTION)
+    back_friction = Parameter(
+        'passive', engine.BACK_FRICTION, 'a number of at least 0, or inf [N m or N]', 0.0)
+    bearing_friction = Parameter(
+        'passive', engine.BEARING, 'a finite number of at least 0 [m or 1]', 0.0, GREATEST,
+        of_loops=True)
     armature = Parameter(
         'passive', engine.ARMATURE, 'a finite number of at least 0 [kg m² or kg]', 0.0, GREATEST)
     stiffness = Parameter(

@@ -60,7 +60,9 @@ class ConstraintSeat:
         self.name = spec.name
         self.type = spec.type
         self.frames = spec.constraint_frames
-        self._rows = engine.ROWS_OF_TYPE[spec.type]
+        self._rows = tuple(
+            row for row in engine.ROWS_OF_TYPE[spec.type]
+            if engine.direction_of(row) not in spec.loose)
         self.references = [_reference_of(row, spec) for row in self._rows]
         """The value of each row where its error is 0 [m, 1]."""
         self._softness: Softness = (
@@ -76,7 +78,9 @@ class ConstraintSeat:
         self.coordinates = count, count
         self.first_axis = 0
         """Its first row in the arrays of all constraints' axes."""
-        self._toughness = np.array((np.inf, np.inf) if spec.toughness is None else spec.toughness)
+        self._toughness = np.full(engine.TOUGHNESS_SIZE, np.inf)
+        if spec.toughness is not None:
+            self._toughness[: len(spec.toughness)] = spec.toughness
         self._broken = np.zeros(1, np.int64)
         self._values = _values(count)
         self._values.q[:] = self.free.positions(self._values.q) if start is None else start
@@ -263,20 +267,25 @@ class ConstraintSeat:
 
     @property
     def toughness(self) -> np.ndarray:
-        """(2,) the greatest force [N] and torque [N m]; a view to write."""
+        """(8,) as the engine's Loops has it; a view to write."""
         self._simulation.settle()
         return self._toughness
 
     @property
+    def broken(self) -> int:
+        """What of it is broken, as the engine's State has it."""
+        self._simulation.settle()
+        return int(self._broken[0])
+
+    @property
     def is_broken(self) -> bool:
         """Whether it does nothing any more."""
-        self._simulation.settle()
-        return bool(self._broken[0])
+        return bool(self.broken & engine.GONE)
 
     @is_broken.setter
     def is_broken(self, value: bool) -> None:
         self._simulation.settle()
-        self._broken[0] = value
+        self._broken[0] = engine.GONE if value else 0
         self._simulation.mark(Dirty.JOINT_VELOCITIES)
         self.wake()
 
@@ -361,4 +370,4 @@ def _values(count: int) -> AxisValues:
         *free_axes(count),
         q=np.zeros(count), u=np.zeros(count), control=np.zeros(count, np.int64),
         target=np.zeros((count, 2)), course=np.zeros((count, COURSE_SIZE)),
-        mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)))
+        mode=np.zeros(count, np.int64), effort=np.zeros((count, 4)), load=np.zeros(count))

@@ -10,7 +10,7 @@ import numpy as np
 
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.model import JointDescription, JointType, Mimic
-from sim_bridge.engine.data.loops import BREAK_FORCE, BREAK_TORQUE
+from sim_bridge.engine.data.loops import BREAK_ALONG, BREAK_FORCE, BREAK_TORQUE
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.validation import (
@@ -356,6 +356,9 @@ class Joint(AnyJoint):
         '_seat.by_second', 'Whether the second link is the child; else the first one is.')
 
 
+_LIMITS = 'a number above 0, or inf where none does, or six of them [N; N m]'
+
+
 class _Toughness:
     """What a constraint joint bears at most: a column of its seat's `toughness`."""
 
@@ -456,14 +459,40 @@ class ConstraintJoint(AnyJoint):
     break_torque = _Toughness(BREAK_TORQUE, 'N m')
 
     @property
+    def break_limits(self) -> np.ndarray:
+        """
+        (6,) What breaks the joint in one direction alone [N; N m]; can be set, one for all too.
+
+        Along x, y and z of the joint's axes, then about them, as of `compliance`; inf where none
+        does. The joint goes on holding the other directions.
+        """
+        limits = self._seat.toughness[BREAK_ALONG:].view()
+        limits.flags.writeable = False
+        return limits
+
+    @break_limits.setter
+    def break_limits(self, value: float | Sequence[float] | np.ndarray) -> None:
+        array = real_array('break_limits', value, _LIMITS, self.place)
+        if array.shape not in ((), (6,)) or not (array > 0.0).all():
+            raise InvalidValueError('break_limits', value, _LIMITS, self.place)
+        self._seat.toughness[BREAK_ALONG:] = array
+        self._seat.invalidate()
+
+    @property
+    def broken_directions(self) -> np.ndarray:
+        """(6,) The directions in which it is broken, as of `break_limits`."""
+        return (self._seat.broken >> np.arange(1, 7) & 1).astype(bool)
+
+    @property
     def is_broken(self) -> bool:
         """
         Whether the joint holds nothing any more, and nothing acts on its axes; can be set.
 
         It breaks in a step in which its rows would have to transmit more than `break_force` or,
-        about `anchor2`, more than `break_torque`; efforts along its axes do not count. That step
-        is solved without it; of several the most overloaded breaks first. Its links stay excluded
-        from contact. `World.reset` mends it, as setting False does.
+        about `anchor2`, more than `break_torque`, or when all its directions are broken; efforts
+        along its axes do not count. That step is solved without it; of several the most overloaded
+        breaks first. Its links stay excluded from contact. `World.reset` mends it, as setting
+        False does.
         """
         return self._seat.is_broken
 

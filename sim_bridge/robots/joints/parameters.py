@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import sys
-from typing import overload, Protocol
+from typing import Any, overload, Protocol
 
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import real_array
 from sim_bridge.robots.joints.seat import Seat
 
@@ -21,6 +21,7 @@ class WithParameters(Protocol):
     rows: the seat's rows that a parameter is written to; all three of a ball joint.
     """
 
+    joint: Any
     seat: Seat
     number: int
     rows: slice
@@ -39,17 +40,20 @@ class Parameter:
         maximum: float = math.inf,
         other: tuple[str, int, str] | None = None,
         opposite: int | None = None,
+        both: int | None = None,
+        of_loops: bool = False,
     ):
         """
         Declare a parameter in a column of an array of the model.
 
         expected: the accepted values, from `minimum` to `maximum`, in words for messages.
         other: 'at most' or 'at least'; the column and the name of the parameter to compare with.
-        opposite: a column that gets the negative value when it is set.
+        opposite: a column that gets the negative value when it is set. both: one that gets the
+        same value. of_loops: whether only axes of constraint joints have it.
         """
         self._array, self._column, self._expected = array, column, expected
         self._minimum, self._maximum, self._other = minimum, maximum, other
-        self._opposite = opposite
+        self._opposite, self._both, self._of_loops = opposite, both, of_loops
         self.__doc__ = f'Can be set to {expected}.'
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -74,6 +78,10 @@ class Parameter:
         number = value if type(value) is float else self._number(value, axis.place)
         if not self._minimum <= number <= self._maximum:
             raise InvalidValueError(self._name, value, self._expected, axis.place)
+        if self._of_loops and axis.joint.is_tree:
+            raise StateError(
+                f'{self._name} of {axis.place}: only constraint joints have it, which solve for '
+                'the force that they bear; see add_joint(..., tree=False)')
         rows = axis.seat.parameters(self._array)
         if self._other is not None:
             relation, column, name = self._other
@@ -84,6 +92,8 @@ class Parameter:
         rows[axis.rows, self._column] = number
         if self._opposite is not None:
             rows[axis.rows, self._opposite] = -number
+        if self._both is not None:
+            rows[axis.rows, self._both] = number
         axis.seat.invalidate()
 
     def _number(self, value: object, place: str) -> float:

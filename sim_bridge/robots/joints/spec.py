@@ -45,9 +45,10 @@ class JointSpec:
     axis2: (3,) the second axis in that frame, fixed on the second link, in the plane of x and z.
     distance: between the origins [m]. erp, cfm, compliance: None for a rigid joint; the first two
     of all rows or of each. suspension: of a hinge-2. toughness: force and torque that break it,
-    None where none does. gapes: whether the two origins are apart, so
-    that the joint has a gap to close. axes, vectors: of an angular motor, as the engine's
-    LoopJoint has them.
+    and those that break it in each direction, None where none does. loose: the directions, as of a
+    compliance, that it leaves free though its type does not. gapes: whether the two origins are
+    apart, so that the joint has a gap to close. axes, vectors: of an angular motor, as the
+    engine's LoopJoint has them.
     """
 
     name: str
@@ -60,7 +61,8 @@ class JointSpec:
     cfm: float | tuple[float, ...] | None = None
     compliance: Compliance | None = None
     suspension: JointDynamics | None = None
-    toughness: tuple[float, float] | None = None
+    toughness: tuple[float, ...] | None = None
+    loose: frozenset[int] = frozenset()
     gapes: bool = False
     axes: tuple[tuple[int, int], ...] | None = None
     vectors: np.ndarray | None = None
@@ -189,7 +191,7 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface
     return replace(
         spec, second=JointFrame(other, rotation2, np.array(position2)), distance=distance,
         erp=constraint.erp, cfm=constraint.cfm, compliance=constraint.compliance,
-        suspension=suspension, toughness=constraint.toughness)
+        suspension=suspension, toughness=constraint.toughness, loose=constraint.loose)
 
 
 def _orthonormal(rotation: np.ndarray) -> np.ndarray:

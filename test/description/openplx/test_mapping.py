@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from sim_bridge.description.gravity import PointGravity
 from sim_bridge.description.model import ConstraintType, JointType
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.shapes.shapes import Capsule, Cylinder
@@ -256,6 +257,13 @@ Scene is Simulation.Environment:
         group2: balls
 """)
     assert scene.gravity == (0.0, 0.0, -1.62)
+    planet = scene_of("""
+Scene is Simulation.Environment:
+    gravity becomes Simulation.PointGravitationalField:
+        center: {1, 2, 3}
+        magnitude: 5.0
+""")
+    assert planet.gravity == PointGravity((1.0, 2.0, 3.0), 5.0)
     [(one, other, law)] = scene.contact_materials
     assert one == other == 'steel'
     assert (law.friction, law.friction_model, law.restitution) == (0.7, 'cone', 0.25)

@@ -189,3 +189,55 @@ def test_files_say_it():
             (sb.World().load_urdf(text, extra_joints={'joints': [entry]}), (30.0, math.inf))):
         joint = robot.joint('l')
         assert (joint.break_force, joint.break_torque) == expected
+
+
+def test_one_direction_breaks_alone():
+    """Break what is too much along one axis, and go on holding the others."""
+    for kind, axis in (('fixed', Y), ('ball', Z)):
+        world, joint, link = hung(kind)
+        R = joint.rotation
+        way = int(np.argmax(np.abs(R.T @ Z)))
+        limits = np.full(6, 1e3)
+        limits[way] = 0.999 * M * G
+        joint.break_limits = limits
+        assert joint.break_limits.tolist() == limits.tolist()
+        link.add_force(0.5 * M * G * X)
+        world.step()
+        link.add_force(0.5 * M * G * X)
+        world.step(100)
+        assert not joint.is_broken and world.broken_joints == []
+        assert np.flatnonzero(joint.broken_directions).tolist() == [way]
+        # falls along the broken axis, held in the others
+        assert link.v == pytest.approx([0.0, 0.0, -G * 0.101], abs=1e-9), (kind, axis)
+        assert joint.reaction[0] == pytest.approx([0.0, 0.0, 0.0], abs=1e-9)
+        joint.break_limits = 1e-3
+        for push in (X, Y, Z):
+            link.add_force(1e3 * push), link.add_torque(1e3 * push)
+        world.step(3)
+        assert joint.is_broken
+        assert world.broken_joints == [kind]
+        world.reset()
+        assert not joint.is_broken and not joint.broken_directions.any()
+
+
+def test_a_torque_breaks_its_direction():
+    """Turn about the axis whose torque is too much, and go nowhere."""
+    world, joint, link = hung('fixed', gravity=(0.0, 0.0, 0.0))
+    joint.break_limits = [9.0, 9.0, 9.0, 2.0, 2.0, 2.0]
+    torque = joint.rotation @ (1.0, 2.1, 1.0)
+    for _ in range(50):
+        link.add_torque(torque)
+        world.step()
+    assert joint.broken_directions.tolist() == [False, False, False, False, True, False]
+    turn = joint.rotation.T @ link.w
+    assert turn[1] > 0.01
+    assert np.abs(turn[[0, 2]]).max() < 0.05 * turn[1]
+    assert np.abs(link.p).max() < 1e-9
+
+
+@pytest.mark.parametrize('value', [0.0, -1.0, math.nan, [1.0, 2.0], 'much'])
+def test_limits_of_directions_are_checked(value):
+    """Refuse what is no limit."""
+    _, joint, _ = hung()
+    with pytest.raises(sb.InvalidValueError, match='break_limits'):
+        joint.break_limits = value

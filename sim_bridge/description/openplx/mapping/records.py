@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sim_bridge.description.gravity import Gravity
 from sim_bridge.description.model import (
     ConstraintDescription,
     JointDynamics,
@@ -161,11 +162,11 @@ class MappedScene:
 
     name: of its root model. robots: in order of definition. cross_joints: between them. materials,
     contact_materials: with the names of the two materials. apart: pairs of collision groups.
-    gravity: (3,) [m/s²], None where the scene says nothing. links: names of links by path of the
-    body; a path of a system or body that is not a link, such as an imported robot, is not there.
-    joints: names by path of the mate. interactions: by path the axes on which they act. signals:
-    in order of definition. snap: how the bodies were placed. poses: of systems and bodies in the
-    world of the scene, by path. report: warnings.
+    gravity: in the world of the scene, None where the scene says nothing. links: names of links by
+    path of the body; a path of a system or body that is not a link, such as an imported robot, is
+    not there. joints: names by path of the mate. interactions: by path the axes on which they act.
+    signals: in order of definition. snap: how the bodies were placed. poses: of systems and bodies
+    in the world of the scene, by path. report: warnings.
     """
 
     name: str
@@ -177,7 +178,7 @@ class MappedScene:
     materials: tuple[Material, ...] = ()
     contact_materials: tuple[tuple[str, str, ContactMaterial], ...] = ()
     apart: tuple[tuple[str, str], ...] = ()
-    gravity: tuple[float, ...] | None = None
+    gravity: Gravity | None = None
     links: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     joints: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     interactions: Mapping[str, AxisOf] = field(default_factory=lambda: MappingProxyType({}))

@@ -11,6 +11,7 @@ from typing import cast
 
 import numpy as np
 
+from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.mechanism.inertia import check_joints
 from sim_bridge.description.model import (
     ConstraintDescription,
@@ -367,8 +368,8 @@ def _kinematic_locks(
     return locks, pairs
 
 
-def _gravity(root: Object, findings: Findings) -> tuple[float, ...] | None:
-    """Return the gravity of the scene [m/s²]; None where it says nothing."""
+def _gravity(root: Object, findings: Findings) -> Gravity | None:
+    """Return the gravity of the scene; None where it says nothing."""
     for each in root.walk():
         if each.is_a(_ENVIRONMENT) and each is not root:
             findings.warning('environment', each.place, 'is in another system: its gravity is '
@@ -376,15 +377,14 @@ def _gravity(root: Object, findings: Findings) -> tuple[float, ...] | None:
     if not root.is_a(_ENVIRONMENT):
         return None
     field = cast(Object, root['gravity'])
-    if field.is_a('Simulation.UniformGravitationalField'):
-        gravity = vector(cast(Object, field['vector']))
-        if np.isfinite(gravity).all():
-            return tuple(gravity.tolist())
-        findings.error('gravity', field.place_of('vector'), 'must be finite')
-    elif field.is_a('Simulation.PointGravitationalField'):
-        if cast(float, field['magnitude']) == 0.0:
-            return (0.0, 0.0, 0.0)
-        findings.error(
-            'unsupported-gravity', field.place, 'gravity towards a point is not simulated; '
-            'Simulation.UniformGravitationalField is')
-    return None
+    is_uniform = field.is_a('Simulation.UniformGravitationalField')
+    if not (is_uniform or field.is_a('Simulation.PointGravitationalField')):
+        return None
+    name = 'vector' if is_uniform else 'center'
+    numbers = vector(cast(Object, field[name]))
+    strength = 0.0 if is_uniform else cast(float, field['magnitude'])
+    if not np.isfinite([*numbers, strength]).all():
+        findings.error('gravity', field.place_of(name), 'must be finite')
+        return None
+    where = tuple(numbers.tolist())
+    return where if is_uniform else PointGravity(where, strength)

@@ -1,0 +1,55 @@
+"""Gravity of a world: uniform, or towards a point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sim_bridge.foundation.validation import finite_number, finite_vector
+
+_VECTOR = 'three finite numbers [m/s²], or a PointGravity'
+
+
+@dataclass(frozen=True)
+class PointGravity:
+    """
+    Gravity towards a point: -strength rⁿ along the unit vector away from it, at a distance r.
+
+    It pulls every link at its centre of mass, and is 0 at the point itself. An exponent n of 0
+    keeps its magnitude, -2 is that of a planet with strength μ, 1 that of a spring.
+
+    center: (3,) [m], world axes. strength: at a distance of 1 m [m/s²]; negative: away from the
+    point. exponent: n. Raises InvalidValueError for what is not finite.
+    """
+
+    center: Sequence[float] = (0.0, 0.0, 0.0)
+    strength: float = 9.80665
+    exponent: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Check the numbers."""
+        center = finite_vector('center', self.center, 3, 'PointGravity')
+        object.__setattr__(self, 'center', tuple(center.tolist()))
+        for name in ('strength', 'exponent'):
+            number = finite_number(name, getattr(self, name), 'PointGravity')
+            object.__setattr__(self, name, number)
+
+
+Gravity = Sequence[float] | np.ndarray | PointGravity
+"""(3,) uniform [m/s²], or towards a point."""
+
+
+def gravity_row(gravity: Gravity) -> np.ndarray:
+    """Return (8,) gravity as the engine's Model has it; raises InvalidValueError."""
+    if isinstance(gravity, PointGravity):
+        return np.array((0.0, 0.0, 0.0, *gravity.center, gravity.strength, gravity.exponent))
+    return np.concatenate([finite_vector('gravity', gravity, 3, '', _VECTOR), np.zeros(5)])
+
+
+def gravity_of(row: np.ndarray) -> np.ndarray | PointGravity:
+    """Return what a row describes, a uniform one as a view."""
+    if row[6] == 0.0:
+        return row[:3]
+    return PointGravity(tuple(row[3:6].tolist()), float(row[6]), float(row[7]))

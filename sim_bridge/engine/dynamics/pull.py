@@ -1,0 +1,68 @@
+"""
+Gravity towards a point, as a force on every link at its centre of mass.
+
+Uniform gravity is an acceleration of the world, see `kinematics.move_bodies`. One that differs
+from place to place is a push: it is added to the wrenches on the bodies, where they are in the
+middle of the step. Other fields of force can be added to these likewise.
+"""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data.inertia import MASS
+from sim_bridge.engine.data.model import CENTRE, EXPONENT, PULL, PULL_CENTRE
+from sim_bridge.engine.math.mat3 import mul_mv
+from sim_bridge.engine.math.spatial import FORCE, load_pose, TORQUE
+from sim_bridge.engine.math.vec3 import add, cross, dot, load_v, norm, scale, sub, ZERO
+
+
+@subroutine
+def push_bodies(model, wrench, ws):
+    """Write into ws.wrench the given wrenches and the pull on all bodies, at their poses."""
+    ws.wrench[:, :] = wrench
+    add_pulls(model, ws)
+
+
+@kernel
+def add_pulls(model, ws):
+    """Add the pull on all bodies to ws.wrench."""
+    if model.gravity[PULL] == 0.0:
+        return
+    for row in range(model.pulled.shape[0]):
+        body = model.pulled_body[row]
+        R, p = load_pose(ws.pose, body)
+        arm = mul_mv(R, load_v(model.pulled[row], CENTRE))
+        f = scale(model.pulled[row, MASS], pull_at(model.gravity, add(p, arm)))
+        n = cross(arm, f)
+        for k in range(3):
+            ws.wrench[body, TORQUE + k] += n[k]
+            ws.wrench[body, FORCE + k] += f[k]
+
+
+@kernel
+def pull_at(gravity, p):
+    """Return the acceleration [m/s²] towards the point of Model.gravity."""
+    away = sub(p, load_v(gravity, PULL_CENTRE))
+    r = norm(away)
+    if r == 0.0:
+        return ZERO
+    return scale(-gravity[PULL] * math.pow(r, gravity[EXPONENT]) / r, away)
+
+
+@kernel
+def gravity_at(gravity, p):
+    """Return the acceleration of free fall at a point [m/s²]."""
+    if gravity[PULL] == 0.0:
+        return load_v(gravity, 0)
+    return add(load_v(gravity, 0), pull_at(gravity, p))
+
+
+@kernel
+def pull_potential(gravity, p):
+    """Return the potential energy per mass at a point [J/kg]: its rise is against the pull."""
+    away = sub(p, load_v(gravity, PULL_CENTRE))
+    r = math.sqrt(dot(away, away))
+    power = gravity[EXPONENT] + 1.0
+    if power == 0.0:
+        return gravity[PULL] * math.log(r)
+    return gravity[PULL] * math.pow(r, power) / power
