@@ -6,10 +6,11 @@ import argparse
 import os
 from pathlib import Path
 import shutil
+import signal
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 import yaml
 
@@ -73,19 +74,33 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidValueError('--record', args.record, 'the command ros2, with rosbag2, on PATH')
     if args.record and Path(args.record).exists():
         raise InvalidValueError('--record', args.record, 'a folder that does not exist yet')
+    if recorder is None or not args.record:
+        text = _overrides(args)
+        if not args.output:
+            sys.stdout.write(text)
+        return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        _become(recorder, args)
+    except KeyboardInterrupt:
+        # a recorder that has not begun has ended as it was told to, like one that has
+        return 0
+
+
+def _become(recorder: str, args: argparse.Namespace) -> NoReturn:
+    """Wait for the topics, then let this process be `ros2 bag record`; recorder: its path."""
+    text = _overrides(args)
+    os.execv(recorder, [
+        recorder, 'bag', 'record', '-a', '-o', args.record, '--qos-profile-overrides-path',
+        args.output or _temporary(text), *args.forwarded])
+
+
+def _overrides(args: argparse.Namespace) -> str:
+    """Return the overrides as YAML, written to `args.output` if that is given."""
     text = yaml.safe_dump(overrides(args.namespace), sort_keys=True)
     if args.output:
         Path(args.output).write_text(text, encoding='utf-8')
-    elif not args.record:
-        sys.stdout.write(text)
-    if args.record:
-        assert recorder is not None
-        file = args.output or _temporary(text)
-        command = [recorder, 'bag', 'record', '-a', '-o', args.record,
-                   '--qos-profile-overrides-path', file, *args.forwarded]
-        sys.stdout.flush()
-        os.execv(recorder, command)
-    return 0
+    return text
 
 
 def overrides(namespace: str) -> dict[str, dict[str, Any]]:
@@ -95,10 +110,12 @@ def overrides(namespace: str) -> dict[str, dict[str, Any]]:
     namespace: of the simulator to wait for. Raises StateError if it does not come.
     """
     import rclpy
+    from rclpy.signals import SignalHandlerOptions
 
     from sim_bridge.ros.process import realtime
 
-    rclpy.init(args=[])
+    # its handlers would shut the context down while the graph is looked at
+    rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     with realtime.undisturbed():
         node = rclpy.create_node('sim_bridge_qos', enable_rosout=False,
                                  start_parameter_services=False)

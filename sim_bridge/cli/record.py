@@ -16,6 +16,7 @@ from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.simulated import add_simulated, check_simulated, parameters_of
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT, parameter_file_beside
 
 if TYPE_CHECKING:
@@ -92,8 +93,9 @@ def run(args: argparse.Namespace) -> int:
     took, recorder = time.monotonic() - begun, recording.recorder
     console.line(
         f'{args.output}: {args.duration:g} s in {took:.1f} s ({args.duration / took:.1f} x real '
-        f'time), {recorder.message_count} messages, {recorder.byte_count / 1e6:.1f} MB, '
-        f'{recording.commands} commands, state hash {state_hash}')
+        f'time), {counted(recorder.message_count, "message")}, '
+        f'{recorder.byte_count / 1e6:.1f} MB, '
+        f'{counted(recording.commands, "command")}, state hash {state_hash}')
     if recording.left_over:
         console.line(
             f'warning: {recording.left_over} of {recording.left_over + recording.commands} '

@@ -12,6 +12,7 @@ from sim_bridge.cli.completers import completed
 from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.foundation.names import counted
 
 SAME, DIFFERENT = 0, 1
 
@@ -60,8 +61,9 @@ def run(args: argparse.Namespace) -> int:
     console.end_status()
     took = time.monotonic() - begun
     console.line(
-        f'{verdict.ticks} control steps, {verdict.commands} commands and other inputs in '
-        f'{took:.1f} s; as recorded: {verdict.messages} messages, {verdict.hashes} state hashes'
+        f'{counted(verdict.ticks, "control step")}, {counted(verdict.commands, "input")} in '
+        f'{took:.1f} s; as recorded: {counted(verdict.messages, "message")}, '
+        f'{counted(verdict.hashes, "state hash", "state hashes")}'
         + (f', the last {verdict.state_hash}' if verdict.state_hash else ''))
     if verdict.note:
         console.line(f'warning: {verdict.note}')

@@ -25,6 +25,7 @@ from sim_bridge.cli.simulated import (
     ros_arguments,
 )
 from sim_bridge.cli.supervisor import describe_exit, is_clean_exit, Supervisor
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.params.robot_parameters import CONTROLLERS, DEFAULT_CONTROLLER
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
@@ -236,8 +237,9 @@ def describe(progress: Progress) -> str:
         f'{progress.time_s:.1f} s simulated',
         f'joint_states at {progress.rate_hz:.1f} Hz' if progress.rate_hz else None,
         f'real time factor {told["real time factor"]}' if told else None,
-        f'{told["missed deadlines since start"]} deadlines missed since start' if told else None,
-        f'{progress.topic_count} topics',
+        counted(int(told['missed deadlines since start']), 'missed deadline') + ' since start'
+        if told else None,
+        counted(progress.topic_count, 'topic'),
         f'{progress.publisher_count} publishers of joint_states: set another ROS_DOMAIN_ID'
         if progress.publisher_count > 1 else None,
     ]

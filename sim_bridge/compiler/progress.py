@@ -25,7 +25,7 @@ class Progress(NamedTuple):
     def summary(self) -> str:
         """Text for the user."""
         if self.is_over:
-            return f'compiled {self.total} units of kernels in {self.elapsed:.1f} s'
+            return f'kernels compiled in {self.elapsed:.1f} s'
         left = math.ceil(self.remaining)
         about = f', about {left} s left' if left else ''
         return f'compiling kernels, once for this machine: {self.done} of {self.total}{about}'

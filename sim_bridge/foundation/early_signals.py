@@ -31,8 +31,15 @@ def quit_on_signals(code: int | None = None) -> None:
 
 
 def quit_command_on_signals() -> None:
-    """Do so in the command `sim_bridge`: its verb `node` has ended as it was told to, with 0."""
-    quit_on_signals(0 if sys.argv[1:2] == ['node'] else None)
+    """
+    Do so in the command `sim_bridge`.
+
+    Its verbs that go on until a signal ends them, `node` and `qos --record`, have then ended as
+    they were told to, with 0.
+    """
+    words = sys.argv[1:]
+    is_recorder = words[:1] == ['qos'] and '--record' in (word.split('=')[0] for word in words)
+    quit_on_signals(0 if words[:1] == ['node'] or is_recorder else None)
 
 
 def interrupt_on_signals() -> None:

@@ -463,7 +463,8 @@ class Robot(DeclaredAttributes):
             array = value
         else:
             array = real_array(
-                what, value, f'numbers, one for each of {len(view)} joints', self._place)
+                what, value, f'numbers, one for each of {counted(len(view), "joint")}',
+                self._place)
         if array.shape not in ((), view.shape):
             raise InvalidValueError(
                 f'shape of {what}', array.shape, f'{view.shape}, one for each joint', self._place)

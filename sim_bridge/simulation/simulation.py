@@ -29,6 +29,7 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import SimulationError, StateError
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import GO_ON, NO_DRAWS, PROGRESS_SIZE, SAMPLE, WORST_SIZE
@@ -225,7 +226,7 @@ class Simulation:
 
     def __repr__(self) -> str:
         """Show what is not up to date."""
-        return f'<Simulation: {len(self.slots)} robots, dirty: {Dirty(self._dirty)!r}>'
+        return f'<Simulation: {counted(len(self.slots), "robot")}, dirty: {Dirty(self._dirty)!r}>'
 
     # --- who is in it ----------------------------------------------------------------------------
 

@@ -339,7 +339,7 @@ def test_status_tells_what_is_known():
     )
     assert run_verb.describe(progress) == (
         'arm | paused | 2.0 s simulated | joint_states at 1000.0 Hz | real time factor 1.0000 | '
-        '3 deadlines missed since start | 4 topics | '
+        '3 missed deadlines since start | 4 topics | '
         '2 publishers of joint_states: set another ROS_DOMAIN_ID'
     )
 

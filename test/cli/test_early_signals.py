@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from ros_graph import PATIENCE_S
 
@@ -49,6 +51,7 @@ sys.exit(code)
 """
 
 NODE, PD = ('sim_bridge', ('node',)), ('sim_bridge.control.pd_controller', ())
+RECORDER = ('sim_bridge', ('qos', '--record', 'bag', '--namespace', 'nowhere'))
 
 
 @pytest.mark.parametrize('number', [2, 15], ids=['SIGINT', 'SIGTERM'])
@@ -60,12 +63,20 @@ NODE, PD = ('sim_bridge', ('node',)), ('sim_bridge.control.pd_controller', ())
     (NODE, 'sim_bridge.ros.node.node', 0),
     (PD, 'numpy', 0),
     (PD, 'rclpy', 0),
+    (RECORDER, 'argparse', 0),
+    (RECORDER, 'rclpy', 0),
+    (('sim_bridge', ('qos',)), 'argparse', None),
     (('sim_bridge', ('check', 'arm')), 'argparse', None),
 ])
-def test_a_start_is_ended_without_a_word(start_process, program, instant, code, number):
-    """End at once; a node as it was told to, a verb as a shell expects."""
+def test_a_start_is_ended_without_a_word(
+    start_process, program, instant, code, number, tmp_path
+):
+    """End at once; a node and a recorder as they were told to, a verb as a shell expects."""
     module, arguments = program
-    process = start_process('-c', PROGRAM, module, instant, number, *arguments)
+    (tmp_path / 'ros2').touch(0o755)
+    process = start_process(
+        '-c', PROGRAM, module, instant, number, *arguments,
+        env={**os.environ, 'PATH': f'{tmp_path}{os.pathsep}{os.environ["PATH"]}'})
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert output == ''
     assert process.returncode == (128 + number if code is None else code)

@@ -20,6 +20,7 @@ from sim_bridge.description.openplx.snap import (
 )
 from sim_bridge.description.openplx.values import pose, quaternion, vector
 from sim_bridge.description.report import Findings
+from sim_bridge.foundation.names import counted
 
 SYSTEM = 'Physics3D.System'
 BODY = 'Physics3D.Bodies.Body'
@@ -179,7 +180,8 @@ def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Obje
             return first, second
     count = len(given) if isinstance(given, tuple) else 0
     findings.error(
-        'connectors', interaction.place_of('connectors'), f'has {count} connectors, not two')
+        'connectors', interaction.place_of('connectors'),
+        f'has {counted(count, "connector")}, not two')
     return None
 
 

@@ -27,6 +27,7 @@ from sim_bridge.description.openplx.native import FIELDS, FUNCTIONS, NativeError
 from sim_bridge.description.openplx.renames import renamed_attribute, renamed_function
 from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import brief
+from sim_bridge.foundation.names import counted
 
 
 class Objects(Protocol):
@@ -210,7 +211,8 @@ class Expressions:
         if len(node.items) > len(members):
             self._fail(
                 'type-mismatch', place,
-                f'{kind.name} has {len(members)} members, and {len(node.items)} values are given')
+                f'{kind.name} has {counted(len(members), "member")}, and '
+                f'{len(node.items)} values are given')
         values = {}
         for member, inner in zip(members, node.items, strict=False):
             value = self.evaluated(inner, scope, member.type)
@@ -238,8 +240,8 @@ class Expressions:
         if len(node.arguments) != len(function.parameters):
             self._fail(
                 'arguments', place,
-                f'{name} takes {len(function.parameters)} values, and {len(node.arguments)} are '
-                'given')
+                f'{name} takes {counted(len(function.parameters), "value")}, not '
+                f'{len(node.arguments)}')
         meaning = FUNCTIONS.get((declaring.name, function.name))
         if not meaning:
             self._fail(

@@ -19,7 +19,7 @@ import threading
 import time
 
 from sim_bridge.foundation.errors import RecordingError
-from sim_bridge.foundation.names import free_name
+from sim_bridge.foundation.names import counted, free_name
 from sim_bridge.ros.bag.bag_files import BagFiles, Layout
 from sim_bridge.ros.bag.compression import codec
 from sim_bridge.ros.bag.definitions import full_definition
@@ -189,10 +189,10 @@ class Recorder:
             taken = self._taken
             self._thread.join(self._close_s)
         if self._thread.is_alive():
+            left = self._appended_count - self._written_count
             self.error = RecordingError(
                 self.folder, f'the disk has not taken all within {self._close_s:g} s: '
-                f'{self._appended_count - self._written_count} messages are lost, unless it does '
-                'before the process ends')
+                f'{counted(left, "message")} lost, unless it does before the process ends')
             self._on_error(self.error)
 
     def _wait_or_fail(self) -> None:

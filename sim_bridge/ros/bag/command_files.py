@@ -12,6 +12,7 @@ from pathlib import Path
 from sensor_msgs.msg import JointState
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.bag.mcap_reader import simulated_time
 from sim_bridge.ros.bag.reader import examine, read_messages
 from sim_bridge.ros.wire.cdr import serialize_cleanly
@@ -91,7 +92,7 @@ def _in_table(path: Path, joints: Mapping[str, Sequence[str]]) -> list[Command]:
         if len(row) != len(rows[0]) or values[0] is None or round(values[0] * 1e9) < latest:
             raise InvalidValueError(
                 f'line {number}', ','.join(row),
-                f'{len(rows[0])} values, times in order and from 0 on', place)
+                f'{counted(len(rows[0]), "value")}, times in order and from 0 on', place)
         latest = round(values[0] * 1e9)
         groups: dict[tuple[str, str], tuple[list[str], list[float]]] = {}
         for (topic, joint, quantity), value in zip(columns, values[1:], strict=True):

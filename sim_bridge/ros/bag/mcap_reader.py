@@ -23,6 +23,7 @@ from sim_bridge.foundation.errors import (
     ReplayError,
     UnknownNameError,
 )
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.bag.compression import codec
 from sim_bridge.ros.bag.mcap_file import (
     CHANNEL,
@@ -246,17 +247,18 @@ class McapReader:
         return None
 
     def _damage(self, at: int, problem: str, is_last: bool = False) -> DamagedBagError:
+        messages = counted(self.count, 'message')
         readable = (
-            f'all of its {self.count} messages can be read, and `ros2 bag reindex` or `mcap '
+            f'all of its {messages} can be read, and `ros2 bag reindex` or `mcap '
             'recover` mend the rest' if is_last
-            else f'the {self.count} messages before it can be read; `mcap recover` keeps what is '
+            else f'the {messages} before it can be read; `mcap recover` keeps what is '
             'whole')
         return DamagedBagError(self.path, at, problem, readable)
 
     def _cut_off(self, size: int, what: str, at: int) -> DamagedBagError:
         return DamagedBagError(
             self.path, size, f'truncated at byte {size}, within {what} that begins at byte {at}',
-            f'the {self.count} messages before it can be read', is_cut_off=True)
+            f'the {counted(self.count, "message")} before it can be read', is_cut_off=True)
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim_bridge.foundation.errors import DamagedBagError, ReplayError, shortened
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.bag.mcap_reader import McapReader, Message
 from sim_bridge.ros.bag.metadata import FILE_NAME, Metadata, read_metadata
 
@@ -79,11 +80,11 @@ class Bag:
                     raise
                 self.note = (
                     f'{err.problem} of {path.name!r}: its writer was killed. It holds '
-                    f'{reader.count} messages; {FILE_NAME} knows of {known}')
+                    f'{counted(reader.count, "message")}; {FILE_NAME} knows of {known}')
             if known is not None and reader.count < known:
                 raise DamagedBagError(
                     path, path.stat().st_size,
-                    f'it holds {reader.count} messages, and {FILE_NAME} says {known}',
+                    f'it holds {counted(reader.count, "message")}, and {FILE_NAME} says {known}',
                     'all that it holds can be read')
         if self._damage is not None:
             raise self._damage

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
+from sim_bridge.foundation.names import counted
 from sim_bridge.robots.joints import motor
 from sim_bridge.ros.command.inputs import (
     ControlChange,
@@ -219,7 +220,7 @@ class RobotCommands:
             if len(efforts) != len(self._order):
                 raise InvalidValueError(
                     'efforts', list(efforts),
-                    f'{len(self._order)} values, one effort for each of '
+                    f'{counted(len(self._order), "value")}, one effort for each of '
                     f'{", ".join(self.joint_names)}')
             self._accept([(EFFORT, self._order, efforts)], source=source)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from rclpy.clock import Clock, ClockType
 
 from sim_bridge.foundation.errors import RecordingError, SimBridgeError, StateError
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.node.neighbours import Neighbours
@@ -182,8 +183,8 @@ class SimBridge:
         parameters = self.parameters
         factor = parameters.real_time_factor
         robots = ', '.join(
-            f'{interface.robot.name!r} ({_count(len(interface.robot.joint_names), "joint")}, '
-            f'{_count(len(interface.topics), "topic")} of readings)'
+            f'{interface.robot.name!r} ({counted(len(interface.robot.joint_names), "joint")}, '
+            f'{counted(len(interface.topics), "topic")} of readings)'
             for interface in simulator.interfaces
         )
         objects = len(simulator.world.robots) - len(simulator.interfaces)
@@ -191,10 +192,6 @@ class SimBridge:
         state = '' if is_active else ', inactive'
         state += ', paused' if parameters.paused else ''
         self._node.get_logger().info(
-            f'ready: {robots or "no robot"}, {_count(objects, "other object")}, '
+            f'ready: {robots or "no robot"}, {counted(objects, "other object")}, '
             f'{parameters.rate:g} Hz, {pace}{state}'
         )
-
-
-def _count(number: int, what: str) -> str:
-    return f'{number} {what}{"" if number == 1 else "s"}'

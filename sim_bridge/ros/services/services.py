@@ -8,6 +8,7 @@ from typing import Any
 from std_srvs.srv import SetBool, Trigger
 
 from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process.deferred import Answer, DeferredServices
 from sim_bridge.ros.services.simulation_control import Scope, SimulationControl
@@ -64,7 +65,7 @@ class Services:
 
         def on_done(error: Exception | None) -> None:
             if error is None:
-                answer(_agree(response, f'{count} steps taken, now at {self._time}'))
+                answer(_agree(response, f'{counted(count, "step")} taken, now at {self._time}'))
             else:
                 response.success = False
                 response.message = f'a step failed at {self._time}: {error}'

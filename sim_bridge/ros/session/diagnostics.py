@@ -11,6 +11,7 @@ from builtin_interfaces.msg import Time
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from rclpy.clock import Clock, ClockType
 
+from sim_bridge.foundation.names import counted
 from sim_bridge.ros.command.statistics import CommandCounts
 from sim_bridge.ros.command.trajectories import REFUSED, STARTED
 from sim_bridge.trajectory.tolerances import (
@@ -127,14 +128,15 @@ class Diagnostics:
         ages = commands.timing.ages()
         ahead = -ages.get('p50', 0.0)
         if rejected:
-            level, summary = DiagnosticStatus.WARN, f'{rejected} commands rejected'
+            level, summary = DiagnosticStatus.WARN, f'{counted(rejected, "command")} rejected'
         elif ahead > _AHEAD_WARNING:
             level = DiagnosticStatus.WARN
             summary = (
                 f'commands are stamped {ahead:.6g} s ahead of the simulated time: set '
                 'use_sim_time where they come from')
         elif late or missed:
-            level, summary = DiagnosticStatus.WARN, f'{late} commands late, {missed} missed'
+            level = DiagnosticStatus.WARN
+            summary = f'{counted(late, "command")} late, {missed} missed'
         elif commands.is_timed_out or any(drive.is_timed_out for drive in interface.drives):
             level, summary = DiagnosticStatus.WARN, 'no command any more'
         elif commands.is_waiting and any(drive.is_active for drive in interface.drives):
@@ -146,7 +148,7 @@ class Diagnostics:
         else:
             level, summary = DiagnosticStatus.OK, 'commanded'
             if clamped:
-                summary += f', {clamped} commands beyond limits, clamped'
+                summary += f', {counted(clamped, "command")} beyond limits, clamped'
         age = commands.age_ns(self._simulator.time_ns)
         values = {
             'command age [ms]': 'none yet' if age is None else f'{age * 1e-6:.3f}',
@@ -182,8 +184,8 @@ class Diagnostics:
         if lately.unconverged:
             level = DiagnosticStatus.WARN
             summary = (
-                f'{lately.unconverged} control steps not solved to the tolerance of the solver '
-                f'(contact residual up to {lately.residual:.2g} m/s)')
+                f'{counted(lately.unconverged, "control step")} not solved to the tolerance of '
+                f'the solver (contact residual up to {lately.residual:.2g} m/s)')
         else:
             level, summary = DiagnosticStatus.OK, 'converged'
         values = {
@@ -209,7 +211,7 @@ class Diagnostics:
         self._timeouts += timeouts
         if timeouts:
             level = DiagnosticStatus.WARN
-            summary = f'{timeouts} steps taken without all answers'
+            summary = f'{counted(timeouts, "step")} taken without all answers'
         elif missing and waited > _LONG_WAIT_S and not self._pacer.is_paused:
             level = DiagnosticStatus.WARN
             summary = f'waiting for {", ".join(missing)} for {waited:.1f} s'

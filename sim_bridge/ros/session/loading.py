@@ -12,6 +12,7 @@ from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.loop_assembly import close_loops
 from sim_bridge.ros.params.initial_values import initial_values, start_limits
@@ -194,7 +195,7 @@ def _given_positions(
     joints = parameters.joints or [
         name for name in limits if description.joints[name].mimic is None]
     if given and len(given) != len(joints):
-        expected = f'{len(joints)} values, one for each of {", ".join(joints)}'
+        expected = f'{counted(len(joints), "value")}, one for each of {", ".join(joints)}'
         raise InvalidValueError("parameter 'initial_positions'", given, expected)
     for name, position in zip(joints, given, strict=False):
         if name not in limits:

@@ -78,7 +78,7 @@ WRONG = {
         A:
             p is Math.Vec3: Math.Vec3.from_xyzz(1, 2, 3)
         """),
-    'arguments': ('arguments', 2, 21, 'takes 3 values, and 2 are given', """\
+    'arguments': ('arguments', 2, 21, 'takes 3 values, not 2', """\
         A:
             p is Math.Vec3: Math.Vec3.from_xyz(1, 2)
         """),

@@ -52,7 +52,7 @@ def test_a_paused_node_steps_exactly_as_told(graph, start_node):
 
     response = call(graph, 'step')
     assert response.success
-    assert '1 steps taken, now at 0.001 s' in response.message
+    assert '1 step taken, now at 0.001 s' in response.message
     graph.wait(lambda: states, 'the state after the step')
     assert stamps(states) == [MS]
 

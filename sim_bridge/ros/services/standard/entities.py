@@ -8,6 +8,7 @@ import numpy as np
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.ros.process.deferred import Answer, Handler
@@ -106,10 +107,10 @@ class EntityServices:
     def _get_info(self, request: Any, response: Any, answer: Answer) -> None:
         robot = self._entities.get(request.entity)
         response.info.category.category = self._category(robot)
-        joints, sensors = len(robot.joint_names), len(robot.devices())
+        parts = ', '.join(counted(len(each), thing) for each, thing in (
+            (robot.links, 'link'), (robot.joint_names, 'joint'), (robot.devices(), 'sensor')))
         response.info.description = (
-            f'{robot.motion}, {len(robot.links)} links, {joints} joints, {sensors} sensors, '
-            f'{robot.mass:g} kg, from {robot.description.source}')
+            f'{robot.motion}, {parts}, {robot.mass:g} kg, from {robot.description.source}')
         answer(agree(response))
 
     def _get_bounds(self, request: Any, response: Any, answer: Answer) -> None:
