@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+import contextlib
+import contextvars
 import errno
+import hashlib
 import os
 from pathlib import Path
 import stat
@@ -16,6 +20,21 @@ DATA_BYTES = 256 << 20
 _FLAGS = os.O_RDONLY | getattr(os, 'O_NONBLOCK', 0) | getattr(os, 'O_CLOEXEC', 0)
 
 
+_noted: contextvars.ContextVar[dict[str, str] | None] = contextvars.ContextVar(
+    'noted', default=None)
+
+
+@contextlib.contextmanager
+def noting_files() -> Iterator[dict[str, str]]:
+    """Provide the SHA-256, by full path, of all files that this thread reads within a block."""
+    noted: dict[str, str] = {}
+    token = _noted.set(noted)
+    try:
+        yield noted
+    finally:
+        _noted.reset(token)
+
+
 def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
     """Return the content of a file; raises OSError also if it is not regular, or too large."""
     with open(os.open(path, _FLAGS), 'rb') as file:
@@ -25,4 +44,8 @@ def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
         if status.st_size > most_bytes:
             reason = f'{status.st_size} bytes, and at most {most_bytes} are read'
             raise OSError(errno.EFBIG, reason, str(path))
-        return file.read(most_bytes)
+        content = file.read(most_bytes)
+    noted = _noted.get()
+    if noted is not None:
+        noted[str(Path(path).resolve())] = hashlib.sha256(content).hexdigest()
+    return content

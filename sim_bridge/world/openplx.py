@@ -208,6 +208,12 @@ class SceneLoader:
         self.scenes[own] = OpenPlxScene(self._world, record)
         return self.scenes[own]
 
+    def forget_gone(self) -> None:
+        """Forget the scenes of which nothing is left in the world: their names are free again."""
+        for scene in list(self.scenes.values()):
+            if scene.record.robots and not scene.robots:
+                del self.scenes[scene.name]
+
     def restore(self, records: Iterable[SceneRecord]) -> None:
         """Show scenes again whose robots and joints are there."""
         self.scenes.update(

@@ -18,6 +18,7 @@ from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.gravity import Gravity, gravity_of, gravity_row, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
+from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
@@ -363,7 +364,7 @@ class World(DeclaredAttributes):
 
     def load_openplx(
         self,
-        path_or_text: str | Path,
+        path_or_text: str | Path | MappedScene,
         model: str | None = None,
         name: str | None = None,
         position: Sequence[float] = (0.0, 0.0, 0.0),
@@ -374,7 +375,8 @@ class World(DeclaredAttributes):
         """
         Add an OpenPLX scene, put together by SNAP, or nothing if anything is wrong with it.
 
-        path_or_text: path of the file, or its text.
+        path_or_text: path of the file, or its text; or the description of a scene that was read
+            before, such as `OpenPlxScene.description`.
         model: the name of the model that is made; if None, the last one of the file.
         name: of the scene and, where it has one robot, of that, else what the names of its robots
             begin with; if None, that of the model, numbered if it is in use. Robots are the bodies
@@ -388,7 +390,8 @@ class World(DeclaredAttributes):
         with every defect found and its line, and InvalidValueError for a pose that is none.
         """
         bundle_paths = items_of('bundle_paths', bundle_paths, (str, Path), 'folders')
-        scene = load_openplx(path_or_text, model, bundle_paths=bundle_paths)
+        scene = path_or_text if isinstance(path_or_text, MappedScene) else load_openplx(
+            path_or_text, model, bundle_paths=bundle_paths)
         return self.loader.add(scene, name, (position, orientation))
 
     def remove(self, robot: Robot | str) -> None:
@@ -405,6 +408,7 @@ class World(DeclaredAttributes):
         anything that is not a robot of this world.
         """
         self.registry.remove(robot)
+        self.loader.forget_gone()
 
     # --- joints ----------------------------------------------------------------------------------
 

@@ -8,11 +8,13 @@ bundle sees what it declares, what it imports, and all bundles.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+import contextlib
 from dataclasses import dataclass, field
 import importlib.util
 import os
 from pathlib import Path
 import re
+from typing import NamedTuple
 
 from sim_bridge.description.openplx import syntax
 from sim_bridge.description.openplx.parser import parse
@@ -35,7 +37,15 @@ _MOST_PARENTS = 20
 _MOST_FILES = 2000
 _MOST_IMPORTS = 30
 _NAMES = re.compile(r'^(?:const[ \t]+|trait[ \t]+)?([A-Za-z_]\w*)', re.ASCII | re.MULTILINE)
+_VERSION = re.compile(r'^\s+version\s*:\s*"([^"\n]*)"', re.MULTILINE)
 _BUNDLE_NAME = re.compile(r'^\s+name\s*:\s*"([^"\n]*)"', re.MULTILINE)
+
+
+class InstalledBundles(NamedTuple):
+    """The bundles that pip installs: their folder, and their version."""
+
+    folder: Path
+    version: str
 
 
 @dataclass(eq=False)
@@ -361,6 +371,21 @@ def _environment_paths() -> Iterator[Path]:
     for folder in os.environ.get(VARIABLE, '').split(os.pathsep):
         if folder:
             yield Path(folder)
+
+
+def installed_bundles() -> InstalledBundles | None:
+    """Return what pip has installed; None if it has nothing."""
+    for folder in _installed_paths():
+        with contextlib.suppress(OSError):
+            text = read_file(folder / 'Math' / CONFIG).decode(errors='replace')
+            match = _VERSION.search(text)
+            return InstalledBundles(folder.resolve(), match[1] if match else '')
+    return None
+
+
+def has_bundles() -> bool:
+    """Return whether the bundles that every scene needs are found."""
+    return 'Math' in Library([], Findings()).bundles
 
 
 def _installed_paths() -> Iterator[Path]:

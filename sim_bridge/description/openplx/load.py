@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from sim_bridge.description.openplx.bundles import installed_bundles
 from sim_bridge.description.openplx.evaluate import read_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.openplx.mapping.scene import map_scene
 from sim_bridge.description.report import Findings, Report, SceneError
+from sim_bridge.foreign.files import noting_files
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
 
@@ -22,12 +24,19 @@ def examine_openplx(
     findings = Findings()
     is_text = isinstance(source, str) and '\n' in source
     label = '<string>' if is_text else str(source)
-    root = read_openplx(source, model, bundle_paths=bundle_paths, findings=findings)
     scene = None
-    if root is not None and findings.report(label).ok:
-        scene = map_scene(root, findings)
+    with noting_files() as read:
+        root = read_openplx(source, model, bundle_paths=bundle_paths, findings=findings)
+        if root is not None and findings.report(label).ok:
+            scene = map_scene(root, findings)
     report = findings.report(label)
-    return (None if scene is None else replace(scene, report=report)), report
+    if scene is None:
+        return None, report
+    bundles = installed_bundles()
+    own = {path: digest for path, digest in read.items()
+           if bundles is None or not Path(path).is_relative_to(bundles.folder)}
+    version = bundles.version if bundles is not None and len(own) < len(read) else ''
+    return replace(scene, report=report, files=own, bundles=version), report
 
 
 def load_openplx(

@@ -32,7 +32,8 @@ _ROWS_OR_NONE = [(None, [float])]
 
 SETUP_SHAPE = {
     'format': int, 'version': str, 'namespace': str, 'parameters': {str: object},
-    'descriptions': _TEXTS, 'files': _TEXTS, 'topics': _TEXTS, 'commands': _TEXTS}
+    'descriptions': _TEXTS, 'files': _TEXTS, 'topics': _TEXTS, 'commands': _TEXTS,
+    'bundles?': str}
 HASH_SHAPE = {'step': int, 'hash': str}
 INPUT_SHAPES: Mapping[str, Any] = {
     'control': {'robot': str, 'axis': str, 'control': str, 'kp': float, 'kd': float},
@@ -52,6 +53,9 @@ INPUT_SHAPES: Mapping[str, Any] = {
     'spawn': {'name': str, 'made': (None, {
         'description': str, 'namespace': (None, str), 'position': [float],
         'orientation': [float], 'files': _TEXTS})},
+    'spawn_scene': {
+        'name': str, 'source': str, 'model': str, 'position': [float], 'orientation': [float],
+        'namespace': str, 'namespaces': [str], 'files': _TEXTS, 'bundles': str},
 }
 """The inputs by their kind."""
 

@@ -8,7 +8,7 @@ step and those of the step in which it took effect, under the time of the previo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 import hashlib
 import json
@@ -22,6 +22,7 @@ from std_msgs.msg import String
 
 from sim_bridge.description import find_robot
 from sim_bridge.description.model import RobotDescription
+from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.foundation.version import __version__
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.bag.bag_files import Layout
@@ -35,8 +36,10 @@ from sim_bridge.ros.session.journal import Journal, JournalStatus
 from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.session.simulator import Simulator
+from sim_bridge.ros.session.spawn_request import SceneSource
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
+from sim_bridge.world.openplx import OpenPlxScene
 
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
 FORMAT = 1
@@ -54,7 +57,8 @@ class Setup:
     parameters: all parameters of the node. namespace: of the node. descriptions: by name, the URDF
     of each robot that has topics, as `portable_description` returns it. files: SHA-256, by path,
     of the other files that the world was built from. topics: by full name, the name with which
-    each published topic was opened. commands: the same for the command topics.
+    each published topic was opened. commands: the same for the command topics. bundles: version
+    of the installed bundles of OpenPLX, '' if none were read; None: unknown, of an older bag.
     """
 
     format: int
@@ -65,6 +69,7 @@ class Setup:
     files: dict[str, str]
     topics: dict[str, str]
     commands: dict[str, str]
+    bundles: str | None = None
 
 
 def recorder_of(parameters: SimulatorParameters, folder: Path, **options: Any) -> Recorder:
@@ -123,7 +128,9 @@ class Recording(Journal):
             FORMAT, __version__, namespace, _located(parameters),
             {each.robot.name: portable_description(each.robot.description)
              for each in loaded.robots},
-            _fingerprints(loaded, parameters), published, commands)))
+            _fingerprints(loaded, parameters), published, commands,
+            next((scene.description.bundles for scene in loaded.world.openplx.values()
+                  if scene.description.bundles), ''))))
         self._record_hash()
         simulator.journal = self
 
@@ -160,6 +167,18 @@ class Recording(Journal):
             'orientation': [float(each) for each in orientation],
             'files': _sums(_files(robot)),
         })
+
+    def note_scene(
+        self, scene: OpenPlxScene, source: SceneSource, pose: GivenPose,
+        loaded: Sequence[LoadedRobot],
+    ) -> None:
+        """Record that an OpenPLX scene was added, with all data needed to add it again."""
+        position, orientation = pose
+        self.note('spawn_scene', name=scene.name, source=source.text, model=source.model,
+                  position=position, orientation=orientation,
+                  namespace=loaded[0].scene_namespace if loaded else '',
+                  namespaces=[each.namespace for each in loaded],
+                  files=dict(scene.description.files), bundles=scene.description.bundles)
 
     def flush(self) -> None:
         """Record the inputs since the last step, while no step is taken."""
@@ -241,12 +260,14 @@ def portable_description(description: RobotDescription) -> str:
 
 
 def _fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
-    """Return the SHA-256 of the files that the world was built from."""
+    """Return the SHA-256, by path, of the files that the world was built from."""
     paths: set[Path | str | None] = {parameters.world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
         paths |= _files(robot)
-    paths.update(scene.description.report.source for scene in loaded.world.openplx.values())
-    return _sums(paths)
+    read = _sums(paths)
+    for scene in loaded.world.openplx.values():
+        read |= scene.description.files
+    return read
 
 
 def _files(robot: Robot) -> set[str | None]:

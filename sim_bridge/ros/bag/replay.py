@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rclpy.qos import QoSProfile
 
+from sim_bridge.description.openplx.bundles import installed_bundles, VARIABLE
+from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import (
     brief,
@@ -27,10 +29,11 @@ from sim_bridge.foundation.errors import (
     SimBridgeError,
     UnknownNameError,
 )
-from sim_bridge.foundation.names import ByName
+from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.validation import one_of
 from sim_bridge.foundation.version import __version__
 from sim_bridge.robots.joints.motor import CONTROLS
+from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.bag.bag_sink import absolute, BagTime
 from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
 from sim_bridge.ros.bag.notes import check_shape, content_of, HASH_SHAPE, INPUT_SHAPES, SETUP_SHAPE
@@ -50,10 +53,10 @@ from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.publish.sinks import Outlet
-from sim_bridge.ros.session.loading import load_world, LoadedRobot
+from sim_bridge.ros.session.loading import load_world, LoadedRobot, robots_of_scene
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.session.simulator import Simulator, SimulatorSnapshot
-from sim_bridge.ros.session.spawn_request import prepare, SpawnRequest
+from sim_bridge.ros.session.spawn_request import add_scene, prepare, SceneSource, SpawnRequest
 from sim_bridge.ros.wire.cdr import deserialize, serialize_cleanly
 
 
@@ -126,6 +129,9 @@ class _Player:
         parameters = _parameters(setup)
         loaded = load_world(parameters)
         _check_descriptions(setup, loaded.robots)
+        if setup.bundles is not None:
+            for scene in loaded.world.openplx.values():
+                _check_read(scene.description, setup.files, setup.bundles)
         self._sink = _Collector()
         self._simulator = Simulator(self._sink, loaded, parameters)
         JointControls(NoNode(), self._simulator.interfaces, parameters)
@@ -148,6 +154,7 @@ class _Player:
             'publish_state': self._simulator.publish_state,
             'delete': self._delete,
             'spawn': self._spawn,
+            'spawn_scene': self._spawn_scene,
         }
         self.verdict = Verdict(setup.version)
         # topics of spawned robots by full name, as in the setup
@@ -243,6 +250,37 @@ class _Player:
             else:
                 self._jumps[kind](**values)
 
+    def _spawn_scene(
+        self, name: str, source: str, model: str, position: list[float], orientation: list[float],
+        namespace: str, namespaces: list[str], files: dict[str, str], bundles: str,
+    ) -> None:
+        _check_files(files)
+        _check_bundles(bundles)
+        where = SceneSource(source, model)
+        read = where.read()
+        _check_read(read, files, bundles)
+        pose = position, orientation
+        scene = add_scene(self._simulator.world, read, name, pose)
+        robots = robots_of_scene(scene, namespace)
+        if len(robots) != len(namespaces):
+            raise ReplayError(
+                f'scene {name!r} has {counted(len(robots), "robot")} with topics now, and '
+                f'{len(namespaces)} when it was recorded')
+        loaded = [replace(robot, namespace=own)
+                  for robot, own in zip(robots, namespaces, strict=True)]
+        self._open(lambda: self._simulator.add_scene(scene, where, pose, loaded))
+
+    def _open(self, add: Callable[[], list[RobotInterface]]) -> None:
+        """Open the topics of what was added, and compare and command them."""
+        before = set(self._sink.published)
+        # one that could not have the topics it wanted was deleted, which comes next
+        with contextlib.suppress(InvalidValueError, UnknownNameError):
+            interfaces = add()
+            for name in set(self._sink.published) - before:
+                self._later[absolute(name, self._setup.namespace)] = name
+            for interface in interfaces:
+                self._know(interface)
+
     def _spawn(self, name: str, made: dict[str, Any] | None) -> None:
         if made is None:
             raise ReplayError(
@@ -250,25 +288,25 @@ class _Player:
                 'does not hold how: replays end there. Spawn it, or put it into the world from '
                 'the start')
         _check_files(made['files'])
-        simulator, before = self._simulator, set(self._sink.published)
+        simulator = self._simulator
         world = simulator.world
         pattern = prepare(
             SpawnRequest(made['description'], name), self._parameters,
             [geometry.shape for robot in world.robots.values() for geometry in robot.geometries])
-        robot = world.add_copy(pattern, name, made['position'], made['orientation'])
+        robot = world.add_copy(
+            cast(Robot, pattern.entity), name, made['position'], made['orientation'])
         namespace = made['namespace']
         loaded = None if namespace is None else LoadedRobot(robot, namespace)
-        # one that could not have the topics it wanted was deleted, which comes next
-        with contextlib.suppress(InvalidValueError, UnknownNameError):
-            interface = simulator.add(robot, loaded)
-            if interface is not None:
-                self._know(interface, set(self._sink.published) - before)
 
-    def _know(self, interface: RobotInterface, published: set[str]) -> None:
-        """Compare and command a spawned robot, by the topics that it opened."""
+        def add() -> list[RobotInterface]:
+            interface = simulator.add(robot, loaded)
+            return [] if interface is None else [interface]
+
+        self._open(add)
+
+    def _know(self, interface: RobotInterface) -> None:
+        """Command a spawned robot."""
         self._robots[interface.robot.name] = interface
-        for name in published:
-            self._later[absolute(name, self._setup.namespace)] = name
         for topic in interface.command_topics:
             self._takers[topic.name] = topic.take
             self._setup.commands[absolute(topic.name, self._setup.namespace)] = topic.name
@@ -368,6 +406,7 @@ def _read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
 def _parameters(setup: Setup) -> SimulatorParameters:
     """Return the parameters of the replay; raises ReplayError for files that have changed."""
     _check_files(setup.files)
+    _check_bundles(setup.bundles or '')
     # commands come when they took effect: there is nobody to wait for
     parameters = checked(SimulatorParameters, {**setup.parameters, 'lockstep': []})
     is_own = parameters.robot or parameters.robot_description or not parameters.world
@@ -385,6 +424,27 @@ def _check_files(files: Mapping[str, str]) -> None:
         raise ReplayError(
             'these files are not what they were when the bag was recorded, or are gone: '
             f'{shortened(", ".join(changed))}')
+
+
+def _check_bundles(recorded: str) -> None:
+    """Raise ReplayError if bundles of OpenPLX were read, and others are installed now."""
+    installed = installed_bundles()
+    version = '' if installed is None else installed.version
+    if recorded not in ('', version):
+        raise ReplayError(
+            f'the bag was recorded with the OpenPLX bundles {shortened(recorded)}; installed '
+            f'{f"are {version}" if version else "are none"}')
+
+
+def _check_read(scene: MappedScene, files: Mapping[str, str], bundles: str) -> None:
+    """Raise ReplayError if a scene was read from other files than when it was recorded."""
+    others = [path for path in scene.files if path not in files]
+    if scene.bundles not in ('', bundles):
+        others.append(f'the installed OpenPLX bundles {scene.bundles}')
+    if others:
+        raise ReplayError(
+            f'scene {scene.name!r} is read from files that it was not read from when the bag was '
+            f'recorded (look at {VARIABLE}): {shortened(", ".join(others))}')
 
 
 def _check_descriptions(setup: Setup, robots: Any) -> None:

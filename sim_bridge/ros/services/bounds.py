@@ -7,21 +7,29 @@ from itertools import product
 import numpy as np
 
 import sim_bridge as sb
+from sim_bridge.description.model import Pose
+from sim_bridge.world.openplx import OpenPlxScene
 
 
-def box_around(robot: sb.Robot) -> np.ndarray | None:
+def box_around(entity: sb.Robot | OpenPlxScene) -> np.ndarray | None:
     """
-    Return the (2, 3) lower and upper corner of a robot's box along the root link's axes [m].
+    Return the (2, 3) lower and upper corner of the box around a robot or a scene [m].
 
-    From the root link's origin; None for a robot without geometry, or with one without end.
+    Of a robot in the root link's frame, of a scene in its own; None for what has no geometry, or
+    one without end.
     """
-    root, corners = robot.root_link, []
-    for geometry in robot.geometries:
+    if isinstance(entity, OpenPlxScene):
+        robots, frame = entity.robots, entity.record.pose
+    else:
+        robots, root = (entity,), entity.root_link
+        frame = Pose(root.p, root.R)
+    corners = []
+    for geometry in (each for robot in robots for each in robot.geometries):
         low, high = geometry.shape.bounds
         own = np.array(list(product(*zip(low, high, strict=True))))
         if not np.isfinite(own).all():
             return None
-        corners.append((own @ geometry.R.T + geometry.p - root.p) @ root.R)
+        corners.append((own @ geometry.R.T + geometry.p - frame.position) @ frame.rotation)
     if not corners:
         return None
     every = np.concatenate(corners)

@@ -2,13 +2,14 @@
 The entities of a running simulation: everything in the world, spawned and removed at run time.
 
 An entity is a robot in the library's sense. Entities with joints, sensors or tracks have their own
-topics; the others are objects.
+topics; the others are objects. An OpenPLX scene may consist of several; it is removed by its name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +27,15 @@ from sim_bridge.foundation.validation import finite_vector, unit_quaternion
 from sim_bridge.ros.process.background import Background
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.services.bounds import box_around
-from sim_bridge.ros.session.loading import check_namespace, LoadedRobot
+from sim_bridge.ros.session.loading import check_namespace, has_interface, LoadedRobot
 from sim_bridge.ros.session.spawn_request import (
+    add_scene,
     check_name,
-    has_interface,
     namespace_of,
+    Pattern,
     prepare,
+    robots_spawned,
+    ScenePattern,
     SpawnRequest,
 )
 from sim_bridge.ros.wire.messages import WORLD_FRAME
@@ -44,10 +48,14 @@ if TYPE_CHECKING:
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.process.executor_calls import ExecutorCalls
     from sim_bridge.ros.process.pacer import Pacer
+    from sim_bridge.ros.session.robot_interface import RobotInterface
     from sim_bridge.ros.session.simulator import Simulator
 
 # called with the name of the spawned entity, or the error
 Spawned = Callable[['str | SimBridgeError'], None]
+# names of what was added to the world, and what opens its topics
+_Added = tuple[list[str], Callable[[], None]]
+_Pose = tuple['np.ndarray', 'np.ndarray']
 # called with the boxes by name, or the error
 Measured = Callable[['dict[str, np.ndarray | None] | SimBridgeError'], None]
 
@@ -102,7 +110,7 @@ class Entities:
 
     def spawn(self, request: SpawnRequest, on_done: Spawned) -> None:
         """
-        Add a robot as soon as it is ready; on the physics thread.
+        Add a robot or a scene as soon as it is ready; on the physics thread.
 
         on_done: called on the physics thread. Errors are DescriptionError or another
         SimBridgeError, whose `code` gives the cause.
@@ -119,10 +127,15 @@ class Entities:
         self._background.submit(lambda: self._measure(wanted, on_done))
 
     def remove(self, name: str) -> None:
-        """Remove an entity with its topics; raises UnknownNameError."""
-        robot = self.get(name)
-        self._calls.call(lambda: self._withdraw(robot.name))
-        self._spawned.discard(name)
+        """Remove an entity, or all of a scene, with its topics; raises UnknownNameError."""
+        for part in self.parts(name) or [self.get(name).name]:
+            self._calls.call(partial(self._withdraw, part))
+            self._spawned.discard(part)
+
+    def parts(self, name: str) -> list[str]:
+        """Return the entities of the OpenPLX scene of this name; [] if there is none."""
+        scene = self.world.openplx.get(name)
+        return [] if scene is None else [robot.name for robot in scene.robots]
 
     def remove_spawned(self) -> list[str]:
         """Remove all spawned entities; return their names."""
@@ -173,7 +186,7 @@ class Entities:
             for name in names:
                 if name not in self._boxes:
                     self._boxes[name] = box_around(
-                        prepare(SpawnRequest(name), self._parameters, ()))
+                        prepare(SpawnRequest(name), self._parameters, ()).entity)
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
             failure = _told(err)
             self._pacer.submit(lambda: on_done(failure))
@@ -197,54 +210,71 @@ class Entities:
 
     # --- on the physics thread -------------------------------------------------------------------
 
-    def _admit(self, request: SpawnRequest, pattern: sb.Robot) -> str | SimBridgeError:
-        """Add a prepared robot to the world; return its name, or the error."""
+    def _admit(
+        self, request: SpawnRequest, pattern: Pattern | ScenePattern
+    ) -> str | SimBridgeError:
+        """Add what is prepared to the world; return its name, or the error."""
         try:
             with coded(ErrorCode.POSE_INVALID):
-                position, orientation = self.pose_in_world(
-                    request.frame, request.position, request.orientation)
-            name = self._name_for(request, pattern)
-            loaded = None
-            if has_interface(pattern):
-                namespace = namespace_of(request, name)
-                with coded(ErrorCode.NAMESPACE_INVALID):
-                    check_namespace(name, namespace, self._simulator.interfaces, 'namespace')
-                loaded = LoadedRobot(pattern, namespace)
-            robot = self.world.add_copy(pattern, name, position, orientation)
+                pose = self.pose_in_world(request.frame, request.position, request.orientation)
+            name = self._name_for(request, pattern.entity.name)
+            if isinstance(pattern, ScenePattern):
+                added, announce = self._add_scene(request, pattern, name, pose)
+            else:
+                added, announce = self._add_robot(request, pattern.entity, name, pose)
         except SimBridgeError as err:
             return err
-        if loaded is not None:
-            loaded = replace(loaded, robot=robot)
         try:
-            self._calls.call(lambda: self._announce(robot, loaded, position, orientation))
+            self._calls.call(announce)
         except Exception as err:  # noqa: BLE001 - the graph has errors of its own
-            self._calls.call(lambda: self._simulator.remove(name))
+            for each in added:
+                self._calls.call(partial(self._withdraw, each))
             return _told(err)
-        self._spawned.add(name)
+        self._spawned.update(added)
         return name
 
-    def _name_for(self, request: SpawnRequest, pattern: sb.Robot) -> str:
+    def _add_robot(
+        self, request: SpawnRequest, pattern: sb.Robot, name: str, pose: _Pose
+    ) -> _Added:
+        loaded = None
+        if has_interface(pattern):
+            namespace = namespace_of(request, name)
+            check_namespace(name, namespace, self._simulator.interfaces, 'namespace')
+            loaded = LoadedRobot(pattern, namespace)
+        robot = self.world.add_copy(pattern, name, *pose)
+        if loaded is not None:
+            loaded = replace(loaded, robot=robot)
+        return [name], lambda: self._announce([self._simulator.add(robot, loaded, *pose)])
+
+    def _add_scene(
+        self, request: SpawnRequest, pattern: ScenePattern, name: str, pose: _Pose
+    ) -> _Added:
+        namespace, (position, orientation) = namespace_of(request, name), pose
+        at = position.tolist(), orientation.tolist()
+        scene = add_scene(self.world, pattern.entity.description, name, at)
+        loaded = robots_spawned(scene, namespace, bool(request.namespace))
+        return self.parts(name), lambda: self._announce(
+            self._simulator.add_scene(scene, pattern.source, at, loaded))
+
+    def _name_for(self, request: SpawnRequest, wanted: str) -> str:
         """Return an unused name; raises InvalidValueError if the name may not be changed."""
-        wanted: str = pattern.name
-        if wanted not in self.world.robots:
+        taken = {**self.world.robots, **self.world.openplx}
+        if wanted not in taken:
             return wanted
         if not request.allow_renaming:
             raise InvalidValueError(
                 'name', wanted, 'one that is not taken yet, or leave to change it '
-                f'(allow_renaming); taken: {", ".join(self.world.robots)}',
+                f'(allow_renaming); taken: {", ".join(taken)}',
                 code=ErrorCode.NAME_TAKEN)
-        return free_name(wanted, self.world.robots.__contains__)
+        return free_name(wanted, taken.__contains__)
 
     # --- on the executor's thread, while the physics thread waits --------------------------------
 
-    def _announce(
-        self, robot: sb.Robot, loaded: LoadedRobot | None, position: np.ndarray,
-        orientation: np.ndarray,
-    ) -> None:
-        """Create the topics of a robot."""
-        interface = self._simulator.add(robot, loaded, position, orientation)
-        if interface is not None:
-            self._controls.add(interface)
+    def _announce(self, interfaces: Iterable[RobotInterface | None]) -> None:
+        """Declare the parameters of robots whose topics have been opened."""
+        for interface in interfaces:
+            if interface is not None:
+                self._controls.add(interface)
 
     def _withdraw(self, name: str) -> None:
         """Remove a robot with all its topics."""

@@ -6,14 +6,18 @@ The simulator knows only this class, which by itself records nothing. `bag.recor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TYPE_CHECKING
 
 if TYPE_CHECKING:
     from sim_bridge.foundation.errors import RecordingError
+    from sim_bridge.foundation.validation import GivenPose
     from sim_bridge.robots.robot import Robot
     from sim_bridge.ros.session.loading import LoadedRobot
     from sim_bridge.ros.session.robot_interface import RobotInterface
+    from sim_bridge.ros.session.spawn_request import SceneSource
+    from sim_bridge.world.openplx import OpenPlxScene
 
 
 class JournalStatus(NamedTuple):
@@ -52,6 +56,16 @@ class Journal:
 
         position [m], orientation (x y z w): of `World.add_copy`; None if it was added in another
         way, so that a replay cannot add it.
+        """
+
+    def note_scene(
+        self, scene: OpenPlxScene, source: SceneSource, pose: GivenPose,
+        loaded: Sequence[LoadedRobot],
+    ) -> None:
+        """
+        Record that an OpenPLX scene was added to the world.
+
+        pose: position [m] and orientation (x y z w) of the scene. loaded: its robots with topics.
         """
 
     def flush(self) -> None:

@@ -11,7 +11,7 @@ import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.resources import OPENPLX_SUFFIX
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.loop_assembly import close_loops
@@ -37,7 +37,8 @@ class LoadedRobot:
 
     namespace: prefix of its topic and frame names; '' for none. joints: joints of commands without
     names, in order; () for all that do not mimic another joint. scene: the OpenPLX scene whose
-    signals come and go with the robot; None for none. scene_namespace: prefix of their topics.
+    signals come and go with the robot; None for none. scene_namespace: prefix of their topics, ''
+    for none.
     """
 
     robot: sb.Robot
@@ -101,7 +102,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
             _start_at(robot, {**initial_values(robot.description), **given})
             robots.append(LoadedRobot(robot, each.namespace))
     for scene in world.openplx.values():
-        robots += _with_topics(scene, topic_name(scene.name))
+        robots += robots_of_scene(scene, topic_name(scene.name))
     if parameters.own_robot:
         robots += _load_own(world, parameters)
     _check_namespaces(robots)
@@ -117,17 +118,23 @@ def check_namespace(
     for other in others:
         if other.namespace == namespace and other.robot.name != name:
             raise InvalidValueError(
-                what, namespace, f'one of its own; robot {other.robot.name!r} has this one')
+                what, namespace, f'one of its own; robot {other.robot.name!r} has this one',
+                code=ErrorCode.NAMESPACE_INVALID)
 
 
-def _with_topics(scene: OpenPlxScene, namespace: str) -> list[LoadedRobot]:
+def has_interface(robot: sb.Robot) -> bool:
+    """Return whether a robot has anything to command or to publish; otherwise it is an object."""
+    return bool(robot.joint_names or robot.devices() or robot.crawlers)
+
+
+def robots_of_scene(scene: OpenPlxScene, namespace: str) -> list[LoadedRobot]:
     """
-    Return the robots of a scene that have joints, in namespaces of their names.
+    Return the robots of a scene that are no objects, in namespaces of their names.
 
-    The signals of the scene, in the namespace, are the first one's, or those of a body where no
-    robot has joints.
+    The signals of the scene, in the namespace, are the first one's, or those of a body where all
+    are objects.
     """
-    robots = [robot for robot in scene.robots if robot.joint_names]
+    robots = [robot for robot in scene.robots if has_interface(robot)]
     if not robots and (scene.inputs or any(
             output.signal.enabled for output in scene.outputs.values())):
         robots = list(scene.robots[:1])
@@ -150,7 +157,7 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
     scene = world.load_openplx(
         source, parameters.openplx_model or None, parameters.robot_name or None,
         parameters.position or _ORIGIN, parameters.orientation)
-    robots = _with_topics(scene, '')
+    robots = robots_of_scene(scene, '')
     if len(robots) != 1:
         return robots
     return [replace(robots[0], namespace='', joints=parameters.joints)]

@@ -95,6 +95,8 @@ class RobotInterface:
             wheel_odometry_stream(sink, prefix, frame_prefix, drive, parameters)
             for drive in drives]
         scene, scene_prefix = loaded.scene, loaded.scene_prefix
+        self.signals_namespace = None if scene is None else loaded.scene_namespace
+        """Prefix of the signals of a scene; None if it carries none."""
         self._outputs = [] if scene is None else output_streams(
             sink, scene_prefix, scene, parameters.joint_state_rate or parameters.rate)
         odometry_rate = Rate(parameters.odom_rate)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 import time
 from typing import Any, NamedTuple, TYPE_CHECKING
 
+from sim_bridge.foundation.errors import ErrorCode, InvalidValueError
 from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
 from sim_bridge.ros.process.deferred import await_delivery
@@ -15,17 +16,21 @@ from sim_bridge.ros.publish.solver_statistics import SolverStatistics
 from sim_bridge.ros.publish.streams import clock_stream, Rate
 from sim_bridge.ros.publish.world_interface import WorldInterface
 from sim_bridge.ros.session.journal import Journal
+from sim_bridge.ros.session.loading import check_namespace
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
 
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.drives.drive import Drive
+    from sim_bridge.foundation.validation import GivenPose
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.process.polling import PollingMixin
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
     from sim_bridge.ros.session.robot_interface import SavedInterface
+    from sim_bridge.ros.session.spawn_request import SceneSource
+    from sim_bridge.world.openplx import OpenPlxScene
 
 # The part of a control step for which commands are taken in, and how long that may last while no
 # step is taken: a flood of commands must not delay steps or requests.
@@ -256,16 +261,27 @@ class Simulator:
         in that case.
         """
         self.journal.note_spawn(robot, loaded, position, orientation)
-        # new topics and their messages belong in a bag, also while no step is taken
-        self._sink.begin(self.time_ns)
-        interface = None
-        if loaded is not None:
-            self._joints |= dict.fromkeys(loaded.robot.joint_names)
-            interface = self._add_interface(loaded)
-            self.journal.add_interface(interface)
-            self._listen(interface)
-        self._populate()
-        return interface
+        added = self._open([] if loaded is None else [loaded])
+        return added[0] if added else None
+
+    def add_scene(
+        self, scene: OpenPlxScene, source: SceneSource, pose: GivenPose,
+        loaded: Sequence[LoadedRobot],
+    ) -> list[RobotInterface]:
+        """
+        Open the topics of an OpenPLX scene that was added to the world; threads, errors as `add`.
+
+        source, pose: for replays. loaded: its robots that are no objects.
+        """
+        self.journal.note_scene(scene, source, pose, loaded)
+        for each in loaded:
+            check_namespace(each.robot.name, each.namespace, self.interfaces, 'namespace')
+            if each.scene and each.scene_namespace in [
+                    one.signals_namespace for one in self.interfaces]:
+                raise InvalidValueError(
+                    'namespace', each.scene_namespace, 'one without signals of another scene',
+                    code=ErrorCode.NAMESPACE_INVALID)
+        return self._open(loaded)
 
     def remove(self, name: str) -> RobotInterface | None:
         """
@@ -305,6 +321,20 @@ class Simulator:
         self.world_interface.refresh()
 
     # --- inside ----------------------------------------------------------------------------------
+
+    def _open(self, added: Sequence[LoadedRobot]) -> list[RobotInterface]:
+        """Open the topics of robots that were added, and publish what is in the world now."""
+        # new topics and their messages belong in a bag, also while no step is taken
+        self._sink.begin(self.time_ns)
+        opened = []
+        for loaded in added:
+            self._joints |= dict.fromkeys(loaded.robot.joint_names)
+            interface = self._add_interface(loaded)
+            self.journal.add_interface(interface)
+            self._listen(interface)
+            opened.append(interface)
+        self._populate()
+        return opened
 
     @property
     def _step_time_ns(self) -> int:

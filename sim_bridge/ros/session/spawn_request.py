@@ -1,37 +1,47 @@
-"""Spawn requests, and preparing their robots while the simulation continues."""
+"""Spawn requests, and preparing what they ask for while the simulation continues."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 import re
 from xml.etree import ElementTree
+
+from rclpy.logging import get_logger
 
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot
+from sim_bridge.description.openplx.load import load_openplx
+from sim_bridge.description.openplx.mapping.records import MappedScene
+from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import brief, coded, ErrorCode, InvalidValueError
+from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.ros.params.initial_values import initial_values
 from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
+from sim_bridge.ros.session.loading import LoadedRobot, robots_of_scene
 from sim_bridge.ros.session.units import units_of
 from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane, Shape
+from sim_bridge.world.openplx import OpenPlxScene
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
-SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml')
+SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml', OPENPLX_SUFFIX)
 
 
 @dataclass(frozen=True)
 class SpawnRequest:
     """
-    A request to spawn a robot or an object.
+    A request to spawn a robot, an object or an OpenPLX scene.
 
-    resource: a shipped robot's name, a URDF or xacro file, its URI, or XML text. name: '' for the
-    description's own name. allow_renaming: whether to add a number to a name in use. namespace: of
-    topics and frames; '' for the robot's name, '/' for none. position [m] and orientation (x y z
-    w) of the root link in `frame`: '' for the world.
+    resource: a shipped robot's name, a URDF, xacro or OpenPLX file, its URI, or the text of one;
+    `file.openplx#Model` for another model than the last. name: '' for the description's own name.
+    allow_renaming: whether to add a number to a name in use. namespace: of topics and frames; ''
+    for the robot's name, '/' for none. position [m] and orientation (x y z w) of the root link, or
+    of the scene, in `frame`: '' for the world.
     """
 
     resource: str
@@ -43,25 +53,98 @@ class SpawnRequest:
     frame: str = ''
 
 
+@dataclass(frozen=True)
+class SceneSource:
+    """Where a scene is. text: its text, or the path of its file. model: '' for the last."""
+
+    text: str
+    model: str = ''
+
+    def read(self) -> MappedScene:
+        """Read the scene; raises SceneError."""
+        is_text = '\n' in self.text
+        return load_openplx(self.text if is_text else Path(self.text), self.model or None)
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A robot that is to be spawned, in a world of its own."""
+
+    entity: sb.Robot
+
+
+@dataclass(frozen=True)
+class ScenePattern:
+    """A scene that is to be spawned, in a world of its own."""
+
+    entity: OpenPlxScene
+    source: SceneSource
+
+
 def prepare(
     request: SpawnRequest, parameters: SimulatorParameters, shapes: Iterable[Shape]
-) -> sb.Robot:
+) -> Pattern | ScenePattern:
     """
-    Load a robot into a separate world, and compile all further kernels that it needs.
+    Load a robot or a scene into a separate world, and compile all further kernels that it needs.
 
-    shapes: those that it may touch. The robot has the requested name. Raises InvalidValueError or
+    shapes: those that it may touch. It has the requested name. Raises InvalidValueError or
     DescriptionError.
     """
-    description = sb.load_description(
-        _source_of(request.resource, parameters),
-        package_paths=parameters.package_paths,
-    )
-    name = request.name or topic_name(description.name)
+    source = _source_of(request.resource, parameters)
+    world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
+    pattern: Pattern | ScenePattern
+    if isinstance(source, SceneSource):
+        read = source.read()
+        pattern = ScenePattern(
+            world.load_openplx(read, None, request.name or topic_name(read.name)), source)
+    else:
+        pattern = Pattern(_load_robot(world, source, request.name, parameters))
+    for number, shape in enumerate(_one_of_each_kind(shapes)):
+        is_endless = isinstance(shape, (Plane, HeightField))
+        world.add_body(shape, f'{pattern.entity.name} and {number}',
+                       motion='static' if is_endless else 'kinematic')
+    build_apart(units_of(world))
+    world.warm_up()
+    return pattern
+
+
+def add_scene(
+    world: sb.World, scene: MappedScene, name: str, pose: GivenPose
+) -> OpenPlxScene:
+    """Add a scene to a world that others are in too, whose gravity stays; raises SceneError."""
+    if scene.gravity is not None and list(scene.gravity) != list(world.gravity):
+        get_logger('sim_bridge').warning(
+            f'{name!r} has a gravity of {list(scene.gravity)} m/s²; the world that it is spawned '
+            f'into keeps {list(world.gravity)}')
+    loaded: OpenPlxScene = world.load_openplx(replace(scene, gravity=None), None, name, *pose)
+    return loaded
+
+
+def robots_spawned(
+    scene: OpenPlxScene, namespace: str, is_given: bool
+) -> list[LoadedRobot]:
+    """
+    Return the robots of a spawned scene that have topics.
+
+    namespace: of its signals, and of its robot if it has one; is_given: whether those of several
+    robots are within it, instead of being their names.
+    """
+    robots = robots_of_scene(scene, namespace)
+    if len(robots) == 1:
+        return [replace(robots[0], namespace=namespace)]
+    within = f'{namespace}/' if namespace and is_given else ''
+    return [replace(each, namespace=f'{within}{each.namespace}') for each in robots]
+
+
+def _load_robot(
+    world: sb.World, source: object, name: str, parameters: SimulatorParameters
+) -> sb.Robot:
+    description = sb.load_description(source, package_paths=parameters.package_paths)
+    name = name or topic_name(description.name)
     if not name:
         raise InvalidValueError(
             'name', name, 'a text that is not empty', code=ErrorCode.NAME_INVALID)
-    world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
-    robot = world.add_robot(
+    return world.add_robot(
         description,
         name=name,
         joint_positions=initial_values(description),
@@ -69,13 +152,6 @@ def prepare(
         missing_meshes=parameters.missing_meshes,
         self_collision=SELF_COLLISION[parameters.self_collision],
     )
-    for number, shape in enumerate(_one_of_each_kind(shapes)):
-        is_endless = isinstance(shape, (Plane, HeightField))
-        world.add_body(shape, f'{robot.name} and {number}',
-                       motion='static' if is_endless else 'kinematic')
-    build_apart(units_of(world))
-    world.warm_up()
-    return robot
 
 
 def check_name(request: SpawnRequest) -> None:
@@ -89,11 +165,6 @@ def check_name(request: SpawnRequest) -> None:
         raise InvalidValueError(
             'name', request.name, 'letters, digits and single underscores, not beginning with a '
             f'digit, such as {brief(valid)}', code=ErrorCode.NAME_INVALID)
-
-
-def has_interface(robot: sb.Robot) -> bool:
-    """Return whether a robot has anything to command or to publish; otherwise it is an object."""
-    return bool(robot.joint_names or robot.devices() or robot.crawlers)
 
 
 def namespace_of(request: SpawnRequest, name: str) -> str:
@@ -110,11 +181,12 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
 
 
 def _source_of(resource: str, parameters: SimulatorParameters) -> object:
-    """Return the source for `load_description`: a file, or the text itself."""
+    """Return the source for `load_description`, a file or the text itself, or that of a scene."""
     text = resource.strip()
     if not text:
         raise InvalidValueError(
-            'resource', resource, 'the name of a shipped robot, a file or its URI, or URDF text',
+            'resource', resource, 'the name of a shipped robot, a file or its URI, or the text '
+            'of a URDF or OpenPLX file',
             code=ErrorCode.RESOURCE_MISSING)
     if text.startswith('<'):
         # text that is no XML is left to the reader, which says where it ends to be
@@ -125,12 +197,18 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> object:
                 'format of resource', text[:40], 'URDF or xacro, whose root element is <robot>',
                 code=ErrorCode.RESOURCE_UNREADABLE)
         return text
+    if '\n' in text:
+        return SceneSource(resource)
+    file, _, model = text.partition(f'{OPENPLX_SUFFIX}#')
     with coded(ErrorCode.RESOURCE_NOT_FOUND):
-        source = find_robot(text, package_paths=parameters.package_paths)
+        source = find_robot(
+            f'{file}{OPENPLX_SUFFIX}' if model else text, package_paths=parameters.package_paths)
     if source.suffix not in SPAWNED_SUFFIXES:
         raise InvalidValueError(
             'format of resource', source.suffix, f'one of {", ".join(SPAWNED_SUFFIXES)}',
             code=ErrorCode.RESOURCE_UNREADABLE)
+    if source.suffix == OPENPLX_SUFFIX:
+        return SceneSource(str(source.resolve()), model)
     return source
 
 

@@ -166,7 +166,9 @@ class MappedScene:
     path of the body; a path of a system or body that is not a link, such as an imported robot, is
     not there. joints: names by path of the mate. interactions: by path the axes on which they act.
     signals: in order of definition. snap: how the bodies were placed. poses: of systems and bodies
-    in the world of the scene, by path. report: warnings.
+    in the world of the scene, by path. report: warnings. files: SHA-256, by path, of all that was
+    read but the bundles that pip installs. bundles: the version of those, '' if none of them was
+    read.
     """
 
     name: str
@@ -183,3 +185,5 @@ class MappedScene:
     joints: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     interactions: Mapping[str, AxisOf] = field(default_factory=lambda: MappingProxyType({}))
     signals: tuple[Signal, ...] = ()
+    files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    bundles: str = ''

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, TYPE_CHECKING
 
 from sim_bridge.description import DescriptionError, shipped_robots
+from sim_bridge.description.openplx.bundles import has_bundles
+from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import ErrorCode, SimBridgeError, UnknownNameError
 from sim_bridge.ros.services.standard.interfaces import (
     agree,
@@ -13,7 +15,7 @@ from sim_bridge.ros.services.standard.interfaces import (
     OPERATION_FAILED,
     say,
 )
-from sim_bridge.ros.session.spawn_request import SPAWNED_SUFFIXES, SpawnRequest
+from sim_bridge.ros.session.spawn_request import SpawnRequest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.services.standard.interfaces import Interfaces
     from sim_bridge.ros.session.simulator import Simulator
 
-SPAWN_FORMATS = ('urdf', 'xacro')
+SPAWN_FORMATS = ('urdf', 'xacro', 'openplx')
 
 NAME_NOT_UNIQUE, NAME_INVALID, UNSUPPORTED_FORMAT, NO_RESOURCE = 101, 102, 103, 104
 NAMESPACE_INVALID, RESOURCE_PARSE_ERROR, MISSING_ASSETS, UNSUPPORTED_ASSETS = 105, 106, 107, 108
@@ -83,7 +85,10 @@ class SpawnServices:
         response.entity_name = outcome
         # so that it is seen, even while the simulation stands still
         self._simulator.publish_state()
-        return agree(response)
+        parts = self._entities.parts(outcome)
+        return agree(response, '' if parts in ([], [outcome]) else (
+            f'{outcome!r} is a scene of the entities {", ".join(parts)}; DeleteEntity removes all '
+            'of them by its name'))
 
     def _delete(self, request: Any, response: Any, answer: Answer) -> None:
         self._entities.remove(request.entity)
@@ -107,7 +112,7 @@ class SpawnServices:
 
         self._entities.measure({
             name: file for name, file in shipped_robots().items()
-            if file.suffix in SPAWNED_SUFFIXES}, on_done)
+            if file.suffix != OPENPLX_SUFFIX or has_bundles()}, on_done)
 
 
 _CODES = {
