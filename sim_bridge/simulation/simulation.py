@@ -39,9 +39,8 @@ from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.groups import CollisionGroups
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.link_medium import with_media
-from sim_bridge.simulation.pulled import with_pulled
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
-from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
+from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot, with_pulled
 from sim_bridge.simulation.stepper import Stepper
 
 _Value = TypeVar('_Value')

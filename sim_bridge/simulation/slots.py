@@ -6,6 +6,7 @@ Robots, links and geometries of the public interface are views of these.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, NoReturn
 
@@ -27,7 +28,6 @@ from sim_bridge.shapes.materials import MaterialTable
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.simulation.handles import make_probe
 from sim_bridge.simulation.part import copy_part, move_over, own_part, Part, view_part
-from sim_bridge.simulation.pulled import with_pulled
 from sim_bridge.simulation.self_collision import excluded_bodies
 
 # what a robot that was removed does not have any more
@@ -314,3 +314,22 @@ def removed(name: str) -> str:
     """Return why a robot that was removed does not have something."""
     return (f'robot {name!r} was removed from its world, by World.remove; what is needed of it '
             'is to be taken before')
+
+
+def with_pulled(
+    model: engine.Model, links: Iterable[LinkSlot], first_body: int = 0
+) -> engine.Model:
+    """
+    Return a model where gravity towards a point pulls the masses of these links.
+
+    first_body: the number of the model's first body among those of the world. The arrays are
+    others where other links are concerned than before.
+    """
+    heavy = [link for link in links if link.mass > 0.0]
+    bodies = np.array([link.body - first_body for link in heavy], np.int64)
+    if np.array_equal(bodies, model.pulled_body):
+        return model
+    masses = [
+        (link.mass, *link.placement.position + link.placement.rotation @ link.center)
+        for link in heavy]
+    return model._replace(pulled_body=bodies, pulled=np.array(masses).reshape(-1, 4))

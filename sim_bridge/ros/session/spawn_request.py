@@ -14,6 +14,7 @@ from rclpy.logging import get_logger
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot
+from sim_bridge.description.gravity import Gravity, PointGravity
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX
@@ -112,12 +113,16 @@ def add_scene(
     world: sb.World, scene: MappedScene, name: str, pose: GivenPose
 ) -> OpenPlxScene:
     """Add a scene to a world that others are in too, whose gravity stays; raises SceneError."""
-    if scene.gravity is not None and list(scene.gravity) != list(world.gravity):
+    if scene.gravity is not None and _told(scene.gravity) != _told(world.gravity):
         get_logger('sim_bridge').warning(
-            f'{name!r} has a gravity of {list(scene.gravity)} m/s²; the world that it is spawned '
-            f'into keeps {list(world.gravity)}')
+            f'{name!r} has a gravity of {_told(scene.gravity)}; the world that it is spawned into '
+            f'keeps {_told(world.gravity)}')
     loaded: OpenPlxScene = world.load_openplx(replace(scene, gravity=None), None, name, *pose)
     return loaded
+
+
+def _told(gravity: Gravity) -> str:
+    return repr(gravity) if isinstance(gravity, PointGravity) else f'{list(gravity)} m/s²'
 
 
 def robots_spawned(
