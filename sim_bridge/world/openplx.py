@@ -228,7 +228,8 @@ class SceneLoader:
         for cross in scene.cross_joints:
             described = cross.constraint
             key = self._tree.free_name(None, f'{own}/{described.name}')
-            joint = self._tree.constrain(key, spec_of(replace(described, name=key), links))
+            spec = spec_of(replace(described, name=key), links)
+            joint = self._tree.constrain(key, replace(spec, gathers=True))
             keys[described.name] = key
             for axis, settings in zip(joint.axes, cross.axes, strict=True):
                 _set(axis, settings, simulation.time_step)
@@ -266,7 +267,7 @@ class SceneLoader:
             robot = registry.add_placed(
                 replace(description, report=scene.report), registry.free_name(None, name), pose,
                 Collisions(shapes, separated=mapped.apart), mapped.positions,
-                mapped.given if _is_open(scene) else (), mapped.is_kinematic)
+                mapped.is_kinematic)
         except SimBridgeError as err:
             raise _refused(scene, name, err) from err
         for joint, axes in mapped.axes.items():
@@ -290,10 +291,6 @@ def _robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | N
         return own
     label = mapped.label.replace('.', '_')
     return label if name is None else f'{name}_{label}'
-
-
-def _is_open(scene: MappedScene) -> bool:
-    return bool(scene.snap.unsatisfied)
 
 
 def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:

@@ -46,7 +46,8 @@ class JointSpec:
     distance: between the origins [m]. erp, cfm, compliance: None for a rigid joint; the first two
     of all rows or of each. suspension: of a hinge-2. toughness: force and torque that break it,
     None where none does. gapes: whether the two origins are apart, so
-    that the joint has a gap to close. axes, vectors: of an angular motor, as the engine's
+    that the joint has a gap to close. gathers: whether it puts its links together at once in the
+    first step, where they begin apart. axes, vectors: of an angular motor, as the engine's
     LoopJoint has them.
     """
 
@@ -62,6 +63,7 @@ class JointSpec:
     suspension: JointDynamics | None = None
     toughness: tuple[float, float] | None = None
     gapes: bool = False
+    gathers: bool = False
     axes: tuple[tuple[int, int], ...] | None = None
     vectors: np.ndarray | None = None
 
