@@ -19,7 +19,7 @@ from sim_bridge.engine.data import geometry as collision
 from sim_bridge.engine.data.loops import LoopJoint, Loops, make_loops
 from sim_bridge.engine.data.model import body_count, Model, velocity_count
 from sim_bridge.engine.data.phases import LoopPhase
-from sim_bridge.engine.data.state import make_state, State
+from sim_bridge.engine.data.state import LOOSE, make_state, State
 from sim_bridge.engine.data.surfaces import Surfaces
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.pipeline.join import join_models
@@ -49,6 +49,8 @@ LinkPair = tuple[tuple[str, str], tuple[str, str]]
 
 # room for contacts that a world of geometries starts with, and more for each of them
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
+# error of a joint that counts as open [m, 1]
+_OPEN = 1e-6
 
 
 class Dirty(IntFlag):
@@ -416,8 +418,21 @@ class Simulation:
             self._connect()
 
     def begin_joints(self) -> None:
-        """Remove the velocities that new constraints do not allow."""
+        """
+        Remove the velocities that new constraints do not allow.
+
+        Those that gather their links are closed first, by the mass-weighted least motion of all.
+        What has no such assembly stays where it is, and is pulled in the steps.
+        """
         self.settle_contact()
+        if any(joint.spec.gathers and max(joint.error(of_rigid_rows=True)) > _OPEN
+               for joint in self.constraints.values()):
+            observer = self.observed()
+            observer.workspace.q[:] = self._state.q
+            observer.workspace.mode[:] = LOOSE
+            if run_stage(observer.handle, LOOPS.address, LoopPhase.ASSEMBLE) >= 0:
+                self._state.q[:] = observer.workspace.q
+            self.forget_observations()
         run_stage(self.stepper.handle, LOOPS.address, LoopPhase.BEGIN)
         self._dirty = self._dirty & ~_JOINT_VELOCITIES | _OBSERVATION
 
@@ -545,6 +560,8 @@ class Simulation:
             joint.restart()
         self._model.frame[:] = frame
         self._dirty = self._dirty & ~_PUSHES | _OBSERVATION
+        if any(joint.spec.gathers for joint in self.constraints.values()):
+            self._dirty |= _JOINT_VELOCITIES
         self._progress()[:] = 0
         self._stop_crawlers()
         for device in self._sites.sampling.devices:

@@ -235,7 +235,8 @@ class SceneLoader:
         for cross in scene.cross_joints:
             described = cross.constraint
             key = self._tree.free_name(None, f'{own}/{described.name}')
-            joint = self._tree.constrain(key, spec_of(replace(described, name=key), links))
+            spec = spec_of(replace(described, name=key), links)
+            joint = self._tree.constrain(key, replace(spec, gathers=True))
             keys[described.name] = key
             for axis, settings in zip(joint.axes, cross.axes, strict=True):
                 _set(axis, settings, simulation.time_step)
@@ -273,7 +274,7 @@ class SceneLoader:
             robot = registry.add_placed(
                 replace(description, report=scene.report), registry.free_name(None, name), pose,
                 Collisions(shapes, separated=mapped.apart), mapped.positions,
-                mapped.given if _is_open(scene) else (), mapped.is_kinematic)
+                mapped.is_kinematic)
         except SimBridgeError as err:
             raise _refused(scene, name, err) from err
         for joint, axes in mapped.axes.items():
@@ -305,10 +306,6 @@ def _placed(gravity: Gravity, at: Pose) -> Gravity:
         return gravity
     center = at.position + at.rotation @ np.array(gravity.center)
     return replace(gravity, center=tuple(center.tolist()))
-
-
-def _is_open(scene: MappedScene) -> bool:
-    return bool(scene.snap.unsatisfied)
 
 
 def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:

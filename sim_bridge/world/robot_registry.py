@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +22,7 @@ from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import GivenPose, instance_of, one_of, truth_or_none
 from sim_bridge.robots.interfaces import WorldInterface
+from sim_bridge.robots.loop_assembly import close_loops
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import checked_positions, put_at_start
 from sim_bridge.shapes.materials import DEFAULT, Material
@@ -140,16 +141,16 @@ class RobotRegistry:
 
     def add_placed(
         self, description: RobotDescription, name: str, pose: GivenPose, collisions: Collisions,
-        positions: Mapping[str, Any], kept: Iterable[str], is_kinematic: bool,
+        positions: Mapping[str, Any], is_kinematic: bool,
     ) -> Robot:
         """
         Add a robot whose shapes are made, at the positions of its joints, of any type.
 
-        kept: joints that do not move where loops are closed. Part of an addition of several.
+        Loops that are open there stay so until the first step. Part of an addition of several.
         """
         return self._add(
-            description, name, None, pose, collisions, None, joint_positions=positions, kept=kept,
-            is_kinematic=is_kinematic)
+            description, name, None, pose, collisions, None, joint_positions=positions,
+            is_placed=True, is_kinematic=is_kinematic)
 
     def free_name(self, name: str | None, default: str) -> str:
         """Return an unused name; raises InvalidValueError if the given one is in use."""
@@ -224,11 +225,11 @@ class RobotRegistry:
         material: Material | str | None,
         *,
         joint_positions: Mapping[str, Any] = _NOTHING,
-        kept: Iterable[str] | None = None,
+        is_placed: bool = False,
         is_kinematic: bool = False,
         velocity: tuple[Sequence[float], Sequence[float]] | None = None,
     ) -> Robot:
-        """Add a robot. kept: joints that do not move where loops close, if not those given."""
+        """Add a robot. is_placed: whether all joints are where they shall be, of any type."""
         collisions = self._with_materials(collisions, material)
         blueprint = compile_robot(description, fixed_base, collisions.shapes, is_kinematic)
         slot = RobotSlot(name, description, blueprint, collisions)
@@ -237,8 +238,10 @@ class RobotRegistry:
         if velocity is not None and (not robot.fixed_base or any(map(np.any, velocity))):
             robot.set_base_velocity(*velocity)
         self.admit(robot)
-        put_at_start(robot, joint_positions, of_any_type=kept is not None)
-        self._tree.close_loops_of(robot, joint_positions if kept is None else kept)
+        put_at_start(robot, joint_positions, of_any_type=is_placed)
+        self._tree.add_loops_of(robot, gathers=is_placed)
+        if robot.loop_joints and not is_placed:
+            close_loops(robot, joint_positions)
         _remember_as_added(robot.slot)
         return robot
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +21,6 @@ from sim_bridge.robots.joints.joint import AnyJoint, ConstraintJoint, Joint
 from sim_bridge.robots.joints.mounted import MountedSeat
 from sim_bridge.robots.joints.spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.robots.link import Link
-from sim_bridge.robots.loop_assembly import close_loops
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.simulation import Dirty, Simulation
 from sim_bridge.simulation.slots import RobotSlot
@@ -132,23 +132,17 @@ class SpanningTree:
         robot.set_base_velocity(*velocity)
         robot.slot.remember()
 
-    def close_loops_of(self, robot: Robot, kept: Iterable[str]) -> None:
-        """
-        Add the joints that close a robot's loops, and assemble the robot.
-
-        kept: joints that do not move. Raises StateError if a loop cannot be closed.
-        """
+    def add_loops_of(self, robot: Robot, gathers: bool = False) -> None:
+        """Add the joints that close a robot's loops. gathers: as `JointSpec` has it."""
         links = {link.name: link for link in robot.links}
         for description in robot.description.constraints:
-            spec = spec_of(description, links)
+            spec = replace(spec_of(description, links), gathers=gathers)
             joint = self.constrain(f'{robot.name}/{description.name}', spec)
             _describe(joint, description)
             robot.loop_joints[description.name] = joint
             first, second = joint.link1, joint.link2
             if spec.holds and first is not None and second is not None:
                 self._simulation.separate(first.slot, second.slot)
-        if robot.loop_joints:
-            close_loops(robot, kept)
 
     # --- inside ----------------------------------------------------------------------------------
 

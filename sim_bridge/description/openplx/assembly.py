@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 import math
 from typing import cast
@@ -12,6 +12,8 @@ import numpy as np
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.snap import (
+    miss,
+    nearest,
     snap,
     SnapConnector,
     SnapFrame,
@@ -34,6 +36,9 @@ _CONNECTOR = f'{_MATES}MateConnector'
 ROOT = '.'
 # sine of the angle between a main axis and its normal below which they count as parallel
 _PARALLEL = 1e-9
+# gaps that are none, that count as rounding since files have few digits, and that the engine bears
+# with where joints contradict each other [m, rad]; of lengths, times those above 1 m
+_EXACT, _ROUNDING, _BORNE = 1e-9, 1e-4, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,9 @@ class Mate:
 
     kind: a value of KINDS. sides: of connectors[0] and connectors[1]. relative: the second
     connector in the first. angle, position: its coordinates there, about z [rad] and along z [m].
-    gap: by how much the mate is not satisfied [m, rad].
+    distance: at which a distance mate holds them [m]. gap: by how much SNAP missed what the mate
+    asks for, its initial coordinates too [m, rad]. strain: by how much the bodies are where it
+    does not let them be [m, rad]; is_open: beyond rounding.
     """
 
     source: Object
@@ -65,12 +72,32 @@ class Mate:
     relative: Pose
     angle: float
     position: float
+    distance: float = 0.0
     gap: tuple[float, float] = (0.0, 0.0)
+    strain: tuple[float, float] = (0.0, 0.0)
+    is_open: bool = False
 
     @property
     def path(self) -> str:
         """The path of its object."""
         return self.source.path
+
+    @property
+    def snapped(self) -> SnapMate:
+        """The mate for SNAP, between bodies, at its present coordinates."""
+        first, second = (SnapConnector(side.body, side.pose) for side in self.sides)
+        return SnapMate(self.path, self.kind, first, second, self.angle, self.position,
+                        distance=self.distance)
+
+    @property
+    def settled(self) -> Mate:
+        """The mate with its second side where it holds, if it misses by no more than rounding."""
+        if self.is_open or not any(self.strain):
+            return self
+        first, second = self.sides
+        holds = nearest(self.snapped, self.relative)
+        on_body = second.pose @ self.relative.inverse @ holds
+        return replace(self, sides=(first, Side(second.body, on_body)), relative=holds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +156,24 @@ def assemble(root: Object, findings: Findings) -> Assembly | None:
     return Assembly(
         frames, poses,
         tuple(_placed(each, gaps.get(each.path, (0.0, 0.0)), poses) for each in mates), result)
+
+
+def contradicted(
+    assembly: Assembly, mates: Iterable[Mate], resting: Collection[str]
+) -> frozenset[str]:
+    """
+    Return the paths of open mates that no assembly closes, whatever transforms are given.
+
+    mates: that are rigid. resting: paths of the bodies that mates do not move.
+    """
+    mates = tuple(mates)
+    frames = [SnapFrame(path, transform=assembly.poses[path] if path in resting else None)
+              for path in assembly.bodies]
+    result = snap(frames, [mate.snapped for mate in mates])
+    left = {each.mate for each in result.unsatisfied if max(each.gap, each.angle) > _BORNE}
+    found = {mate.path for mate in mates if mate.is_open}
+    # another choice of what holds is none that closes
+    return frozenset(found & left or found if left else ())
 
 
 def frame_path(frame: Object) -> str:
@@ -311,21 +356,9 @@ def _placed(mate: Object, gap: tuple[float, float], poses: Mapping[str, Pose]) -
     relative = where[0].inverse @ where[1]
     angle, position = coordinates(relative, _number(mate, 'initial_angle'))
     kind = next(word for name, word in KINDS.items() if mate.is_a(name))
-    own = Mate(mate, kind, (first, second), relative, angle, position, gap)
-    return own if any(gap) else replace(own, gap=_miss(own))
-
-
-def _miss(mate: Mate) -> tuple[float, float]:
-    """Return by how much a mate that SNAP left out misses [m, rad]; 0 below rounding."""
-    offset, rotation = mate.relative.position, mate.relative.rotation
-    if mate.kind in ('prismatic', 'cylindrical'):
-        offset = offset[:2]
-    gap = float(np.linalg.norm(offset))
-    if mate.kind == 'distance':
-        gap = abs(gap - _number(mate.source, 'target_distance'))
-    angle = 0.0
-    if mate.kind in ('hinge', 'cylindrical'):
-        angle = math.hypot(rotation[0, 2], rotation[1, 2])
-    elif mate.kind in ('lock', 'prismatic'):
-        angle = float(np.linalg.norm(rotation - np.eye(3)))
-    return (gap if gap > 1e-9 else 0.0), (angle if angle > 1e-9 else 0.0)
+    own = Mate(mate, kind, (first, second), relative, angle, position,
+               _number(mate, 'target_distance'), gap)
+    strain = miss(own.snapped, relative)
+    lengths = max(1.0, *(float(np.abs(at.position).max()) for at in where))
+    worst = max(strain[0] / lengths, strain[1])
+    return replace(own, strain=strain if worst > _EXACT else (0.0, 0.0), is_open=worst > _ROUNDING)

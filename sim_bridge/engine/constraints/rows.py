@@ -2,7 +2,16 @@
 
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.loops import DISTANCE, DOT, GONE, GONE_ALONG, JOINT_ROWS, MIMIC, SLIDE
+from sim_bridge.engine.data.loops import (
+    DISTANCE,
+    DOT,
+    GONE,
+    GONE_ALONG,
+    JOINT_ROWS,
+    MIMIC,
+    RIGID_ROWS,
+    SLIDE,
+)
 from sim_bridge.engine.data.model import FREE, GROUND, KINEMATIC, OFFSET
 from sim_bridge.engine.dynamics.mimic import mimic_row
 from sim_bridge.engine.math.mat3 import column, load_m
@@ -86,7 +95,12 @@ def transmitted(pose, h, loops, joint, work):
 
 @subroutine
 def find_errors(model, q, ws, loops, error_out):
-    """Compute the rows' errors [m, 1]; q: the configuration that the poses belong to."""
+    """
+    Compute the rows' errors [m, 1]; q: the configuration that the poses belong to.
+
+    The error of a rigid DOT row is the sine of an angle. Where two axes that shall be one point
+    away from each other it is greater than 1, and turns them the shorter way.
+    """
     # rows of a joint follow each other
     joint = -1
     R_A = R_B = (ZERO, ZERO, ZERO)
@@ -105,6 +119,9 @@ def find_errors(model, q, ws, loops, error_out):
             value = dot(column(R_A, i), sub(p_B, p_A))
         elif kind == DOT:
             value = dot(column(R_A, i), column(R_B, j))
+            if i != j and row < loops.size[RIGID_ROWS] and (
+                    dot(column(R_A, j), column(R_B, j)) < 0.0):
+                value -= 2.0 if value >= 0.0 else -2.0
         else:
             value = way(p_A, p_B, R_A)[1]
         error_out[row] = value - loops.reference[row]

@@ -166,7 +166,11 @@ class ConstraintSeat:
         return self.free.directions()[number]
 
     def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
-        """Return the greatest position error [m] and sine of an angular error of its rows."""
+        """
+        Return the greatest position error [m] and sine of an angular error of its rows.
+
+        Beyond a right angle of rigid rows, where the sine falls, it is 2 less the sine.
+        """
         (R_A, p_A), (R_B, p_B) = self.frames.first.pose, self.frames.second.pose
         worst = [0.0, 0.0]
         _, cfm = self._of_rows()
@@ -178,6 +182,8 @@ class ConstraintSeat:
                 value = R_A[:, i] @ (p_B - p_A)
             elif kind == engine.DOT:
                 value = R_A[:, i] @ R_B[:, j]
+                if i != j and cfm[row] == 0.0 and R_A[:, j] @ R_B[:, j] < 0.0:
+                    value = 2.0 - abs(value)
             else:
                 value = np.linalg.norm(p_B - p_A)
             which = kind == engine.DOT

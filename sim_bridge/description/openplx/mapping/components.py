@@ -117,13 +117,14 @@ def _component(
     root: str, group: list[str], mates: Sequence[Mate], yielding: Collection[str],
     driven: Collection[str],
 ) -> Component:
-    """Return a component with the tree of what is rigid, satisfied and driven first."""
+    """Return a component with the tree of what is rigid and closed, driven ones first."""
     nodes = dict.fromkeys([root, *group])
     own = [mate for mate in mates if set(_bodies(mate)) <= nodes.keys()]
-    fitting = [mate for mate in own if mate.kind in _IN_TREES and mate.path not in yielding]
+    # a joint of a tree holds always: one that is open would move its bodies
+    fitting = [mate for mate in own if mate.kind in _IN_TREES and mate.path not in yielding
+               and not mate.is_open]
     fitting.sort(key=lambda mate: (
-        any(mate.gap), mate.path not in driven and mate.kind != 'lock',
-        _IN_TREES.index(mate.kind)))
+        mate.path not in driven and mate.kind != 'lock', _IN_TREES.index(mate.kind)))
     trees = _Sets(nodes)
     chosen = {id(mate): mate for mate in fitting if trees.join(*_bodies(mate))}
     neighbours: dict[str, list[Mate]] = {node: [] for node in nodes}

@@ -129,8 +129,7 @@ class MappedRobot:
     label: the name of the system that they are in; '' for the scene itself. pose: of the root link
     in the world of the scene. is_kinematic: whether the base moves as it is told. shapes: by link.
     apart: pairs of links that do not collide. positions: the coordinates of joints at first.
-    given: the joints whose positions the file states. axes: by joint, one for each axis. motions:
-    by link.
+    axes: by joint, one for each axis. motions: by link.
     """
 
     label: str
@@ -141,7 +140,6 @@ class MappedRobot:
     apart: frozenset[frozenset[str]] = frozenset()
     positions: Mapping[str, tuple[float, ...]] = field(
         default_factory=lambda: MappingProxyType({}))
-    given: frozenset[str] = frozenset()
     axes: Mapping[str, tuple[AxisSettings, ...]] = field(
         default_factory=lambda: MappingProxyType({}))
     motions: Mapping[str, BodyMotion] = field(default_factory=lambda: MappingProxyType({}))

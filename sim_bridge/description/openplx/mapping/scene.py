@@ -25,6 +25,7 @@ from sim_bridge.description.model import (
 from sim_bridge.description.openplx.assembly import (
     assemble,
     Assembly,
+    contradicted,
     frame_of,
     frame_path,
     Mate,
@@ -57,13 +58,20 @@ from sim_bridge.description.openplx.mapping.refusals import note_unsupported
 from sim_bridge.description.openplx.mapping.signals import signals_of
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.values import vector
-from sim_bridge.description.report import DescriptionError, ERROR, Findings, Report, WARNING
+from sim_bridge.description.report import DescriptionError, Findings, Report
 from sim_bridge.description.urdf.load import load_description
 from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.materials import ContactMaterial
 from sim_bridge.shapes.placed import Placed
 
 _WORLD = 'world'
+# what becomes of a mate that misses
+_CONFLICT = (
+    'no assembly of the mates closes it: correct a connector, delete a mate or disable it, or let '
+    'one yield (flexibility)')
+_PULLED = ': they begin there, and are put together in the first step'
+_ROUNDED = ': that counts as rounding, and the mate holds them as they are'
+_COORDINATES = ' at its initial coordinates: it holds at others'
 _KINEMATIC_LOCK = 'Physics.KinematicLock'
 _ENVIRONMENT = 'Simulation.Environment'
 
@@ -101,9 +109,14 @@ class _Mapper:
         self._root, self._findings = root, findings
         self._model = root.model.name.rpartition('.')[2]
         locks, locked = _kinematic_locks(root, assembly)
+        mates = [mate for mate in assembly.mates
+                 if {side.body for side in mate.sides} not in locked] + locks
+        self._compliances = {
+            mate.path: compliance_of(mate.source, findings)
+            for mate in mates if 'flexibility' in mate.source.members}
+        self._yielding = {path for path, own in self._compliances.items() if own is not None}
         self._mates = [
-            mate for mate in assembly.mates
-            if {side.body for side in mate.sides} not in locked] + locks
+            mate if mate.path in self._yielding else mate.settled for mate in mates]
         self._assembly = replace(assembly, mates=tuple(self._mates))
         self._materials = Materials(findings)
         self._groups = Groups(root)
@@ -115,9 +128,6 @@ class _Mapper:
             self._joints.add(mate.path, 'mate')
         self._axes, self._acting_on = axis_settings(self._assembly, root, findings)
         self._motors = self._further_motors()
-        self._compliances = {
-            mate.path: compliance_of(mate.source, findings)
-            for mate in self._mates if 'flexibility' in mate.source.members}
 
     def scene(self) -> MappedScene:
         """Return everything, as far as it has no errors."""
@@ -125,16 +135,15 @@ class _Mapper:
         kinematic = _kinematic_bodies(self._root, assembly, self._findings)
         driven = {path for path, axes in self._axes.items() if any(
             axis != AxisSettings() for axis in axes)}
-        yielding = {path for path, own in self._compliances.items() if own is not None}
         found, cross = components(
-            list(assembly.bodies), kinematic, self._mates, yielding, driven)
+            list(assembly.bodies), kinematic, self._mates, self._yielding, driven)
         used = {mate.path for each in found for mate in each.mates}
         used |= {mate.path for mate in cross}
         for mate in self._mates:
             if mate.path not in used:
                 self._findings.warning(
                     'no-effect', mate.source.place, 'holds what moves as it is told, or rests')
-        self._report_gaps({mate.path for mate in cross if mate.path not in yielding})
+        self._report_gaps(used, kinematic)
         robots = [self._robot(each, kinematic) for each in found]
         robots += self._imported()
         apart = list(self._groups.apart)
@@ -188,15 +197,29 @@ class _Mapper:
         for name, motor, is_linear in self._motors.get(mate.path, ()):
             yield motor_joint(mate, name, links, is_linear), (AxisSettings(motors=(motor,)),)
 
-    def _report_gaps(self, held: set[str]) -> None:
-        """Report mates that do not hold; held: those that no assembly closes."""
+    def _report_gaps(self, used: set[str], kinematic: frozenset[str]) -> None:
+        """Report mates that do not hold. used: paths of those that have an effect."""
+        rigid = [mate for mate in self._mates
+                 if mate.path in used and mate.path not in self._yielding]
+        conflicts: frozenset[str] = frozenset()
+        if any(mate.is_open for mate in rigid):
+            conflicts = contradicted(self._assembly, rigid, kinematic)
         for mate in self._mates:
-            gap, angle = mate.gap
-            if gap or angle:
-                self._findings.add(
-                    ERROR if mate.path in held else WARNING, 'snap-unsatisfied',
-                    mate.source.place, 'its connectors miss each other by '
-                    f'{gap:.3g} m and {angle:.3g} rad where SNAP has placed the bodies')
+            gap, angle = mate.strain if any(mate.strain) else mate.gap
+            if not gap and not angle:
+                continue
+            place = mate.source.place
+            message = (f'its connectors miss each other by {gap:.3g} m and {angle:.3g} rad where '
+                       'SNAP has placed the bodies')
+            if mate.path in conflicts:
+                self._findings.error('snap-conflict', place, f'{message}, and {_CONFLICT}')
+                continue
+            why = _PULLED
+            if mate.path not in used or mate.path in self._yielding:
+                why = ''
+            elif not mate.is_open:
+                why = _ROUNDED if any(mate.strain) else _COORDINATES
+            self._findings.warning('snap-unsatisfied', place, message + why)
 
     def _robot(self, own: Component, kinematic: frozenset[str]) -> MappedRobot:
         """Return the robot of a component."""
@@ -250,10 +273,7 @@ class _Mapper:
             frozenset(
                 frozenset((local[mate.sides[0].body], local[mate.sides[1].body]))
                 for mate in own.mates),
-            MappingProxyType(positions),
-            frozenset(
-                self._joints.of[mate.path] for mate, _ in own.joints if _is_given(mate.source)),
-            MappingProxyType(axes),
+            MappingProxyType(positions), MappingProxyType(axes),
             MappingProxyType({
                 names[path]: self._motion(assembly.frames[path]) for path in own.bodies}))
 
@@ -326,12 +346,6 @@ class _Mapper:
 
 def _has_errors(findings: Findings) -> bool:
     return any(finding.severity == 'error' for finding in findings.found)
-
-
-def _is_given(mate: Object) -> bool:
-    return any(
-        name in mate.members and mate.is_assigned(name)
-        for name in ('initial_angle', 'initial_position'))
 
 
 def _kinematic_bodies(

@@ -4,7 +4,7 @@ SNAP: the assembly of a tree of frames by the mates between them. It knows no Op
 Imports `description.model`, `description.poses` and `foundation`.
 """
 
-from sim_bridge.description.openplx.snap.assemble import snap
+from sim_bridge.description.openplx.snap.assemble import miss, nearest, snap
 from sim_bridge.description.openplx.snap.model import (
     KINDS,
     SnapConnector,
@@ -27,5 +27,7 @@ __all__ = [
     'SnapStep',
     'Unsatisfied',
     'Why',
+    'miss',
+    'nearest',
     'snap',
 ]

@@ -7,6 +7,8 @@ from types import MappingProxyType
 
 import numpy as np
 
+from sim_bridge.description.model import Pose
+from sim_bridge.description.openplx.snap import coordinates
 from sim_bridge.description.openplx.snap.closing import Closer
 from sim_bridge.description.openplx.snap.model import (
     SnapFrame,
@@ -18,7 +20,7 @@ from sim_bridge.description.openplx.snap.model import (
 )
 from sim_bridge.description.openplx.snap.placing import Placing
 from sim_bridge.description.openplx.snap.structure import Structure
-from sim_bridge.description.openplx.snap.transforms import pose
+from sim_bridge.description.openplx.snap.transforms import matrix, pose
 
 # poses that loops are closed from: many loops together, one alone
 _STARTS, _STARTS_ALONE = 3, 8
@@ -37,6 +39,17 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
     # numbers near overflow lead to mates that are not satisfied, and are reported so
     with np.errstate(all='ignore'):
         return _snap(Structure(frames, mates))
+
+
+def miss(mate: SnapMate, relative: Pose) -> tuple[float, float]:
+    """Return by how much a relative pose misses what a mate holds, at any coordinates [m, rad]."""
+    with np.errstate(all='ignore'):
+        return coordinates.gaps(mate, matrix(relative), strict=False)
+
+
+def nearest(mate: SnapMate, relative: Pose) -> Pose:
+    """Return the pose next to a relative pose that a mate allows, at any coordinates."""
+    return pose(coordinates.nearest(mate, matrix(relative)))
 
 
 def _snap(structure: Structure) -> SnapResult:

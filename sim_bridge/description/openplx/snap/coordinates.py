@@ -134,6 +134,22 @@ def misses(
     return shift, chords, shift_rate, rate
 
 
+def nearest(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
+    """Return the pose next to a relative pose that a mate allows, whatever its coordinates."""
+    along, axes = _held(mate, strict=False)
+    rows, target = list(along), initial(mate)
+    result: np.ndarray = relative.copy()
+    if mate.kind == 'distance' and mate.distance != 0.0 and result[:3, 3].any():
+        result[:3, 3] *= abs(mate.distance) / math.hypot(*result[:3, 3])
+    else:
+        result[rows, 3] = target[rows, 3]
+    if axes:
+        turn = relative[1, 0] - relative[0, 1], relative[0, 0] + relative[1, 1]
+        angle = math.atan2(*turn) if len(axes) == 1 else 0.0
+        result[:3, :3] = rotations(np.array([[0.0, 0.0, angle]]))[0]
+    return result
+
+
 def gaps(mate: SnapMate, relative: np.ndarray, strict: bool) -> tuple[float, float]:
     """Return by how much a relative pose misses what the mate demands, [m] and [rad]."""
     shift, chords, _, _ = misses(mate, relative, strict)
