@@ -65,6 +65,8 @@ else
 RUNTIME := requirements/run.txt requirements/ros.txt
 TESTED := requirements/ros-test.txt
 endif
+# some of the robots that ship are OpenPLX scenes
+RUNTIME += requirements/openplx.txt
 
 $(VENV)/.run: $(VENV)/.created requirements/build.txt requirements/trim.py $(RUNTIME) setup.py package.xml
 	@test -n '$(ROS_PREFIX)' || test "$$(uname -sm)" = 'Linux x86_64' || { \

@@ -23,6 +23,7 @@ FOLDER = Path(__file__).resolve().parent
 # itself.
 FILES = {
     'run.txt': '',
+    'openplx.txt': 'openplx',
     'build.txt': 'build',
     'ros.txt': 'ros',
     'ros-test.txt': 'ros-test',

@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import sys
 import time
 
-from sim_bridge.cli.environment import require_ros
+from sim_bridge.cli.environment import require_ros, set_prefix
+from sim_bridge.cli.help import HelpFormatter
+
+_EPILOG = """\
+for example:
+  sim_bridge interfaces               # generates them, if that has not been done
+  eval "$(sim_bridge interfaces)"     # this shell and its programs find them, such as ros2
+"""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -15,10 +24,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         'interfaces',
         help='generate the message packages that the ROS wheels lack',
         description='Generate what is used of control_msgs, simulation_interfaces and tf2_msgs, '
-        'which come with ROS 2 but not as wheels, and print the folder for PYTHONPATH. Nodes of '
-        'sim_bridge find it by themselves. Needs a C++ compiler and the headers of Python. What '
-        'was generated is kept beside the compiled kernels and shared by all environments with '
-        'the same wheels.',
+        'which come with ROS 2 but not as wheels, and print the commands of a shell by which '
+        'other programs find them: PYTHONPATH and AMENT_PREFIX_PATH. Nodes of sim_bridge find '
+        'them by themselves. Needs a C++ compiler and the headers of Python. What was generated '
+        'is kept beside the compiled kernels and shared by all environments with the same '
+        'wheels.',
+        epilog=_EPILOG,
+        formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     parser.set_defaults(run=run)
@@ -33,5 +45,8 @@ def run(args: argparse.Namespace) -> int:
     prefix, is_new = build.build()
     took = f'generated in {time.perf_counter() - start:.0f} s' if is_new else 'generated before'
     print(took, file=sys.stderr)
-    print(store.python_path(prefix))
+    set_prefix()
+    store.append('PYTHONPATH', store.python_path(prefix))
+    for variable in ('PYTHONPATH', 'AMENT_PREFIX_PATH'):
+        print(f'export {variable}={shlex.quote(os.environ[variable])}')
     return 0

@@ -239,7 +239,6 @@ class MissingRosError(SimBridgeError, ImportError):
         """Build the message; `what` is the command that needs ROS 2."""
         super().__init__(
             f'{what} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS 2 '
-            'installation; or install the wheels on Linux x86_64, by '
-            "`pip install 'sim_bridge[ros]'`; or use `make run` in the source folder, which "
-            'installs them into .venv'
+            'installation; or install the wheels on Linux x86_64: in the source folder by '
+            "`pip install -e '.[ros]'`, or by `make run`, which installs them into .venv"
         )

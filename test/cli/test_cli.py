@@ -113,7 +113,7 @@ def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
     )
     assert main(arguments) == cli.USAGE_ERROR
     error = capsys.readouterr().err
-    for remedy in ('Source the setup file', 'sim_bridge[ros]', 'make run'):
+    for remedy in ('Source the setup file', "pip install -e '.[ros]'", 'make run'):
         assert remedy in error
 
 

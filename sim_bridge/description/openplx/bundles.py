@@ -338,7 +338,7 @@ class Library:
             return ''
         return (
             f'the bundle {names[0]} is not installed; install it by '
-            f"`pip install 'sim_bridge[openplx]'`, or name its folder in {VARIABLE}")
+            f'`pip install openplx-bundles`, or name its folder in {VARIABLE}')
 
     def hint(self, source: Source, names: tuple[str, ...]) -> str:
         """Return what helps with a name that stands for nothing."""

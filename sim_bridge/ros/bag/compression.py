@@ -22,7 +22,7 @@ _ZSTD_LEVEL = 1
 
 _MODULES = {ZSTD: ('compression.zstd', 'backports.zstd', 'zstandard'), LZ4: ('lz4.frame',)}
 _HINTS = {
-    ZSTD: "Python 3.14, or `pip install 'sim_bridge[zstd]'`, or Debian's python3-zstandard",
+    ZSTD: "Python 3.14, or `pip install backports.zstd`, or Debian's python3-zstandard",
     LZ4: "`pip install lz4`, or Debian's python3-lz4"}
 
 

@@ -80,6 +80,13 @@ def python_path(prefix: Path) -> Path:
     return prefix / 'python'
 
 
+def append(variable: str, folder: Path) -> None:
+    """Add a folder to an environment variable of folders, as the last one."""
+    known = [each for each in os.environ.get(variable, '').split(os.pathsep) if each]
+    if str(folder) not in known:
+        os.environ[variable] = os.pathsep.join([*known, str(folder)])
+
+
 def offer(prefix: Path | None = None) -> None:
     """
     Let this process and its children find the generated packages, after all that is installed.
@@ -92,7 +99,7 @@ def offer(prefix: Path | None = None) -> None:
     folder = str(python_path(prefix))
     if folder not in sys.path:
         sys.path.append(folder)
-    _append('AMENT_PREFIX_PATH', str(prefix))
+    append('AMENT_PREFIX_PATH', prefix)
 
 
 @contextlib.contextmanager
@@ -101,9 +108,3 @@ def locked(path: Path) -> Iterator[None]:
     with open(path.with_suffix('.lock'), 'w') as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _append(variable: str, folder: str) -> None:
-    known = [each for each in os.environ.get(variable, '').split(os.pathsep) if each]
-    if folder not in known:
-        os.environ[variable] = os.pathsep.join([*known, folder])

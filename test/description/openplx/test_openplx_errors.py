@@ -262,7 +262,7 @@ def test_without_bundles_the_report_says_how_to_install_them(monkeypatch):
     monkeypatch.setattr('importlib.util.find_spec', lambda name: None)
     report = report_of('A is Physics3D.System:\n    x is Real: Math.PI\n')
     assert [found.code for found in report.errors] == ['bundle-missing']
-    assert "pip install 'sim_bridge[openplx]'" in report.errors[0].message
+    assert 'pip install openplx-bundles' in report.errors[0].message
 
 
 @pytest.mark.parametrize(('old', 'new'), [

@@ -137,11 +137,27 @@ def test_processes_that_build_at_once_build_once(tmp_path):
     assert len(left) == 2, 'the package and its lock'
 
 
-def test_the_verb_prints_the_folder_for_python(tmp_path):
-    """Print what PYTHONPATH needs, and nothing else on standard output."""
+# what `ros2 interface show` does, in a Python that has not imported sim_bridge
+SHOW = """
+from pathlib import Path
+from ament_index_python import get_package_share_path, get_resource
+from control_msgs.action import FollowJointTrajectory
+file = 'action/FollowJointTrajectory.action'
+listed, _ = get_resource('rosidl_interfaces', 'control_msgs')
+assert file in listed.splitlines(), listed
+print((get_package_share_path('control_msgs') / file).read_text())
+"""
+
+
+def test_a_shell_finds_the_packages_by_what_the_verb_prints():
+    """Print the variables by which other programs find modules and definitions; be repeatable."""
+    script = """
+        eval "$("$0" -m sim_bridge interfaces)" && once=$PYTHONPATH:$AMENT_PREFIX_PATH
+        eval "$("$0" -m sim_bridge interfaces)" && test "$once" = "$PYTHONPATH:$AMENT_PREFIX_PATH"
+        "$0" -c "$1"
+    """
     done = subprocess.run(
-        [sys.executable, '-m', 'sim_bridge', 'interfaces'], check=True, capture_output=True,
-        text=True)
-    folder = Path(done.stdout.strip())
-    assert (folder / 'control_msgs' / 'action').is_dir()
-    assert done.stderr == 'generated before\n'
+        ['sh', '-e', '-c', script, sys.executable, SHOW], check=True, capture_output=True,
+        text=True, env={**os.environ, 'AMENT_PREFIX_PATH': '', 'ROS_DISTRO': ''})
+    assert 'trajectory_msgs/JointTrajectory trajectory' in done.stdout
+    assert done.stderr == 'generated before\n' * 2
