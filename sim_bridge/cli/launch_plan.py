@@ -7,7 +7,7 @@ arguments. So whatever can be wrong with those is found here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 import os
 import time
@@ -24,6 +24,7 @@ from sim_bridge.ros.params.robot_parameters import (
     controller_for,
     CONTROLLERS,
     DEFAULT_CONTROLLER,
+    is_openplx,
     parameter_file_beside,
     robots_of,
 )
@@ -175,7 +176,12 @@ class _Planner:
                     name, space, [*self._files(robot), self._sim_time],
                     [f'sim_bridge.control.{name}']))
             if self._has_state_publisher:
-                processes.append(self._state_publisher(space, namespace, robot))
+                urdf = load_description(
+                    find_robot(robot, package_paths=self._packages),
+                    package_paths=self._packages).xml
+                processes.append(self._state_publisher(namespace, urdf))
+        if self._has_state_publisher:
+            processes += self._scene_publishers()
         if self._has_rviz:
             config = str(share_directory() / 'config' / 'sim_bridge.rviz')
             processes.append(Process(
@@ -230,14 +236,35 @@ class _Planner:
             'rosbag2', '', None, ['sim_bridge', 'qos', '--record', folder, *space],
             is_vital=False)
 
-    def _state_publisher(self, namespace: str, own: str, robot: str) -> Process:
+    def _scene_publishers(self) -> Iterator[Process]:
+        """Yield a robot_state_publisher for each robot of OpenPLX scenes."""
+        # imported here, since most robots are described otherwise
+        from sim_bridge.description.openplx.load import load_openplx
+        from sim_bridge.description.scene.scene import read_scene
+        from sim_bridge.ros.publish.drawn_meshes import mesh_folder
+        from sim_bridge.ros.session.loading import namespaces_of_scene
+        from sim_bridge.world.openplx import urdf_of
+
+        chosen, values = self._chosen, self._values
+        files: list[tuple[str | None, str | None, Mapping[str, Any]]] = []
+        if chosen['world']:
+            files += [(each.file, each.name, each.arguments)
+                      for each in read_scene(chosen['world']).openplx]
+        if is_openplx(chosen['robot'], self._packages):
+            files.append((None, values.robot_name or None, {'model': values.openplx_model}))
+        for file, name, given in files:
+            path = file or find_robot(chosen['robot'], package_paths=self._packages)
+            scene = load_openplx(
+                path, given.get('model') or None, bundle_paths=given.get('bundle_paths', ()))
+            for robot, namespace in namespaces_of_scene(scene, name, is_own=file is None):
+                yield self._state_publisher(namespace, urdf_of(robot, mesh_folder()))
+
+    def _state_publisher(self, own: str, urdf: str) -> Process:
         """Return a robot_state_publisher; own: namespace of the robot in the scene."""
         return Process(
-            'robot_state_publisher', namespace,
+            'robot_state_publisher', '/'.join(filter(None, (self._namespace, own))),
             [{
-                'robot_description': load_description(
-                    find_robot(robot, package_paths=self._packages),
-                    package_paths=self._packages).xml,
+                'robot_description': urdf,
                 'frame_prefix': self._frame_prefix + (f'{own}/' if own else ''),
                 # its own default of 20 Hz leaves 50 ms of motion to interpolation
                 'publish_frequency': self._values.tf_rate or self._values.rate,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sim_bridge.description.openplx.mapping.records import (
     MappedRobot,
     MappedScene,
 )
+from sim_bridge.description.openplx.write.urdf import urdf_text
 from sim_bridge.description.report import Findings, Place, SceneError
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
@@ -133,6 +135,17 @@ class OpenPlxScene:
                 return axes[own.number]
         return AxisSettings()
 
+    def urdf(self, robot: str, mesh_folder: Path | None = None) -> str:
+        """
+        Return the URDF of one of its robots, by name; '' for what is no robot of it.
+
+        mesh_folder: where triangles are written to as STL files; None: they are left out.
+        """
+        for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
+            if name == robot:
+                return urdf_of(mapped, mesh_folder)
+        return ''
+
     def place(self, pose: Pose) -> Pose:
         """Return a frame of the scene's world in the world."""
         return self.record.pose @ pose
@@ -228,7 +241,7 @@ class SceneLoader:
         robots: list[Robot] = []
         for mapped in scene.robots:
             robots.append(self._add_robot(
-                scene, mapped, _robot_name(scene, mapped, own, name), at, materials))
+                scene, mapped, robot_name(scene, mapped, own, name), at, materials))
         links = {link.name: link for robot in robots for link in robot.links
                  if link.name in scene.links.values()}
         keys: dict[str, str] = {}
@@ -292,7 +305,12 @@ def _refused(scene: MappedScene, name: str, err: SimBridgeError) -> SceneError:
     return SceneError(replace(report, findings=(*scene.report.findings, *report.findings)))
 
 
-def _robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | None) -> str:
+def urdf_of(mapped: MappedRobot, mesh_folder: Path | None = None) -> str:
+    """Return the URDF of a robot of a scene: that which it was imported from, else a new one."""
+    return mapped.description.xml or urdf_text(mapped.description, mapped.shapes, mesh_folder)
+
+
+def robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | None) -> str:
     """Return the wanted name of a robot: the scene's, or that of the system that it is."""
     if len(scene.robots) == 1 or not mapped.label:
         return own

@@ -8,6 +8,7 @@ resets of the world comprise them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol, TypeVar
 
@@ -120,6 +121,19 @@ class Output:
         Efforts of motors, stops and friction are those of the last step.
         """
         return self._read()
+
+    def source(self) -> tuple[np.ndarray, float, float] | None:
+        """
+        Return (1,) a view of the number that the value is copied from, an offset and a sign.
+
+        The value is sign * (number - offset); the view is as of `Axis.view`. None for what is
+        computed.
+        """
+        read = self._read
+        if not isinstance(read, _Number):
+            return None
+        view = read.axis.view(read.what)
+        return None if view is None else (view, read.offset, read.sign)
 
     def __repr__(self) -> str:
         """Show name, kind and unit."""
@@ -249,6 +263,20 @@ _INPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Write]]] = {
 _Read = Callable[[], Reading]
 
 
+@dataclass(frozen=True)
+class _Number:
+    """Reads sign * (number - offset) of 'q', 'dq' or 'motor_effort' of an axis."""
+
+    axis: Axis
+    what: str
+    sign: float = 1.0
+    offset: float = 0.0
+
+    def __call__(self) -> float:
+        number: float = getattr(self.axis, self.what)
+        return self.sign * (number - self.offset)
+
+
 def _coordinate(scene: Scene, signal: Signal) -> _Read:
     """Return where a mate's axis is, or where a spring is to be at rest."""
     if signal.model == 'Distance':
@@ -258,8 +286,7 @@ def _coordinate(scene: Scene, signal: Signal) -> _Read:
         axis, sign, offset = scene.axis(signal.source)
         name = 'reference' if _motor(scene, signal) is None else 'target_position'
         return lambda: sign * (getattr(axis, name) - offset)
-    own = _axis_of_mate(scene, signal)
-    return lambda: own.q
+    return _Number(_axis_of_mate(scene, signal), 'q')
 
 
 def _speed(scene: Scene, signal: Signal) -> _Read:
@@ -267,8 +294,7 @@ def _speed(scene: Scene, signal: Signal) -> _Read:
     if signal.model not in _WITH_AXES:
         axis, sign, _ = scene.axis(signal.source)
         return lambda: sign * axis.target_velocity
-    own = _axis_of_mate(scene, signal)
-    return lambda: own.dq
+    return _Number(_axis_of_mate(scene, signal), 'dq')
 
 
 def _effort_given(scene: Scene, signal: Signal) -> _Read:
@@ -277,7 +303,7 @@ def _effort_given(scene: Scene, signal: Signal) -> _Read:
         return _pressure(scene, signal)
     axis, sign, _ = scene.axis(signal.source)
     if _motor(scene, signal) is not None:
-        return lambda: sign * axis.motor_effort
+        return _Number(axis, 'motor_effort', sign)
     if signal.model.endswith('Range'):
         return lambda: sign * axis.stop_effort
     if signal.model.endswith('Spring'):

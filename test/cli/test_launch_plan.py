@@ -96,6 +96,23 @@ def test_robots_of_packages_are_found(packages, tmp_path, repository):
     assert str(folder / 'rover.params.yaml') in processes['square_controller'].parameters
 
 
+def test_robots_of_openplx_scenes_have_a_state_publisher(packages, tmp_path, repository):
+    """With a URDF of its own for each, in the namespace that the node gives it; no controller."""
+    packages('robot_state_publisher')
+    processes, _ = planned(robot='excavator', robot_state_publisher='true')
+    assert list(processes) == ['sim_bridge', 'robot_state_publisher']
+    values = values_of(processes['robot_state_publisher'])
+    assert '<joint name="slew" type="continuous">' in values['robot_description']
+    assert values_of(processes['sim_bridge'])['publish_robot_description'] is False
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text(
+        f'world: {{openplx: {{mine: {{file: {repository / "urdf" / "clock.openplx"}}}}}}}\n')
+    processes, _ = planned(world=str(scene), robot_state_publisher='true', namespace='lab')
+    publisher = processes['robot_state_publisher']
+    assert publisher.namespace == 'lab/mine'
+    assert values_of(publisher)['frame_prefix'] == 'lab/mine/'
+
+
 def test_rosbag2_records_with_the_qos_of_the_graph(packages, tmp_path):
     """Start the recorder through the verb that finds the topics, in the namespace."""
     with pytest.raises(InvalidValueError, match='ros2bag to be installed'):

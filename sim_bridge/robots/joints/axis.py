@@ -57,7 +57,7 @@ class Axis(DeclaredAttributes):
     __slots__ = ('joint', 'number', 'place', 'rows', 'seat')
 
     internal_names = DeclaredAttributes.internal_names | {
-        'check_control', 'place', 'rows', 'seat', 'write_target'}
+        'check_control', 'place', 'rows', 'seat', 'view', 'write_target'}
 
     coordinates: ClassVar[tuple[int, int]] = (1, 1)
     """The numbers of position and of velocity coordinates."""
@@ -274,6 +274,15 @@ class Axis(DeclaredAttributes):
         """Clear the effort u, and set the motor's target to the present position, at rest."""
         self.u = 0.0
         self._stay()
+
+    def view(self, what: str) -> np.ndarray | None:
+        """
+        Return (1,) 'q', 'dq' or 'motor_effort' in the world's arrays; None where it is computed.
+
+        q of a constraint joint is that after the last step. The view is valid until the layout of
+        the world changes.
+        """
+        return self.seat.view(what, self.number)
 
     # --- for those who command several axes ------------------------------------------------------
 

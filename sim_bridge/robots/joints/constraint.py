@@ -149,6 +149,14 @@ class ConstraintSeat:
             return efforts[:, FRICTION_SHARE] + efforts[:, STOP_SHARE]
         return getattr(self._values, array)
 
+    def view(self, what: str, number: int) -> np.ndarray | None:
+        """Return (1,) a number of axis `number` in the world's arrays; as `Axis.view`."""
+        self._simulation.settle()
+        row = slice(number, number + 1)
+        if what == 'dq':
+            return None
+        return self._values.q[row] if what == 'q' else self.states('motor')[row]
+
     def _check_coordinates(self) -> None:
         if self.type == 'ball':
             raise StateError(

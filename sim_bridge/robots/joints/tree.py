@@ -117,6 +117,14 @@ class TreeSeat:
         """Return (nv, …) rows of an array of `State` that has a row for each velocity; a view."""
         return getattr(self.slot.part.state, array)[self._rows()]
 
+    def view(self, what: str, number: int) -> np.ndarray | None:
+        """Return (1,) a number of axis `number` in the world's arrays; as `Axis.view`."""
+        self.settle()
+        row = slice(number, number + 1)
+        if what in ('q', 'dq'):
+            return (self.positions() if what == 'q' else self.velocities())[row]
+        return self.states('motor')[row]
+
     def _rows(self) -> slice:
         """Return its velocity coordinates in the world's arrays."""
         slot = self.slot

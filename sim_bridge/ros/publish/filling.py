@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sim_bridge.compiler.arrays import IntMatrix, IntVector
+from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at
@@ -16,6 +16,9 @@ MESSAGE_SIZE = 3
 # that, else 0; how many numbers
 MESSAGE, TARGET, SOURCE, ADDED, COUNT = range(5)
 COPY_SIZE = 5
+# columns of laws, one for each copy: what is taken from a number, then by what it is multiplied
+OFFSET, SIGN = range(2)
+LAW_SIZE = 2
 
 MOST_MESSAGES = 62
 """Bits of a result."""
@@ -25,15 +28,15 @@ _SECOND = 1_000_000_000
 
 @entry
 def fill(
-    message: IntMatrix, copy: IntMatrix, latest_inout: IntVector, time_ns: int, step: int,
-    time_step_ns: int
+    message: IntMatrix, copy: IntMatrix, law: FloatMatrix, latest_inout: IntVector, time_ns: int,
+    step: int, time_step_ns: int
 ):
     """
     Fill and stamp the messages that are due; return a bit mask of them.
 
-    message: (n, 3), copy: (m, 5); see the columns above. latest_inout: (n,) number of the period,
-    or step of the sample, that was published last; a message is due when it differs. time_ns,
-    step: the present ones. time_step_ns: duration of a physics step [ns].
+    message: (n, 3), copy: (m, 5), law: (m, 2); see the columns above. latest_inout: (n,)
+    number of the period, or step of the sample, that was published last; a message is due when
+    it differs. time_ns, step: the present ones. time_step_ns: duration of a physics step [ns].
     """
     due = 0
     for k in range(message.shape[0]):
@@ -50,7 +53,8 @@ def fill(
             ints_at(message[k, STAMP_AT], 1)[0] = packed(taken_ns)
     for k in range(copy.shape[0]):
         if due >> copy[k, MESSAGE] & 1 != 0:
-            carry(copy[k, TARGET], copy[k, SOURCE], copy[k, ADDED], copy[k, COUNT])
+            carry(copy[k, TARGET], copy[k, SOURCE], copy[k, ADDED], copy[k, COUNT],
+                  law[k, OFFSET], law[k, SIGN])
     return due
 
 
@@ -61,12 +65,12 @@ def packed(time_ns):
 
 
 @kernel
-def carry(target, source, added, count):
-    """Copy `count` numbers from one address to another, adding those at a third."""
+def carry(target, source, added, count, offset, sign):
+    """Write sign * (number - offset) of `count` numbers elsewhere, adding those at an address."""
     numbers, given = floats_at(target, count), floats_at(source, count)
-    if added == 0:
-        numbers[:] = given
-        return
-    others = floats_at(added, count)
     for k in range(count):
-        numbers[k] = given[k] + others[k]
+        numbers[k] = sign * (given[k] - offset)
+    if added != 0:
+        others = floats_at(added, count)
+        for k in range(count):
+            numbers[k] = numbers[k] + others[k]

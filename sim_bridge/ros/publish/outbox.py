@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_bridge.compiler.calls import Call
 from sim_bridge.compiler.memory import address_of
-from sim_bridge.ros.publish.filling import COPY_SIZE, fill, MESSAGE_SIZE, MOST_MESSAGES
+from sim_bridge.ros.publish.filling import COPY_SIZE, fill, LAW_SIZE, MESSAGE_SIZE, MOST_MESSAGES
 from sim_bridge.ros.publish.streams import PreparedStream, Rate
 from sim_bridge.sensors.devices import Device
 
@@ -76,19 +76,22 @@ class Outbox:
         self._is_stale = False
         self._wanted = [stream.is_wanted for stream, *_ in self._timed]
         rows: list[list[int]] = []
+        laws: list[tuple[float, float]] = []
         arrays: list[np.ndarray | None] = []
         senders: list[tuple[int, Callable[[], None]]] = []
         for number, (stream, *_) in enumerate(self._timed):
             if self._wanted[number]:
                 senders.append((1 << number, stream.send_filled))
-                for target, source, added in stream.copies():
+                for target, source, added, offset, sign in stream.copies():
+                    laws.append((offset, sign))
                     arrays += [target, source, added]
                     rows.append([
                         number, address_of(target), address_of(source),
                         0 if added is None else address_of(added), len(target)])
         copies = np.array(rows, np.int64).reshape(-1, COPY_SIZE)
         run = fill.prepare(
-            self._messages, copies, self._latest, 0, 0, self._time_step_ns, is_short=True)
+            self._messages, copies, np.array(laws, float).reshape(-1, LAW_SIZE), self._latest, 0,
+            0, self._time_step_ns, is_short=True)
         self._plan = _Plan(run, run.words, run.argument_words, arrays, senders, {})
 
     def restart(self, time_ns: int) -> None:

@@ -9,7 +9,7 @@ from geometry_msgs.msg import Vector3Stamped
 from std_msgs.msg import Float64, Float64MultiArray
 
 from sim_bridge.foundation.errors import UnknownNameError
-from sim_bridge.ros.publish.streams import PreparedStream
+from sim_bridge.ros.publish.streams import Copy, PreparedStream
 from sim_bridge.ros.wire.messages import marks, PreparedMessage, UnstampedMessage, WORLD_FRAME
 from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.world.signals import Output
@@ -34,8 +34,8 @@ class OutputStream(PreparedStream):
         self._scene = scene
         self._output: Output | None = output
         kind, message = _message(output.size)
-        super().__init__(sink, topic, kind, message, self._read, rate_hz=rate_hz)
         (self._values,) = message.blocks
+        super().__init__(sink, topic, kind, message, copies=self._copies, rate_hz=rate_hz)
 
     def refresh(self) -> None:
         """Ask whether the topic has subscribers, and whether there is something to tell."""
@@ -50,6 +50,15 @@ class OutputStream(PreparedStream):
             except UnknownNameError:
                 self._output = None
             self.refresh()
+
+    def _copies(self) -> list[Copy]:
+        """Return what is copied; what is not is computed for each message."""
+        source = None if self._output is None else self._output.source()
+        self.supply(self.message, self._read if source is None else None)
+        if source is None:
+            return []
+        view, offset, sign = source
+        return [Copy(self._values, view, None, offset, sign)]
 
     def _read(self) -> None:
         if self._output is not None:

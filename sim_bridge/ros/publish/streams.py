@@ -60,12 +60,15 @@ class Copy(NamedTuple):
     """
     A block of numbers in a message, and the array that it is copied from.
 
-    added: array that is added to the copied numbers; None for nothing.
+    added: array that is added to the copied numbers; None for nothing. offset: what is taken from
+    each number of the source before, sign: by what that is multiplied.
     """
 
     target: np.ndarray
     source: np.ndarray
     added: np.ndarray | None = None
+    offset: float = 0.0
+    sign: float = 1.0
 
 
 class Stampable(Protocol):
@@ -130,8 +133,10 @@ class Stream:
     def publish(self, stamp: bytes) -> None:
         """Publish the present readings with this stamp (see `messages.pack_stamp`)."""
         if self.is_wanted:
-            for target, source, added in self.copies():
-                target[:] = source if added is None else source + added
+            for target, source, added, offset, sign in self.copies():
+                target[:] = sign * (source - offset)
+                if added is not None:
+                    target += added
             if self._fill is not None:
                 self._fill()
             self._outlet.publish(self.message.stamped(stamp))

@@ -10,6 +10,8 @@ from typing import Protocol
 import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
+from sim_bridge.description.model import ONE_AXIS
+from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import counted
@@ -20,7 +22,7 @@ from sim_bridge.ros.params.parameters import SELF_COLLISION, SimulatorParameters
 from sim_bridge.ros.session.units import units_of
 from sim_bridge.ros.wire.qos import topic_name
 from sim_bridge.shapes.materials import DEFAULT
-from sim_bridge.world.openplx import OpenPlxScene
+from sim_bridge.world.openplx import OpenPlxScene, robot_name
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
@@ -141,6 +143,23 @@ def robots_of_scene(scene: OpenPlxScene, namespace: str) -> list[LoadedRobot]:
     loaded = [LoadedRobot(robot, topic_name(robot.name)) for robot in robots]
     return [replace(each, scene=scene, scene_namespace=namespace)
             for each in loaded[:1]] + loaded[1:]
+
+
+def namespaces_of_scene(
+    scene: MappedScene, name: str | None, is_own: bool
+) -> list[tuple[MappedRobot, str]]:
+    """
+    Return the robots of a scene that `load_world` gives topics, and their namespaces.
+
+    name: of the scene in the world; None for its model's. is_own: whether the parameter `robot`
+    names it.
+    """
+    robots = [each for each in scene.robots if any(
+        joint.type in ONE_AXIS for joint in each.description.joints.values())]
+    if is_own and len(robots) == 1:
+        return [(robots[0], '')]
+    return [(each, topic_name(robot_name(scene, each, name or scene.name, name)))
+            for each in robots]
 
 
 def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:

@@ -14,6 +14,7 @@ from sim_bridge.ros.command.drives import commanded_drives, drives_of, Following
 from sim_bridge.ros.command.hardware import hardware_of
 from sim_bridge.ros.command.signals import commanded_signals
 from sim_bridge.ros.command.trajectories import Trajectories
+from sim_bridge.ros.publish.drawn_meshes import mesh_folder
 from sim_bridge.ros.publish.joint_states import JointStates
 from sim_bridge.ros.publish.odometry import odometry_stream, wheel_odometry_stream
 from sim_bridge.ros.publish.outbox import outboxes, Timed
@@ -22,6 +23,7 @@ from sim_bridge.ros.publish.streams import Rate, sensor_streams
 from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 if TYPE_CHECKING:
+    import sim_bridge as sb
     from sim_bridge.ros.command.command_inbox import CommandTopic
     from sim_bridge.ros.command.lockstep import LockstepPolicy
     from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -111,9 +113,10 @@ class RobotInterface:
         self._simulation = robot.simulation
         # what messages are filled from
         self._layout = robot.world.layout
-        if parameters.publish_robot_description and robot.description.xml:
+        urdf = _urdf_of(robot) if parameters.publish_robot_description else ''
+        if urdf:
             latched = sink.open(f'{prefix}robot_description', String, LATCHED_QOS)
-            latched.publish(String(data=robot.description.xml))
+            latched.publish(String(data=urdf))
         driven = {joint: drive.name for drive in drives for joint in drive.description.joints}
         joints = [name for name in self.commands.joint_names if name not in driven]
         check_not_driven(parameters.trajectory_controllers, driven)
@@ -236,3 +239,12 @@ class RobotInterface:
             *(stream for stream, _ in self._reckoned),
             *self._outputs,
             *(stream for sensor in self._sensors for stream in sensor.streams)]
+
+
+def _urdf_of(robot: sb.Robot) -> str:
+    """Return a robot's URDF: that which was read, or one of what an OpenPLX scene says."""
+    for scene in robot.world.openplx.values():
+        urdf: str = scene.urdf(robot.name, mesh_folder())
+        if urdf:
+            return urdf
+    return str(robot.description.xml)

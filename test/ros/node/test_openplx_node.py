@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import pytest
 from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+
+from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 pytest_plugins = ['node_fixtures']
 
@@ -49,7 +55,30 @@ def test_one_robot_has_the_topics_of_a_robot_and_its_motor_runs(graph, start_nod
     graph.wait_for_next(states, 20)
     assert states[-1].name == ['hinge']
     assert states[-1].velocity[0] == pytest.approx(2.0, abs=1e-6)
-    assert '/robot_description' not in dict(graph.node.get_topic_names_and_types())
+
+
+def test_the_excavator_has_a_description_and_frames(graph, start_node):
+    """All links hang in one tree below the world, of which the URDF knows the joints."""
+    start_node(robot='excavator', publish_tf=True, publish_link_tf=True)
+    texts = graph.listen(String, '/robot_description', LATCHED_QOS)
+    moving, fixed = (
+        graph.listen(TFMessage, f'/{name}', qos)
+        for name, qos in (('tf', 10), ('tf_static', LATCHED_QOS)))
+    states = graph.listen(JointState, '/joint_states')
+    graph.wait(lambda: texts and moving and fixed and states, 'description, frames and states')
+    root = ElementTree.fromstring(texts[-1].data)
+    links = {link.get('name') for link in root.findall('link')}
+    movable = {joint.get('name') for joint in root.findall('joint')
+               if joint.get('type') != 'fixed'}
+    assert movable <= set(states[-1].name)
+    parents = {
+        each.child_frame_id: each.header.frame_id
+        for message in (moving[-1], fixed[-1]) for each in message.transforms}
+    bodies = {'pedestal', 'turret', 'boom', 'stick', 'bucket', 'boom_cylinder_rod'}
+    assert bodies <= links
+    for name in bodies:
+        while name != 'world':
+            name = parents[name]
 
 
 def test_robots_of_a_scene_have_namespaces_of_their_names(graph, start_node, file, tmp_path):

@@ -66,7 +66,8 @@ def test_numbers_are_copied_and_added_up(sink):
     """Fill from what arrays hold at that time, and by a function where there is one."""
     q, u, motor = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([10.0, 20.0])
     stream = stream_of(sink, 'state', lambda message: [
-        Copy(message.position, q), Copy(message.effort, u, motor)])
+        Copy(message.position, q), Copy(message.effort, u, motor),
+        Copy(message.velocity[:1], q[1:], None, 0.5, -1.0)])
     other = stream_of(sink, 'other')
     other = PreparedStream(sink, 'other', JointState, other.message,
                            lambda: other.message.velocity.fill(q[0]), rate_hz=1.0)
@@ -76,6 +77,7 @@ def test_numbers_are_copied_and_added_up(sink):
     (_, state), (_, filled) = sink.taken
     assert list(state.position) == [5.0, 6.0]
     assert list(state.effort) == [13.0, 24.0]
+    assert list(state.velocity) == [-5.5, 0.0]
     assert list(filled.velocity) == [5.0, 5.0]
     assert sink.stamps() == [('state', 3_000_000_007), ('other', 3_000_000_007)]
 

@@ -1,0 +1,190 @@
+"""A robot of a scene as URDF, for those who publish its frames and draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+import hashlib
+import math
+import os
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Comment, Element, SubElement
+
+import numpy as np
+
+from sim_bridge.description.model import (
+    JointDescription,
+    JointDynamics,
+    JointLimits,
+    JointType,
+    LinkDescription,
+    Pose,
+    RobotDescription,
+)
+from sim_bridge.foundation.names import free_name
+from sim_bridge.foundation.rotation import matrix_from_quaternion, rpy_from_matrix
+from sim_bridge.shapes.placed import Placed
+from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
+from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Shape, Sphere
+
+_UNBOUNDED, _FREE = JointLimits(), JointDynamics()
+_TRIANGLE = np.dtype([('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')])
+
+
+def urdf_text(
+    robot: RobotDescription, shapes: Iterable[tuple[str, Placed]], mesh_folder: Path | None = None
+) -> str:
+    """
+    Return the tree of a robot as URDF: links, what they look like, joints.
+
+    shapes: by link. mesh_folder: where triangles are written to, as STL files named after their
+    contents, which the text refers to; None: they are left out. Where URDF wants joint and link in
+    one place a frame without mass is between them. Joints that close loops are left out, and a
+    ball joint floats: comments say so.
+    """
+    return _Writer(robot, mesh_folder).text(list(shapes))
+
+
+class _Writer:
+    def __init__(self, robot: RobotDescription, mesh_folder: Path | None):
+        self._robot, self._folder = robot, mesh_folder
+        self._root = Element('robot', name=robot.name)
+        self._taken = set(robot.links)
+
+    def text(self, shapes: list[tuple[str, Placed]]) -> str:
+        for link in self._robot.links.values():
+            self._link(link, [placed for name, placed in shapes if name == link.name])
+        for joint in self._robot.joints.values():
+            self._joint(joint)
+        loops = ', '.join(each.name for each in self._robot.constraints)
+        if loops:
+            self._root.append(_comment(f'joints that close loops are not in a URDF: {loops}'))
+        ElementTree.indent(self._root)
+        return ElementTree.tostring(self._root, encoding='unicode')
+
+    def _link(self, link: LinkDescription, shapes: list[Placed]) -> None:
+        element = SubElement(self._root, 'link', name=link.name)
+        own = link.inertial
+        if own is not None:
+            inertial = SubElement(element, 'inertial')
+            _origin(inertial, own.pose)
+            SubElement(inertial, 'mass', value=_number(own.mass))
+            SubElement(inertial, 'inertia', {
+                f'i{a}{b}': _number(own.inertia['xyz'.index(a), 'xyz'.index(b)])
+                for a, b in ('xx', 'xy', 'xz', 'yy', 'yz', 'zz')})
+        for placed in shapes:
+            touches = placed.enabled and not placed.sensor
+            pose = Pose(np.array(placed.position), matrix_from_quaternion(placed.orientation))
+            for kind in ('visual', 'collision') if touches else ('visual',):
+                self._geometry(element, kind, placed.shape, pose)
+
+    def _geometry(self, link: Element, kind: str, shape: Shape, pose: Pose) -> None:
+        if isinstance(shape, Capsule):
+            # which URDF lacks
+            self._geometry(link, kind, Cylinder(shape.radius, shape.length), pose)
+            for end in (-0.5, 0.5):
+                place = pose @ Pose(np.array([0.0, 0.0, end * shape.length]))
+                self._geometry(link, kind, Sphere(shape.radius), place)
+            return
+        if isinstance(shape, Box):
+            name, sizes = 'box', {'size': _numbers(shape.size)}
+        elif isinstance(shape, Sphere):
+            name, sizes = 'sphere', {'radius': _number(shape.radius)}
+        elif isinstance(shape, Cylinder):
+            name, sizes = 'cylinder', {
+                'radius': _number(shape.radius), 'length': _number(shape.length)}
+        elif isinstance(shape, (ConvexHull, TriangleMesh)) and self._folder is not None:
+            name, sizes = 'mesh', {'filename': _stl_file(shape, self._folder).as_uri()}
+        else:
+            link.append(_comment(f'{kind} left out: {shape!r}'))
+            return
+        element = SubElement(link, kind)
+        _origin(element, pose)
+        SubElement(SubElement(element, 'geometry'), name, sizes)
+
+    def _joint(self, joint: JointDescription) -> None:
+        parent, origin, last = joint.parent, joint.origin, joint.child_pose
+        if joint.type is JointType.PISTON:
+            # one after the other, by the names of their axes in joint states
+            between = self._frame(f'{joint.name}_slide_frame')
+            self._add(f'{joint.name}/slide', JointType.PRISMATIC, parent, between, origin,
+                      joint.axis, joint.limits, joint.dynamics)
+            name, kind, parent, origin = f'{joint.name}/turn', JointType.REVOLUTE, between, Pose()
+            limits, dynamics = joint.limits2, joint.dynamics2
+        else:
+            name, kind = joint.name, joint.type
+            limits, dynamics = joint.limits, joint.dynamics
+        if kind not in (JointType.FIXED, JointType.REVOLUTE, JointType.CONTINUOUS,
+                        JointType.PRISMATIC):
+            self._root.append(_comment(f'joint {name} is of type {kind.value}'))
+            kind = JointType.FLOATING
+        if kind in (JointType.FIXED, JointType.FLOATING):
+            origin, last = origin @ last, Pose()
+        child = joint.child if last.is_identity else self._frame(f'{joint.name}_frame')
+        self._add(name, kind, parent, child, origin, joint.axis, limits, dynamics)
+        if child != joint.child:
+            self._add(f'{joint.name}_at_0', JointType.FIXED, child, joint.child, last)
+
+    def _frame(self, wanted: str) -> str:
+        """Add a link without mass; return its name."""
+        name = free_name(wanted, self._taken.__contains__)
+        self._taken.add(name)
+        SubElement(self._root, 'link', name=name)
+        return name
+
+    def _add(
+        self, name: str, kind: JointType, parent: str, child: str, origin: Pose,
+        axis: np.ndarray | None = None, limits: JointLimits = _UNBOUNDED,
+        dynamics: JointDynamics = _FREE,
+    ) -> None:
+        is_bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
+        if kind is JointType.REVOLUTE and not is_bounded:
+            kind = JointType.CONTINUOUS
+        element = SubElement(self._root, 'joint', name=name, type=kind.value)
+        _origin(element, origin)
+        SubElement(element, 'parent', link=parent)
+        SubElement(element, 'child', link=child)
+        if axis is None or kind in (JointType.FIXED, JointType.FLOATING):
+            return
+        SubElement(element, 'axis', xyz=_numbers(axis))
+        values = {'effort': _number(limits.effort), 'velocity': _number(limits.velocity)}
+        if kind is not JointType.CONTINUOUS:
+            values |= {'lower': _number(limits.lower), 'upper': _number(limits.upper)}
+        SubElement(element, 'limit', values)
+        if dynamics.damping or dynamics.friction:
+            SubElement(element, 'dynamics', damping=_number(dynamics.damping),
+                       friction=_number(dynamics.friction))
+
+
+def _comment(text: str) -> Any:
+    return Comment(f' {text.replace("--", "- -")} ')
+
+
+def _origin(element: Element, pose: Pose) -> None:
+    SubElement(element, 'origin', xyz=_numbers(pose.position),
+               rpy=_numbers(rpy_from_matrix(pose.rotation)))
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return ' '.join(map(_number, values))
+
+
+def _number(value: float) -> str:
+    """Return a number that is read to the same bits; of what has no end the greatest."""
+    return repr(float(np.nan_to_num(value)))
+
+
+def _stl_file(shape: ConvexHull | TriangleMesh, folder: Path) -> Path:
+    """Return the binary STL file of a surface, written if it is not there."""
+    facets = np.zeros(len(shape.triangles), _TRIANGLE)
+    facets['corners'] = shape.vertices[shape.triangles]
+    data = bytes(80) + np.uint32(len(facets)).tobytes() + facets.tobytes()
+    path = folder / f'{hashlib.sha256(data).hexdigest()}.stl'
+    if not path.is_file():
+        folder.mkdir(parents=True, exist_ok=True)
+        # complete or not there, whoever else writes it
+        temporary = path.with_suffix(f'.{os.getpid()}')
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    return path
