@@ -47,9 +47,9 @@ class JointSpec:
     of all rows or of each. suspension: of a hinge-2. toughness: force and torque that break it,
     and those that break it in each direction, None where none does. loose: the directions, as of a
     compliance, that it leaves free though its type does not. gapes: whether the two origins are
-    apart, so that the joint has a gap to close. gathers: whether it puts its links together at once in the
-    first step, where they begin apart. axes, vectors: of an angular motor, as the engine's
-    LoopJoint has them.
+    apart, so that the joint has a gap to close. gathers: whether it puts its links together at
+    once in the first step, where they begin apart. axes, vectors: of an angular motor, as the
+    engine's LoopJoint has them.
     """
 
     name: str
