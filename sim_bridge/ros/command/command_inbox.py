@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.signals import CommandedSignal
     from sim_bridge.ros.command.trajectories import Trajectories
     from sim_bridge.ros.process.polling import Poll, PollingMixin
+    from sim_bridge.ros.wire.joint_state_reader import JointValues
 
 # How often topics without known publishers are looked at: each look costs as much as three steps
 # of an arm.
@@ -229,8 +230,7 @@ class CommandInbox:
             return
         command = self._reader.read(data)
         if self._hardware.is_from(command):
-            self._commands.accept_fitting(
-                self._hardware.parts(command), command.time_ns, source)
+            self._take_parts(command, source)
             return
         self._commands.accept_named(
             command.names, command.position, command.velocity, command.effort, command.time_ns,
@@ -238,8 +238,12 @@ class CommandInbox:
         self._commands.learn(data, self._reader, command.names)
 
     def _take_from_hardware(self, data: bytes, source: Message) -> None:
-        command = self._hardware_reader.read(data)
-        self._commands.accept_fitting(self._hardware.parts(command), command.time_ns, source)
+        self._take_parts(self._hardware_reader.read(data), source)
+
+    def _take_parts(self, command: JointValues, source: Message) -> None:
+        """Take what a message of topic-based hardware commands, if any controller does."""
+        if parts := self._hardware.parts(command):
+            self._commands.accept_fitting(parts, command.time_ns, source)
 
     def _take_array(self, data: bytes, source: Message) -> None:
         self._commands.accept_ordered(deserialize(data, Float64MultiArray).data, source)

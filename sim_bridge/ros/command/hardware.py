@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 from typing import TYPE_CHECKING
 import xml.etree.ElementTree as ElementTree
 
@@ -51,13 +52,13 @@ class TopicBasedHardware:
         """
         Return whether a message may be the plugin's and needs to be split up.
 
-        The plugin always names the same joints. A message with an effort for each of them, none of
-        which mimics another joint, means the same from any publisher.
+        The plugin always names the same joints. A message with a finite effort for each of them,
+        none of which mimics another joint, means the same from any publisher.
         """
         if not self.interfaces:
             return False
         is_plain = not len(command.position) and not len(command.velocity) and (
-            self._commands_all)
+            self._commands_all and not np.isnan(command.effort).any())
         return not is_plain and command.names == list(self.interfaces)
 
     @cached_property
@@ -69,7 +70,9 @@ class TopicBasedHardware:
         Return quantity, names and values of the commands in a plugin's message.
 
         The message names all joints, but has values only for those with the interface in question.
-        Values for joints that mimic another joint are left out. Raises InvalidValueError.
+        Left out are values for joints that mimic another joint, and NaN, which is what the plugin
+        sends for interfaces that no controller has claimed. Empty if none has been. Raises
+        InvalidValueError.
         """
         parts = []
         for quantity, name in enumerate(QUANTITIES):
@@ -84,9 +87,11 @@ class TopicBasedHardware:
                     f'number of {name} values', len(values),
                     f'{len(command.names)}, one for each name, or {len(names)}, one for each '
                     f'joint with a command interface {name!r} in the ros2_control of the robot')
-            keeps = np.array([joint in self.commandable for joint in names], bool)
-            kept = [joint for joint in names if joint in self.commandable]
-            parts.append((quantity, kept, values[keeps]))
+            is_claimed = ~np.isnan(values)
+            if not is_claimed.any():
+                continue
+            keeps = is_claimed & [joint in self.commandable for joint in names]
+            parts.append((quantity, list(compress(names, keeps)), values[keeps]))
         return parts
 
 

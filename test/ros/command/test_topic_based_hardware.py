@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from diagnostic_msgs.msg import DiagnosticArray
 from following import told
 import pytest
@@ -47,8 +49,8 @@ class Plugin:
         'lift': ('position', 'effort'), 'wheel': ('velocity',), 'finger': ('position',),
         'thumb': ('position',)}
 
-    def __init__(self, graph, **initial):
-        self.commands = {('lift', 'position'): 0.2, **initial}
+    def __init__(self, graph):
+        self.commands: dict[tuple[str, str], float] = {}
         self.states: dict[str, tuple[float, ...]] = {}
         self._publisher = graph.node.create_publisher(
             JointState, '/robot_joint_commands', QoSProfile(depth=1))
@@ -63,11 +65,12 @@ class Plugin:
             self.states[name] = tuple(values)
 
     def write(self):
+        """Send what the real one sends: NaN for interfaces that no controller has claimed."""
         message = JointState()
         for joint, interfaces in self.JOINTS.items():
             message.name.append(joint)
             for interface in interfaces:
-                getattr(message, interface).append(self.commands.get((joint, interface), 0.0))
+                getattr(message, interface).append(self.commands.get((joint, interface), math.nan))
         self._publisher.publish(message)
 
 
@@ -79,6 +82,17 @@ def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     plugin = Plugin(graph)
     assert plugin.states['lift'][0] == 0.2, 'it starts where ros2_control says'
+    # no controller has claimed anything yet, which is neither a command nor wrong
+    for _ in range(3):
+        plugin.write()
+    graph.wait_for_next(diagnostics, 2)
+    commands = told(diagnostics, 'commands of gripper')
+    assert (commands['accepted since start'], commands['rejected since start']) == ('0', '0')
+    assert commands['joints held'] == 'True'
+    # the first controller claims one of the interfaces, the next the others
+    plugin.commands['lift', 'position'] = 0.3
+    graph.wait(lambda: plugin.states['lift'][0] == pytest.approx(0.3, abs=1e-9),
+               'the first controller in effect', also=plugin.write)
     plugin.commands |= {
         ('lift', 'position'): 0.5, ('wheel', 'velocity'): 3.0, ('finger', 'position'): 0.04,
         ('thumb', 'position'): 0.04}
@@ -106,3 +120,20 @@ def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp
     assert not graph.node.get_publishers_info_by_topic('/joint_states')
     code, output = end(process)
     assert code == 0, output
+
+
+def test_what_no_controller_has_claimed_is_not_commanded(graph, start_node):
+    """Take efforts for some of the joints of an arm, where the plugin sends NaN for the others."""
+    start_node(robot='arm', diagnostics_rate=20.0)
+    diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
+    states = graph.listen(JointState, '/joint_states')
+    publisher = graph.node.create_publisher(JointState, '/joint_commands', QoSProfile(depth=1))
+    graph.wait(lambda: publisher.get_subscription_count() and states, 'the simulator')
+    message = JointState(name=list(states[-1].name))
+    message.effort = [math.nan] * 7
+    message.effort[3] = 2.5
+    graph.wait(lambda: states[-1].effort[3] == 2.5, 'the effort',
+               also=lambda: publisher.publish(message))
+    assert [each for at, each in enumerate(states[-1].effort) if at != 3] == [0.0] * 6
+    graph.wait_for_next(diagnostics, 2)
+    assert told(diagnostics, 'commands of arm')['rejected since start'] == '0'
