@@ -209,8 +209,8 @@ def test_shapes_are_where_they_were(tmp_path):
         np.testing.assert_allclose(placed.rotation, shape.pose.rotation, rtol=0.0, atol=1e-15)
 
 
-def test_names_become_identifiers():
-    """What is no identifier, or means something else, gets a name with the original beside."""
+def test_names_are_those_of_the_urdf(tmp_path):
+    """Also what is no identifier, or means something else; after the system where that is one."""
     description = robot_of(
         link('is') + link('fore arm') + link('Math') + link('elbow')
         + joint('elbow', 'continuous', 'is', 'fore arm')
@@ -218,10 +218,40 @@ def test_names_become_identifiers():
         + joint('local_transform', 'fixed', 'Math', 'elbow'), name='7 dof')
     text = written(description)
     for name in ('7 dof', 'is', 'fore arm', 'Math', 'wrist-1', 'local_transform'):
-        assert f'.source_name: "{name}"' in text
-    [robot] = sb.World().load_openplx(text).robots
-    assert sorted(robot.joint_names) == ['elbow_joint', 'wrist_1']
-    assert {each.name for each in robot.links} == {'is_link', 'fore_arm', 'Math_link', 'elbow'}
+        assert f'source_name is String: "{name}"' in text
+    scene = sb.World().load_openplx(text)
+    [robot] = scene.robots
+    assert sorted(robot.joint_names) == ['elbow', 'wrist-1']
+    assert {each.name for each in robot.links} == {'is', 'fore arm', 'Math', 'elbow'}
+    assert scene.joint('elbow_joint').name == 'elbow'
+    (tmp_path / 'bot.openplx').write_text(text, encoding='utf-8')
+    (tmp_path / 'two.openplx').write_text(
+        'import @"bot.openplx"\nTwo is Physics3D.System:\n    left is _7_dof\n'
+        '    right is _7_dof\n', encoding='utf-8')
+    left, right = sb.World().load_openplx(tmp_path / 'two.openplx').robots
+    assert sorted(left.joint_names) == ['left_elbow', 'left_wrist-1']
+    assert {each.name for each in right.links} == {
+        'right_is', 'right_fore arm', 'right_Math', 'right_elbow'}
+
+
+@pytest.mark.parametrize('kind', ['hinge', 'ball', 'fixed', 'slider', 'piston', 'distance'])
+def test_loop_joints_yield_alike(kind):
+    """By their springs and dampers in each direction, along oblique axes."""
+    axis = '' if kind in ('ball', 'fixed', 'distance') else '<axis xyz="1 2 2"/>'
+    place = ' xyz="0.2 0 0"' if kind == 'distance' else ''
+    one, other = pair(robot_of(
+        link('a') + link('b') + link('c') + joint('first', 'continuous', 'a', 'b')
+        + joint('second', 'continuous', 'b', 'c')
+        + f'<sim_bridge><joint name="loop" type="{kind}">'
+        f'<link1 name="a" xyz="0.1 0 0"/><link2 name="c"{place}/>{axis}'
+        '<compliance stiffness="1e4 2e4 3e4 300 400 500" damping="20 30 40 1 2 3"/>'
+        '</joint></sim_bridge>'), fixed_base=True)
+    assert one.loop_joints.keys() == other.loop_joints.keys() == {'loop'}
+    for robot in (one, other):
+        robot.world.step(200)
+    for own in one.links:
+        np.testing.assert_allclose(other.link(own.name).p, own.p, rtol=0.0, atol=1e-8)
+    assert abs(one.joint('first').q) > 1e-4
 
 
 @pytest.mark.parametrize(('body', 'where', 'what'), [

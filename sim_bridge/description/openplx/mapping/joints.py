@@ -31,7 +31,7 @@ _LOOP_TYPES = {
     'prismatic': ConstraintType.SLIDER, 'cylindrical': ConstraintType.PISTON,
     'ball': ConstraintType.BALL, 'distance': ConstraintType.DISTANCE}
 # the directions of a Compliance, as mates call them: x is the normal, z the main axis
-_DIRECTIONS = (
+DIRECTIONS = (
     'along_normal', 'along_cross', 'along_main', 'around_normal', 'around_cross', 'around_main')
 _Z = np.array([0.0, 0.0, 1.0])
 
@@ -40,7 +40,7 @@ def compliance_of(mate: Object, findings: Findings) -> Compliance | None:
     """Return how a mate yields; None where it is rigid in all directions."""
     flexibility, dissipation = mate['flexibility'], mate['dissipation']
     assert isinstance(flexibility, Object) and isinstance(dissipation, Object)
-    names = list(_DIRECTIONS)
+    names = list(DIRECTIONS)
     if mate.is_a('Physics3D.Interactions.Distance'):
         names[0] = 'along_distance'
     stiffness, damping = [], []

@@ -64,6 +64,8 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.materials import ContactMaterial
 from sim_bridge.shapes.placed import Placed
 
+# member of bodies and mates: what was called so in the URDF that they were written from
+SOURCE_NAME = 'source_name'
 _WORLD = 'world'
 # what becomes of a mate that misses
 _CONFLICT = (
@@ -90,14 +92,21 @@ def map_scene(root: Object, findings: Findings) -> MappedScene | None:
 
 
 class _Names:
-    """Names of links and joints: paths with _ for what ROS does not take, unique."""
+    """
+    Names of links and joints: paths with _ for what ROS does not take, unique.
+
+    What a robot was written from keeps its name, after the path of the system that it is in.
+    """
 
     def __init__(self, taken: tuple[str, ...] = ()):
         self._taken = set(taken)
         self.of: dict[str, str] = {}
 
-    def add(self, path: str, default: str) -> str:
-        wanted = re.sub(r'\W+', '_', path, flags=re.ASCII).strip('_') or default
+    def add(self, path: str, default: str, source: Object | None = None) -> str:
+        given = None if source is None else source.members.get(SOURCE_NAME)
+        system = path.rpartition('.')[0] if given else path
+        wanted = re.sub(r'\W+', '_', system, flags=re.ASCII).strip('_')
+        wanted = '_'.join(filter(None, (wanted, str(given or '')))) or default
         name = free_name(wanted, self._taken.__contains__)
         self._taken.add(name)
         self.of.setdefault(path, name)
@@ -122,10 +131,10 @@ class _Mapper:
         self._groups = Groups(root)
         self._bodies = Bodies(root, self._materials, self._groups, findings)
         self._links, self._joints = _Names((_WORLD,)), _Names()
-        for path in assembly.bodies:
-            self._links.add(path, self._model if path == ROOT else 'body')
+        for path, body in assembly.bodies.items():
+            self._links.add(path, self._model if path == ROOT else 'body', body)
         for mate in self._mates:
-            self._joints.add(mate.path, 'mate')
+            self._joints.add(mate.path, 'mate', mate.source)
         self._axes, self._acting_on = axis_settings(self._assembly, root, findings)
         self._motors = self._further_motors()
 

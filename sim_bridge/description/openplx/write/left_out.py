@@ -32,8 +32,7 @@ def check_joint(
         if joint.safety is not None:
             left_out.append('safety_controller')
     else:
-        refused += [name for name in ('erp', 'cfm', 'compliance')
-                    if getattr(joint, name) is not None]
+        refused += [name for name in ('erp', 'cfm') if getattr(joint, name) is not None]
         if joint.toughness is not None:
             left_out.append('toughness')
     if any(math.isfinite(each.velocity) for each in limits):

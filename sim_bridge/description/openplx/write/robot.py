@@ -22,6 +22,8 @@ from sim_bridge.description.model import (
     Pose,
     RobotDescription,
 )
+from sim_bridge.description.openplx.mapping.joints import DIRECTIONS
+from sim_bridge.description.openplx.mapping.scene import SOURCE_NAME
 from sim_bridge.description.openplx.write.left_out import check_joint, note_left_out
 from sim_bridge.description.openplx.write.text import (
     axes,
@@ -45,6 +47,11 @@ _MATES = {
     ConstraintType.HINGE: 'Hinge', ConstraintType.SLIDER: 'Prismatic',
     ConstraintType.FIXED: 'Lock', ConstraintType.BALL: 'Ball',
     ConstraintType.PISTON: 'Cylindrical', ConstraintType.DISTANCE: 'Distance'}
+# what mates hold in no direction, and so have no flexibility in
+_LEFT_FREE = {
+    'Hinge': ('around_main',), 'Prismatic': ('along_main',),
+    'Cylindrical': ('along_main', 'around_main'),
+    'Ball': ('around_main', 'around_normal', 'around_cross')}
 # what acts along an axis, by whether it slides: range, spring and its rest, motor
 _ALONG = {
     False: ('RotationalRange', 'TorsionSpring', 'angle', 'TorqueMotor'),
@@ -127,7 +134,7 @@ class _Writer:
                 mates += self._mate_of(joint, name)
         floating = {
             joint.child for joint in robot.joints.values() if joint.type is JointType.FLOATING}
-        lines = [f'.source_name: {quoted(robot.name)}'] if robot.name != self._model else []
+        lines = _original(robot.name, self._model)
         for link in self._bodies:
             is_placed = link.name in floating or (link is root and not self._is_fixed)
             lines += ['', *self._body(link, is_placed)]
@@ -156,7 +163,7 @@ class _Writer:
 
     def _body(self, link: LinkDescription, is_placed: bool) -> list[str]:
         name = self._names[link.name]
-        lines = [] if name == link.name else [f'.source_name: {quoted(link.name)}']
+        lines = _original(link.name, name)
         if is_placed:
             lines += transform('kinematics.local_transform', self._poses[link.name])
         if link.inertial is not None:
@@ -241,7 +248,8 @@ class _Writer:
                     (joint.child, joint.child_pose.inverse @ along))
         else:
             ends = self._loop_ends(joint)
-        kind, lines = _MATES[joint.type], []
+        kind = _MATES[joint.type]
+        lines = _yielding(joint, kind)
         if kind == 'Distance':
             assert isinstance(joint, ConstraintDescription)
             apart = joint.distance
@@ -250,6 +258,9 @@ class _Writer:
                                  for link, at in ends)
                 apart = math.dist(first, second)
             lines.append(f'initial_distance: {number(apart)}')
+        if isinstance(joint, ConstraintDescription):
+            # all begin at 0 as in the URDF, and loops that are open there are closed from there
+            lines.append('enable_snap: false')
         acting: list[str] = []
         for order, (is_linear, limits, dynamics) in enumerate(_axes_of(joint, kind)):
             member = 'friction' if kind != 'Cylindrical' else (
@@ -284,9 +295,8 @@ class _Writer:
                 members.insert(0, f'position: {vector(pose.position)}')
             self._connectors[link] += block(f'{own} is {_I}MateConnector', members)
             paths.append(path)
-        named = [] if name == source else [f'.source_name: {quoted(source)}']
         return ['', *block(f'{name} is {_I}{kind}', [
-            *named, f'connectors: [{", ".join(paths)}]', *lines])]
+            *_original(source, name), f'connectors: [{", ".join(paths)}]', *lines])]
 
     def _loop_ends(
         self, joint: ConstraintDescription
@@ -294,7 +304,7 @@ class _Writer:
         """Return the connectors of a loop joint: as given, else as where all joints are at 0."""
         one, other = (self._poses.get(link, Pose()) for link in (joint.link1, joint.link2))
         between = other.inverse @ one
-        along = np.eye(3) if joint.axis is None else axes(joint.axis)
+        along = np.eye(3) if joint.axis is None else axes(joint.axis, joint.normal)
         first = Pose(joint.position1, along)
         second = between @ first
         position = second.position if joint.position2 is None else joint.position2
@@ -326,6 +336,26 @@ class _Writer:
         for model, suffix, lines in found:
             yield from block(f'{self._name(f"{name}_{suffix}", suffix)} is {_I}{model}', [
                 f'connectors: {mate}.connectors', *lines])
+
+
+def _yielding(joint: JointDescription | ConstraintDescription, kind: str) -> list[str]:
+    """Return the springs and dampers of a loop joint in the directions that its mate holds."""
+    if isinstance(joint, JointDescription) or joint.compliance is None:
+        return []
+    names = ('along_distance',) if kind == 'Distance' else DIRECTIONS
+    elastic, damped = [], []
+    for name, spring, damper in zip(names, *joint.compliance, strict=False):
+        if name not in _LEFT_FREE.get(kind, ()) and math.isfinite(spring):
+            elastic += block(f'{name} becomes {_LAWS}Flexibility.LinearElastic', [
+                f'stiffness: {number(spring)}'])
+            damped += block(f'{name} becomes {_LAWS}Dissipation.MechanicalDamping', [
+                f'damping_constant: {number(damper)}'])
+    return [*block('flexibility', elastic), *block('dissipation', damped)] if elastic else []
+
+
+def _original(source: str, name: str) -> list[str]:
+    """Return the line by which a reader finds the name in the URDF again."""
+    return [] if name == source else [f'{SOURCE_NAME} is String: {quoted(source)}']
 
 
 def _axes_of(

@@ -12,12 +12,17 @@ from sim_bridge.description.model import Pose
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 
 
-def axes(axis: np.ndarray) -> np.ndarray:
-    """Return (3, 3) axes whose z is an axis, exact where that is one of the coordinates'."""
-    least = np.zeros(3)
-    least[int(np.argmin(np.abs(axis)))] = 1.0
-    x = least - (least @ axis) * axis
-    x /= np.linalg.norm(x)
+def axes(axis: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
+    """
+    Return (3, 3) axes whose z is an axis, exact where that is one of the coordinates'.
+
+    x: the unit vector along x; None for any.
+    """
+    if x is None:
+        least = np.zeros(3)
+        least[int(np.argmin(np.abs(axis)))] = 1.0
+        x = least - (least @ axis) * axis
+        x /= np.linalg.norm(x)
     axes_of: np.ndarray = np.array([x, np.cross(axis, x), axis]).T
     return axes_of
 
