@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
+from sim_bridge.compilation.compile import Placement
 from sim_bridge.engine.data.model import Model
 
-if TYPE_CHECKING:
-    from sim_bridge.simulation.slots import LinkSlot
+
+class Massive(Protocol):
+    """A link: mass [kg], centre of mass (3,) [m] in its axes, its body, its place on that."""
+
+    mass: float
+    center: np.ndarray
+    placement: Placement
+
+    @property
+    def body(self) -> int:
+        """Number of its body in the joined model."""
 
 
-def with_pulled(model: Model, links: Iterable[LinkSlot], first_body: int = 0) -> Model:
+def with_pulled(model: Model, links: Iterable[Massive], first_body: int = 0) -> Model:
     """
     Return a model that has the masses of these links.
 
