@@ -67,7 +67,8 @@ class ConstraintType(enum.Enum):
     fourth, beside ball, hinge and fixed). PLANAR: slide in the plane that is normal to the axis
     and turn in it. DISTANCE: everything that keeps the anchors as far apart (ODE: DBall).
     HINGE_MOTOR, SLIDER_MOTOR: everything: it is another motor, with limits, friction, a spring and
-    a damper, on what a hinge or a slider leaves free.
+    a damper, on what a hinge or a slider leaves free. TILT_MOTOR: likewise about an axis across
+    that which a joint keeps, on the angle of the normal; of joints with play, not of files.
     """
 
     BALL = 'ball'
@@ -81,6 +82,7 @@ class ConstraintType(enum.Enum):
     DISTANCE = 'distance'
     HINGE_MOTOR = 'hinge_motor'
     SLIDER_MOTOR = 'slider_motor'
+    TILT_MOTOR = 'tilt_motor'
 
 
 class SensorKind(enum.Enum):

@@ -99,8 +99,6 @@ class Constraint(Protocol):
 
     key: str
     """Its name among all joints of the simulation."""
-    references: list[float]
-    """The value of each row where its error is 0."""
     axis_count: int
     """The number of coordinates that it leaves free."""
     joint: Any

@@ -123,9 +123,8 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
     model, loops = simulation.model, simulation.loops
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
-    references = [np.array(joint.references) for joint in simulation.constraints.values()]
     return [model.parent, kind, model.inertia, loops.body, loops.frame, loops.axis_kind,
-            loops.axis_vector, *references]
+            loops.axis_vector]
 
 
 def _check_kind(simulation: Simulation, snapshot: object) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from sim_bridge.compilation.collisions import Collisions, LinkShape
 from sim_bridge.description.gravity import Gravity, gravity_row, PointGravity
 from sim_bridge.description.model import Pose
+from sim_bridge.description.openplx.mapping.joints import DIRECTIONS
 from sim_bridge.description.openplx.mapping.records import (
     AxisSettings,
     BodyMotion,
@@ -28,6 +29,7 @@ from sim_bridge.foundation.validation import checked_pose, GivenPose
 from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.joints.seat import ConstraintSeat
 from sim_bridge.robots.joints.spec import spec_of
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
@@ -37,6 +39,7 @@ from sim_bridge.world.dynamics import jacobian, mass_matrix
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
 from sim_bridge.world.signals import Input, inputs_of, Output, outputs_of
 from sim_bridge.world.spanning_tree import SpanningTree
+from sim_bridge.world.switches import ENABLE, Switch
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +116,12 @@ class OpenPlxScene:
         return self._found('mate', path, names, lambda robot: {
             **{joint.name: joint for joint in robot.joints}, **robot.loop_joints})
 
+    def parts(self, path: str) -> list[Joint | ConstraintJoint]:
+        """Return the joint of a mate, and those of its play; raises UnknownNameError."""
+        known = self.description.joints
+        play = (f'{path}.{direction}' for direction in DIRECTIONS)
+        return [self.joint(path), *(self.joint(each) for each in play if each in known)]
+
     def axis(self, path: str) -> tuple[Axis, float, float]:
         """
         Return the axis on which an interaction acts, a sign and an offset [rad or m].
@@ -155,6 +164,28 @@ class OpenPlxScene:
         for joint, axes in self._driven(robot):
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
+        distances = self._distances(robot)
+        for signal in self.description.signals:
+            own = self.description.interactions.get(signal.source)
+            name = self.description.joints.get(signal.source) if own is None else own.joint
+            if name not in distances:
+                continue
+            with suppress(UnknownNameError):
+                if signal.kind == ENABLE:
+                    Switch(self, signal).restart()
+                elif signal.is_input and signal.model == 'Distance' and distances[name]:
+                    self.joint(signal.source).distance = distances[name]
+
+    def _distances(self, only: str | None) -> dict[str, float | None]:
+        """Return the distances that joints keep in the file, by name; only: of this robot."""
+        found: dict[str, float | None] = {}
+        for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
+            if only in (None, name):
+                found.update(dict.fromkeys(mapped.axes))
+                found.update((one.name, one.distance) for one in mapped.description.constraints)
+        for cross in self.description.cross_joints if only is None else ():
+            found[cross.constraint.name] = cross.constraint.distance
+        return found
 
     def _described(self) -> Iterable[tuple[str, tuple[AxisSettings, ...]]]:
         """Yield the names of joints, and what acts along their axes."""
@@ -241,7 +272,7 @@ class SceneLoader:
         robots: list[Robot] = []
         for mapped in scene.robots:
             robots.append(self._add_robot(
-                scene, mapped, robot_name(scene, mapped, own, name), at, materials))
+                scene, mapped, own, robot_name(scene, mapped, own, name), at, materials))
         links = {link.name: link for robot in robots for link in robot.links
                  if link.name in scene.links.values()}
         keys: dict[str, str] = {}
@@ -258,7 +289,7 @@ class SceneLoader:
         for one, other, law in scene.contact_materials:
             simulation.materials.set_contact_material(materials[one], materials[other], law)
         for a, b in scene.apart:
-            simulation.groups.set_collision(a, b, False)
+            simulation.groups.set_collision(f'{own}/{a}', f'{own}/{b}', False)
         if scene.gravity is not None:
             simulation.gravity[:] = gravity_row(_placed(scene.gravity, at))
             simulation.invalidate()
@@ -269,7 +300,7 @@ class SceneLoader:
         return SceneRecord(own, scene, at, tuple(robot.name for robot in robots), keys)
 
     def _add_robot(
-        self, scene: MappedScene, mapped: MappedRobot, name: str, at: Pose,
+        self, scene: MappedScene, mapped: MappedRobot, own: str, name: str, at: Pose,
         materials: Mapping[str, Material],
     ) -> Robot:
         place = at @ mapped.pose
@@ -281,8 +312,9 @@ class SceneLoader:
                     description, registry.free_name(None, name), None, pose, {},
                     CollisionOptions())
             shapes = tuple(
-                LinkShape(link, placed if placed.material is None else replace(
-                    placed, material=materials[str(placed.material)]))
+                LinkShape(link, replace(
+                    placed, groups=frozenset(f'{own}/{group}' for group in placed.groups),
+                    material=None if placed.material is None else materials[str(placed.material)]))
                 for link, placed in mapped.shapes)
             robot = registry.add_placed(
                 replace(description, report=scene.report), registry.free_name(None, name), pose,
@@ -330,16 +362,18 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
     """Set everything that acts along an axis."""
     limits, dynamics = settings.limits, settings.dynamics
     axis.lower, axis.upper = limits.lower, limits.upper
-    axis.damping, axis.friction = dynamics.damping, dynamics.friction
+    axis.damping = dynamics.damping
+    axis.friction, axis.back_friction = dynamics.frictions
+    if dynamics.bearing > 0.0:
+        axis.bearing_friction = dynamics.bearing
     axis.stiffness = dynamics.stiffness
     if settings.stop is not None:
         # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
         stiffness, damping = settings.stop
         axis.stop_cfm = 1.0 / (time_step * stiffness + damping)
         axis.stop_erp = time_step * stiffness * axis.stop_cfm
-    for motor in settings.motors:
-        axis.control = 'servo'
-        axis.kp, axis.kd = motor.kp, motor.kd
+    if abs(settings.begin) > math.pi and isinstance(axis.seat, ConstraintSeat):
+        axis.seat.begin_turned(axis.number, settings.begin)
     _command(axis, settings)
 
 
@@ -349,8 +383,7 @@ def _command(axis: Axis, settings: AxisSettings) -> None:
     for motor in settings.motors:
         axis.control = 'servo'
         axis.max_effort, axis.min_effort = motor.upper, motor.lower
-        if motor.hold is not None:
-            axis.kp, axis.kd = motor.kp, motor.kd
+        axis.kp, axis.kd = motor.kp, motor.kd
         if not math.isnan(motor.target_position):
             axis.target_position = motor.target_position
         axis.target_velocity = motor.target_velocity

@@ -16,14 +16,16 @@ import numpy as np
 
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
+from sim_bridge.description.openplx.mapping.signals import TARGET_DISTANCE
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.rotation import rpy_from_matrix
-from sim_bridge.foundation.validation import finite_number, finite_vector, real_array
+from sim_bridge.foundation.validation import finite_number, finite_vector, real_array, truth
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
+from sim_bridge.world.switches import ENABLE, is_driven, motor_of, set_gains, Switch
 
-Reading = float | np.ndarray
+Reading = float | bool | np.ndarray
 _Made = TypeVar('_Made', 'Input', 'Output')
 
 
@@ -43,6 +45,9 @@ class Scene(Protocol):
     def axis(self, path: str) -> tuple[Axis, float, float]:
         """Return the axis on which an interaction acts, a sign and an offset."""
 
+    def parts(self, path: str) -> list[Joint | ConstraintJoint]:
+        """Return the joint of a mate, and those of its play."""
+
     def settings(self, path: str) -> AxisSettings:
         """Return what the file says of the axis on which an interaction acts."""
 
@@ -55,7 +60,7 @@ class Input:
     A value that a scene takes.
 
     size: 1 for a number, 2 for a range (least, greatest), 3 for a vector in world axes. unit: of
-    the value.
+    the value; FLAG where it is true or false.
     """
 
     __slots__ = ('_place', 'signal', 'size', 'unit', 'write')
@@ -85,6 +90,8 @@ class Input:
         """Return (size,) a value for `write`; raises InvalidValueError, as `set`."""
         if self.size == 2:
             return _checked_range(value, self._place, self.unit)
+        if self.unit == FLAG:
+            return np.array([float(truth('value', value, self._place))])
         if self.size == 1:
             return np.array([finite_number('value', value, self._place)])
         return finite_vector('value', value, 3, self._place)
@@ -98,7 +105,8 @@ class Output:
     """
     A value that a scene gives.
 
-    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector. unit: of the value.
+    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector. unit: of the value;
+    FLAG where it is true or false.
     """
 
     __slots__ = ('_read', 'signal', 'size', 'unit')
@@ -116,7 +124,7 @@ class Output:
 
     def read(self) -> Reading:
         """
-        Return the value for the present state: a float, or an array (size,).
+        Return the value for the present state: a float, a bool, or an array (size,).
 
         Efforts of motors, stops and friction are those of the last step.
         """
@@ -141,10 +149,24 @@ class Output:
 
 
 def inputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
-    """Return the inputs of a scene by name, but for velocities of bodies that a joint holds."""
+    """
+    Return the inputs of a scene by name.
+
+    But for velocities of bodies that a joint holds, for whether mates in trees are enabled, and
+    for distances of 0, which are joints of another type.
+    """
     return MappingProxyType({
         each.name: each for each in _present(scene, Input, (s for s in signals if s.is_input))
-        if not (each.signal.model == 'RigidBody' and _is_held(scene.link(each.signal.source)))})
+        if _acts(scene, each.signal)})
+
+
+def _acts(scene: Scene, signal: Signal) -> bool:
+    """Return whether an input can do what it is for."""
+    if signal.model == 'RigidBody':
+        return not _is_held(scene.link(signal.source))
+    if signal.kind == ENABLE:
+        return not Switch(scene, signal).is_fixed
+    return signal.model != 'Distance' or scene.joint(signal.source).type == 'distance'
 
 
 def outputs_of(scene: Scene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
@@ -173,14 +195,22 @@ _Write = Callable[[np.ndarray], None]
 
 def _target_position(scene: Scene, signal: Signal) -> _Write:
     """Set where a spring is at rest."""
+    if signal.model == 'Distance':
+        joint = scene.joint(signal.source)
+        return lambda value: setattr(joint, 'distance', float(value[0]))
     axis, sign, offset = scene.axis(signal.source)
     is_motor = _motor(scene, signal) is not None
-    if not is_motor and scene.settings(signal.source).dynamics.stiffness != signal.stiffness:
-        raise StateError(
-            f'input {signal.name!r}: several springs act along {axis.place} and are added up to '
-            'one. Give them limits of effort (min_effort, max_effort) to move one of them')
+    is_one = is_motor or len(scene.settings(signal.source).springs) == 1
     name = 'target_position' if is_motor else 'reference'
-    return lambda value: setattr(axis, name, offset + sign * float(value[0]))
+
+    def rest(value: np.ndarray) -> None:
+        if not is_one:
+            raise StateError(
+                f'input {signal.name!r}: several springs act along {axis.place} and are added up '
+                'to one. Give them limits of effort (min_effort, max_effort) to move one of them')
+        setattr(axis, name, offset + sign * float(value[0]))
+
+    return rest
 
 
 def _target_velocity(scene: Scene, signal: Signal) -> _Write:
@@ -192,9 +222,7 @@ def _target_velocity(scene: Scene, signal: Signal) -> _Write:
         axis.target_velocity = sign * float(value[0])
         if motor is not None and motor.hold is not None:
             # it holds the place where it is told to stand, and else has no spring
-            is_standing = value[0] == 0.0
-            axis.kp, axis.kd = motor.hold if is_standing else (0.0, motor.gain)
-            axis.target_position = axis.q
+            set_gains(axis, motor, is_driven(axis))
 
     return aim
 
@@ -243,6 +271,14 @@ def _is_held(link: Link) -> bool:
     return link.parent is not None or link.robot.fixed_base
 
 
+def _enabling(scene: Scene, signal: Signal) -> _Write:
+    """Enable or disable an interaction."""
+    switch = Switch(scene, signal)
+    return lambda value: switch.set(bool(value[0]))
+
+
+FLAG = 'true or false'
+
 _INPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Write]]] = {
     'AngleInput': ('rad', 1, _target_position),
     'Position1DInput': ('m', 1, _target_position),
@@ -252,6 +288,7 @@ _INPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Write]]] = {
     'Force1DInput': ('N', 1, _effort),
     'TorqueRangeInput': ('N m', 2, _effort_range),
     'ForceRangeInput': ('N', 2, _effort_range),
+    ENABLE: (FLAG, 1, _enabling),
     'LinearVelocity3DInput': ('m/s', 3, lambda scene, signal: _base_velocity(scene, signal, True)),
     'AngularVelocity3DInput': (
         'rad/s', 3, lambda scene, signal: _base_velocity(scene, signal, False)),
@@ -287,6 +324,12 @@ def _coordinate(scene: Scene, signal: Signal) -> _Read:
         name = 'reference' if _motor(scene, signal) is None else 'target_position'
         return lambda: sign * (getattr(axis, name) - offset)
     return _Number(_axis_of_mate(scene, signal), 'q')
+
+
+def _target_distance(scene: Scene, signal: Signal) -> _Read:
+    """Return the distance that a mate keeps."""
+    joint = scene.joint(signal.source)
+    return lambda: float(joint.distance) if joint.type == 'distance' else 0.0
 
 
 def _speed(scene: Scene, signal: Signal) -> _Read:
@@ -336,11 +379,11 @@ def _range(scene: Scene, signal: Signal) -> _Read:
 
 def _reaction(scene: Scene, signal: Signal, number: int) -> _Read:
     """Return the force or torque of a mate on the body of its first connector, world axes."""
-    joint = scene.joint(signal.source)
+    joint, *play = scene.parts(signal.source)
     body = signal.frames[0].body
     on_second = joint.link2 is not None and body and joint.link2.name == scene.link(body).name
     sign = 1.0 if on_second else -1.0
-    return lambda: sign * joint.reaction[number]
+    return lambda: sign * sum((part.reaction[number] for part in play), joint.reaction[number])
 
 
 def _of_body(scene: Scene, signal: Signal, read: Callable[[Link], np.ndarray]) -> _Read:
@@ -435,6 +478,8 @@ def _center_velocity(link: Link) -> np.ndarray:
 _OUTPUTS: Mapping[str, tuple[str, int, Callable[[Scene, Signal], _Read]]] = {
     'AngleOutput': ('rad', 1, _coordinate),
     'Position1DOutput': ('m', 1, _coordinate),
+    TARGET_DISTANCE: ('m', 1, lambda scene, signal: _target_distance(scene, signal)),
+    'InteractionEnabledOutput': (FLAG, 1, lambda scene, signal: Switch(scene, signal).is_on),
     'AngularVelocity1DOutput': ('rad/s', 1, _speed),
     'LinearVelocity1DOutput': ('m/s', 1, _speed),
     'Torque1DOutput': ('N m', 1, _effort_given),
@@ -465,8 +510,7 @@ def _axis_of_mate(scene: Scene, signal: Signal) -> Axis:
 
 def _motor(scene: Scene, signal: Signal) -> Motor | None:
     """Return the servo that stands for the source, if one does."""
-    motors = scene.settings(signal.source).motors
-    return next((each for each in motors if each.source == signal.source), None)
+    return motor_of(scene.settings(signal.source), signal.source)
 
 
 def _checked_range(value: object, place: str, unit: str) -> np.ndarray:

@@ -167,6 +167,33 @@ def bearings(watch):
         world.step(100)
 
 
+def play(watch):
+    """Tilt a hinge within the play of its bearing."""
+    world = sb.World()
+    ball = """
+        inertia.mass: 2
+        inertia.tensor: Math.Matrix3x3.diag(0.1, 0.1, 0.1)
+        kinematics.initial_local_angular_velocity: {0.5, 1, 3}
+        pin is Physics3D.Interactions.MateConnector
+"""
+    scene = world.load_openplx(f"""
+Scene is Physics3D.System:
+    ball is Physics3D.Bodies.RigidBody:{ball}
+    base is Physics3D.Interactions.MateConnector
+    mate is Physics3D.Interactions.Hinge:
+        connectors: [base, ball.pin]
+        clearance becomes Physics3D.Interactions.Clearance.ConstantHingeClearance:
+            along_main.distance: 0.03
+            along_normal.distance: 0.02
+            along_cross.distance: 0.0
+            around_all_axes.angle: 0.001
+""")
+    world.step(20)
+    with watch():
+        world.step()
+        assert all(abs(joint.q) < 0.02 for joint in scene.parts('mate')[2:])
+
+
 def pushed_through_an_axis(watch):
     """Push links through the axes of their hinges: only rounding says that they can move."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
@@ -181,4 +208,5 @@ def pushed_through_an_axis(watch):
 
 
 ALL_SCENARIOS = [
-    *SCENARIOS, mimics, locks, stops, sensors, breaking, bearings, pushed_through_an_axis]
+    *SCENARIOS, mimics, locks, stops, sensors, breaking, bearings, play,
+    pushed_through_an_axis]

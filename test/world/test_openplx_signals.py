@@ -281,3 +281,146 @@ spring is Physics3D.Interactions.TorsionSpring:
     assert {name for name in kept if getattr(axis, name) != before[name]} == set(kept)
     world.reset()
     assert {name: getattr(axis, name) for name in kept} == before
+
+
+def test_motors_springs_and_ranges_are_disabled_and_enabled():
+    """Move as if an interaction were not there, and as before once it is enabled again."""
+    world, scene = bar_scene("""
+motor is Physics3D.Interactions.RotationalVelocityMotor:
+    connectors: [PAIR]
+    target_speed: 0.5
+    gain: 20
+    max_effort: 30
+spring is Physics3D.Interactions.TorsionSpring:
+    connectors: [PAIR]
+    flexibility.stiffness: 2
+    dissipation becomes Physics.Interactions.Dissipation.MechanicalDamping:
+        damping_constant: 0.5
+range is Physics3D.Interactions.RotationalRange:
+    connectors: [PAIR]
+    start: -0.1
+    end: 0.1
+""")
+    axis, _, _ = scene.axis('motor')
+    names = ('kp', 'kd', 'stiffness', 'damping', 'lower', 'upper')
+    given = {name: getattr(axis, name) for name in names}
+    nothing = dict(zip(names, (0.0, 0.0, 0.0, 0.0, -np.inf, np.inf), strict=True))
+    enabled = {
+        name: (scene.inputs[f'{name}/enable_interaction_input'],
+               scene.outputs[f'{name}/interaction_enabled_output'])
+        for name in ('motor', 'spring', 'range')}
+    for change, told in enabled.values():
+        assert told.read() is True
+        change.set(False)
+        assert told.read() is False
+    assert {name: getattr(axis, name) for name in names} == nothing
+    # an input does not enable the motor, and acts once it is
+    scene.inputs['motor/target_angular_velocity_input'].set(0.25)
+    before = world.save()
+    world.step(100)
+    assert axis.dq == 0.0
+    for change, told in enabled.values():
+        change.set(True)
+        assert told.read() is True
+    assert {name: getattr(axis, name) for name in names} == given
+    world.step(2000)
+    assert axis.q == pytest.approx(0.1, abs=1e-9)
+    assert axis.target_velocity == 0.25
+    world.restore(before)
+    assert [told.read() for _, told in enabled.values()] == [False] * 3
+    world.reset()
+    assert [told.read() for _, told in enabled.values()] == [True] * 3
+    assert {name: getattr(axis, name) for name in names} == given
+    with pytest.raises(sb.InvalidValueError, match='enable_interaction_input'):
+        enabled['motor'][0].set(2)
+
+
+def test_a_force_motor_is_disabled():
+    """Give no torque while disabled, whatever is commanded; one of two as one is refused."""
+    motor = """
+NAME is Physics3D.Interactions.TorqueMotor:
+    connectors: [PAIR]
+    default_torque: 3
+"""
+    world, scene = bar_scene(motor.replace('NAME', 'motor'))
+    axis, _, _ = scene.axis('motor')
+    scene.inputs['motor/enable_interaction_input'].set(False)
+    scene.inputs['motor/torque_input'].set(5.0)
+    world.step(10)
+    assert axis.dq == 0.0
+    scene.inputs['motor/enable_interaction_input'].set(True)
+    assert axis.u == 3.0
+    _, scene = bar_scene(motor.replace('NAME', 'one') + motor.replace('NAME', 'two'))
+    with pytest.raises(sb.StateError, match='together with others'):
+        scene.inputs['one/enable_interaction_input'].set(False)
+    # others of a scene can be used all the same
+    _, scene = bar_scene("""
+one is Physics3D.Interactions.TorsionSpring:
+    connectors: [PAIR]
+two is Physics3D.Interactions.TorsionSpring:
+    connectors: [PAIR]
+""")
+    assert scene.outputs['hinge/angle_output'].read() == 0.0
+    with pytest.raises(sb.StateError, match='several springs'):
+        scene.inputs['one/target_angle_input'].set(1.0)
+
+
+def test_a_mate_is_disabled_where_an_interface_names_its_input():
+    """Let go of the bar, and hold it where its hinge is again."""
+    interface = """
+io is Physics.Signals.SignalInterface:
+    hold is Physics.Signals.EnableInteractionInput reference: hinge.enable_interaction_input
+    held is Physics.Signals.InteractionEnabledOutput reference: hinge.interaction_enabled_output
+"""
+    world, scene = bar_scene(interface, gravity=(0.0, 0.0, -10.0))
+    bar = scene.link('bar')
+    place = bar.p.copy()
+    scene.inputs['io/hold'].set(False)
+    assert scene.outputs['io/held'].read() is False
+    world.step(10)
+    assert bar.v == pytest.approx([0.0, 0.0, -0.1], abs=1e-9)
+    world.reset()
+    assert scene.outputs['io/held'].read() is True
+    assert bar.p == pytest.approx(place, abs=1e-12)
+    # one in a tree has no such input, and is enabled
+    _, scene = bar_scene('')
+    assert 'hinge/enable_interaction_input' not in scene.inputs
+    assert scene.outputs['hinge/interaction_enabled_output'].read() is True
+
+
+def test_a_distance_is_set():
+    """Keep another distance, rigid or as a spring, and that of the file after a reset."""
+    world = sb.World(time_step=STEP, gravity=(0.0, 0.0, -10.0))
+    scene = world.load_openplx("""
+Scene is Physics3D.System:
+    bob is Physics3D.Bodies.RigidBody:
+        inertia.mass: 2
+        inertia.tensor: Math.Matrix3x3.diag(0.1, 0.1, 0.1)
+        pin is Physics3D.Interactions.MateConnector
+    top is Physics3D.Interactions.MateConnector:
+        main_axis: -Math.Vec3.Z_AXIS()
+    rope is Physics3D.Interactions.Distance:
+        connectors: [top, bob.pin]
+        initial_distance: 1.0
+""")
+    bob, target = scene.link('bob'), scene.inputs['rope/target_distance_input']
+    world.step(10)
+    assert bob.p == pytest.approx([0.0, 0.0, -1.0], abs=1e-9)
+    target.set(1.25)
+    assert scene.outputs['rope/target_distance_output'].read() == 1.25
+    assert scene.outputs['rope/distance_output'].read() == pytest.approx(1.0, abs=1e-9)
+    saved = world.save()
+    world.step(10)
+    assert scene.outputs['rope/distance_output'].read() == pytest.approx(1.25, abs=1e-9)
+    twin = world.copy()
+    twin.step(5), world.step(5)
+    assert twin.state_hash() == world.state_hash()
+    target.set(1.5)
+    world.restore(saved)
+    assert scene.outputs['rope/target_distance_output'].read() == 1.25
+    world.reset()
+    assert scene.outputs['rope/target_distance_output'].read() == 1.0
+    world.step(10)
+    assert bob.p == pytest.approx([0.0, 0.0, -1.0], abs=1e-9)
+    with pytest.raises(sb.InvalidValueError, match='above 0'):
+        target.set(0.0)

@@ -39,6 +39,7 @@ WITH_AXIS = (
     ConstraintType.PLANAR,
     ConstraintType.HINGE_MOTOR,
     ConstraintType.SLIDER_MOTOR,
+    ConstraintType.TILT_MOTOR,
 )
 WITH_AXIS2 = (ConstraintType.UNIVERSAL, ConstraintType.HINGE2)
 WITH_LIMITS = (
@@ -47,9 +48,11 @@ WITH_LIMITS = (
     ConstraintType.PISTON,
     ConstraintType.HINGE_MOTOR,
     ConstraintType.SLIDER_MOTOR,
+    ConstraintType.TILT_MOTOR,
 )
 WITH_DYNAMICS = (*WITH_LIMITS, ConstraintType.HINGE2)
-TYPES = {kind.value: kind for kind in ConstraintType}
+TYPES = {
+    kind.value: kind for kind in ConstraintType if kind is not ConstraintType.TILT_MOTOR}
 
 # sine of the angle between axes that count as parallel, cosine of those at right angles
 _PARALLEL = 1e-6

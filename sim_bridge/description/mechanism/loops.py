@@ -167,6 +167,7 @@ def _held_directions(
         ConstraintType.PLANAR: (axis.reshape(1, 3), across),
         ConstraintType.HINGE_MOTOR: (nothing, nothing),
         ConstraintType.SLIDER_MOTOR: (nothing, nothing),
+        ConstraintType.TILT_MOTOR: (nothing, nothing),
     }[kind]
 
 

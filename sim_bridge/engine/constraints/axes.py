@@ -29,6 +29,7 @@ from sim_bridge.engine.data.loops import (
     HINGE,
     HOW,
     JOINT_ROWS,
+    TILT,
     TURN_A,
     TURN_B,
     UNIVERSAL_A,
@@ -153,7 +154,16 @@ def axis_wrench(loops, axis, R_A, R_B):
         other = column(R_B if kind == UNIVERSAL_A else R_A, Z)
         c = dot(own, other)
         return scale(1.0 / (1.0 - c * c), sub(own, scale(c, other))), ZERO
+    if kind == TILT:
+        return tilt_wrench(own, column(R_B, X)), ZERO
     return own, ZERO
+
+
+@kernel
+def tilt_wrench(axis, tilted):
+    """Return the gradient of the angle about an axis of a unit vector that may leave its plane."""
+    out = dot(axis, tilted)
+    return scale(1.0 / max(1.0 - out * out, _LOCKED_GIMBAL), sub(axis, scale(out, tilted)))
 
 
 @kernel
@@ -180,7 +190,7 @@ def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
         return dot(column(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
     if kind == TURN_A or kind == TURN_B:
         return expected
-    if kind == HINGE:
+    if kind == HINGE or kind == TILT:
         s, c = dot(column(R_A, Y), column(R_B, X)), dot(column(R_A, X), column(R_B, X))
     elif kind == EULER:
         s, c = euler_angle(loops.axis_kind[axis, 1], R_A, R_B)

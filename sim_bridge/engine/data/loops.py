@@ -19,6 +19,7 @@ further springs, motors and friction on what another joint leaves free. The kind
 
     ALONG i         the displacement from A's origin to B's along axis i of A,
     HINGE           the angle about z of A from A's x to B's x,
+    TILT            the same where B's x may also turn out of A's xy plane,
     UNIVERSAL_A     the angle about z of A from A's x to B's z, of a universal joint,
     UNIVERSAL_B     the angle about z of B from z of A to B's x,
     TURN_A, TURN_B  the angle of B's rotation about any axis of A, or of B: its rate, integrated,
@@ -44,7 +45,7 @@ from sim_bridge.engine.data.parts import Dims, make
 SLIDE, DOT, DISTANCE, MIMIC = range(4)
 X, Y, Z = range(3)
 # kinds of axes
-ALONG, HINGE, UNIVERSAL_A, UNIVERSAL_B, TURN_A, TURN_B, EULER = range(7)
+ALONG, HINGE, UNIVERSAL_A, UNIVERSAL_B, TURN_A, TURN_B, EULER, TILT = range(8)
 # entries of Loops.size
 RIGID_ROWS, JOINT_ROWS, ALL_ROWS = range(3)
 
@@ -83,6 +84,7 @@ ROWS_OF_TYPE = {
     'distance': ((DISTANCE, X, X),),
     'hinge_motor': (),
     'slider_motor': (),
+    'tilt_motor': (),
     'angular_motor': (),
 }
 """Rows of each joint type: kind and axes. The suspension of a hinge-2 is its third one."""
@@ -99,6 +101,7 @@ AXES_OF_TYPE = {
     'distance': (),
     'hinge_motor': ((HINGE, Z),),
     'slider_motor': ((ALONG, Z),),
+    'tilt_motor': ((TILT, Z),),
     'angular_motor': (),
 }
 """Axes of each joint type: kind and axis. Those of an angular motor are its own."""
@@ -197,7 +200,7 @@ class Loops(NamedTuple):
     """SLIDE, DOT, DISTANCE or MIMIC."""
     axes: Annotated[IntMatrix, Dims('nr', 2)]
     """Axis of A and of B; of MIMIC the row of Model.mimic and 0."""
-    reference: Annotated[FloatVector, Dims('nr', unit='1, m')]
+    reference: Annotated[FloatVector, Dims('nr', unit='1, m', is_parameter=True)]
     """What the error is counted from."""
     erp: Annotated[FloatVector, Dims('nr', unit='1')]
     """Share of the error that a step takes back, of rows that yield."""

@@ -63,8 +63,8 @@ class ConstraintSeat:
         self._rows = tuple(
             row for row in engine.ROWS_OF_TYPE[spec.type]
             if engine.direction_of(row) not in spec.loose)
-        self.references = [_reference_of(row, spec) for row in self._rows]
-        """The value of each row where its error is 0 [m, 1]."""
+        self._references = [_reference_of(row, spec) for row in self._rows]
+        self._distance = np.array([spec.distance])
         self._softness: Softness = (
             _ERP if spec.erp is None else spec.erp, 0.0 if spec.cfm is None else spec.cfm)
         if spec.compliance is not None:
@@ -277,6 +277,25 @@ class ConstraintSeat:
         """Return ERP and CFM of each row, without the suspension's."""
         return [np.broadcast_to(values, len(self._rows)).tolist() for values in self._softness]
 
+    @property
+    def references(self) -> list[float]:
+        """The value of each row where its error is 0 [m, 1]."""
+        return [float(self._distance[0]) if kind == engine.DISTANCE else reference
+                for (kind, _, _), reference in zip(self._rows, self._references, strict=True)]
+
+    @property
+    def distance(self) -> float:
+        """Which distance it keeps [m]; 0 if it keeps none."""
+        self._simulation.settle()
+        return float(self._distance[0])
+
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self._simulation.settle()
+        self._distance[0] = value
+        self._simulation.invalidate()
+        self.wake()
+
     # --- what it bears ---------------------------------------------------------------------------
 
     @property
@@ -304,6 +323,12 @@ class ConstraintSeat:
         self.wake()
 
     # --- for the simulation ----------------------------------------------------------------------
+
+    def begin_turned(self, axis: int, angle: float) -> None:
+        """Count the turns of an axis from an angle [rad] on, also when it restarts."""
+        turns = np.round((angle - self.start[axis]) / (2.0 * np.pi))
+        self.start[axis] += turns * 2.0 * np.pi
+        self.states('q')[axis] = self.start[axis]
 
     def restart(self) -> None:
         """Reset the positions to the initial ones, and the motors' targets to them."""
@@ -337,6 +362,11 @@ class ConstraintSeat:
     def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
         """Move its values to joined arrays: row `number`, those of its axes from `first` on."""
         self._toughness = loops.toughness[number]
+        kept = np.flatnonzero((loops.joint == number) & (loops.kind == engine.DISTANCE))
+        if len(kept):
+            place = loops.reference[kept[0] : kept[0] + 1]
+            place[:] = self._distance
+            self._distance = place
         state.loop_broken[number] = self._broken[0]
         self._broken = state.loop_broken[number : number + 1]
         self.first_axis = first

@@ -484,6 +484,29 @@ class ConstraintJoint(AnyJoint):
         return (self._seat.broken >> np.arange(1, 7) & 1).astype(bool)
 
     @property
+    def distance(self) -> float:
+        """
+        The distance that a distance joint keeps [m]; can be set.
+
+        A rigid one is closed to the new distance in the next step. Raises StateError for a joint
+        of another type, and InvalidValueError for what is not above 0 and finite.
+        """
+        self._check_distance()
+        return self._seat.distance
+
+    @distance.setter
+    def distance(self, value: float) -> None:
+        self._check_distance()
+        number = finite_number('distance', value, self.place)
+        if not number > 0.0:
+            raise InvalidValueError('distance', value, 'a number above 0 [m]', self.place)
+        self._seat.distance = number
+
+    def _check_distance(self) -> None:
+        if self.type != 'distance':
+            raise StateError(f'{self.place} is of type {self.type} and keeps no distance')
+
+    @property
     def is_broken(self) -> bool:
         """
         Whether the joint holds nothing any more, and nothing acts on its axes; can be set.

@@ -6,12 +6,13 @@ from typing import Any, TYPE_CHECKING
 
 from geometry_msgs.msg import Vector3
 from rclpy.logging import get_logger
-from std_msgs.msg import Float64, Float64MultiArray
+from std_msgs.msg import Bool, Float64, Float64MultiArray
 
 from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.process.throttle import once_in
 from sim_bridge.ros.publish.signals import signal_topics
 from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.world.signals import FLAG
 from sim_bridge.world.signals import Input as SceneInput
 
 if TYPE_CHECKING:
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.inputs import Message
     from sim_bridge.world.openplx import OpenPlxScene
 
-# message type and what to take from it, by the size of an input's value
+# message type and what to take from it, by the size of an input's value; 0 for true or false
 _TYPES: dict[int, tuple[type, Callable[[Any], Any]]] = {
+    0: (Bool, lambda message: message.data),
     1: (Float64, lambda message: message.data),
     2: (Float64MultiArray, lambda message: message.data),
     3: (Vector3, lambda message: [message.x, message.y, message.z]),
@@ -39,7 +41,8 @@ class CommandedSignal:
     ) -> None:
         """Prepare to take messages; commands: of the robot through whose inbox they come."""
         self.topic = topic
-        self.message_type, self._value = _TYPES[target.size]
+        self.message_type, self._value = _TYPES[
+            0 if target.unit == FLAG else target.size]
         self._scene, self._target, self._commands = scene, target, commands
 
     def take(self, data: bytes, source: Message) -> None:

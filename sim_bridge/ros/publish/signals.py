@@ -6,13 +6,19 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from geometry_msgs.msg import Vector3Stamped
-from std_msgs.msg import Float64, Float64MultiArray
+from std_msgs.msg import Bool, Float64, Float64MultiArray
 
 from sim_bridge.foundation.errors import UnknownNameError
 from sim_bridge.ros.publish.streams import Copy, PreparedStream
-from sim_bridge.ros.wire.messages import marks, PreparedMessage, UnstampedMessage, WORLD_FRAME
+from sim_bridge.ros.wire.messages import (
+    FlagMessage,
+    marks,
+    PreparedMessage,
+    UnstampedMessage,
+    WORLD_FRAME,
+)
 from sim_bridge.ros.wire.qos import topic_name
-from sim_bridge.world.signals import Output
+from sim_bridge.world.signals import FLAG, Output
 
 if TYPE_CHECKING:
     from sim_bridge.ros.publish.sinks import Sink
@@ -23,8 +29,9 @@ class OutputStream(PreparedStream):
     """
     The topic of an output.
 
-    A number is a Float64, a range [least, greatest] a Float64MultiArray, a vector a Vector3Stamped
-    in the frame of the world. Nothing is sent once a body or a joint that it tells of has left.
+    A number is a Float64, true or false a Bool, a range [least, greatest] a Float64MultiArray, a
+    vector a Vector3Stamped in the frame of the world. Nothing is sent once a body or a joint that
+    it tells of has left.
     """
 
     def __init__(
@@ -33,7 +40,7 @@ class OutputStream(PreparedStream):
         """Open the topic of an output of a scene; rate_hz: as of `Stream`."""
         self._scene = scene
         self._output: Output | None = output
-        kind, message = _message(output.size)
+        kind, message = _message(output)
         (self._values,) = message.blocks
         super().__init__(sink, topic, kind, message, copies=self._copies, rate_hz=rate_hz)
 
@@ -91,13 +98,15 @@ def signal_topics(names: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def _message(size: int) -> tuple[type, PreparedMessage]:
+def _message(output: Output) -> tuple[type, PreparedMessage]:
     """Return the type of an output's message, and the message with one block of its size."""
-    if size == 3:
+    if output.unit == FLAG:
+        return Bool, FlagMessage()
+    if output.size == 3:
         message = Vector3Stamped()
         message.header.frame_id = WORLD_FRAME
         message.vector.x, message.vector.y, message.vector.z = marks(0, 3)
         return Vector3Stamped, PreparedMessage(message, (3,))
-    if size == 2:
+    if output.size == 2:
         return Float64MultiArray, UnstampedMessage(Float64MultiArray(data=marks(0, 2)), (2,))
     return Float64, UnstampedMessage(Float64(data=marks(0, 1)[0]), (1,))

@@ -17,6 +17,7 @@ from geometry_msgs.msg import Transform, Twist, WrenchStamped
 import numpy as np
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import Bool
 
 from sim_bridge.ros.wire.cdr import HEAD, serialize_cleanly
 
@@ -96,6 +97,14 @@ class UnstampedMessage(PreparedMessage):
     def stamped(self, stamp: bytes) -> bytes:
         """Return the present message."""
         return self.content()
+
+
+class FlagMessage(UnstampedMessage):
+    """A std_msgs/Bool, whose only block is (1,) of true or false."""
+
+    def __init__(self) -> None:
+        super().__init__(Bool(), ())
+        self._blocks = [np.frombuffer(self.buffer, np.bool_, 1, HEAD)]
 
 
 def marks(first: int, count: int) -> list[float]:

@@ -44,9 +44,12 @@ class _Acting:
     lower: float = -math.inf
     upper: float = math.inf
     stop: tuple[float, float] | None = None
-    springs: list[tuple[float, float, float]] = field(default_factory=list)
+    springs: list[tuple[str, float, float, float]] = field(default_factory=list)
+    ranges: int = 0
     motors: list[Motor] = field(default_factory=list)
     friction: float = 0.0
+    back_friction: float = 0.0
+    bearing: float = 0.0
     damping: float = 0.0
     effort: float = 0.0
     efforts: list[tuple[str, float, float]] = field(default_factory=list)
@@ -144,16 +147,22 @@ def _add_friction(acting: _Acting, mate: Object, member: str, findings: Findings
     friction = cast(Object, mate[member])
     if friction.is_a(f'{_FRICTION}ConstantLimitFriction'):
         acting.friction += _not_negative(friction, 'limit', findings)
+        acting.back_friction += _not_negative(friction, 'limit', findings)
     elif friction.is_a(f'{_FRICTION}AsymmetricLimitFriction'):
-        ends = [abs(cast(float, friction[name])) for name in ('positive_limit', 'negative_limit')]
-        if ends[0] != ends[1]:
-            findings.warning(
-                'unsupported', friction.place,
-                f'friction with two limits is not simulated; the smaller, {min(ends):g}, is used')
-        acting.friction += min(ends)
+        # the latter may be given as a force backwards
+        acting.friction += _not_negative(friction, 'positive_limit', findings)
+        acting.back_friction += abs(cast(float, friction['negative_limit']))
+    elif friction.is_a(f'{_FRICTION}DryDepthScaledConstantNormalForceFriction'):
+        findings.warning(
+            'unsupported', mate.place_of(member), f'friction of model {friction.model.name} is '
+            'not simulated along the axis of a mate: it is for contact points, which have a depth')
     elif friction.is_a(f'{_FRICTION}DryConstantNormalForceFriction'):
-        acting.friction += _not_negative(friction, 'coefficient', findings) * _not_negative(
+        limit = _not_negative(friction, 'coefficient', findings) * _not_negative(
             friction, 'normal_force', findings)
+        acting.friction += limit
+        acting.back_friction += limit
+    elif friction.is_a(f'{_FRICTION}DefaultDryFriction'):
+        acting.bearing += _not_negative(friction, 'coefficient', findings)
     elif friction.is_a(f'{_FRICTION}ConstantViscousSurfaceFriction'):
         acting.damping += _not_negative(friction, 'viscosity', findings)
     elif friction.is_a(f'{_FRICTION}MechanicalDamping'):
@@ -161,7 +170,7 @@ def _add_friction(acting: _Acting, mate: Object, member: str, findings: Findings
     elif friction.model.name != f'{_FRICTION}DefaultFriction':
         findings.warning(
             'unsupported', mate.place_of(member), f'friction of model {friction.model.name} is '
-            'not simulated along the axis of a mate: no force is known that presses')
+            'not simulated along the axis of a mate')
 
 
 def _add_range(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings) -> None:
@@ -171,6 +180,7 @@ def _add_range(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings)
             'lower-above-upper', thing.place_of('start'), f'must be at most end, which is {end:g}',
             'start', f'{start:g}')
         return
+    acting.ranges += 1
     ends = sorted(axis.offset + axis.sign * value for value in (start, end))
     acting.lower, acting.upper = max(acting.lower, ends[0]), min(acting.upper, ends[1])
     if acting.lower > acting.upper:
@@ -199,7 +209,7 @@ def _add_spring(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
     reference = axis.offset + axis.sign * cast(float, thing[rest])
     lower, upper = _efforts(thing, axis, findings)
     if math.isinf(lower) and math.isinf(upper):
-        acting.springs.append((stiffness, damping, reference))
+        acting.springs.append((thing.path, stiffness, damping, reference))
     else:
         acting.motors.append(Motor(
             thing.path, stiffness, damping, reference, 0.0, lower, upper))
@@ -241,11 +251,11 @@ _KINDS: Mapping[str, tuple[_Add, bool]] = {
 
 def _settings(acting: _Acting) -> AxisSettings:
     """Return what acts together; springs without limits add up to one."""
-    stiffness = sum(spring[0] for spring in acting.springs)
+    stiffness = sum(spring[1] for spring in acting.springs)
     reference = 0.0
     if stiffness > 0.0:
-        reference = sum(k * at for k, _, at in acting.springs) / stiffness
-    damping = acting.damping + sum(spring[1] for spring in acting.springs)
+        reference = sum(k * at for _, k, _, at in acting.springs) / stiffness
+    damping = acting.damping + sum(spring[2] for spring in acting.springs)
     limits = JointLimits(acting.lower, acting.upper)
     if acting.efforts and not acting.motors:
         # those of a servo are the axis' own
@@ -254,8 +264,11 @@ def _settings(acting: _Acting) -> AxisSettings:
         limits = replace(limits, effort=most, lower_effort=None if least == -most else least)
     return AxisSettings(
         limits,
-        JointDynamics(damping, acting.friction, 0.0, stiffness, reference), acting.stop,
-        tuple(acting.motors), acting.effort, tuple(acting.efforts))
+        JointDynamics(
+            damping, acting.friction, 0.0, stiffness, reference, acting.back_friction,
+            acting.bearing), acting.stop,
+        tuple(acting.motors), acting.effort, tuple(acting.efforts),
+        springs=tuple(spring[:3] for spring in acting.springs), ranges=acting.ranges)
 
 
 def _efforts(thing: Object, axis: AxisOf, findings: Findings) -> tuple[float, float]:

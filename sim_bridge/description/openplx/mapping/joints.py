@@ -19,6 +19,7 @@ from sim_bridge.description.model import (
 from sim_bridge.description.openplx.assembly import Mate, Side
 from sim_bridge.description.openplx.mapping.laws import damping_of, is_default, stiffness_of
 from sim_bridge.description.openplx.mapping.records import AxisSettings
+from sim_bridge.description.openplx.mapping.strength import Strength
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
 from sim_bridge.foundation.rotation import quaternion_from_matrix
@@ -33,18 +34,25 @@ _LOOP_TYPES = {
 # the directions of a Compliance, as mates call them: x is the normal, z the main axis
 DIRECTIONS = (
     'along_normal', 'along_cross', 'along_main', 'around_normal', 'around_cross', 'around_main')
+# those that each kind of mate holds
+HELD = {
+    'lock': (0, 1, 2, 3, 4, 5), 'hinge': (0, 1, 2, 3, 4), 'prismatic': (0, 1, 3, 4, 5),
+    'cylindrical': (0, 1, 3, 4), 'ball': (0, 1, 2), 'distance': (0,)}
 _Z = np.array([0.0, 0.0, 1.0])
+
+
+def directions_of(mate: Object) -> tuple[str, ...]:
+    """Return the names of the six directions; that of a distance is the first."""
+    is_distance = mate.is_a('Physics3D.Interactions.Distance')
+    return ('along_distance' if is_distance else DIRECTIONS[0], *DIRECTIONS[1:])
 
 
 def compliance_of(mate: Object, findings: Findings) -> Compliance | None:
     """Return how a mate yields; None where it is rigid in all directions."""
     flexibility, dissipation = mate['flexibility'], mate['dissipation']
     assert isinstance(flexibility, Object) and isinstance(dissipation, Object)
-    names = list(DIRECTIONS)
-    if mate.is_a('Physics3D.Interactions.Distance'):
-        names[0] = 'along_distance'
     stiffness, damping = [], []
-    for name in names:
+    for name in directions_of(mate):
         law = dissipation.members.get(name)
         stiffness.append(stiffness_of(flexibility.members.get(name)))
         if stiffness[-1] < 0.0:
@@ -97,7 +105,7 @@ def floating_joint(name: str, parent: str, child: str, pose: Pose, line: int) ->
 
 def loop_joint(
     mate: Mate, name: str, links: Mapping[str, str], axes: tuple[AxisSettings, ...],
-    compliance: Compliance | None,
+    compliance: Compliance | None, strength: Strength,
 ) -> ConstraintDescription:
     """Return a mate as a joint that closes a loop; a world among links is the second link."""
     one, other, sign = _sides(mate, links)
@@ -107,16 +115,36 @@ def loop_joint(
         if distance == 0.0:
             # keeps the two points together
             kind, distance = ConstraintType.BALL, None
+            strength = Strength((strength.toughness[2], *strength.toughness[1:]))
     has_axis = kind not in (ConstraintType.DISTANCE, ConstraintType.BALL, ConstraintType.FIXED)
     first = axes[0] if axes else AxisSettings()
+    is_directed = compliance is not None or strength != Strength()
     return ConstraintDescription(
         name, kind, links[one.body], links.get(other.body, ''), one.pose.position,
         other.pose.position,
-        sign * one.pose.rotation[:, 2] if has_axis or compliance is not None else None,
+        sign * one.pose.rotation[:, 2] if has_axis or is_directed else None,
         rotation=one.pose.rotation @ other.pose.rotation.T, distance=distance,
         limits=first.limits, dynamics=first.dynamics, compliance=compliance,
-        normal=None if compliance is None else one.pose.rotation[:, 0],
+        toughness=strength.toughness if strength.breaks else None,
+        loose=frozenset(strength.plays),
+        normal=one.pose.rotation[:, 0] if is_directed else None,
         line=mate.source.place.line)
+
+
+def play_joint(
+    mate: Mate, name: str, links: Mapping[str, str], direction: int
+) -> ConstraintDescription:
+    """Return a joint that holds nothing, whose axis is a direction of a mate, see DIRECTIONS."""
+    one, other, sign = _sides(mate, links)
+    is_linear, column = direction < 3, direction % 3
+    kind = ConstraintType.SLIDER_MOTOR if is_linear else ConstraintType.TILT_MOTOR
+    # turns across the main axis are those of the main axis, whatever the bodies turn about it
+    toward = 0 if column == 2 else 2
+    return ConstraintDescription(
+        name, kind, links[one.body], links.get(other.body, ''), one.pose.position,
+        other.pose.position, sign * one.pose.rotation[:, column],
+        rotation=one.pose.rotation @ other.pose.rotation.T,
+        normal=one.pose.rotation[:, toward], line=mate.source.place.line)
 
 
 def motor_joint(

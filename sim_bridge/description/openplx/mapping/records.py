@@ -52,7 +52,9 @@ class AxisSettings:
     limits: its stops. dynamics: spring, damper and friction. stop: stiffness and damping of
     elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid ones. motors: of a robot's
     axis one at most; further ones are joints that hold nothing. effort: constant, of torque and
-    force motors [N m or N]. efforts: path, and least and greatest effort, of each of these.
+    force motors [N m or N]. efforts: path, and least and greatest effort, of each of these. begin:
+    the angle of an axis that closes a loop at first, where it counts turns [rad]. springs: path,
+    stiffness and damping of those that act as one. ranges: how many make up the limits.
     """
 
     limits: JointLimits = JointLimits()
@@ -61,6 +63,9 @@ class AxisSettings:
     motors: tuple[Motor, ...] = ()
     effort: float = 0.0
     efforts: tuple[tuple[str, float, float], ...] = ()
+    begin: float = 0.0
+    springs: tuple[tuple[str, float, float], ...] = ()
+    ranges: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ class Signal:
     name of its model in the bundles without namespace, such as 'AngleOutput'. source: path of the
     object that it is of, model: of that. enabled: whether an output is sent; True for inputs.
     frames: the connector that it is of and the one that it is relative to, or a mate's two
-    connectors. stiffness: of the spring that it is of [N m/rad or N/m].
+    connectors.
     """
 
     name: str
@@ -105,7 +110,6 @@ class Signal:
     model: str
     enabled: bool = True
     frames: tuple[Frame, ...] = ()
-    stiffness: float = 0.0
     line: int = 0
 
 

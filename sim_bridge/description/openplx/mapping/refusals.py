@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from sim_bridge.description.openplx.mapping.laws import is_default
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
 
@@ -11,7 +10,6 @@ _REFUSED = (
     'DriveTrain.', 'Vehicles.', 'Terrain.', 'Sensors.', 'Physics1D.', 'Robotics.EndEffectors.')
 _SHOWN = ('Visuals.', 'Physics.Optics.')
 _COMPOSITE = ('Robotics.Signals.RobotInput', 'Robotics.Signals.RobotOutput')
-_LAWS = ('toughness', 'clearance')
 
 
 def note_unsupported(root: Object, findings: Findings) -> None:
@@ -34,13 +32,6 @@ def note_unsupported(root: Object, findings: Findings) -> None:
         if any(name in _COMPOSITE for name in names):
             findings.warning('unsupported-signal', found.place,
                              f'{names[0]} is not sent or taken; its parts are, each by itself')
-        for member in _LAWS:
-            law = found.members.get(member)
-            if isinstance(law, Object) and found.is_a('Physics3D.Interactions.Mate') and (
-                    not is_default(law)):
-                findings.warning(
-                    'unsupported', found.place_of(member), f'{law.model.name} is not simulated: '
-                    'the mate neither breaks nor has slack', member)
         waiting += [
             child for value in found.members.values()
             for child in (value if isinstance(value, tuple) else (value,))

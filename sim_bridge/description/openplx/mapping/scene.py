@@ -28,6 +28,7 @@ from sim_bridge.description.openplx.assembly import (
     contradicted,
     frame_of,
     frame_path,
+    MATE,
     Mate,
     owners,
     ROOT,
@@ -40,9 +41,13 @@ from sim_bridge.description.openplx.mapping.groups import Groups
 from sim_bridge.description.openplx.mapping.interactions import AXES, axis_settings
 from sim_bridge.description.openplx.mapping.joints import (
     compliance_of,
+    DIRECTIONS,
+    directions_of,
     floating_joint,
+    HELD,
     loop_joint,
     motor_joint,
+    play_joint,
     tree_joint,
 )
 from sim_bridge.description.openplx.mapping.materials import Materials
@@ -55,7 +60,8 @@ from sim_bridge.description.openplx.mapping.records import (
     Motor,
 )
 from sim_bridge.description.openplx.mapping.refusals import note_unsupported
-from sim_bridge.description.openplx.mapping.signals import signals_of
+from sim_bridge.description.openplx.mapping.signals import signals_of, switched_mates
+from sim_bridge.description.openplx.mapping.strength import Strength, strength_of
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.values import vector
 from sim_bridge.description.report import DescriptionError, Findings, Report
@@ -137,6 +143,7 @@ class _Mapper:
             self._joints.add(mate.path, 'mate', mate.source)
         self._axes, self._acting_on = axis_settings(self._assembly, root, findings)
         self._motors = self._further_motors()
+        self._strengths = {mate.path: self._strength(mate) for mate in self._mates}
 
     def scene(self) -> MappedScene:
         """Return everything, as far as it has no errors."""
@@ -144,8 +151,13 @@ class _Mapper:
         kinematic = _kinematic_bodies(self._root, assembly, self._findings)
         driven = {path for path, axes in self._axes.items() if any(
             axis != AxisSettings() for axis in axes)}
+        # what breaks, is loose, or has friction by what it bears is solved for as a constraint
+        solved = {path for path, own in self._strengths.items() if own != Strength()}
+        solved |= {path for path, axes in self._axes.items() if any(
+            axis.dynamics.bearing > 0.0 for axis in axes)}
+        solved |= switched_mates(self._root)
         found, cross = components(
-            list(assembly.bodies), kinematic, self._mates, self._yielding, driven)
+            list(assembly.bodies), kinematic, self._mates, self._yielding | solved, driven)
         used = {mate.path for each in found for mate in each.mates}
         used |= {mate.path for mate in cross}
         for mate in self._mates:
@@ -169,10 +181,8 @@ class _Mapper:
             name=self._model, robots=tuple(robots), report=Report(), snap=assembly.result,
             poses=MappingProxyType(dict(assembly.poses)),
             cross_joints=tuple(CrossJoint(
-                loop_joint(mate, name_of[mate.path], self._links.of,
-                           self._axes.get(mate.path, ()), self._compliances.get(mate.path)),
-                self._axes.get(mate.path, ())) for mate in cross) + tuple(
-                    CrossJoint(*each) for mate in cross
+                self._loop(mate, self._links.of), self._loop_axes(mate)) for mate in cross)
+            + tuple(CrossJoint(*each) for mate in cross
                     for each in self._motors_of(mate, self._links.of)),
             materials=tuple(self._materials.found.values()), contact_materials=tuple(contacts),
             apart=tuple(apart), gravity=_gravity(self._root, self._findings),
@@ -199,12 +209,41 @@ class _Mapper:
                     replace(axis, motors=axis.motors[:1]) for axis in self._axes[mate.path])
         return taken
 
+    def _strength(self, mate: Mate) -> Strength:
+        """Return what a mate bears in what directions; name the joints of its play."""
+        if not mate.source.is_a(MATE):
+            return Strength()
+        own = strength_of(
+            mate.source, directions_of(mate.source), HELD[mate.kind],
+            self._compliances.get(mate.path), self._findings)
+        for direction in own.plays:
+            self._joints.add(f'{mate.path}.{DIRECTIONS[direction]}', 'play')
+        return own
+
+    def _loop(self, mate: Mate, links: Mapping[str, str]) -> ConstraintDescription:
+        """Return a mate as a joint that closes a loop."""
+        return loop_joint(
+            mate, self._joints.of[mate.path], links, self._axes.get(mate.path, ()),
+            self._compliances.get(mate.path), self._strengths[mate.path])
+
+    def _loop_axes(self, mate: Mate) -> tuple[AxisSettings, ...]:
+        """Return what acts along the axes of a mate that closes a loop, with their turns."""
+        return tuple(
+            axis if is_linear else replace(axis, begin=mate.angle)
+            for axis, is_linear in zip(
+                self._axes.get(mate.path, ()), AXES.get(mate.kind, ()), strict=True))
+
     def _motors_of(
         self, mate: Mate, links: Mapping[str, str]
     ) -> Iterator[tuple[ConstraintDescription, tuple[AxisSettings, ...]]]:
-        """Yield the joints of a mate's further motors, and what acts along their axes."""
+        """Yield the joints beside a mate: its further motors, its play; and their axes."""
+        for direction, settings in self._strengths[mate.path].plays.items():
+            name = self._joints.of[f'{mate.path}.{DIRECTIONS[direction]}']
+            yield play_joint(mate, name, links, direction), (settings,)
         for name, motor, is_linear in self._motors.get(mate.path, ()):
-            yield motor_joint(mate, name, links, is_linear), (AxisSettings(motors=(motor,)),)
+            begin = 0.0 if is_linear else mate.angle
+            yield motor_joint(mate, name, links, is_linear), (
+                AxisSettings(motors=(motor,), begin=begin),)
 
     def _report_gaps(self, used: set[str], kinematic: frozenset[str]) -> None:
         """Report mates that do not hold. used: paths of those that have an effect."""
@@ -258,10 +297,8 @@ class _Mapper:
                 assembly.frames[path].place.line)
         loops = []
         for mate in own.loops:
-            name = self._joints.of[mate.path]
-            axes[name] = self._axes.get(mate.path, ())
-            loops.append(loop_joint(
-                mate, name, local, axes[name], self._compliances.get(mate.path)))
+            axes[self._joints.of[mate.path]] = self._loop_axes(mate)
+            loops.append(self._loop(mate, local))
         for mate in own.mates:
             for motor, settings in self._motors_of(mate, local):
                 axes[motor.name] = settings

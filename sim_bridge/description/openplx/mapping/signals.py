@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import cast
 
 from sim_bridge.description.openplx.assembly import Assembly, body_of, connectors_of, world_pose
-from sim_bridge.description.openplx.mapping.laws import stiffness_of
 from sim_bridge.description.openplx.mapping.records import Frame, Signal
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
@@ -15,6 +13,7 @@ _S = 'Physics.Signals.'
 _INPUT, _OUTPUT, _INTERFACE = f'{_S}Input', f'{_S}Output', f'{_S}SignalInterface'
 _CONNECTOR = 'Physics3D.Interactions.MateConnector'
 _MATE = 'Physics3D.Interactions.Mate'
+_ENABLE = f'{_S}EnableInteractionInput'
 
 _MOTORS = ('RotationalVelocityMotor', 'LinearVelocityMotor')
 _SPRINGS = ('TorsionSpring', 'LinearSpring')
@@ -23,16 +22,20 @@ _RANGES = ('RotationalRange', 'LinearRange')
 _MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
 _BODY, _POINT = ('RigidBody',), ('MateConnector',)
 
+# what an output is called that tells of a distance as it is to be, not as it is
+TARGET_DISTANCE = 'TargetDistanceOutput'
 # the models that have a signal of each kind; others are not simulated
 SOURCES: dict[str, tuple[str, ...]] = {
     'AngleInput': ('TorsionSpring',),
-    'Position1DInput': ('LinearSpring',),
+    'Position1DInput': ('LinearSpring', 'Distance'),
     'AngularVelocity1DInput': ('RotationalVelocityMotor',),
     'LinearVelocity1DInput': ('LinearVelocityMotor',),
     'Torque1DInput': ('TorqueMotor',),
     'Force1DInput': ('ForceMotor',),
     'TorqueRangeInput': ('RotationalVelocityMotor',),
     'ForceRangeInput': ('LinearVelocityMotor',),
+    'EnableInteractionInput': (*_MATES, *_MOTORS, *_SPRINGS, *_EFFORTS, *_RANGES),
+    'InteractionEnabledOutput': (*_MATES, *_MOTORS, *_SPRINGS, *_EFFORTS, *_RANGES),
     'LinearVelocity3DInput': _BODY,
     'AngularVelocity3DInput': _BODY,
     'AngleOutput': ('Hinge', 'Cylindrical', 'TorsionSpring'),
@@ -75,18 +78,26 @@ def signals_of(root: Object, assembly: Assembly, findings: Findings) -> tuple[Si
                     'unsupported-signal', each.place,
                     f'{each.model.name} of {_source_model(each)} is not sent or taken')
             continue
-        kind, source, model, frames, stiffness = signal
+        kind, source, model, frames = signal
         found.append(Signal(
             renamed.get(id(each), each.path.replace('.', '/')), each.path, kind, is_input,
-            source, model, is_input or is_sent, frames, stiffness, each.place.line))
+            source, model, is_input or is_sent, frames, each.place.line))
     return tuple(found)
 
 
-_Parts = tuple[str, str, str, tuple[Frame, ...], float]
+def switched_mates(root: Object) -> set[str]:
+    """Return the paths of mates whose enabling an interface names: they must not be in trees."""
+    named = _interfaces(root)[0]
+    return {
+        source.path for each in root.walk() if id(each) in named and each.is_a(_ENABLE)
+        and isinstance(source := each.members.get('source'), Object) and source.is_a(_MATE)}
+
+
+_Parts = tuple[str, str, str, tuple[Frame, ...]]
 
 
 def _signal(signal: Object, assembly: Assembly) -> _Parts | None:
-    """Return kind, source, its model, frames and stiffness; None for what is not simulated."""
+    """Return kind, source, its model and frames; None for what is not simulated."""
     source = signal.members.get('source')
     names = (signal.model.name, *signal.model.bases)
     kind = next((end for name in names if (end := name.rpartition('.')[2]) in SOURCES), None)
@@ -102,8 +113,9 @@ def _signal(signal: Object, assembly: Assembly) -> _Parts | None:
     elif source.is_a(_MATE):
         frames = tuple(
             _frame(each, assembly) for each in connectors_of(source, Findings()) or ())
-    stiffness = stiffness_of(source.members.get('flexibility')) if model in _SPRINGS else 0.0
-    return kind, source.path, model, frames, stiffness if math.isfinite(stiffness) else 0.0
+    if signal is source.members.get('target_distance_output'):
+        kind = TARGET_DISTANCE
+    return kind, source.path, model, frames
 
 
 def _frame(connector: Object, assembly: Assembly) -> Frame:

@@ -1,0 +1,148 @@
+"""
+Enabling and disabling interactions of an OpenPLX scene while it runs.
+
+What an interaction does is taken from its axis, or its joint holds nothing; so whether it is
+enabled is told by the arrays of the world, as all that signals change.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
+from sim_bridge.foundation.errors import StateError
+from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+
+ENABLE = 'EnableInteractionInput'
+MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
+
+
+class SwitchedScene(Protocol):
+    """The scene whose interactions are enabled."""
+
+    def parts(self, path: str) -> list[Joint | ConstraintJoint]:
+        """Return the joint of a mate, and those of its play."""
+
+    def axis(self, path: str) -> tuple[Axis, float, float]:
+        """Return the axis on which an interaction acts, a sign and an offset."""
+
+    def settings(self, path: str) -> AxisSettings:
+        """Return what the file says of the axis on which an interaction acts."""
+
+
+class Switch:
+    """Whether an interaction is enabled: a mate, or what acts along an axis."""
+
+    def __init__(self, scene: SwitchedScene, signal: Signal):
+        """Find what a signal is of."""
+        self._signal = signal
+        self._joints = scene.parts(signal.source) if signal.model in MATES else []
+        if not self._joints:
+            self._axis = scene.axis(signal.source)[0]
+            self._settings = scene.settings(signal.source)
+            self._motor = motor_of(self._settings, signal.source)
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it cannot be disabled: a mate that is a joint of a tree."""
+        return bool(self._joints) and self._joints[0].is_tree
+
+    def is_on(self) -> bool:
+        """Return whether the interaction is enabled; a mate that broke is not."""
+        if self._joints:
+            return self.is_fixed or not self._joints[0].is_broken
+        axis = self._axis
+        if self._motor is not None:
+            return is_driven(axis)
+        if self._signal.model.endswith('Spring'):
+            own = self._settings.dynamics
+            if own.stiffness > 0.0:
+                return axis.stiffness > 0.0
+            return axis.damping >= own.damping
+        if self._signal.model.endswith('Range'):
+            return not (math.isinf(axis.lower) and math.isinf(axis.upper))
+        return axis.effort_limit > 0.0 or axis.lower_effort_limit < 0.0
+
+    def set(self, is_on: bool) -> None:
+        """Enable or disable it; raises StateError where it does not act alone."""
+        if is_on == self.is_on():
+            return
+        if self._company() != 1:
+            raise StateError(
+                f'{self._place}: it acts along {self._axis.place} together with others, as one. '
+                'Springs with limits of effort (min_effort, max_effort) act by themselves')
+        if self._joints:
+            if self.is_fixed:
+                raise StateError(
+                    f'{self._place}: it is a joint of a tree, which always holds. Name its '
+                    'enable_interaction_input in a SignalInterface')
+            for joint in self._joints:
+                joint.is_broken = not is_on
+        elif self._motor is not None:
+            set_gains(self._axis, self._motor, is_on)
+        elif self._signal.model.endswith('Spring'):
+            self._set_spring(is_on)
+        elif self._signal.model.endswith('Range'):
+            self._set_range(is_on)
+        else:
+            self._set_effort(is_on)
+
+    def restart(self) -> None:
+        """Enable it again, as the file does, where it can be disabled."""
+        if not self.is_fixed and self._company() == 1:
+            self.set(True)
+
+    @property
+    def _place(self) -> str:
+        return f'interaction {self._signal.source!r}'
+
+    def _set_spring(self, is_on: bool) -> None:
+        (_, stiffness, damping) = self._settings.springs[0]
+        axis = self._axis
+        axis.stiffness = stiffness if is_on else 0.0
+        axis.damping = self._settings.dynamics.damping - (0.0 if is_on else damping)
+
+    def _set_range(self, is_on: bool) -> None:
+        limits, axis = self._settings.limits, self._axis
+        axis.lower, axis.upper = -math.inf, math.inf
+        if is_on:
+            axis.lower, axis.upper = limits.lower, limits.upper
+
+    def _set_effort(self, is_on: bool) -> None:
+        axis, (lower, upper) = self._axis, self._settings.limits.efforts
+        axis.effort_limit = upper if is_on else 0.0
+        axis.lower_effort_limit = lower if is_on else 0.0
+        axis.u = self._settings.effort if is_on else 0.0
+
+    def _company(self) -> int:
+        """Return how many interactions act as one with it, itself among them."""
+        if self._joints or self._motor is not None:
+            return 1
+        if self._signal.model.endswith('Spring'):
+            return len(self._settings.springs)
+        if self._signal.model.endswith('Range'):
+            return self._settings.ranges
+        return len(self._settings.efforts) + len(self._settings.motors)
+
+
+def motor_of(settings: AxisSettings, source: str) -> Motor | None:
+    """Return the servo that stands for an interaction, if one does."""
+    return next((each for each in settings.motors if each.source == source), None)
+
+
+def is_driven(axis: Axis) -> bool:
+    """Return whether the servo of an axis has gains."""
+    return axis.kp > 0.0 or axis.kd > 0.0
+
+
+def set_gains(axis: Axis, motor: Motor, is_on: bool = True) -> None:
+    """Give a servo its gains, of which it may hold its place where it is told to stand."""
+    axis.kp, axis.kd = motor.kp, motor.kd
+    if motor.hold is not None:
+        is_standing = axis.target_velocity == 0.0
+        axis.kp, axis.kd = motor.hold if is_standing else (0.0, motor.gain)
+        axis.target_position = axis.q
+    if not is_on:
+        axis.kp, axis.kd = 0.0, 0.0
