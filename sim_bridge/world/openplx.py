@@ -28,8 +28,8 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_fr
 from sim_bridge.foundation.validation import checked_pose, GivenPose
 from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
-from sim_bridge.robots.joints.seat import ConstraintSeat
 from sim_bridge.robots.joints.spec import spec_of
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
