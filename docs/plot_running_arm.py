@@ -1,7 +1,8 @@
 """
 Draw docs/running_arm.png: what the topics of a running arm say.
 
-Start a robot that moves, in one terminal, and run this in another with the same environment:
+Start a robot that moves, in one terminal, and run this in another with the same environment. It
+needs matplotlib, which `make bench` installs, too:
 
     .venv/bin/python -m sim_bridge run arm --controller computed_torque \
         --params docs/sinusoid.yaml --real-time-factor 0.5

@@ -100,7 +100,8 @@ def _robot_lines(robot: Data, most: int | None, margin: int = 0) -> Iterator[str
         f'{each["name"]}  on link {each["link"]}' for each in robot['tracks']))
     shapes = robot['collision_shapes']
     yield from section('collision shapes', [
-        *(f'{number} {kind.replace("_", " ")}' for kind, number in shapes['counts'].items()),
+        *(counted(number, word, f'{word}es' if word.endswith(('x', 'sh')) else '')
+          for kind, number in shapes['counts'].items() if (word := kind.replace('_', ' '))),
         *(f'{each["kind"].replace("_", " ")} on {each["link"]}: '
           f'{counted(each["triangles"], "triangle")}' for each in shapes['meshes'])])
     yield from section('not simulated', (

@@ -36,6 +36,11 @@ ROBOT_SUFFIXES = ('.urdf', '.xacro', OPENPLX_SUFFIX)
 # what names a robot; filled with the names of those that ship
 _ROBOT = 'the name of a shipped robot ({}), the path of a file that exists, or a package:// URI'
 
+_SCENE_SUFFIXES = ('.yaml', '.yml')
+_NO_SCENE = (
+    "a robot. If this is a scene, name it as the world: by --world, or by 'world' among launch "
+    'arguments and parameters')
+
 _PACKAGE_SCHEMES = ('package://', 'model://')
 
 
@@ -77,12 +82,14 @@ def find_robot(
     Return the file of a robot: any by its path or URI, or a shipped one by its name.
 
     base, package_paths: as of `resolve_uri`. Raises UnknownNameError, with the shipped names, for
-    a name that is neither; InvalidValueError for a path or URI of no file.
+    a name that is neither; InvalidValueError for a path or URI of no file, or of a scene.
     """
     given, package_paths = str(name_or_path), tuple(package_paths)
     text = os.path.expanduser(given)
     found = resolve_uri(text, base=base, package_paths=package_paths)
     if found is not None:
+        if found.suffix in _SCENE_SUFFIXES:
+            raise InvalidValueError('robot', given, _NO_SCENE)
         return found
     shipped = shipped_robots()
     if '://' in text:

@@ -116,6 +116,11 @@ def test_a_robot_as_json(cart, capsys):
     assert ROBOT.splitlines()[missing['line'] - 1].startswith('<gazebo><plugin')
 
 
+def test_shapes_are_counted_as_people_count(capsys):
+    """Give each kind its plural."""
+    assert '  5 boxes\n  6 cylinders\n' in as_text(capsys, 'four_bar')
+
+
 def test_a_robot_as_text(cart, capsys):
     """Show people the same."""
     lines = [line.strip() for line in as_text(capsys, cart).splitlines()]

@@ -183,6 +183,12 @@ def test_find_robot(repository, tmp_path, monkeypatch):
         package / 'urdf' / 'bot.urdf')
 
 
+def test_a_scene_is_no_robot(repository):
+    """Say where the file of a scene goes instead."""
+    with pytest.raises(InvalidValueError, match='name it as the world: by --world'):
+        find_robot(repository / 'config' / 'world_table.yaml')
+
+
 def test_unknown_robots(tmp_path):
     """Name the shipped robots for a wrong name, and the path for a wrong path."""
     with pytest.raises(UnknownNameError, match=r"'amr'.*Did you mean 'arm'"):
