@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sim_bridge.description.openplx.evaluate import read_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
+from sim_bridge.description.openplx.mapping.refusals import note_unsupported, REFUSED
 from sim_bridge.description.openplx.mapping.scene import map_scene
 from sim_bridge.description.report import Findings, Report, SceneError
 from sim_bridge.foreign.reader_process import sharing
@@ -21,10 +22,14 @@ def examine_openplx(
     findings = Findings()
     is_text = isinstance(source, str) and '\n' in source
     label = '<string>' if is_text else str(source)
-    root = read_openplx(source, model, bundle_paths=bundle_paths, findings=findings)
+    root = read_openplx(
+        source, model, bundle_paths=bundle_paths, findings=findings, refused=REFUSED)
     scene = None
-    if root is not None and findings.report(label).ok:
-        scene = map_scene(root, findings)
+    if root is not None:
+        is_whole = findings.report(label).ok
+        note_unsupported(root, findings)
+        if is_whole and findings.report(label).ok:
+            scene = map_scene(root, findings)
     report = findings.report(label)
     return (None if scene is None else replace(scene, report=report)), report
 

@@ -42,17 +42,16 @@ class Object:
 
     name: of the member that holds it, with an index where that is an array; '' of the root, of
     constant models and of what functions return. owner: the object that has the member. place: of
-    the declaration, or of what assigned it last. members: values by name, in the order of
-    definition, those of base models first; None is an optional member without a value. A value
-    that this object does not own is a reference.
+    the declaration, or of what assigned it last; within that of the owner where only a bundle says
+    it. members: values by name, in the order of definition, those of base models first; None is an
+    optional member without a value. A value that this object does not own is a reference.
     """
 
-    __slots__ = ('assigned', 'members', 'model', 'name', 'owner', 'place', 'places')
+    __slots__ = ('assigned', 'members', 'model', 'name', 'owner', 'place')
 
     def __init__(self, model: ObjectModel, name: str, owner: Object | None, place: Place):
         self.model, self.name, self.owner, self.place = model, name, owner, place
         self.members: Mapping[str, Value] = {}
-        self.places: Mapping[str, Place] = {}
         self.assigned: frozenset[str] = frozenset()
 
     @property
@@ -102,9 +101,17 @@ class Object:
         )
 
     def place_of(self, path: str) -> Place:
-        """Return where the value at a path was declared, or assigned last."""
+        """
+        Return where the value at a path was declared, or assigned last, in the author's files.
+
+        A default is where that was given from which it follows, or where the object is declared.
+        """
         held, name = self._holder(path)
-        return held.places.get(name, held.place)
+        return held.written(name)
+
+    def written(self, name: str) -> Place:
+        """Return the place of a member; as `place_of`."""
+        return self.place
 
     def walk(self) -> Iterator[Object]:
         """Yield this object and all that it owns, in the order of definition."""

@@ -53,7 +53,6 @@ from sim_bridge.description.openplx.mapping.records import (
     MappedScene,
     Motor,
 )
-from sim_bridge.description.openplx.mapping.refusals import note_unsupported
 from sim_bridge.description.openplx.mapping.signals import signals_of
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.openplx.values import vector
@@ -77,9 +76,6 @@ _ENVIRONMENT = 'Simulation.Environment'
 
 def map_scene(root: Object, findings: Findings) -> MappedScene | None:
     """Return what a scene describes, without a report; None where there are errors."""
-    note_unsupported(root, findings)
-    if _has_errors(findings):
-        return None
     assembly = assemble(root, findings)
     if assembly is None:
         return None
