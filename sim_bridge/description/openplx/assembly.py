@@ -31,6 +31,8 @@ KINDS = {
     f'{_MATES}{name}': name.lower()
     for name in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Distance')}
 _CONNECTOR = f'{_MATES}MateConnector'
+# of a vector product
+_YZX, _ZXY = [1, 2, 0], [2, 0, 1]
 # path of the frame of a root, which has none of its own
 ROOT = '.'
 # sine of the angle between a main axis and its normal below which they count as parallel
@@ -210,7 +212,8 @@ def connector_pose(connector: Object, findings: Findings) -> Pose:
                 'the normal is along the main axis: it must point across')
         return Pose(position)
     x = x / across
-    return Pose(position, np.array([x, np.cross(z, x), z]).T)
+    y = z[_YZX] * x[_ZXY] - z[_ZXY] * x[_YZX]
+    return Pose(position, np.array([x, y, z]).T)
 
 
 def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Object] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+import functools
 import importlib.util
 import os
 from pathlib import Path
@@ -116,8 +117,9 @@ class Bundle:
         *namespace, name = names
         files = self.files(tuple(namespace)) or {}
         # most files have the name of what they declare
-        likely = [files[name]] if name in files else []
-        for path in (*likely, *(path for path in files.values() if path not in likely)):
+        likely = [name] if name in files else []
+        for file in (*likely, *(file for file in files if file != name)):
+            path = files[file]
             if self._library.may_declare(path, name):
                 source = self._library.open(path, self, tuple(namespace))
                 if source:
@@ -273,7 +275,9 @@ class Library:
         if self.is_own(source):
             self.own.append(source)
             self.own_files.add(source.file)
-        document = parse(text, report)
+        document = _of_bundle(text) if source.bundle and not self.is_own(source) else None
+        if document is None:
+            document = parse(text, report)
         named: list[tuple[str, syntax.Model | syntax.Declaration]] = [
             *((model.name, model) for model in document.models),
             *((declared.names[0], declared) for declared in document.globals),
@@ -399,6 +403,14 @@ class Library:
         known = list(bundle.declared())
         same = [name for name in known if name.rpartition('.')[2] == names[-1]]
         return same[0] if same else close_match('.'.join(names), known)
+
+
+@functools.lru_cache(maxsize=1000)
+def _of_bundle(text: str) -> syntax.Document | None:
+    """Return what a file of a bundle says, which many scenes read; None where it is wrong."""
+    defects: list[tuple[object, ...]] = []
+    document = parse(text, lambda *defect: defects.append(defect))
+    return None if defects else document
 
 
 def _declared(source: Source, name: str) -> Iterator[Declared]:

@@ -47,12 +47,14 @@ class Object:
     optional member without a value. A value that this object does not own is a reference.
     """
 
-    __slots__ = ('assigned', 'members', 'model', 'name', 'owner', 'place')
+    __slots__ = ('_all', 'assigned', 'members', 'model', 'name', 'owner', 'place')
 
     def __init__(self, model: ObjectModel, name: str, owner: Object | None, place: Place):
         self.model, self.name, self.owner, self.place = model, name, owner, place
         self.members: Mapping[str, Value] = {}
         self.assigned: frozenset[str] = frozenset()
+        # itself and all that it owns, once it was asked for
+        self._all: tuple[Object, ...] = ()
 
     @property
     def path(self) -> str:
@@ -78,10 +80,11 @@ class Object:
 
     def __contains__(self, path: object) -> bool:
         """Whether there is a member at a path."""
-        try:
-            self[str(path)]
-        except UnknownNameError:
-            return False
+        value: Value = self
+        for part in _PART.findall(str(path)):
+            if not _has(value, part):
+                return False
+            value = _step(value, part, self)
         return True
 
     def is_assigned(self, path: str) -> bool:
@@ -115,12 +118,15 @@ class Object:
 
     def walk(self) -> Iterator[Object]:
         """Yield this object and all that it owns, in the order of definition."""
-        waiting: list[Object] = [self]
-        while waiting:
-            found = waiting.pop()
-            yield found
-            children = [child for name in found.members for child in _owned(found, name)]
-            waiting.extend(reversed(children))
+        if not self._all:
+            found, waiting = [], [self]
+            while waiting:
+                found.append(waiting.pop())
+                children = [
+                    child for name in found[-1].members for child in _owned(found[-1], name)]
+                waiting.extend(reversed(children))
+            self._all = tuple(found)
+        return iter(self._all)
 
     def __repr__(self) -> str:
         """Return the path and the model, for messages."""
@@ -137,11 +143,17 @@ class Object:
         return held, name
 
 
+def _has(value: Value, part: str) -> bool:
+    if isinstance(value, Object):
+        return part in value.members
+    return isinstance(value, tuple) and part.isdecimal() and int(part) < len(value)
+
+
 def _step(value: Value, part: str, start: Object) -> Value:
     """Return the member or the element of a value; start: of the path, for the message."""
     if isinstance(value, Object) and part in value.members:
         return value.members[part]
-    if isinstance(value, tuple) and part.isdecimal() and int(part) < len(value):
+    if isinstance(value, tuple) and _has(value, part):
         return value[int(part)]
     known = value.members if isinstance(value, Object) else ()
     raise UnknownNameError('member', part, known, repr(start))
