@@ -331,8 +331,7 @@ class SceneLoader:
 def _refused(scene: MappedScene, name: str, err: SimBridgeError) -> SceneError:
     """Return the error of what only a world can tell, with the warnings of the scene."""
     findings = Findings()
-    code = 'bad-value' if isinstance(err, InvalidValueError) else 'snap-conflict'
-    findings.error(code, Place('robot', name), str(err))
+    findings.error('bad-value', Place('robot', name), str(err))
     report = findings.report(scene.report.source)
     return SceneError(replace(report, findings=(*scene.report.findings, *report.findings)))
 

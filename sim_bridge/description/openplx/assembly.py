@@ -32,6 +32,8 @@ KINDS = {
     f'{_MATES}{name}': name.lower()
     for name in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Distance')}
 _CONNECTOR = f'{_MATES}MateConnector'
+# of a vector product
+_YZX, _ZXY = [1, 2, 0], [2, 0, 1]
 # path of the frame of a root, which has none of its own
 ROOT = '.'
 # sine of the angle between a main axis and its normal below which they count as parallel
@@ -198,22 +200,21 @@ def connector_pose(connector: Object, findings: Findings) -> Pose:
     """Return a connector in the frame that owns it; z is the main axis, x the normal."""
     position, main, normal = (
         vector(cast(Object, connector[name])) for name in ('position', 'main_axis', 'normal'))
-    length = float(np.linalg.norm(main))
-    if not np.isfinite(position).all():
-        findings.error('not-finite', connector.place_of('position'), 'must be finite')
+    length = math.hypot(*main)
     z = main / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
-    if not length > 0.0 or not math.isfinite(length):
+    if not length > 0.0:
         findings.error('zero-axis', connector.place_of('main_axis'), 'the main axis has no length')
     x = normal - (normal @ z) * z
-    across = float(np.linalg.norm(x))
-    if not across > _PARALLEL * float(np.linalg.norm(normal)) or not math.isfinite(across):
+    across = math.hypot(*x)
+    if not across > _PARALLEL * math.hypot(*normal):
         if length > 0.0:
             findings.error(
                 'parallel-normal', connector.place_of('normal'),
                 'the normal is along the main axis: it must point across')
         return Pose(position)
     x = x / across
-    return Pose(position, np.array([x, np.cross(z, x), z]).T)
+    y = z[_YZX] * x[_ZXY] - z[_ZXY] * x[_YZX]
+    return Pose(position, np.array([x, y, z]).T)
 
 
 def connectors_of(interaction: Object, findings: Findings) -> tuple[Object, Object] | None:
@@ -319,6 +320,9 @@ def _snap_mate(mate: Object, findings: Findings) -> SnapMate | None:
         SnapConnector(_carrier(connector), connector_pose(connector, findings))
         for connector in pair)
     angle, position = (f'initial_{name}' for name in ('angle', 'position'))
+    for name in (angle, position, 'initial_distance', 'target_distance'):
+        if not math.isfinite(_number(mate, name)):
+            findings.error('not-finite', mate.place_of(name), 'must be finite')
     return SnapMate(
         mate.path, kind, first, second, _number(mate, angle), _number(mate, position),
         angle in mate and mate.is_assigned(angle), position in mate and mate.is_assigned(position),

@@ -7,9 +7,10 @@ bundle sees what it declares, what it imports, and all bundles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 import contextlib
 from dataclasses import dataclass, field
+import functools
 import importlib.util
 import os
 from pathlib import Path
@@ -38,6 +39,10 @@ _MOST_FILES = 2000
 _MOST_IMPORTS = 30
 _NAMES = re.compile(r'^(?:const[ \t]+|trait[ \t]+)?([A-Za-z_]\w*)', re.ASCII | re.MULTILINE)
 _VERSION = re.compile(r'^\s+version\s*:\s*"([^"\n]*)"', re.MULTILINE)
+_DECLARED = re.compile(
+    r'^(?:const[ \t]+|trait[ \t]+)?([A-Za-z_]\w*)(?=[ \t]+is\b|[ \t]*[:\n])'
+    r'|^[ \t]+static[ \t]+fn[ \t]+(\w+)',
+    re.ASCII | re.MULTILINE)
 _BUNDLE_NAME = re.compile(r'^\s+name\s*:\s*"([^"\n]*)"', re.MULTILINE)
 
 
@@ -122,12 +127,22 @@ class Bundle:
         *namespace, name = names
         files = self.files(tuple(namespace)) or {}
         # most files have the name of what they declare
-        likely = [files[name]] if name in files else []
-        for path in (*likely, *(path for path in files.values() if path not in likely)):
+        likely = [name] if name in files else []
+        for file in (*likely, *(file for file in files if file != name)):
+            path = files[file]
             if self._library.may_declare(path, name):
                 source = self._library.open(path, self, tuple(namespace))
                 if source:
                     yield from _declared(source, name)
+
+    def declared(self) -> Iterator[str]:
+        """Yield the full names of what is declared at the top of its files, and of functions."""
+        for path in sorted(self.folder.rglob(f'*{SUFFIX}'))[:_MOST_FILES]:
+            namespace = (self.name, *path.relative_to(self.folder).parts[:-1])
+            model = ''
+            for match in _DECLARED.finditer(self._library.text(path)):
+                model = match[1] or model
+                yield '.'.join((*namespace, model, *([f'{match[2]}()'] if match[2] else ())))
 
     def known(self, namespace: tuple[str, ...]) -> list[str]:
         """Return names that are in a namespace, for hints: of files and folders."""
@@ -147,8 +162,13 @@ class Library:
         self._texts: dict[Path, str | None] = {}
         self._sources: dict[Path, Source | None] = {}
         self._open_imports = 0
-        # the files of the scene's author
+        # the files of the scene's author, and their names
         self.own: list[Source] = []
+        self.own_files: set[str] = set()
+        # whether there are statements of the author that could not be read
+        self.lacks_statements = False
+        # path and place of what the author said to evaluate at present
+        self.cause: Callable[[], tuple[str, Place] | None] = lambda: None
         self.scene_bundle: Bundle | None = None
         self.bundles: dict[str, Bundle] = {}
         for path in (*paths, *_environment_paths()):
@@ -184,8 +204,17 @@ class Library:
         return self._errors > 0
 
     def error(self, code: str, place: Place, message: str) -> None:
-        """Add an error; of hundreds the first are kept."""
+        """
+        Add an error; of hundreds the first are kept.
+
+        One in what a bundle says has the place of what the author said to evaluate it.
+        """
         self._errors += 1
+        cause = None if place.file in self.own_files else self.cause()
+        if cause:
+            path, own = cause
+            message = f'{path}: {message} (in {place.file}:{place.line})'
+            place = own
         if self._errors < _MOST_FINDINGS:
             self.findings.error(code, place, message)
         elif self._errors == _MOST_FINDINGS:
@@ -233,6 +262,10 @@ class Library:
         """Whether a file has a line that begins with a name."""
         return any(match[1] == name for match in _NAMES.finditer(self._text(path) or ''))
 
+    def text(self, path: Path) -> str:
+        """Return what a file says; '' where it cannot be read."""
+        return self._text(path) or ''
+
     def _text(self, path: Path) -> str | None:
         if path not in self._texts:
             self._texts[path] = None
@@ -247,10 +280,14 @@ class Library:
     def _fill(self, source: Source, text: str) -> None:
         def report(code: str, line: int, column: int, message: str) -> None:
             self.error(code, Place('file', line=line, file=source.file, column=column), message)
+            self.lacks_statements = self.lacks_statements or self.is_own(source)
 
         if self.is_own(source):
             self.own.append(source)
-        document = parse(text, report)
+            self.own_files.add(source.file)
+        document = _of_bundle(text) if source.bundle and not self.is_own(source) else None
+        if document is None:
+            document = parse(text, report)
         named: list[tuple[str, syntax.Model | syntax.Declaration]] = [
             *((model.name, model) for model in document.models),
             *((declared.names[0], declared) for declared in document.globals),
@@ -276,7 +313,8 @@ class Library:
             message = f'more than {_MOST_IMPORTS} files that import each other are not read'
             self.error('too-deep', place, message)
         elif not path.is_file():
-            self.error('unreadable', place, f'the file {brief(str(path))} does not exist')
+            why = 'is no regular file' if path.exists() else 'does not exist'
+            self.error('unreadable', place, f'the file {brief(str(path))} {why}')
         elif suffix == SUFFIX:
             self._open_imports += 1
             found = self.open_scene(path)
@@ -340,6 +378,11 @@ class Library:
             f'the bundle {names[0]} is not installed; install it by '
             f'`pip install openplx-bundles`, or name its folder in {VARIABLE}')
 
+    def is_namespace(self, names: tuple[str, ...]) -> bool:
+        """Whether a name is that of a bundle, or of a folder in one."""
+        bundle = self.bundles.get(names[0])
+        return bundle is not None and bundle.files(names[1:]) is not None
+
     def hint(self, source: Source, names: tuple[str, ...]) -> str:
         """Return what helps with a name that stands for nothing."""
         if self._errors >= _MOST_FINDINGS:
@@ -347,9 +390,10 @@ class Library:
         bundle = self.bundles.get(names[0])
         known: Iterable[str]
         if bundle and len(names) > 1:
-            known = ('.'.join((*names[:-1], name)) for name in bundle.known(names[1:-1]))
-            if not bundle.known(names[1:-1]):
-                known = ('.'.join((names[0], name)) for name in bundle.known(()))
+            files = bundle.files(names[1:-1])
+            known = ['.'.join((*names[:-1], name)) for name in files or ()]
+            if files is None:
+                known = ['.'.join((names[0], name)) for name in bundle.known(())]
         else:
             seen = [*source.models, *source.globals, *self.bundles]
             for alias, imported in source.imports:
@@ -357,8 +401,26 @@ class Library:
             if source.bundle:
                 seen += source.bundle.known(source.namespace[1:])
             known = seen
-        close = close_match('.'.join(names), known)
+        name = '.'.join(names)
+        close = close_match(name, [each for each in known if each != name])
         return f'did you mean {close!r}?' if close else ''
+
+    def within(self, names: tuple[str, ...]) -> str:
+        """Return the name in a bundle that is probably meant by one there is not, or ''."""
+        bundle = self.bundles.get(names[0])
+        if not bundle or self._errors >= _MOST_FINDINGS:
+            return ''
+        known = list(bundle.declared())
+        same = [name for name in known if name.rpartition('.')[2] == names[-1]]
+        return same[0] if same else close_match('.'.join(names), known)
+
+
+@functools.lru_cache(maxsize=1000)
+def _of_bundle(text: str) -> syntax.Document | None:
+    """Return what a file of a bundle says, which many scenes read; None where it is wrong."""
+    defects: list[tuple[object, ...]] = []
+    document = parse(text, lambda *defect: defects.append(defect))
+    return None if defects else document
 
 
 def _declared(source: Source, name: str) -> Iterator[Declared]:

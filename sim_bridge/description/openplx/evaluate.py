@@ -32,7 +32,7 @@ _MOST_WAITING = 60
 
 def read_openplx(
     source: str | Path, model: str | None = None, *, bundle_paths: Sequence[str | Path] = (),
-    findings: Findings,
+    findings: Findings, refused: tuple[str, ...] = (),
 ) -> Object | None:
     """
     Evaluate a scene and return its root; None where nothing can be evaluated.
@@ -40,19 +40,23 @@ def read_openplx(
     source: the path of a file, or a text of several lines. model: its name; the last one of the
     file if absent. bundle_paths: folders of bundles, before those that OPENPLX_BUNDLE_PATH names
     and those that are installed. findings: takes every defect, and a warning for each name that
-    was renamed. An object lacks the members that have errors.
+    was renamed. An object lacks the members that have errors. refused: how names of models begin
+    that are of no use to the caller: their objects may lack values.
     """
     library = Library([Path(path) for path in bundle_paths], findings)
+    if not str(source).strip():
+        library.error('unreadable', Place('file'), 'expected the path of a file, or a text of '
+                      'several lines; there is neither')
+        return None
     is_text = isinstance(source, str) and '\n' in source
     scene = library.read_text(str(source)) if is_text else library.open_scene(Path(source))
     if not scene:
         return None
-    evaluator = _Evaluator(library, scene)
+    evaluator = _Evaluator(library, scene, refused)
     try:
         return evaluator.root(model)
-    except _ExhaustedError:
-        message = f'more than {MOST_OBJECTS} objects are not made'
-        library.error('too-large', Place('file', file=scene.file), message)
+    except _ExhaustedError as err:
+        library.error(err.code, err.place, str(err))
     return None
 
 
@@ -65,21 +69,33 @@ class _PostponedError(Exception):
 
 
 class _ExhaustedError(Exception):
-    """A scene makes more objects than are made."""
+    """A scene makes more objects than are made, or deeper ones: nothing else is of use."""
+
+    def __init__(self, code: str, place: Place, message: str):
+        super().__init__(message)
+        self.code, self.place = code, place
 
 
 class _Evaluator:
-    def __init__(self, library: Library, scene: Source):
-        self._library, self._scene = library, scene
+    def __init__(self, library: Library, scene: Source, refused: tuple[str, ...]):
+        self._library, self._scene, self._refused = library, scene, refused
         self._models = Models(library)
         self._expressions = Expressions(self._models, self)
         self._fail = self._models.fail
-        self._running: set[tuple[int, str]] = set()
+        # members that wait for each other, the innermost last
+        self._running: dict[tuple[int, str], Instance] = {}
+        library.cause = self._cause
         self._made: list[Instance] = []
         self._constants: dict[Model, Instance] = {}
         self._globals: dict[int, Instance] = {}
         self._seen: set[Model] = set()
         self._is_check = False
+
+    def _cause(self) -> tuple[str, Place] | None:
+        """Return path and place of what the author said to evaluate at present, if anything."""
+        for (_, name), instance in reversed(self._running.items()):
+            return f'{instance.path}.{name}'.lstrip('.'), instance.written(name)
+        return None
 
     # -- scenes ------------------------------------------------------------------------------
 
@@ -87,7 +103,9 @@ class _Evaluator:
         """Return the object of a model, if it has one; every model of the scene is checked."""
         root: Instance | None = None
         with contextlib.suppress(FailedError):
-            root = self._object_of(self._chosen(name))
+            chosen = self._chosen(name)
+            self._check_size(chosen)
+            root = self._object_of(chosen)
             self._finish()
         # what nobody has made an object of yet may lack values, but must not be wrong otherwise
         self._is_check = True
@@ -114,6 +132,29 @@ class _Evaluator:
             hint = f'; did you mean {close!r}?' if close else ''
             self._fail('type-not-found', place, f'the file has no model {brief(name)}{hint}')
         return self._models.of(declared, place)
+
+    def _check_size(self, model: Model) -> None:
+        """Raise _ExhaustedError if the declarations alone make too many objects."""
+        sizes: dict[Model, int] = {}
+        if self._size(model, sizes, 0) <= MOST_OBJECTS:
+            return
+        # the innermost model that is too large
+        found = min((each for each, size in sizes.items() if size > MOST_OBJECTS),
+                    key=sizes.__getitem__)
+        raise _ExhaustedError(
+            'too-large', found.source.place(found.node, found.name),
+            f'{brief(found.name)} would be more than {MOST_OBJECTS} objects')
+
+    def _size(self, model: Model, sizes: dict[Model, int], depth: int) -> int:
+        """Return the objects that declarations of a model make. sizes: those that are known."""
+        if model not in sizes:
+            sizes[model] = 1
+            # what is deeper is not made, and reported then
+            for member in model.members.values() if depth < _MOST_OWNERS else ():
+                kind = _declared_kind(member)
+                if kind:
+                    sizes[model] += self._size(kind, sizes, depth + 1)
+        return sizes[model]
 
     def _object_of(self, model: Model) -> Instance:
         return self._instance(model, '', None, model.source.place(model.node, model.name))
@@ -147,7 +188,7 @@ class _Evaluator:
             try:
                 self.value(holder, wanted)
             except _PostponedError as err:
-                self._running.add((id(holder), wanted))
+                self._running[id(holder), wanted] = holder
                 chain.append((err.instance, err.name))
                 continue
             except FailedError:
@@ -155,7 +196,7 @@ class _Evaluator:
                 pass
             chain.pop()
             if chain:
-                self._running.discard((id(chain[-1][0]), chain[-1][1]))
+                self._running.pop((id(chain[-1][0]), chain[-1][1]), None)
 
     # -- objects -----------------------------------------------------------------------------
 
@@ -165,8 +206,9 @@ class _Evaluator:
     ) -> Instance:
         """Make an object; member: that it becomes the value of. preset: values of its members."""
         if len(self._made) >= MOST_OBJECTS:
-            raise _ExhaustedError
-        instance = Instance(kind, name, owner, place)
+            raise self._exhausted(
+                'too-large', f'more than {MOST_OBJECTS} objects are not made', place)
+        instance = Instance(kind, name, owner, place, self._library.own_files)
         instance.made_for, instance.preset = member, preset or {}
         if not preset:
             self._check_owners(instance)
@@ -179,6 +221,11 @@ class _Evaluator:
         self._made.append(instance)
         return instance
 
+    def _exhausted(self, code: str, message: str, place: Place) -> _ExhaustedError:
+        """Return the error of what is too much, at its place in a file of the author."""
+        cause = self._cause() if place.file not in self._library.own_files else None
+        return _ExhaustedError(code, cause[1] if cause else place, message)
+
     def _check_owners(self, instance: Instance) -> None:
         """Raise FailedError for an object that would contain itself without an end."""
         member, depth = instance.made_for, 0
@@ -189,9 +236,9 @@ class _Evaluator:
             if other and other.declared is member.declared and held.kind is instance.kind:
                 self._fail('cycle', member.place, f'{instance.kind.name} contains itself')
             if depth > _MOST_OWNERS:
-                self._fail(
-                    'too-deep', member.place,
-                    f'more than {_MOST_OWNERS} objects within each other are not made')
+                raise self._exhausted(
+                    'too-deep', f'more than {_MOST_OWNERS} objects within each other are not made',
+                    member.place)
             held = cast('Instance | None', held.owner)
 
     def constant(self, kind: Model) -> Instance:
@@ -226,7 +273,7 @@ class _Evaluator:
             self._fail('cycle', member.place, f'the value of {brief(name)} depends on itself')
         if self._expressions.waiting > _MOST_WAITING:
             raise _PostponedError(instance, name)
-        self._running.add(key)
+        self._running[key] = instance
         self._expressions.waiting += 1
         try:
             values[name] = self._computed(instance, member)
@@ -235,7 +282,7 @@ class _Evaluator:
             raise
         finally:
             self._expressions.waiting -= 1
-            self._running.discard(key)
+            self._running.pop(key, None)
         return values[name]
 
     def _computed(self, instance: Instance, member: Member) -> Value:
@@ -257,18 +304,28 @@ class _Evaluator:
             raise FailedError
         if member.is_optional and not member.parts:
             return None
-        kind = type_.models[0] if len(type_.models) == 1 and not type_.primitive else None
-        if kind and kind.kind == 'const' and not type_.is_array:
-            return self._adopted(self.constant(kind), instance, member)
-        if not kind or type_.is_array or type_.is_reference or kind.kind == 'trait':
+        kind = _declared_kind(member)
+        if kind is None:
             self._missing(instance, member)
+        if kind.kind == 'const':
+            return self._adopted(self.constant(kind), instance, member)
         return self._instance(kind, member.name, instance, member.place, member)
+
+    def _is_refused(self, instance: Instance) -> bool:
+        """Whether an object, or one that owns it, is of no use."""
+        held: Object | None = instance
+        while held:
+            names = held.model.name, *held.model.bases
+            if any(name.startswith(self._refused) for name in names):
+                return True
+            held = held.owner
+        return False
 
     def _missing(self, instance: Instance, member: Member) -> NoReturn:
         """Report a member without a value, where the author of the scene made the object."""
-        if self._is_check:
+        if self._is_check or self._library.lacks_statements or self._is_refused(instance):
             raise FailedError
-        own = {source.file for source in self._library.own}
+        own = self._library.own_files
         held: Object = instance
         while held.owner and held.place.file not in own:
             held = held.owner
@@ -303,3 +360,15 @@ class _Evaluator:
         draft = self._expressions.draft(value)
         return self._instance(
             draft.kind, name, instance, member.place, member, draft.values)
+
+
+def _declared_kind(member: Member) -> Model | None:
+    """Return the model of the object that a declaration alone gives; None where it gives none."""
+    type_ = member.type
+    if member.value or member.is_optional and not member.parts:
+        return None
+    if not type_ or type_.is_array or type_.primitive or len(type_.models) != 1:
+        return None
+    kind = type_.models[0]
+    is_made = kind.kind == 'model' and not type_.is_reference
+    return kind if is_made or kind.kind == 'const' else None

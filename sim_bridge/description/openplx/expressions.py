@@ -104,14 +104,15 @@ class Expressions:
             if isinstance(node, syntax.Call):
                 return self._call(node, scope)
             if isinstance(node, syntax.Operation):
-                value = self.evaluated(node.first, scope)
+                # braces among operands stand for what the result shall be
+                value = self.evaluated(node.first, scope, want)
                 for sign, operand in node.rest:
                     value = self._operated(
-                        sign, (value, self.evaluated(operand, scope)), node, scope)
+                        sign, (value, self.evaluated(operand, scope, want)), node, scope)
                 return value
             if isinstance(node, syntax.Negation):
                 return self._operated(
-                    '-', (self.evaluated(node.operand, scope),), node, scope)
+                    '-', (self.evaluated(node.operand, scope, want),), node, scope)
             if isinstance(node, syntax.Member):
                 return self._member(
                     self.evaluated(node.target, scope), node.name, node, scope)
@@ -160,6 +161,8 @@ class Expressions:
         missing = self._models.library.missing_bundle(names)
         if missing:
             self._fail('bundle-missing', place, missing)
+        if old in self._models.library.bundles:
+            self._models.nothing_named(place, names)
         known = [*scope.this.slots, *scope.source.models, *scope.source.globals]
         self._models.not_found(place, old, scope.model, known, 'member-not-found')
         raise FailedError
@@ -267,6 +270,11 @@ class Expressions:
         target = node.target
         if target is None:
             return scope.this, scope.this.kind
+        if isinstance(target, syntax.Path) and target.names == (target.names[0],) and (
+            target.names[0] not in scope.this.slots
+            and target.names[0] in self._models.library.bundles
+        ):
+            self._models.nothing_named(place, (*target.names, f'{node.name}()'))
         if isinstance(target, syntax.Path) and target.names[0] != 'this' and (
             target.names[0] not in scope.this.slots
         ):
@@ -319,7 +327,8 @@ class Expressions:
             if isinstance(value, int) and abs(value) >= 1 << 63:
                 value = float(value)
         except (NativeError, OverflowError) as err:
-            self._fail('value', place, f'{name} has no result: {err}')
+            code = getattr(err, 'code', 'value')
+            self._fail(code, place, f'{name} has no result: {err}')
         if isinstance(value, float) and math.isnan(value):
             self._fail('value', place, f'{name} has no result: it is not a number')
         return value

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 import math
 from typing import Any, NamedTuple, TypeGuard
 
+from sim_bridge.description.openplx import syntax
 from sim_bridge.description.openplx.bundles import Source
 from sim_bridge.description.openplx.models import Member, Model
 from sim_bridge.description.openplx.native import Struct
@@ -22,27 +24,52 @@ class Instance(Object):
     An object that is being evaluated.
 
     slots: its members, with what is said about them. preset: values that it was made with.
-    made_for: the member that it became the value of. members: the values found so far.
+    made_for: the member that it became the value of. members: the values found so far. own: the
+    author's files.
     """
 
-    __slots__ = ('kind', 'made_for', 'preset', 'slots')
+    __slots__ = ('kind', 'made_for', 'own', 'preset', 'slots')
 
-    def __init__(self, kind: Model, name: str, owner: Instance | None, place: Place):
+    def __init__(
+        self, kind: Model, name: str, owner: Instance | None, place: Place, own: Set[str]
+    ):
         super().__init__(kind.plain, name, owner, place)
-        self.kind = kind
+        self.kind, self.own = kind, own
         self.slots: dict[str, Member] = {}
         self.preset: dict[str, Any] = {}
         self.made_for: Member | None = None
         self.members: dict[str, Any] = {}
+
+    def written(self, name: str) -> Place:
+        """
+        Return where a member was given a value in one of the author's files.
+
+        For a default, that is what it is computed from, else where this object was declared.
+        """
+        expression = self.slots[name].value
+        for each in (name, *_names_in(expression.expression if expression else None)):
+            if each in self.slots and self.slots[each].written.file in self.own:
+                return self.slots[each].written
+        held: Object = self
+        while held.owner and held.place.file not in self.own:
+            name, held = f'{held.name}.{name}', held.owner
+        return _inside(held.place, name)
 
     def close(self) -> None:
         """Keep what readers need."""
         slots, values = self.slots, self.members
         self.members = {
             name: values[name] for name in slots if values.get(name, FAILED) is not FAILED}
-        self.places = {name: member.place for name, member in slots.items()}
         self.assigned = frozenset(name for name, member in slots.items() if member.is_assigned)
-        self.slots, self.preset, self.made_for = {}, {}, None
+        self.preset, self.made_for = {}, None
+        if self.owner and self.place.file not in self.own:
+            # owners are made, and closed, first
+            self.place = _inside(self.owner.place, self.name)
+
+
+def _inside(place: Place, name: str) -> Place:
+    """Return the place of what has no place of its own, from that of its owner."""
+    return place.at(f'{place.attribute}.{name}' if place.attribute else name)
 
 
 @dataclass(frozen=True)
@@ -86,3 +113,12 @@ def shown(value: Any) -> str:
     if isinstance(value, tuple):
         return f'an array of {len(value)}'
     return str(value).lower() if isinstance(value, bool) else brief(value)
+
+
+def _names_in(node: syntax.Expression | None) -> Iterator[str]:
+    """Yield the members that an expression reads: its paths and those of what it calls."""
+    if isinstance(node, syntax.Path):
+        yield node.names[0]
+    elif isinstance(node, syntax.Call):
+        for inner in (node.target, *node.arguments):
+            yield from _names_in(inner)

@@ -9,6 +9,7 @@ from pathlib import Path
 from sim_bridge.description.openplx.bundles import installed_bundles
 from sim_bridge.description.openplx.evaluate import read_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
+from sim_bridge.description.openplx.mapping.refusals import note_unsupported, REFUSED
 from sim_bridge.description.openplx.mapping.scene import map_scene
 from sim_bridge.description.report import Findings, Report, SceneError
 from sim_bridge.foreign.files import noting_files
@@ -26,9 +27,13 @@ def examine_openplx(
     label = '<string>' if is_text else str(source)
     scene = None
     with noting_files() as read:
-        root = read_openplx(source, model, bundle_paths=bundle_paths, findings=findings)
-        if root is not None and findings.report(label).ok:
-            scene = map_scene(root, findings)
+        root = read_openplx(
+            source, model, bundle_paths=bundle_paths, findings=findings, refused=REFUSED)
+        if root is not None:
+            is_whole = findings.report(label).ok
+            note_unsupported(root, findings)
+            if is_whole and findings.report(label).ok:
+                scene = map_scene(root, findings)
     report = findings.report(label)
     if scene is None:
         return None, report

@@ -96,6 +96,14 @@ class Member:
     parts: tuple[tuple[Object | None, tuple[Action, ...]], ...] = ()
     is_assigned: bool = False
 
+    @property
+    def written(self) -> Place:
+        """Where its value, or the last part of it, was given; or where it is declared."""
+        if not self.parts:
+            return self.place
+        place = self.parts[-1][1][-1].place
+        return place.at(f'{self.name}.{place.attribute}')
+
 
 @dataclass(eq=False)
 class Model:
@@ -200,9 +208,10 @@ class Models:
                 self.fail('bundle-missing', place, missing)
             hint = self.library.hint(source, path.names)
             name = brief('.'.join(path.names))
-            self.fail(
-                'type-not-found', place,
-                f'no model has the name {name}{"; " if hint else ""}{hint}')
+            what = f'no model has the name {name}'
+            if self.library.is_namespace(path.names):
+                what = f'{name} is a namespace, and no model'
+            self.fail('type-not-found', place, f'{what}{"; " if hint else ""}{hint}')
         return self.of(declared, place)
 
     def declared(self, source: Source, names: tuple[str, ...], place: Place) -> Declared | None:
@@ -224,6 +233,12 @@ class Models:
         """Add an error and raise FailedError."""
         self.library.error(code, place, message)
         raise FailedError
+
+    def nothing_named(self, place: Place, names: tuple[str, ...]) -> NoReturn:
+        """Add an error for a name in a bundle that stands for nothing, and raise FailedError."""
+        close = self.library.within(names)
+        self.fail('member-not-found', place, f'the bundle {names[0]} declares no '
+                  f'{brief(".".join(names))}' + (f'; did you mean {close!r}?' if close else ''))
 
     def warn_renamed(self, place: Place, old: str, new: str) -> None:
         """Add a warning."""
@@ -395,7 +410,12 @@ class Models:
             first = members[name].declared.place
             where = f'line {first.line}' if first.file == action.source.file else first.file
             message = f'the member {brief(name)} is declared in {where} already'
+            if members[name].declared.model != action.model:
+                message += "; 'becomes' gives it another type, and ':' a value"
             self.library.error('duplicate', action.place, message)
+            # as if it were narrowed, since what follows is about the type that is meant
+            type_ = self.type_of(node.type, action.source, action.model)
+            members[name] = replace(members[name], type=type_)
 
     def _changed(self, member: Member, action: Action, this: Object | None) -> Member | None:
         """Return a member with what a statement says about it; None if that deletes it."""

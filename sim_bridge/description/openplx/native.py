@@ -45,7 +45,11 @@ class Struct(NamedTuple):
 
 
 class NativeError(ValueError):
-    """Arguments for which a function has no result."""
+    """Arguments for which a function has no result. code: of the finding."""
+
+    def __init__(self, message: str, code: str = 'value'):
+        super().__init__(message)
+        self.code = code
 
 
 # ((model, function) → what it does with its object, if it is not static, and its arguments
@@ -148,6 +152,8 @@ def _cross(self: Struct, rhs: Struct) -> Struct:
 @_function(VEC3)
 def _get_orthogonal_unit_vector(self: Struct) -> Struct:
     """Return self × the axis of its smallest component, the last of equal ones, normalised."""
+    if not any(self.values):
+        raise NativeError('an axis must have a length', 'zero-axis')
     sizes = [abs(value) for value in self.values]
     index = max(i for i in range(3) if sizes[i] == min(sizes))
     return _normalized(_cross(self, FUNCTIONS[VEC3, f'{"XYZ"[index]}_AXIS']()))

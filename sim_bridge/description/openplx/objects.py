@@ -42,18 +42,19 @@ class Object:
 
     name: of the member that holds it, with an index where that is an array; '' of the root, of
     constant models and of what functions return. owner: the object that has the member. place: of
-    the declaration, or of what assigned it last. members: values by name, in the order of
-    definition, those of base models first; None is an optional member without a value. A value
-    that this object does not own is a reference.
+    the declaration, or of what assigned it last; within that of the owner where only a bundle says
+    it. members: values by name, in the order of definition, those of base models first; None is an
+    optional member without a value. A value that this object does not own is a reference.
     """
 
-    __slots__ = ('assigned', 'members', 'model', 'name', 'owner', 'place', 'places')
+    __slots__ = ('_all', 'assigned', 'members', 'model', 'name', 'owner', 'place')
 
     def __init__(self, model: ObjectModel, name: str, owner: Object | None, place: Place):
         self.model, self.name, self.owner, self.place = model, name, owner, place
         self.members: Mapping[str, Value] = {}
-        self.places: Mapping[str, Place] = {}
         self.assigned: frozenset[str] = frozenset()
+        # itself and all that it owns, once it was asked for
+        self._all: tuple[Object, ...] = ()
 
     @property
     def path(self) -> str:
@@ -79,10 +80,11 @@ class Object:
 
     def __contains__(self, path: object) -> bool:
         """Whether there is a member at a path."""
-        try:
-            self[str(path)]
-        except UnknownNameError:
-            return False
+        value: Value = self
+        for part in _PART.findall(str(path)):
+            if not _has(value, part):
+                return False
+            value = _step(value, part, self)
         return True
 
     def is_assigned(self, path: str) -> bool:
@@ -102,18 +104,29 @@ class Object:
         )
 
     def place_of(self, path: str) -> Place:
-        """Return where the value at a path was declared, or assigned last."""
+        """
+        Return where the value at a path was declared, or assigned last, in the author's files.
+
+        A default is where that was given from which it follows, or where the object is declared.
+        """
         held, name = self._holder(path)
-        return held.places.get(name, held.place)
+        return held.written(name)
+
+    def written(self, name: str) -> Place:
+        """Return the place of a member; as `place_of`."""
+        return self.place
 
     def walk(self) -> Iterator[Object]:
         """Yield this object and all that it owns, in the order of definition."""
-        waiting: list[Object] = [self]
-        while waiting:
-            found = waiting.pop()
-            yield found
-            children = [child for name in found.members for child in _owned(found, name)]
-            waiting.extend(reversed(children))
+        if not self._all:
+            found, waiting = [], [self]
+            while waiting:
+                found.append(waiting.pop())
+                children = [
+                    child for name in found[-1].members for child in _owned(found[-1], name)]
+                waiting.extend(reversed(children))
+            self._all = tuple(found)
+        return iter(self._all)
 
     def __repr__(self) -> str:
         """Return the path and the model, for messages."""
@@ -130,11 +143,17 @@ class Object:
         return held, name
 
 
+def _has(value: Value, part: str) -> bool:
+    if isinstance(value, Object):
+        return part in value.members
+    return isinstance(value, tuple) and part.isdecimal() and int(part) < len(value)
+
+
 def _step(value: Value, part: str, start: Object) -> Value:
     """Return the member or the element of a value; start: of the path, for the message."""
     if isinstance(value, Object) and part in value.members:
         return value.members[part]
-    if isinstance(value, tuple) and part.isdecimal() and int(part) < len(value):
+    if isinstance(value, tuple) and _has(value, part):
         return value[int(part)]
     known = value.members if isinstance(value, Object) else ()
     raise UnknownNameError('member', part, known, repr(start))

@@ -39,6 +39,7 @@ from sim_bridge.foundation.errors import brief
 # levels of brackets, of signs before a value, of members of calls, and of blocks
 _MOST_LEVELS = 40
 _MOST_NAMES = 200
+_MOST_TERMS = 2000
 _DELETIONS = ('del', 'delete')
 _KINDS = ('const', 'trait')
 
@@ -58,7 +59,8 @@ def parse(text: str, report: Report) -> Document:
     try:
         tokens = tokenize(text, report)
     except ValueError as err:
-        report('too-large', 1, 1, str(err))
+        message, line = err.args
+        report('too-large', line, 1, message)
         return Document((), (), (), ())
     return _Parser(tokens, report).document()
 
@@ -68,6 +70,8 @@ class _Parser:
         self._tokens, self._report = tokens, report
         self._at = 0
         self._levels = 0
+        # brackets that are open
+        self._open: list[Token] = []
 
     # -- tokens ------------------------------------------------------------------------------
 
@@ -109,7 +113,10 @@ class _Parser:
     def _fail(self, expected: str) -> NoReturn:
         token = self._next
         found = token.kind.value if token.kind in _UNSEEN else brief(token.text)
-        raise _SyntaxError(token, f'{expected}, found {found}')
+        where = ''
+        if self._open and self._open[-1].line != token.line:
+            where = f'; {self._open[-1].text!r} in line {self._open[-1].line} is open'
+        raise _SyntaxError(token, f'{expected}, found {found}{where}')
 
     def _end_line(self) -> None:
         if not self._comes(Kind.LINE) and not self._comes(Kind.END):
@@ -120,6 +127,7 @@ class _Parser:
         """Report a defect and go on after the statement's line and its block."""
         self._report(err.code, err.token.line, err.token.column, str(err))
         self._levels = 0
+        self._open.clear()
         self._at = max(self._at, start)
         while not (self._comes(Kind.LINE) or self._comes(Kind.END)):
             self._at += 1
@@ -373,6 +381,10 @@ class _Parser:
         start = self._next
         while self._next.text in signs and self._comes(Kind.SIGN):
             rest.append((self._take().text, operand()))
+            if len(rest) > _MOST_TERMS:
+                raise _SyntaxError(
+                    start, f'more than {_MOST_TERMS} operands of an expression are not read',
+                    'too-large')
         if not rest:
             return first
         return Operation(start.line, start.column, first, tuple(rest))
@@ -404,10 +416,11 @@ class _Parser:
             elif token.text == '(':
                 value = self._call(value)
             elif token.text == '[':
-                self._take()
+                self._open.append(self._take())
                 self._deeper()
                 index = self._expression()
                 self._expect(']')
+                self._open.pop()
                 value = Index(token.line, token.column, value, index)
             else:
                 break
@@ -426,10 +439,11 @@ class _Parser:
             target, name = called.target, called.name
         else:
             raise _SyntaxError(token, 'only functions can be called')
-        self._take()
+        self._open.append(self._take())
         self._deeper()
         arguments = self._list(')', self._expression)
         self._levels -= 1
+        self._open.pop()
         return Call(called.line, called.column, target, name, arguments)
 
     def _primary(self) -> Expression:
@@ -447,7 +461,7 @@ class _Parser:
                 return Literal(line, column, token.text == 'true')
             return Path(line, column, (token.text,))
         if token.kind is Kind.SIGN and token.text in '([{':
-            self._take()
+            self._open.append(self._take())
             self._deeper()
             value: Expression
             if token.text == '(':
@@ -458,6 +472,7 @@ class _Parser:
             else:
                 value = Array(line, column, self._list('}', self._expression), is_object=True)
             self._levels -= 1
+            self._open.pop()
             return value
         self._fail('expected a value')
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 # a scene with meshes of some 100 000 vertices
 MOST_TOKENS = 1_000_000
+# on a line, but for what is in brackets
+_MOST_IN_LINE = 10_000
 _TAB = 4
 
 
@@ -90,11 +92,11 @@ def tokenize(text: str, report: Report) -> list[Token]:
     """
     Return the tokens of a file; whatever is none is reported and left out.
 
-    Raises ValueError if there are more than are read.
+    Raises ValueError, with a message and the line, if there are more than are read.
     """
     tokens: list[Token] = []
     lines = _Lines(tokens, report)
-    line, start, is_new = 1, 0, True
+    line, start, is_new, first = 1, 0, True, 0
     for match in _PATTERN.finditer(text):
         group = match.lastgroup
         if group == 'space' or group == 'comment':
@@ -114,9 +116,14 @@ def tokenize(text: str, report: Report) -> list[Token]:
         if is_new:
             before = text[start:match.start()].replace('\ufeff', '')
             lines.begin(len(before.expandtabs(_TAB)), line)
-            is_new = False
+            is_new, first = False, len(tokens)
         if len(tokens) > MOST_TOKENS:
-            raise ValueError(f'more than {MOST_TOKENS} words and signs are not read')
+            raise ValueError(f'more than {MOST_TOKENS} words and signs are not read', line)
+        if lines.brackets:
+            first += 1
+        elif len(tokens) - first > _MOST_IN_LINE:
+            message = f'more than {_MOST_IN_LINE} words and signs on a line are not read'
+            raise ValueError(message, line)
         tokens.append(_token(match, line, column, report))
         if group == 'SIGN':
             sign = match.group()

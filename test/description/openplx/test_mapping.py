@@ -307,9 +307,9 @@ face is Physics.Signals.SignalInterface:
     ('spring is Physics1D.Bodies.RotationalBody:\n    inertia.inertia: 1', 'unsupported-bundle',
      'spring is'),
     ('a is Bob:\n    box is Physics3D.Geometries.Box:\n        size: Math.Vec3.from_xyz(1, -1, 1)',
-     'bad-value', 'box is'),
+     'bad-value', 'size:'),
     ('a is Bob:\n    wall is Physics3D.Geometries.ExternalTriMeshGeometry:\n'
-     '        path: "wall.agx"', 'bad-value', 'wall is')])
+     '        path: "wall.agx"', 'bad-value', 'wall.agx')])
 def test_each_defect_is_one_finding_at_its_line(members, code, line):
     """A wrong scene has one error, with its code and line, and nothing else is refused."""
     text = in_scene(members)

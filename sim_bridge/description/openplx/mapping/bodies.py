@@ -66,15 +66,19 @@ class Bodies:
         shapes: list[Placed] = []
         with_mass: list[Placed] = []
         densities: list[float] = []
+        is_whole = True
         for geometry in self._geometries.get(path, ()):
             count = len(self._findings.found)
             try:
                 placed, density = self._placed(geometry, body, f'{name}_{len(shapes)}')
             except InvalidValueError as err:
                 if len(self._findings.found) == count:
+                    place = geometry.place
+                    if err.what in geometry.members:
+                        place = geometry.place_of(err.what)
                     self._findings.error(
-                        'bad-value', geometry.place, f'expected {err.expected}', err.what,
-                        str(err.value))
+                        'bad-value', place, f'expected {err.expected}', err.what, str(err.value))
+                is_whole = False
                 continue
             if placed is None:
                 continue
@@ -82,6 +86,9 @@ class Bodies:
             if geometry['include_in_mass_properties']:
                 with_mass.append(placed)
                 densities.append(density)
+        if not is_whole:
+            # any mass: nothing shall be said of what only follows
+            return BodyParts(tuple(shapes), Inertial(1.0, Pose(), np.eye(3)))
         return BodyParts(tuple(shapes), self._inertial(body, with_mass, densities))
 
     def _placed(
@@ -130,7 +137,7 @@ class Bodies:
             mass = cast(float, body['inertia.mass'])
             if mass < 0.0 or not math.isfinite(mass):
                 self._findings.error(
-                    'negative-mass', body.place_of('inertia.mass'),
+                    'negative-mass' if mass < 0.0 else 'not-finite', body.place_of('inertia.mass'),
                     'must be finite and not negative', 'mass', f'{mass:g}')
                 mass = 1.0
         if body.is_assigned('inertia.tensor'):

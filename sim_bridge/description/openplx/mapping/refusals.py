@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
 
 # bundles that a simulation here would be wrong without
-_REFUSED = (
+REFUSED = (
     'DriveTrain.', 'Vehicles.', 'Terrain.', 'Sensors.', 'Physics1D.', 'Robotics.EndEffectors.')
 _SHOWN = ('Visuals.', 'Physics.Optics.')
 _COMPOSITE = ('Robotics.Signals.RobotInput', 'Robotics.Signals.RobotOutput')
+# magnitude of numbers up to which no product of a few of them overflows
+_GREATEST = 1e30
+_VECTORS = ('Math.Vec2', 'Math.Vec3', 'Math.Quat', 'Math.Matrix3x3', 'Math.Matrix4x4')
 
 
 def note_unsupported(root: Object, findings: Findings) -> None:
     """Note what is refused as errors, and what is left out as warnings; each outermost object."""
-    waiting = [root]
+    waiting, great = [root], set[float]()
     while waiting:
         found = waiting.pop()
         names = (found.model.name, *found.model.bases)
-        refused = next((name for name in names if name.startswith(_REFUSED)), None)
+        _check_numbers(found, great, findings)
+        refused = next((name for name in names if name.startswith(REFUSED)), None)
         if refused:
             findings.error(
                 'unsupported-bundle', found.place, f'{refused} is not simulated: of the bundles '
@@ -36,3 +42,23 @@ def note_unsupported(root: Object, findings: Findings) -> None:
             child for value in found.members.values()
             for child in (value if isinstance(value, tuple) else (value,))
             if isinstance(child, Object) and child.owner is found]
+
+
+def _check_numbers(found: Object, great: set[float], findings: Findings) -> None:
+    """
+    Note numbers that are too great, and those of vectors that are not finite.
+
+    great: those that were noted, which others may follow from.
+    """
+    for name, value in found.members.items():
+        if not isinstance(value, float) or abs(value) <= _GREATEST or value in great:
+            continue
+        if math.isfinite(value):
+            code, message = 'out-of-range', f'must be at most {_GREATEST:g}'
+        elif found.model.name in _VECTORS:
+            code, message = 'not-finite', 'must be finite'
+        else:
+            # no limit
+            continue
+        great.add(value)
+        findings.error(code, found.place_of(name), f'{found.path}.{name} is {value:g}: {message}')

@@ -59,7 +59,6 @@ from sim_bridge.description.openplx.mapping.records import (
     MappedScene,
     Motor,
 )
-from sim_bridge.description.openplx.mapping.refusals import note_unsupported
 from sim_bridge.description.openplx.mapping.signals import signals_of, switched_mates
 from sim_bridge.description.openplx.mapping.strength import Strength, strength_of
 from sim_bridge.description.openplx.objects import Object
@@ -86,9 +85,6 @@ _ENVIRONMENT = 'Simulation.Environment'
 
 def map_scene(root: Object, findings: Findings) -> MappedScene | None:
     """Return what a scene describes, without a report; None where there are errors."""
-    note_unsupported(root, findings)
-    if _has_errors(findings):
-        return None
     assembly = assemble(root, findings)
     if assembly is None:
         return None
