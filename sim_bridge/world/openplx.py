@@ -26,6 +26,7 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_fr
 from sim_bridge.foundation.validation import checked_pose, GivenPose
 from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.joints.axis import Axis
+from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.spec import spec_of
 from sim_bridge.robots.link import Link
@@ -350,7 +351,7 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
         stiffness, damping = settings.stop
         axis.stop_cfm = 1.0 / (time_step * stiffness + damping)
         axis.stop_erp = time_step * stiffness * axis.stop_cfm
-    if abs(settings.begin) > math.pi and not axis.joint.is_tree:
+    if abs(settings.begin) > math.pi and isinstance(axis.seat, ConstraintSeat):
         axis.seat.begin_turned(axis.number, settings.begin)
     _command(axis, settings)
 
