@@ -161,10 +161,11 @@ def bearings(watch):
                             erp=0.5, cfm=1e-5)
     hinge.axes[0].bearing_friction = 0.2
     with watch():
-        world.step(2)
+        world.step()
     rail.axes[0].bearing_friction = 2.0
+    world.step(20)
     with watch():
-        world.step(100)
+        world.step()
 
 
 def play(watch):

@@ -233,16 +233,16 @@ def controls(watch):
 
 def pull(watch):
     """Be pulled towards a point: alone, in joints, with steps of either order."""
-    for integrator in ('midpoint', 'rk5'):
-        for exponent in (-1.0, 0.0, -2.0):
-            gravity = sb.PointGravity((0.1, 0.0, -3.0), 2.0, exponent)
-            world, robot = load('arm', 5, gravity=gravity, integrator=integrator)
-            world.add_body(sb.Sphere(0.1), mass=1.0, position=(2.0, 0.0, 0.0))
-            with watch():
-                world.step()
-                world.energy(), robot.link(robot.links[-1].name).dv
-                sb.dynamics.bias_forces(robot)
-                sb.dynamics.forward_dynamics(robot, np.ones(robot.dq.size))
+    for integrator, exponent in (('midpoint', -1.0), ('rk5', -2.0)):
+        gravity = sb.PointGravity((0.1, 0.0, -3.0), 2.0, exponent)
+        world = sb.World(gravity=gravity, integrator=integrator)
+        swinging = world.load_urdf(rotor())
+        world.add_body((), mass=1.0, inertia=(0.1, 0.1, 0.1), position=(2.0, 0.0, 0.0))
+        with watch():
+            world.step()
+            world.energy(), swinging.link('body').dv
+            sb.dynamics.bias_forces(swinging)
+            sb.dynamics.forward_dynamics(swinging, np.ones(1))
 
 
 def medium(watch):

@@ -17,7 +17,9 @@ from sim_bridge.foundation.rotation import matrix_from_rpy
 
 # what only says where a joint is in a tree, or how rows hold it
 OF_TREES = {'robot', 'description', 'parent_link', 'child_link', 'by_second'}
-OF_ROWS = {'erp', 'cfm', 'compliance', 'break_force', 'break_torque', 'is_broken'}
+OF_ROWS = {
+    'erp', 'cfm', 'compliance', 'break_force', 'break_torque', 'break_limits', 'broken_directions',
+    'is_broken', 'distance'}
 
 
 def public(thing):

@@ -9,16 +9,17 @@ from diagnostic_msgs.msg import DiagnosticArray
 from following import simulator
 from geometry_msgs.msg import Vector3, Vector3Stamped
 import pytest
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
 from ros_graph import nanoseconds
 from sensor_msgs.msg import JointState
-from std_msgs.msg import Float64, Float64MultiArray
+from std_msgs.msg import Bool, Float64, Float64MultiArray
 from std_srvs.srv import Trigger
 
 import sim_bridge as sb
 from sim_bridge.description import find_robot
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.publish.signals import signal_topics
+from sim_bridge.ros.wire.messages import FlagMessage
 
 pytest_plugins = ['node_fixtures']
 
@@ -48,6 +49,7 @@ Scene is Physics3D.System:
         inertia.mass: 1
         linear_velocity_world_output.enabled: true
 """
+ENABLE = 'inputs/motor/enable_interaction_input'
 SPEED, LIMITS, THROW = (
     'inputs/motor/target_angular_velocity_input', 'inputs/motor/torque_range_input',
     'inputs/ball/linear_velocity_world_input')
@@ -99,6 +101,28 @@ def test_inputs_act_without_other_commands(file):
     made.reset(clock=False)
     run(made, 50)
     assert turning(made) == pytest.approx(2.0, abs=1e-6)
+
+
+def test_a_motor_is_disabled_by_a_flag(file):
+    """Run out undriven from a Bool of false to one of true, and tell it as a Bool."""
+    made = simulator(robot=file)
+    run(made, 50)
+    send(made, ENABLE, Bool(data=False))
+    run(made, 1)
+    send(made, SPEED, Float64(data=5.0))
+    run(made, 50)
+    assert turning(made) == pytest.approx(2.0, abs=1e-6)
+    send(made, ENABLE, Bool(data=True))
+    run(made, 50)
+    assert turning(made) == pytest.approx(5.0, abs=1e-6)
+
+
+def test_flags_are_messages():
+    """Write true and false into the bytes of a Bool."""
+    message = FlagMessage()
+    for value in (True, False):
+        message.blocks[0][:] = value
+        assert deserialize_message(message.content(), Bool) == Bool(data=value)
 
 
 @pytest.mark.parametrize(('topic', 'message'), [
