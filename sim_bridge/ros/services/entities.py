@@ -135,7 +135,9 @@ class Entities:
     def parts(self, name: str) -> list[str]:
         """Return the entities of the OpenPLX scene of this name; [] if there is none."""
         scene = self.world.openplx.get(name)
-        return [] if scene is None else [robot.name for robot in scene.robots]
+        own = [] if scene is None else [robot.name for robot in scene.robots]
+        # a robot of its own may have the name of a scene that was loaded
+        return [] if name in self.world.robots and name not in own else own
 
     def remove_spawned(self) -> list[str]:
         """Remove all spawned entities; return their names."""
