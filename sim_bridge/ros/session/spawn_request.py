@@ -9,6 +9,7 @@ from pathlib import Path
 import re
 from xml.etree import ElementTree
 
+import numpy as np
 from rclpy.logging import get_logger
 
 import sim_bridge as sb
@@ -67,23 +68,21 @@ class SceneSource:
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """A robot that is to be spawned, in a world of its own."""
-
-    entity: sb.Robot
-
-
-@dataclass(frozen=True)
 class ScenePattern:
     """A scene that is to be spawned, in a world of its own."""
 
-    entity: OpenPlxScene
+    scene: OpenPlxScene
     source: SceneSource
+
+    @property
+    def name(self) -> str:
+        """The name of the scene."""
+        return self.scene.name
 
 
 def prepare(
     request: SpawnRequest, parameters: SimulatorParameters, shapes: Iterable[Shape]
-) -> Pattern | ScenePattern:
+) -> sb.Robot | ScenePattern:
     """
     Load a robot or a scene into a separate world, and compile all further kernels that it needs.
 
@@ -92,16 +91,16 @@ def prepare(
     """
     source = _source_of(request.resource, parameters)
     world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
-    pattern: Pattern | ScenePattern
+    pattern: sb.Robot | ScenePattern
     if isinstance(source, SceneSource):
         read = source.read()
         pattern = ScenePattern(
             world.load_openplx(read, None, request.name or topic_name(read.name)), source)
     else:
-        pattern = Pattern(_load_robot(world, source, request.name, parameters))
+        pattern = _load_robot(world, source, request.name, parameters)
     for number, shape in enumerate(_one_of_each_kind(shapes)):
         is_endless = isinstance(shape, (Plane, HeightField))
-        world.add_body(shape, f'{pattern.entity.name} and {number}',
+        world.add_body(shape, f'{pattern.name} and {number}',
                        motion='static' if is_endless else 'kinematic')
     build_apart(units_of(world))
     world.warm_up()
@@ -112,10 +111,10 @@ def add_scene(
     world: sb.World, scene: MappedScene, name: str, pose: GivenPose
 ) -> OpenPlxScene:
     """Add a scene to a world that others are in too, whose gravity stays; raises SceneError."""
-    if scene.gravity is not None and list(scene.gravity) != list(world.gravity):
+    if scene.gravity is not None and not np.array_equal(scene.gravity, world.gravity):
         get_logger('sim_bridge').warning(
-            f'{name!r} has a gravity of {list(scene.gravity)} m/s²; the world that it is spawned '
-            f'into keeps {list(world.gravity)}')
+            f'{name!r} has a gravity of {scene.gravity} m/s²; the world that it is spawned into '
+            f'keeps {world.gravity}')
     loaded: OpenPlxScene = world.load_openplx(replace(scene, gravity=None), None, name, *pose)
     return loaded
 
