@@ -294,7 +294,7 @@ class _Player:
             SpawnRequest(made['description'], name), self._parameters,
             [geometry.shape for robot in world.robots.values() for geometry in robot.geometries])
         robot = world.add_copy(
-            cast(Robot, pattern.entity), name, made['position'], made['orientation'])
+            cast(Robot, pattern), name, made['position'], made['orientation'])
         namespace = made['namespace']
         loaded = None if namespace is None else LoadedRobot(robot, namespace)
 

@@ -32,7 +32,6 @@ from sim_bridge.ros.session.spawn_request import (
     add_scene,
     check_name,
     namespace_of,
-    Pattern,
     prepare,
     robots_spawned,
     ScenePattern,
@@ -135,7 +134,9 @@ class Entities:
     def parts(self, name: str) -> list[str]:
         """Return the entities of the OpenPLX scene of this name; [] if there is none."""
         scene = self.world.openplx.get(name)
-        return [] if scene is None else [robot.name for robot in scene.robots]
+        own = [] if scene is None else [robot.name for robot in scene.robots]
+        # a robot of its own may have the name of a scene that was loaded
+        return [] if name in self.world.robots and name not in own else own
 
     def remove_spawned(self) -> list[str]:
         """Remove all spawned entities; return their names."""
@@ -185,8 +186,9 @@ class Entities:
         try:
             for name in names:
                 if name not in self._boxes:
+                    pattern = prepare(SpawnRequest(name), self._parameters, ())
                     self._boxes[name] = box_around(
-                        prepare(SpawnRequest(name), self._parameters, ()).entity)
+                        pattern.scene if isinstance(pattern, ScenePattern) else pattern)
         except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
             failure = _told(err)
             self._pacer.submit(lambda: on_done(failure))
@@ -211,17 +213,17 @@ class Entities:
     # --- on the physics thread -------------------------------------------------------------------
 
     def _admit(
-        self, request: SpawnRequest, pattern: Pattern | ScenePattern
+        self, request: SpawnRequest, pattern: sb.Robot | ScenePattern
     ) -> str | SimBridgeError:
         """Add what is prepared to the world; return its name, or the error."""
         try:
             with coded(ErrorCode.POSE_INVALID):
                 pose = self.pose_in_world(request.frame, request.position, request.orientation)
-            name = self._name_for(request, pattern.entity.name)
+            name = self._name_for(request, pattern.name)
             if isinstance(pattern, ScenePattern):
                 added, announce = self._add_scene(request, pattern, name, pose)
             else:
-                added, announce = self._add_robot(request, pattern.entity, name, pose)
+                added, announce = self._add_robot(request, pattern, name, pose)
         except SimBridgeError as err:
             return err
         try:
@@ -251,7 +253,7 @@ class Entities:
     ) -> _Added:
         namespace, (position, orientation) = namespace_of(request, name), pose
         at = position.tolist(), orientation.tolist()
-        scene = add_scene(self.world, pattern.entity.description, name, at)
+        scene = add_scene(self.world, pattern.scene.description, name, at)
         loaded = robots_spawned(scene, namespace, bool(request.namespace))
         return self.parts(name), lambda: self._announce(
             self._simulator.add_scene(scene, pattern.source, at, loaded))

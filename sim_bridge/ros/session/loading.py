@@ -10,7 +10,7 @@ from typing import Protocol
 import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
-from sim_bridge.description.model import ONE_AXIS
+from sim_bridge.description.model import JointType
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
@@ -126,7 +126,12 @@ def check_namespace(
 
 def has_interface(robot: sb.Robot) -> bool:
     """Return whether a robot has anything to command or to publish; otherwise it is an object."""
-    return bool(robot.joint_names or robot.devices() or robot.crawlers)
+    return bool(_moves_in_parts(robot.description) or robot.devices() or robot.crawlers)
+
+
+def _moves_in_parts(description: sb.RobotDescription) -> bool:
+    """Return whether a robot has a joint that moves."""
+    return any(joint.type is not JointType.FIXED for joint in description.joints.values())
 
 
 def robots_of_scene(scene: OpenPlxScene, namespace: str) -> list[LoadedRobot]:
@@ -154,8 +159,9 @@ def namespaces_of_scene(
     name: of the scene in the world; None for its model's. is_own: whether the parameter `robot`
     names it.
     """
-    robots = [each for each in scene.robots if any(
-        joint.type in ONE_AXIS for joint in each.description.joints.values())]
+    robots = [each for each in scene.robots if (
+        each.description.sensors or each.description.crawlers
+        or _moves_in_parts(each.description))]
     if is_own and len(robots) == 1:
         return [(robots[0], '')]
     return [(each, topic_name(robot_name(scene, each, name or scene.name, name)))

@@ -68,23 +68,21 @@ class SceneSource:
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """A robot that is to be spawned, in a world of its own."""
-
-    entity: sb.Robot
-
-
-@dataclass(frozen=True)
 class ScenePattern:
     """A scene that is to be spawned, in a world of its own."""
 
-    entity: OpenPlxScene
+    scene: OpenPlxScene
     source: SceneSource
+
+    @property
+    def name(self) -> str:
+        """The name of the scene."""
+        return self.scene.name
 
 
 def prepare(
     request: SpawnRequest, parameters: SimulatorParameters, shapes: Iterable[Shape]
-) -> Pattern | ScenePattern:
+) -> sb.Robot | ScenePattern:
     """
     Load a robot or a scene into a separate world, and compile all further kernels that it needs.
 
@@ -93,16 +91,16 @@ def prepare(
     """
     source = _source_of(request.resource, parameters)
     world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
-    pattern: Pattern | ScenePattern
+    pattern: sb.Robot | ScenePattern
     if isinstance(source, SceneSource):
         read = source.read()
         pattern = ScenePattern(
             world.load_openplx(read, None, request.name or topic_name(read.name)), source)
     else:
-        pattern = Pattern(_load_robot(world, source, request.name, parameters))
+        pattern = _load_robot(world, source, request.name, parameters)
     for number, shape in enumerate(_one_of_each_kind(shapes)):
         is_endless = isinstance(shape, (Plane, HeightField))
-        world.add_body(shape, f'{pattern.entity.name} and {number}',
+        world.add_body(shape, f'{pattern.name} and {number}',
                        motion='static' if is_endless else 'kinematic')
     build_apart(units_of(world))
     world.warm_up()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
+from following import simulator
 import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -92,6 +93,16 @@ def test_robots_of_a_scene_have_namespaces_of_their_names(graph, start_node, fil
         graph.wait_for_next(heard[side], 20)
         assert heard[side][-1].name == [f'{side}_hinge']
         assert heard[side][-1].velocity[0] == pytest.approx(speed, abs=1e-6)
+
+
+def test_a_robot_without_axes_tells_where_its_links_are(tmp_path):
+    """A pendulum on a ball joint: it is no object, whose root alone would be told."""
+    path = tmp_path / 'ball.openplx'
+    path.write_text(TWO.partition('    hinge is')[0].replace('Wheel', 'Ball') + (
+        '    joint is Physics3D.Interactions.Ball:\n        connectors: [axle, disc.hub]\n'),
+        encoding='utf-8')
+    [made] = simulator(robot=str(path)).interfaces
+    assert {'joint_states', 'multi_dof_joint_states'} <= set(made.topics)
 
 
 def test_what_the_scene_says_itself_is_no_parameter(refusals, file):

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from bags import messages_on, read_bag, start_recording
+from following import simulator
 import pytest
 from rclpy.serialization import serialize_message
 from ros_graph import end
@@ -155,25 +156,44 @@ def test_texts_and_defects(graph, start, file):
     assert 'openplx' in simulation('GetSimulatorFeatures')['features']['spawn_formats']
 
 
+def entities_of(made) -> Entities:
+    """Return the entities of a simulator on this thread alone."""
+    return Entities(
+        made, SimpleNamespace(add=lambda one: None, remove=lambda one: None), None,
+        SimpleNamespace(call=lambda function: function()), SimulatorParameters(), None)
+
+
+def test_the_world_keeps_its_gravity():
+    """Whatever a scene that is spawned into it says."""
+    made = simulator(robot='pendulum')
+    text = WHEEL + """Moon is Simulation.Environment:
+    gravity becomes Simulation.UniformGravitationalField:
+        vector: {0, 0, -1.62}
+    wheel is Wheel
+"""
+    pattern = prepare(SpawnRequest(text, 'moon'), SimulatorParameters(), [])
+    assert pattern.scene.description.gravity is not None
+    assert entities_of(made)._admit(SpawnRequest(text, 'moon'), pattern) == 'moon'
+    assert made.world.gravity.tolist() == [0.0, 0.0, -9.81]
+
+
 def recorded(file, bag) -> None:
     """Record a run into which a scene of two robots is spawned, and one of these deleted."""
     run = start_recording(bag, record_hash_period=0.005)
-    simulator, parameters = run.simulator, SimulatorParameters()
-    entities = Entities(
-        simulator, SimpleNamespace(add=lambda one: None, remove=lambda one: None), None,
-        SimpleNamespace(call=lambda function: function()), parameters, None)
+    made, parameters = run.simulator, SimulatorParameters()
+    entities = entities_of(made)
     request = SpawnRequest(f'{file}#Pair', 'pair', position=(0.1, 2.0, 1 / 3),
                            orientation=(0.3, 0.1, -0.2, 0.9))
     for step in range(40):
         if step == 10:
             assert entities._admit(request, prepare(request, parameters, [])) == 'pair'
         if step == 20:
-            (take,) = [each.take for one in simulator.interfaces for each in one.command_topics
+            (take,) = [each.take for one in made.interfaces for each in one.command_topics
                        if each.name == f'pair/inputs/left/{SPEED}']
             take(serialize_message(Float64(data=-1.0)))
         if step == 30:
             entities.remove('pair_right')
-        simulator.tick()
+        made.tick()
     run.recording.close()
 
 
