@@ -21,6 +21,7 @@ import numpy as np
 
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.report import Report
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.names import counted
 
 
@@ -103,8 +104,8 @@ MOTIONS = ('dynamic', 'static', 'kinematic')
 class Pose:
     """A frame in its parent frame."""
 
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: FloatArray = field(default_factory=lambda: np.zeros(3))
+    rotation: FloatArray = field(default_factory=lambda: np.eye(3))
 
     @property
     def is_identity(self) -> bool:
@@ -132,7 +133,7 @@ class Inertial:
 
     mass: float
     pose: Pose
-    inertia: np.ndarray
+    inertia: FloatArray
     line: int = 0
 
 
@@ -288,13 +289,13 @@ class JointDescription:
     parent: str
     child: str
     origin: Pose
-    axis: np.ndarray
+    axis: FloatArray
     child_pose: Pose = Pose()
     limits: JointLimits = JointLimits()
     dynamics: JointDynamics = JointDynamics()
     mimic: Mimic | None = None
     safety: SafetyLimits | None = None
-    axis2: np.ndarray | None = None
+    axis2: FloatArray | None = None
     limits2: JointLimits = JointLimits()
     dynamics2: JointDynamics = JointDynamics()
     suspension: JointDynamics | None = None
@@ -329,11 +330,11 @@ class ConstraintDescription:
     type: ConstraintType
     link1: str
     link2: str
-    position1: np.ndarray
-    position2: np.ndarray | None = None
-    axis: np.ndarray | None = None
-    axis2: np.ndarray | None = None
-    rotation: np.ndarray | None = None
+    position1: FloatArray
+    position2: FloatArray | None = None
+    axis: FloatArray | None = None
+    axis2: FloatArray | None = None
+    rotation: FloatArray | None = None
     distance: float | None = None
     limits: JointLimits = JointLimits()
     dynamics: JointDynamics = JointDynamics()
@@ -341,7 +342,7 @@ class ConstraintDescription:
     cfm: float | None = None
     compliance: Compliance | None = None
     toughness: tuple[float, float] | None = None
-    normal: np.ndarray | None = None
+    normal: FloatArray | None = None
     line: int = 0
 
 
@@ -359,7 +360,7 @@ class CrawlerDescription:
 
     name: str
     link: str
-    axis: np.ndarray
+    axis: FloatArray
     line: int = 0
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
+from sim_bridge.foundation.arrays import Coordinates, Number, Vector
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.rotation import rpy_from_matrix
 from sim_bridge.foundation.validation import finite_number, finite_vector, real_array
@@ -22,7 +23,7 @@ from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 
-Reading = float | np.ndarray
+Reading = Coordinates
 _Made = TypeVar('_Made', 'Input', 'Output')
 
 
@@ -71,7 +72,7 @@ class Input:
         """The name, with / between its parts."""
         return self.signal.name
 
-    def set(self, value: object) -> None:
+    def set(self, value: Number | Vector) -> None:
         """
         Set the value, which acts from the next step on.
 

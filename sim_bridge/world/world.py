@@ -14,7 +14,7 @@ from sim_bridge.compilation.collisions import HULL
 from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
-from sim_bridge.description.compliance import Compliance
+from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.report import ERROR
@@ -22,6 +22,7 @@ from sim_bridge.description.scene.scene import read_scene, SceneDescription
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
@@ -87,7 +88,7 @@ class World(DeclaredAttributes):
     def __init__(
         self,
         time_step: float = 1e-3,
-        gravity: Sequence[float] = (0.0, 0.0, -9.81),
+        gravity: Vector = (0.0, 0.0, -9.81),
         solver: str = 'direct',
         seed: int = 0,
         integrator: str = 'midpoint',
@@ -131,7 +132,7 @@ class World(DeclaredAttributes):
             when)
         self._begin(settings, own_gravity)
 
-    def _begin(self, settings: Settings, gravity: np.ndarray) -> None:
+    def _begin(self, settings: Settings, gravity: FloatArray) -> None:
         """Begin empty; gravity: (3,), used in place."""
         self.simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(self.simulation)
@@ -185,8 +186,8 @@ class World(DeclaredAttributes):
         path_or_xml: str | Path,
         name: str | None = None,
         fixed_base: bool | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
         joint_positions: Mapping[str, float] = _NOTHING,
         sensors: Iterable[SensorDescription] = (),
@@ -239,8 +240,8 @@ class World(DeclaredAttributes):
         description: RobotDescription,
         name: str | None = None,
         fixed_base: bool | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
         joint_positions: Mapping[str, float] = _NOTHING,
         collisions: str = HULL,
@@ -262,8 +263,8 @@ class World(DeclaredAttributes):
         self,
         robot: Robot,
         name: str | None = None,
-        position: Sequence[float] | None = None,
-        orientation: Sequence[float] | None = None,
+        position: Vector | None = None,
+        orientation: Vector | None = None,
     ) -> Robot:
         """
         Add a copy of a robot of this world or another, in its initial state.
@@ -283,15 +284,15 @@ class World(DeclaredAttributes):
         name: str | None = None,
         *,
         mass: float | None = None,
-        inertia: Sequence[float] | np.ndarray | None = None,
-        center_of_mass: Sequence[float] | None = None,
+        inertia: Vector | Matrix | None = None,
+        center_of_mass: Vector | None = None,
         density: float | None = None,
         motion: str = 'dynamic',
         material: Material | str | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
-        linear_velocity: Sequence[float] = (0.0, 0.0, 0.0),
-        angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
+        linear_velocity: Vector = (0.0, 0.0, 0.0),
+        angular_velocity: Vector = (0.0, 0.0, 0.0),
     ) -> Robot:
         """
         Add a single body: a robot of one link, `root_link`, with the body's name.
@@ -365,8 +366,8 @@ class World(DeclaredAttributes):
         path_or_text: str | Path,
         model: str | None = None,
         name: str | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
         bundle_paths: Iterable[str | Path] = (),
     ) -> OpenPlxScene:
@@ -420,16 +421,16 @@ class World(DeclaredAttributes):
         kind: str,
         first: Link | Robot | None,
         second: Link | Robot | None,
-        anchor: Sequence[float] | None = None,
-        axis: Sequence[float] = (0.0, 0.0, 1.0),
-        axis2: Sequence[float] | None = None,
+        anchor: Vector | None = None,
+        axis: Vector = (0.0, 0.0, 1.0),
+        axis2: Vector | None = None,
         *,
-        normal: Sequence[float] | None = None,
-        anchor2: Sequence[float] | None = None,
+        normal: Vector | None = None,
+        anchor2: Vector | None = None,
         name: str | None = None,
-        erp: float | Sequence[float] | None = None,
-        cfm: float | Sequence[float] | None = None,
-        compliance: Compliance | tuple[Any, ...] | None = None,
+        erp: float | Vector | None = None,
+        cfm: float | Vector | None = None,
+        compliance: GivenCompliance | None = None,
         suspension: tuple[float, float] | None = None,
         tree: bool | None = None,
         collide: bool = False,
@@ -483,7 +484,7 @@ class World(DeclaredAttributes):
         self,
         first: Link | Robot | None,
         second: Link | Robot | None,
-        axes: Sequence[Sequence[float]],
+        axes: Matrix,
         *,
         fixed_on: Sequence[str] | None = None,
         euler: bool = False,
@@ -617,8 +618,8 @@ class World(DeclaredAttributes):
     def overlaps(
         self,
         shape: Shape,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
     ) -> list[Geometry]:
         """
         Return the geometries that a shape at a pose would touch [m; quaternion x y z w].
@@ -683,14 +684,14 @@ class World(DeclaredAttributes):
             self.simulation.step_count = 0
 
     @property
-    def gravity(self) -> np.ndarray:
+    def gravity(self) -> FloatArray:
         """(3,) [m/s²], world axes; a read-only view. Assign a vector to change it."""
         view = self.simulation.gravity.view()
         view.flags.writeable = False
         return view
 
     @gravity.setter
-    def gravity(self, value: Sequence[float]) -> None:
+    def gravity(self, value: Vector) -> None:
         self.simulation.gravity[:] = finite_vector('gravity', value, 3, '', _GRAVITY)
         self.simulation.invalidate()
 

@@ -6,6 +6,7 @@ import math
 import sys
 from typing import overload, Protocol
 
+from sim_bridge.foundation.arrays import Number
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import real_array
 from sim_bridge.robots.joints.seat import Seat
@@ -69,7 +70,7 @@ class Parameter:
             return self
         return float(axis.seat.parameters(self._array)[axis.number, self._column])
 
-    def __set__(self, axis: WithParameters, value: float) -> None:
+    def __set__(self, axis: WithParameters, value: Number) -> None:
         """Set the value; raises InvalidValueError for one that is not accepted."""
         number = value if type(value) is float else self._number(value, axis.place)
         if not self._minimum <= number <= self._maximum:

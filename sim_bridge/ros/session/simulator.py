@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
     from sim_bridge.ros.session.robot_interface import SavedInterface
+    from sim_bridge.simulation.snapshots import Snapshot
 
 # The part of a control step for which commands are taken in, and how long that may last while no
 # step is taken: a flood of commands must not delay steps or requests.
@@ -44,7 +45,7 @@ class SimulatorSnapshot(NamedTuple):
     """
 
     number: int
-    world: sb.Snapshot
+    world: Snapshot
     interfaces: dict[str, SavedInterface]
 
 

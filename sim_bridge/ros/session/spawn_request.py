@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 import contextlib
 from dataclasses import dataclass
+from pathlib import Path
 import re
 from xml.etree import ElementTree
 
@@ -109,7 +110,7 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
     return namespace
 
 
-def _source_of(resource: str, parameters: SimulatorParameters) -> object:
+def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path:
     """Return the source for `load_description`: a file, or the text itself."""
     text = resource.strip()
     if not text:
