@@ -72,7 +72,10 @@ setup(
     maintainer=maintainer.text,
     maintainer_email=maintainer.get('email'),
     packages=find_packages(include=[package_name, f'{package_name}.*']),
-    package_data={f'{package_name}.ros.interfaces': ['definitions/*.txt']},
+    package_data={
+        package_name: ['__init__.pyi', 'py.typed'],
+        f'{package_name}.ros.interfaces': ['definitions/*.txt'],
+    },
     data_files=share_files(package_name),
     zip_safe=False,
     python_requires='>=3.10',
@@ -122,6 +125,8 @@ setup(
             'hypothesis>=6.100',
             # checks all CRCs of bags; brings lz4 and zstandard, which ours use where they are
             'mcap>=1.2',
+            # what users write, and what the documents show, has the types that the package says
+            'mypy>=1.18',
             # 9 and later fail under a sourced Jazzy, whose launch_testing plugin they refuse
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',

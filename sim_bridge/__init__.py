@@ -3,70 +3,30 @@ A robot simulator for ROS 2.
 
 URDF in, an in-house ODE-like stepper, the topics of a real robot's drivers out. What this module
 offers is imported when it is first used, so that commands which need no simulation start at once.
+`__init__.pyi` lists it, one name a line, for type checkers and editors too.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
+import os
 
-_MODULES = {
-    'robots.crawler': ('Crawler',),
-    'description': ('DescriptionError', 'load_description'),
-    'description.compliance': ('Compliance',),
-    'description.gravity': ('PointGravity',),
-    'world.contacts': ('Contact', 'Contacts'),
-    'shapes.materials': ('ContactMaterial', 'Material'),
-    'description.model': ('RobotDescription',),
-    'shapes.placed': ('Placed',),
-    'shapes.polyhedra': ('ConvexHull', 'HeightField', 'TriangleMesh'),
-    'shapes.shapes': (
-        'Box',
-        'Capsule',
-        'Cone',
-        'Cylinder',
-        'Ellipsoid',
-        'Plane',
-        'Shape',
-        'Sphere',
-    ),
-    'foundation.errors': (
-        'InvalidValueError',
-        'SimBridgeError',
-        'SimulationError',
-        'StateError',
-        'UnknownNameError',
-    ),
-    'robots.geometry': ('Geometry',),
-    'robots.joints.axis': ('Axis',),
-    'robots.joints.joint': ('ConstraintJoint', 'Joint'),
-    'robots.link': ('Link',),
-    'world.queries': ('Distance', 'distance'),
-    'simulation.records': ('Sleep',),
-    'robots.robot': ('Robot',),
-    'sensors.devices': ('AccelerationSensor', 'ForceSensor', 'ImuSensor', 'RateGyroSensor'),
-    'trajectory.trajectory': ('Trajectory',),
-    'trajectory.follower': ('Gains', 'TrajectoryFollower'),
-    'trajectory.tolerances': ('Tolerances',),
-    'foundation.version': ('__version__',),
-    'world.world': ('World',),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
+with open(os.path.join(__path__[0], '__init__.pyi'), encoding='utf-8') as _names:
+    _MODULE_OF = {
+        line.split()[-1]: line.split()[1] for line in _names if line.startswith('from ')}
 
-__all__ = ['dynamics', *_MODULE_OF]  # noqa: PLE0604 — the names are texts
+__all__ = [*_MODULE_OF]  # noqa: PLE0604 — the names are texts
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import a public name at its first use."""
-    if name == 'dynamics':
-        return importlib.import_module('sim_bridge.world.dynamics')
     if name not in _MODULE_OF:
         from sim_bridge.foundation.errors import close_match
 
         close = '' if name.startswith('__') else close_match(name, __all__)
         hint = f'; did you mean {close!r}?' if close else ''
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}{hint}')
-    value = getattr(importlib.import_module(f'sim_bridge.{_MODULE_OF[name]}'), name)
+    # as `from module import name`, which imports modules too
+    value = getattr(__import__(_MODULE_OF[name], fromlist=[name]), name)
     globals()[name] = value
     return value
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from sim_bridge.compilation.collisions import Collisions, shapes_on
 from sim_bridge.description.model import Inertial, LinkDescription, MOTIONS, Pose, RobotDescription
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Report
+from sim_bridge.foundation.arrays import Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, one_of, positive_number, real_array
 from sim_bridge.shapes.materials import Material
@@ -29,8 +30,8 @@ class BodySpec:
 
     shapes: Shape | Placed | Iterable[Shape | Placed]
     mass: float | None = None
-    inertia: Sequence[float] | np.ndarray | None = None
-    center_of_mass: Sequence[float] | None = None
+    inertia: Vector | Matrix | None = None
+    center_of_mass: Vector | None = None
     density: float | None = None
     motion: str = 'dynamic'
     material: Material | str | None = None

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray, Number, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import real_array
 
@@ -35,6 +36,10 @@ class Compliance(NamedTuple):
         return min(self.stiffness) < math.inf
 
 
+GivenCompliance = tuple[Number | Vector] | tuple[Number | Vector, Number | Vector]
+"""A compliance as users give it: stiffness and damping, for all directions or of each."""
+
+
 def checked_compliance(stiffness: object, damping: object, place: str) -> Compliance:
     """Return numbers for all six directions, or six each; else raise InvalidValueError."""
     springs = _six('stiffness', stiffness, _STIFFNESS, place)
@@ -44,7 +49,7 @@ def checked_compliance(stiffness: object, damping: object, place: str) -> Compli
     return Compliance(tuple(springs.tolist()), tuple(dampers.tolist()))
 
 
-def _six(what: str, value: object, expected: str, place: str) -> np.ndarray:
+def _six(what: str, value: object, expected: str, place: str) -> FloatArray:
     array = real_array(what, value, expected, place)
     # false for nan, too
     if array.shape not in ((), (6,)) or not (array >= 0.0).all():

@@ -21,6 +21,7 @@ import numpy as np
 
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.report import Report
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.names import counted
 
 
@@ -105,8 +106,8 @@ MOTIONS = ('dynamic', 'static', 'kinematic')
 class Pose:
     """A frame in its parent frame."""
 
-    position: np.ndarray = field(default_factory=lambda: np.zeros(3))
-    rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
+    position: FloatArray = field(default_factory=lambda: np.zeros(3))
+    rotation: FloatArray = field(default_factory=lambda: np.eye(3))
 
     @property
     def is_identity(self) -> bool:
@@ -134,7 +135,7 @@ class Inertial:
 
     mass: float
     pose: Pose
-    inertia: np.ndarray
+    inertia: FloatArray
     line: int = 0
 
 
@@ -300,13 +301,13 @@ class JointDescription:
     parent: str
     child: str
     origin: Pose
-    axis: np.ndarray
+    axis: FloatArray
     child_pose: Pose = Pose()
     limits: JointLimits = JointLimits()
     dynamics: JointDynamics = JointDynamics()
     mimic: Mimic | None = None
     safety: SafetyLimits | None = None
-    axis2: np.ndarray | None = None
+    axis2: FloatArray | None = None
     limits2: JointLimits = JointLimits()
     dynamics2: JointDynamics = JointDynamics()
     suspension: JointDynamics | None = None
@@ -343,11 +344,11 @@ class ConstraintDescription:
     type: ConstraintType
     link1: str
     link2: str
-    position1: np.ndarray
-    position2: np.ndarray | None = None
-    axis: np.ndarray | None = None
-    axis2: np.ndarray | None = None
-    rotation: np.ndarray | None = None
+    position1: FloatArray
+    position2: FloatArray | None = None
+    axis: FloatArray | None = None
+    axis2: FloatArray | None = None
+    rotation: FloatArray | None = None
     distance: float | None = None
     limits: JointLimits = JointLimits()
     dynamics: JointDynamics = JointDynamics()
@@ -356,7 +357,7 @@ class ConstraintDescription:
     compliance: Compliance | None = None
     toughness: tuple[float, ...] | None = None
     loose: frozenset[int] = frozenset()
-    normal: np.ndarray | None = None
+    normal: FloatArray | None = None
     line: int = 0
 
 
@@ -374,7 +375,7 @@ class CrawlerDescription:
 
     name: str
     link: str
-    axis: np.ndarray
+    axis: FloatArray
     line: int = 0
 
 

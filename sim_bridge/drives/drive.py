@@ -11,6 +11,7 @@ import numpy as np
 from sim_bridge.drives.kinematics import kinematics_of, Twist
 from sim_bridge.drives.limiter import SpeedLimiter
 from sim_bridge.drives.odometry import Odometry, PlanarPose, SavedOdometry
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import finite_vector
 
@@ -28,8 +29,8 @@ class SavedDrive(NamedTuple):
     wanted: Twist
     limited: tuple[tuple[float, float], ...]
     odometry: SavedOdometry
-    positions: np.ndarray
-    angles: np.ndarray
+    positions: FloatArray
+    angles: FloatArray
 
 
 class Drive:
@@ -179,20 +180,20 @@ class _Motors(Protocol):
     """What turns the wheels."""
 
     @property
-    def limits(self) -> np.ndarray:
+    def limits(self) -> FloatArray:
         """(n,) greatest speeds of the wheels."""
 
     @property
     def steering_limits(self) -> Sequence[tuple[float, float]]:
         """Least and greatest angle of each steering joint [rad]."""
 
-    def drive(self, speeds: np.ndarray, angles: np.ndarray | None) -> None:
+    def drive(self, speeds: FloatArray, angles: FloatArray | None) -> None:
         """Set the speeds of the wheels, and the steering angles unless None."""
 
-    def measure(self, elapsed: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def measure(self, elapsed: float = 0.0) -> tuple[FloatArray, FloatArray]:
         """Return positions of the wheels, and steering angles; elapsed: since the last [s]."""
 
-    def velocities(self) -> np.ndarray:
+    def velocities(self) -> FloatArray:
         """Return the speeds of the wheels."""
 
 
@@ -227,7 +228,7 @@ class _Joints:
                 robot.lower[self._steering].tolist(), robot.upper[self._steering].tolist(),
                 strict=True)]
 
-    def drive(self, speeds: np.ndarray, angles: np.ndarray | None) -> None:
+    def drive(self, speeds: FloatArray, angles: FloatArray | None) -> None:
         self._velocity[self._wheels] = speeds
         if angles is None or not len(angles):
             self._robot.set_commands(velocity=self._velocity)
@@ -235,11 +236,11 @@ class _Joints:
         self._position[self._steering] = angles
         self._robot.set_commands(position=self._position, velocity=self._velocity)
 
-    def measure(self, elapsed: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def measure(self, elapsed: float = 0.0) -> tuple[FloatArray, FloatArray]:
         q = self._robot.q
         return q[self._wheels], q[self._steering]
 
-    def velocities(self) -> np.ndarray:
+    def velocities(self) -> FloatArray:
         return self._robot.dq[self._wheels]
 
 
@@ -252,15 +253,15 @@ class _Tracks:
         self.limits = np.full(len(crawlers), math.inf)
         self.steering_limits: Sequence[tuple[float, float]] = ()
 
-    def drive(self, speeds: np.ndarray, angles: np.ndarray | None) -> None:
+    def drive(self, speeds: FloatArray, angles: FloatArray | None) -> None:
         for crawler, speed in zip(self._crawlers, speeds.tolist(), strict=True):
             crawler.speed = speed
 
-    def measure(self, elapsed: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+    def measure(self, elapsed: float = 0.0) -> tuple[FloatArray, FloatArray]:
         # a surface has no position of its own: what it has run since this was asked first
         self._run = self._run + elapsed * self.velocities()
         return self._run, np.zeros(0)
 
-    def velocities(self) -> np.ndarray:
+    def velocities(self) -> FloatArray:
         return np.array([crawler.speed for crawler in self._crawlers])
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ class Motion(NamedTuple):
     steering, None to leave them as they are.
     """
 
-    speeds: np.ndarray
-    angles: np.ndarray | None
+    speeds: FloatArray
+    angles: FloatArray | None
 
 
 class Kinematics(Protocol):
@@ -47,7 +48,7 @@ class Kinematics(Protocol):
     def possible(self, twist: Twist) -> Twist:
         """Return the twist that `motion` leads to if no wheel slips."""
 
-    def twist(self, speeds: np.ndarray, angles: np.ndarray) -> Twist:
+    def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
         """Return the twist that fits the speeds of the wheels and the steering angles best."""
 
 
@@ -86,7 +87,7 @@ class FixedWheels:
         """Return the components of a twist that the drive has."""
         return self.twist(self.matrix @ twist, _NO_ANGLES)
 
-    def twist(self, speeds: np.ndarray, angles: np.ndarray) -> Twist:
+    def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
         """Return the twist of least squares for the speeds; angles: empty."""
         x, y, yaw_rate = (self._inverse @ speeds).tolist()
         return x, y, yaw_rate
@@ -140,7 +141,7 @@ class SteeredWheels:
         curvature = self._curvature(v, yaw_rate)
         return v, 0.0, yaw_rate if curvature is None else v * curvature
 
-    def twist(self, speeds: np.ndarray, angles: np.ndarray) -> Twist:
+    def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
         """
         Return the twist of least squares.
 
@@ -169,11 +170,11 @@ class SteeredWheels:
             return None
         return most if wanted > most else least
 
-    def _angles(self, v: float, yaw_rate: float) -> np.ndarray:
+    def _angles(self, v: float, yaw_rate: float) -> FloatArray:
         """Return the steering angles [rad], within a quarter turn."""
         x, y = self._places.T
         angles = np.arctan2(yaw_rate * x, v - yaw_rate * y)
-        folded: np.ndarray = angles - np.pi * np.round(angles / np.pi)
+        folded: FloatArray = angles - np.pi * np.round(angles / np.pi)
         return folded
 
 
@@ -209,7 +210,7 @@ def _row(wheel: WheelDescription) -> tuple[float, float, float]:
 
 
 def _curvatures(
-    places: np.ndarray, limits: Sequence[tuple[float, float]]
+    places: FloatArray, limits: Sequence[tuple[float, float]]
 ) -> tuple[float, float]:
     """Return the least and the greatest curvature [1/m] within limits of the angles [rad]."""
     least, most = -math.inf, math.inf

@@ -1,5 +1,5 @@
 """
-What every package may use: errors, validation of values, rotations, the version.
+What every package may use: errors, validation of values, types of arrays, rotations, the version.
 
 Imports nothing else of this project.
 """

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Generic, NoReturn, overload, TYPE_CHECKING, Ty
 from sim_bridge.foundation.errors import close_match
 
 _Value = TypeVar('_Value')
+_Given = TypeVar('_Given', contravariant=True)
 
 # how much two names have to resemble each other, from 0 to 1
 _RESEMBLANCE = 0.75
@@ -55,7 +56,22 @@ def unknown_attribute(thing: object, name: str) -> AttributeError:
     return AttributeError(f'{type(thing).__name__} has no attribute {name!r}{advice or hint}')
 
 
-class ReadOnly(property, Generic[_Value]):
+class Settable(property, Generic[_Value, _Given]):
+    """A property that may take other types than it returns, as lists where it returns arrays."""
+
+    if TYPE_CHECKING:
+        # what `property` does anyway, with the types of the values
+        @overload  # type: ignore[override]
+        def __get__(self, owner: None, kind: type | None = None) -> property: ...
+        @overload
+        def __get__(self, owner: object, kind: type | None = None) -> _Value: ...
+        def __get__(
+            self, owner: object, kind: type | None = None
+        ) -> _Value | property: ...
+        def __set__(self, owner: object, value: _Given) -> None: ...
+
+
+class ReadOnly(Settable[_Value, NoReturn]):
     """A property without a setter, in one line: an attribute of a part, or a function's result."""
 
     def __init__(self, read: str | Callable[[Any], _Value], doc: str):
@@ -67,17 +83,6 @@ class ReadOnly(property, Generic[_Value]):
         """
         super().__init__(attrgetter(read) if isinstance(read, str) else read)
         self.__doc__ = doc
-
-    if TYPE_CHECKING:
-        # what `property` does anyway, with the type of the value
-        @overload  # type: ignore[override]
-        def __get__(self, owner: None, kind: type | None = None) -> property: ...
-        @overload
-        def __get__(self, owner: object, kind: type | None = None) -> _Value: ...
-        def __get__(
-            self, owner: object, kind: type | None = None
-        ) -> _Value | property: ...
-        def __set__(self, owner: object, value: NoReturn) -> None: ...
 
 
 class DeclaredAttributes:
@@ -107,28 +112,30 @@ class DeclaredAttributes:
         slots = cls.__dict__.get('__slots__', ())
         cls.fixed_names = cls.fixed_names.union(name for name in slots if name[0] != '_')
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise AttributeError; Python calls this for what is not found in the usual way."""
-        if hasattr(type(self), name):
-            # a property that raised AttributeError itself, or a slot that is empty: say so again
-            object.__getattribute__(self, name)
-        raise unknown_attribute(self, name)
+    if not TYPE_CHECKING:
+        # by these, type checkers would take any name for an attribute
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise AttributeError; Python calls this for what is not found in the usual way."""
+            if hasattr(type(self), name):
+                # a property that itself raised AttributeError, or an empty slot: say so again
+                object.__getattribute__(self, name)
+            raise unknown_attribute(self, name)
 
-    def __setattr__(
-        self, name: str, value: object, set_it: Any = object.__setattr__
-    ) -> None:
-        """Set a declared attribute; set_it: found once, as this is called often."""
-        if name in self.fixed_names and _is_filled(self, name):
-            raise _read_only(self, name)
-        try:
-            set_it(self, name, value)
-        except AttributeError:
-            if not hasattr(type(self), name):
-                raise unknown_attribute(self, name) from None
-            if _is_settable(getattr(type(self), name)):
-                # the setter itself failed
-                raise
-            raise _read_only(self, name) from None
+        def __setattr__(
+            self, name: str, value: object, set_it: Any = object.__setattr__
+        ) -> None:
+            """Set a declared attribute; set_it: found once, as this is called often."""
+            if name in self.fixed_names and _is_filled(self, name):
+                raise _read_only(self, name)
+            try:
+                set_it(self, name, value)
+            except AttributeError:
+                if not hasattr(type(self), name):
+                    raise unknown_attribute(self, name) from None
+                if _is_settable(getattr(type(self), name)):
+                    # the setter itself failed
+                    raise
+                raise _read_only(self, name) from None
 
     def __delattr__(self, name: str) -> None:
         """Delete what is not read-only."""

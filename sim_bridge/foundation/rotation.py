@@ -14,32 +14,34 @@ import math
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray
 
-def matrix_from_rpy(rpy: Sequence[float]) -> np.ndarray:
+
+def matrix_from_rpy(rpy: Sequence[float]) -> FloatArray:
     """Return the (3, 3) rotation Rz(yaw) Ry(pitch) Rx(roll) of angles in rad."""
     # imported here, since most worlds turn nothing by angles
     from transforms3d.euler import euler2mat
 
-    rotation: np.ndarray = euler2mat(*rpy, 'sxyz')
+    rotation: FloatArray = euler2mat(*rpy, 'sxyz')
     return rotation
 
 
-def rpy_from_matrix(rotation: np.ndarray) -> np.ndarray:
+def rpy_from_matrix(rotation: FloatArray) -> FloatArray:
     """Return the (3,) angles roll, pitch, yaw [rad] from which `matrix_from_rpy` makes it."""
     from transforms3d.euler import mat2euler
 
     return np.array(mat2euler(rotation, 'sxyz'))
 
 
-def matrix_from_axis_angle(axis: np.ndarray, angle: float) -> np.ndarray:
+def matrix_from_axis_angle(axis: FloatArray, angle: float) -> FloatArray:
     """Return the (3, 3) rotation by an angle [rad] about a unit vector (3,)."""
     from transforms3d.axangles import axangle2mat
 
-    rotation: np.ndarray = axangle2mat(axis, angle, is_normalized=True)
+    rotation: FloatArray = axangle2mat(axis, angle, is_normalized=True)
     return rotation
 
 
-def matrix_from_quaternion(xyzw: Sequence[float] | np.ndarray) -> np.ndarray:
+def matrix_from_quaternion(xyzw: Sequence[float] | FloatArray) -> FloatArray:
     """Return the (3, 3) rotation of a quaternion x y z w of any length but zero."""
     x, y, z, w = np.asarray(xyzw, dtype=float) / math.hypot(*xyzw)
     return np.array(
@@ -51,7 +53,7 @@ def matrix_from_quaternion(xyzw: Sequence[float] | np.ndarray) -> np.ndarray:
     )
 
 
-def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
+def quaternion_from_matrix(rotation: FloatArray) -> FloatArray:
     """
     Return the unit quaternion x y z w, w >= 0, of a (3, 3) rotation (Shepperd 1978).
 
@@ -77,7 +79,7 @@ def quaternion_from_matrix(rotation: np.ndarray) -> np.ndarray:
     return np.array(row) * scale
 
 
-def quaternions_from_matrices(rotations: np.ndarray) -> np.ndarray:
+def quaternions_from_matrices(rotations: FloatArray) -> FloatArray:
     """Return `quaternion_from_matrix`, (n, 4), of finite rotations (n, 3, 3)."""
     R = np.asarray(rotations, dtype=float)
     diagonal = np.diagonal(R, axis1=1, axis2=2)
@@ -94,11 +96,11 @@ def quaternions_from_matrices(rotations: np.ndarray) -> np.ndarray:
     largest = np.argmax(squares, axis=1)
     rows = products[np.arange(len(R)), largest]
     signs = np.where(rows[:, 3:] < 0.0, -0.5, 0.5)
-    quaternions: np.ndarray = signs * rows / np.sqrt(squares.max(axis=1, keepdims=True))
+    quaternions: FloatArray = signs * rows / np.sqrt(squares.max(axis=1, keepdims=True))
     return quaternions
 
 
-def rotation_vector(rotation: np.ndarray) -> np.ndarray:
+def rotation_vector(rotation: FloatArray) -> FloatArray:
     """Return the rotation vector, axis times angle [rad], of a (3, 3) rotation."""
     x, y, z, w = quaternion_from_matrix(rotation).tolist()
     sine = math.sqrt(x * x + y * y + z * z)

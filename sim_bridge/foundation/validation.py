@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 import inspect
 import math
 from typing import Any, TypeVar
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
 _Kind = TypeVar('_Kind')
@@ -32,14 +33,14 @@ def numbers(what: str, value: object, expected: str, place: str) -> np.ndarray:
     return array
 
 
-def real_array(what: str, value: object, expected: str, place: str) -> np.ndarray:
+def real_array(what: str, value: object, expected: str, place: str) -> FloatArray:
     """Return a value as an array of floats, which need not be finite; raises as `numbers`."""
     return numbers(what, value, expected, place).astype(float)
 
 
 def finite_vector(
     what: str, value: object, size: int, place: str, expected: str = ''
-) -> np.ndarray:
+) -> FloatArray:
     """
     Return a value as (size,) finite floats; a single one may come without an array around it.
 
@@ -66,7 +67,7 @@ def finite_number(
 
 def positive_vector(
     what: str, value: object, size: int, place: str = '', expected: str = ''
-) -> np.ndarray:
+) -> FloatArray:
     """Return a value as (size,) finite floats above zero; else raise InvalidValueError."""
     expected = expected or f'{size} positive numbers'
     array = finite_vector(what, value, size, place, expected)
@@ -92,7 +93,7 @@ def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
     return None if value is None else truth(what, value, place, 'True, False or None')
 
 
-def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> np.ndarray:
+def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> FloatArray:
     """Return a quaternion x y z w normalised; raise InvalidValueError if it is invalid."""
     expected = 'a quaternion x y z w of non-zero length'
     quaternion = finite_vector(what, value, 4, place, expected)
@@ -102,13 +103,13 @@ def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -
     return quaternion / norm
 
 
-GivenPose = tuple[Sequence[float], Sequence[float]]
+GivenPose = tuple[Vector, Vector]
 """A pose as users give it: position [m] and quaternion x y z w."""
 
 
 def checked_pose(
     position: object, orientation: object, place: str = ''
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[FloatArray, FloatArray]:
     """Return a position (3,) [m] and a normalised quaternion; else raise InvalidValueError."""
     p = finite_vector('position', position, 3, place, '3 finite numbers [m]')
     return p, unit_quaternion(orientation, place)

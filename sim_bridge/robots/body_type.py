@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from sim_bridge.compilation.compile import Blueprint, compile_robot
 from sim_bridge.compilation.single_body import check_motion
 from sim_bridge.engine.data.model import KINEMATIC
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.rotation import (
     matrix_from_quaternion,
@@ -53,8 +52,8 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
 
 
 def velocity_towards(
-    slot: RobotSlot, position: Sequence[float], orientation: Sequence[float], dt: float
-) -> tuple[np.ndarray, np.ndarray]:
+    slot: RobotSlot, position: Vector, orientation: Vector, dt: float
+) -> tuple[FloatArray, FloatArray]:
     """
     Return the constant linear and angular velocity [m/s, rad/s] to a pose within dt [s].
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from sim_bridge.description.model import CrawlerDescription
 from sim_bridge.engine.data.geometry import TRACK_SPEED
+from sim_bridge.foundation.arrays import FloatArray, Number
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
+from sim_bridge.robots.owners import Link, Robot
 
 
 class Crawler(DeclaredAttributes):
@@ -28,12 +29,12 @@ class Crawler(DeclaredAttributes):
     __slots__ = ('_geometries', 'description', 'link', 'name')
 
     def __init__(
-        self, link: LinkInterface, geometries: list[Geometry], description: CrawlerDescription
+        self, link: Link, geometries: list[Geometry], description: CrawlerDescription
     ):
         """Show a described crawler of a link; robots make them. geometries: of the link."""
-        self.link = link
-        self.description = description
-        self.name = description.name
+        self.link: Final = link
+        self.description: Final = description
+        self.name: Final = description.name
         self._geometries = geometries
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -55,7 +56,7 @@ class Crawler(DeclaredAttributes):
         return bool(self._geometries)
 
     @property
-    def axis(self) -> np.ndarray:
+    def axis(self) -> FloatArray:
         """(3,) unit vector about which the surface runs, in the link's frame."""
         return np.array(self.description.axis)
 
@@ -72,7 +73,7 @@ class Crawler(DeclaredAttributes):
         return float(self._tracks[self._geometries[0].index, TRACK_SPEED])
 
     @speed.setter
-    def speed(self, value: float) -> None:
+    def speed(self, value: Number) -> None:
         speed = finite_vector('speed', value, 1, self.place, 'a finite number [m/s]')[0]
         if speed == self.speed:
             return
@@ -86,16 +87,16 @@ class Crawler(DeclaredAttributes):
         self.link.robot.simulation.invalidate()
 
     @property
-    def center(self) -> np.ndarray:
+    def center(self) -> FloatArray:
         """(3,) mean position of its link's geometries [m], world; else the link's origin."""
         if not self._geometries:
             return self.link.p
         return np.mean([geometry.p for geometry in self._geometries], axis=0)
 
     @property
-    def _tracks(self) -> np.ndarray:
+    def _tracks(self) -> FloatArray:
         return self.link.robot.simulation.geometry.track
 
 
-def _crawler_of(robot: RobotInterface, name: str) -> Any:
+def _crawler_of(robot: Robot, name: str) -> Any:
     return robot.crawler(name)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Final
 
 import numpy as np
 
 from sim_bridge.engine.data.geometry import ENABLED, SENSOR
 from sim_bridge.engine.data.geometry import Geometry as GeometryArrays
-from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.validation import finite_vector, name_set, truth
-from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
+from sim_bridge.robots.owners import Link, Robot
 from sim_bridge.shapes.materials import Material
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometrySlot
 
 
-def _flag(name: str, bit: int, doc: str) -> Any:
+def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
     """Return the property of a bit of a geometry's flags."""
     def read(geometry: Geometry) -> bool:
         return bool(geometry._arrays.flags[geometry.slot.index] & bit)
@@ -30,7 +31,7 @@ def _flag(name: str, bit: int, doc: str) -> Any:
         # wake what rests on it
         geometry._simulation.invalidate()
 
-    return property(read, write, doc=doc)
+    return Settable(read, write, doc=doc)
 
 
 class Geometry(DeclaredAttributes):
@@ -44,10 +45,10 @@ class Geometry(DeclaredAttributes):
     __slots__ = ('link', 'name', 'slot')
     internal_names = DeclaredAttributes.internal_names | {'index', 'slot'}
 
-    def __init__(self, link: LinkInterface, slot: GeometrySlot):
+    def __init__(self, link: Link, slot: GeometrySlot):
         """Show a slot of a link; World makes geometries."""
-        self.link = link
-        self.name = slot.name
+        self.link: Final = link
+        self.name: Final = slot.name
         self.slot = slot
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -68,17 +69,17 @@ class Geometry(DeclaredAttributes):
     shape = ReadOnly[Shape]('slot.shape.placed.shape', 'The shape.')
 
     @property
-    def p(self) -> np.ndarray:
+    def p(self) -> FloatArray:
         """(3,) position of the shape's frame [m], world."""
         return self.link.p + self.link.R @ np.array(self.slot.shape.placed.position)
 
     @property
-    def R(self) -> np.ndarray:
+    def R(self) -> FloatArray:
         """(3, 3) rotation of the shape's frame: takes vectors in its axes to world axes."""
         return self.link.R @ self.slot.shape.placed.rotation
 
-    enabled: bool = _flag('enabled', ENABLED, 'Whether it collides at all; can be set.')
-    sensor: bool = _flag(
+    enabled = _flag('enabled', ENABLED, 'Whether it collides at all; can be set.')
+    sensor = _flag(
         'sensor', SENSOR, 'Whether its contacts are reported without forces; can be set.')
 
     @property
@@ -103,12 +104,12 @@ class Geometry(DeclaredAttributes):
         self._simulation.regroup()
 
     @property
-    def surface_velocity(self) -> np.ndarray:
+    def surface_velocity(self) -> FloatArray:
         """(3,) velocity of the surface on the link [m/s], in the shape's axes; can be set."""
         return self._arrays.belt[self.index].copy()
 
     @surface_velocity.setter
-    def surface_velocity(self, value: Sequence[float]) -> None:
+    def surface_velocity(self, value: Vector) -> None:
         velocity = finite_vector('surface_velocity', value, 3, self.place)
         self._arrays.belt[self.index] = velocity
         self._simulation.invalidate()
@@ -128,5 +129,5 @@ class Geometry(DeclaredAttributes):
         return self.link.robot.simulation.geometry
 
 
-def _geometry_of(robot: RobotInterface, number: int) -> Any:
+def _geometry_of(robot: Robot, number: int) -> Any:
     return robot.geometries[number]

@@ -8,6 +8,7 @@ import math
 import numpy as np
 
 from sim_bridge.engine.data.state import BY_EFFORT
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import items_of, real_array
 from sim_bridge.robots.joints.joint import AnyJoint
@@ -31,12 +32,12 @@ class JointCommands:
         self._names = slot.blueprint.joint_names
         self._index = {name: k for k, name in enumerate(self._names)}
 
-    def set_efforts(self, values: Sequence[float], joints: Sequence[str] | None) -> None:
+    def set_efforts(self, values: Vector, joints: Sequence[str] | None) -> None:
         """Set the efforts u [N m or N]."""
         rows, efforts = self._checked('effort', 'efforts', '[N m or N]', values, joints)
         self._slot.u[rows] = efforts
 
-    def set_velocities(self, values: Sequence[float], joints: Sequence[str] | None) -> None:
+    def set_velocities(self, values: Vector, joints: Sequence[str] | None) -> None:
         """Set the target velocities [rad/s or m/s]."""
         rows, velocities = self._checked(
             'velocity', 'velocities', '[rad/s or m/s]', values, joints)
@@ -45,8 +46,8 @@ class JointCommands:
         self._wake()
 
     def set_positions(
-        self, values: Sequence[float], joints: Sequence[str] | None,
-        velocities: Sequence[float] | None,
+        self, values: Vector, joints: Sequence[str] | None,
+        velocities: Vector | None,
     ) -> None:
         """Set the target positions [rad or m], and the target velocities, zero if None."""
         rows, positions = self._checked('position', 'positions', '[rad or m]', values, joints)
@@ -59,7 +60,7 @@ class JointCommands:
         self._wake()
 
     def set_unchecked(
-        self, position: np.ndarray | None, velocity: np.ndarray | None, effort: np.ndarray | None
+        self, position: FloatArray | None, velocity: FloatArray | None, effort: FloatArray | None
     ) -> None:
         """Set targets and efforts of all joints; nan, or None for all, leaves what there is."""
         slot = self._slot
@@ -92,9 +93,9 @@ class JointCommands:
             self._joint(name).axes[0].check_control(column, what)
 
     def _checked(
-        self, what: str, several: str, unit: str, values: Sequence[float],
+        self, what: str, several: str, unit: str, values: Vector,
         joints: Sequence[str] | None,
-    ) -> tuple[list[int], np.ndarray]:
+    ) -> tuple[list[int], FloatArray]:
         """Return the rows of known joints, all if None, and a finite number for each."""
         place = f'robot {self._slot.name!r}'
         names = self._names if joints is None else items_of(

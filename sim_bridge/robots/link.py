@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from sim_bridge.description.model import LinkDescription
 from sim_bridge.engine.pipeline import observe
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.validation import finite_vector, truth
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.interfaces import RobotInterface
 from sim_bridge.robots.joints.joint import Joint
+from sim_bridge.robots.owners import Robot
 from sim_bridge.simulation.simulation import Dirty
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
 
 _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 
 
-def _observed(start: int, doc: str) -> ReadOnly[np.ndarray]:
+def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
     """Return the property of a vector in the link's row of the observed sites, from a column."""
     columns = slice(start, start + 3)
     return ReadOnly(lambda link: link._site()[columns].copy(), doc)
@@ -44,12 +44,12 @@ class Link(DeclaredAttributes):
     ) | dict.fromkeys(
         ('v', 'w'), "links are moved by their joints' dq, and by set_base_velocity of the robot")
 
-    def __init__(self, robot: RobotInterface, description: LinkDescription, slot: LinkSlot):
+    def __init__(self, robot: Robot, description: LinkDescription, slot: LinkSlot):
         """Show a slot of a robot; World makes links."""
-        self.robot = robot
-        self.description = description
+        self.robot: Final = robot
+        self.description: Final = description
         self.slot = slot
-        self.name = description.name
+        self.name: Final = description.name
         self.children: list[Link] = []
         self.geometries: list[Geometry] = []
         """Its collision geometries."""
@@ -84,24 +84,24 @@ class Link(DeclaredAttributes):
     dw = _observed(observe.SITE_DW, '(3,) angular acceleration [rad/s²], world axes.')
 
     @property
-    def R(self) -> np.ndarray:
+    def R(self) -> FloatArray:
         """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
         return self._site()[_R].reshape(3, 3).copy()
 
     m = ReadOnly[float]('slot.mass', 'Mass [kg].')
 
     @property
-    def c(self) -> np.ndarray:
+    def c(self) -> FloatArray:
         """(3,) centre of mass [m], link frame."""
         return self.slot.center.copy()
 
     @property
-    def wc(self) -> np.ndarray:
+    def wc(self) -> FloatArray:
         """(3,) centre of mass [m], world."""
         return self.p + self.R @ self.slot.center
 
     @property
-    def I(self) -> np.ndarray:  # noqa: E743 — Choreonoid's name
+    def I(self) -> FloatArray:  # noqa: E743 — Choreonoid's name
         """(3, 3) inertia about the centre of mass [kg m²], link axes."""
         return self.slot.inertia.copy()
 
@@ -121,7 +121,7 @@ class Link(DeclaredAttributes):
         self._set_medium(replace(self.slot.medium, gravity=gravity))
 
     @property
-    def linear_velocity_damping(self) -> np.ndarray:
+    def linear_velocity_damping(self) -> FloatArray:
         """
         (3,) rates d at which the velocity decays along its axes [1/s]; can be set; after AGX.
 
@@ -130,20 +130,20 @@ class Link(DeclaredAttributes):
         return np.array(self.slot.medium.linear_velocity_damping)
 
     @linear_velocity_damping.setter
-    def linear_velocity_damping(self, value: Sequence[float]) -> None:
+    def linear_velocity_damping(self, value: Vector) -> None:
         self._set_rates('linear_velocity_damping', value, '1/s')
 
     @property
-    def angular_velocity_damping(self) -> np.ndarray:
+    def angular_velocity_damping(self) -> FloatArray:
         """(3,) rates d at which the rotation decays [1/s]; can be set; a torque -√d I √d w."""
         return np.array(self.slot.medium.angular_velocity_damping)
 
     @angular_velocity_damping.setter
-    def angular_velocity_damping(self, value: Sequence[float]) -> None:
+    def angular_velocity_damping(self, value: Vector) -> None:
         self._set_rates('angular_velocity_damping', value, '1/s')
 
     @property
-    def mass_coefficients(self) -> np.ndarray:
+    def mass_coefficients(self) -> FloatArray:
         """
         (3,) coefficients C of the added mass of the medium along its axes [1]; can be set.
 
@@ -153,19 +153,19 @@ class Link(DeclaredAttributes):
         return np.array(self.slot.medium.mass_coefficients)
 
     @mass_coefficients.setter
-    def mass_coefficients(self, value: Sequence[float]) -> None:
+    def mass_coefficients(self, value: Vector) -> None:
         self._set_rates('mass_coefficients', value, '1')
 
     @property
-    def inertia_coefficients(self) -> np.ndarray:
+    def inertia_coefficients(self) -> FloatArray:
         """(3,) coefficients C of the added inertia [1]; can be set; in all I + √C I √C."""
         return np.array(self.slot.medium.inertia_coefficients)
 
     @inertia_coefficients.setter
-    def inertia_coefficients(self, value: Sequence[float]) -> None:
+    def inertia_coefficients(self, value: Vector) -> None:
         self._set_rates('inertia_coefficients', value, '1')
 
-    def add_force(self, f: np.ndarray, point: np.ndarray | None = None) -> None:
+    def add_force(self, f: Vector, point: Vector | None = None) -> None:
         """
         Apply a force during the next `world.step` call; forces of several calls add up.
 
@@ -175,7 +175,7 @@ class Link(DeclaredAttributes):
         f = self._vector('force', f)
         self._push(f, np.zeros(3), self.wc if point is None else self._vector('point', point))
 
-    def add_torque(self, tau: np.ndarray) -> None:
+    def add_torque(self, tau: Vector) -> None:
         """
         Apply a torque during the next `world.step` call; torques of several calls add up.
 
@@ -185,7 +185,7 @@ class Link(DeclaredAttributes):
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
 
-    def _site(self) -> np.ndarray:
+    def _site(self) -> FloatArray:
         """Return (30,) its row of the observed sites, as `engine.pipeline.observe` writes it."""
         slot = self.slot
         return self.robot.simulation.observed_sites()[slot.robot.first_site + slot.number]
@@ -194,7 +194,7 @@ class Link(DeclaredAttributes):
     def _place(self) -> str:
         return f'robot {self.robot.name!r}, link {self.name!r}'
 
-    def _push(self, force: np.ndarray, torque: np.ndarray, point: np.ndarray) -> None:
+    def _push(self, force: FloatArray, torque: FloatArray, point: FloatArray) -> None:
         simulation = self.robot.simulation
         simulation.settle()
         simulation.add_wrench(self.slot.body, force, torque, point)
@@ -208,9 +208,9 @@ class Link(DeclaredAttributes):
         simulation.mark(Dirty.MEDIUM)
         simulation.invalidate()
 
-    def _vector(self, what: str, value: object) -> np.ndarray:
+    def _vector(self, what: str, value: object) -> FloatArray:
         return finite_vector(what, value, 3, self._place, 'three finite numbers')
 
 
-def _link_of(robot: RobotInterface, name: str) -> Any:
+def _link_of(robot: Robot, name: str) -> Any:
     return robot.link(name)

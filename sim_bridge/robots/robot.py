@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, NoReturn, overload, TypeVar
+from typing import Any, Final, NoReturn, overload, TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.join import Offsets
-from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.arrays import FloatArray, Number, Vector
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.rotation import matrix_from_quaternion
@@ -25,11 +26,11 @@ from sim_bridge.foundation.validation import (
 from sim_bridge.robots.body_type import body_type, set_body_type, velocity_towards
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
-from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.tree import TreeSeat
 from sim_bridge.robots.link import Link
+from sim_bridge.robots.owners import World
 from sim_bridge.sensors.devices import Device, DEVICES, ImuSensor
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import removed, RobotSlot
@@ -37,21 +38,21 @@ from sim_bridge.simulation.slots import removed, RobotSlot
 _Kind = TypeVar('_Kind', bound=Device)
 
 
-def _array(name: str, doc: str) -> Any:
+def _array(name: str, doc: str) -> Settable[FloatArray, Number | Vector]:
     """Return the property of an array over `joint_names`: a view of the slot's, or set to it."""
     view = attrgetter(f'slot.{name}')
 
-    def read(robot: Robot) -> np.ndarray:
+    def read(robot: Robot) -> FloatArray:
         robot.simulation.settle()
         return view(robot)
 
     def write(robot: Robot, value: object) -> None:
         robot._assign(name, view(robot), value)
 
-    return property(read, write, doc=doc)
+    return Settable(read, write, doc=doc)
 
 
-def _limit(column: int, doc: str) -> ReadOnly[np.ndarray]:
+def _limit(column: int, doc: str) -> ReadOnly[FloatArray]:
     """Return the property of a limit of `joint_names`; column: of the model's `limits`."""
     return ReadOnly(
         lambda robot: robot.slot.part.model.limits[robot.slot.one_axis, column].copy(), doc)
@@ -80,14 +81,14 @@ class Robot(DeclaredAttributes):
             ('lower', 'lower'), ('upper', 'upper'), ('effort_limits', 'effort_limit'),
             ('lower_effort_limits', 'lower_effort_limit'), ('velocity_limits', 'velocity_limit'))}}
 
-    def __init__(self, world: WorldInterface, simulation: Simulation, slot: RobotSlot):
+    def __init__(self, world: World, simulation: Simulation, slot: RobotSlot):
         """Show a slot of a simulation; World makes robots."""
         self._world = world
         self.simulation = simulation
         self.slot = slot
-        self.name = slot.name
-        self.description = slot.description
-        self.joint_names = list(slot.blueprint.joint_names)
+        self.name: Final = slot.name
+        self.description: Final = slot.description
+        self.joint_names: Final = list(slot.blueprint.joint_names)
         self.loop_joints: dict[str, ConstraintJoint] = {}
         """The joints that close its loops, by name; `joint` returns them too."""
         self._place = place = f'robot {self.name!r}'
@@ -139,13 +140,15 @@ class Robot(DeclaredAttributes):
         """Return what a pickle or a copy keeps: the world, and the name in it."""
         return _robot_of, (self.world, self.name)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Raise StateError for what `leave` took away; Python calls this for missing names."""
-        if name in ('simulation', 'world', '_world'):
-            raise StateError(removed(self.name))
-        super().__getattr__(name)
+    if not TYPE_CHECKING:
+        # as in DeclaredAttributes
+        def __getattr__(self, name: str) -> NoReturn:
+            """Raise StateError for what `leave` took away; Python calls this for missing names."""
+            if name in ('simulation', 'world', '_world'):
+                raise StateError(removed(self.name))
+            super().__getattr__(name)
 
-    world = ReadOnly[WorldInterface]('_world', 'The world that it is in.')
+    world = ReadOnly[World]('_world', 'The world that it is in.')
 
     @property
     def actuated_joints(self) -> list[str]:
@@ -154,13 +157,13 @@ class Robot(DeclaredAttributes):
 
     # --- coordinates -----------------------------------------------------------------------------
 
-    q: np.ndarray = _array('q', 'Positions [rad or m]; a view to read and write.')
-    dq: np.ndarray = _array('dq', 'Velocities [rad/s or m/s]; a view to read and write.')
-    u: np.ndarray = _array(
+    q = _array('q', 'Positions [rad or m]; a view to read and write.')
+    dq = _array('dq', 'Velocities [rad/s or m/s]; a view to read and write.')
+    u = _array(
         'u', 'Applied efforts [N m or N], which steps clamp to the limits; a view to write, too.')
 
     @property
-    def ddq(self) -> np.ndarray:
+    def ddq(self) -> FloatArray:
         """Accelerations [rad/s² or m/s²] for the present state and efforts; a copy."""
         return self.simulation.observed().workspace.ddq[self.slot.one_axis].copy()
 
@@ -174,7 +177,7 @@ class Robot(DeclaredAttributes):
 
     # --- commands --------------------------------------------------------------------------------
 
-    def command_effort(self, values: Sequence[float], joints: Sequence[str] | None = None) -> None:
+    def command_effort(self, values: Vector, joints: Sequence[str] | None = None) -> None:
         """
         Set the efforts u, which act under any control.
 
@@ -186,7 +189,7 @@ class Robot(DeclaredAttributes):
         self._commands.set_efforts(values, joints)
 
     def command_velocity(
-        self, values: Sequence[float], joints: Sequence[str] | None = None
+        self, values: Vector, joints: Sequence[str] | None = None
     ) -> None:
         """
         Set the target velocities of joints whose control is not 'effort'.
@@ -197,9 +200,9 @@ class Robot(DeclaredAttributes):
 
     def command_position(
         self,
-        values: Sequence[float],
+        values: Vector,
         joints: Sequence[str] | None = None,
-        velocities: Sequence[float] | None = None,
+        velocities: Vector | None = None,
     ) -> None:
         """
         Set the target positions of joints whose control is 'position' or 'servo'.
@@ -214,7 +217,7 @@ class Robot(DeclaredAttributes):
         self._commands.drop()
 
     @property
-    def motor_efforts(self) -> np.ndarray:
+    def motor_efforts(self) -> FloatArray:
         """Efforts of the motors in the last step, without u [N m or N]; a copy."""
         return self.slot.motor.copy()
 
@@ -255,8 +258,8 @@ class Robot(DeclaredAttributes):
 
     def move_to(
         self,
-        position: Sequence[float],
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector,
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         dt: float | None = None,
     ) -> None:
         """
@@ -286,8 +289,8 @@ class Robot(DeclaredAttributes):
             link.gravity = gravity
 
     def set_base_pose(
-        self, position: Sequence[float] | np.ndarray,
-        orientation: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0, 1.0),
+        self, position: Vector,
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
     ) -> None:
         """
         Set the pose of the root link's frame in the world.
@@ -314,8 +317,8 @@ class Robot(DeclaredAttributes):
         self.simulation.invalidate()
 
     def set_base_velocity(
-        self, linear: Sequence[float] | np.ndarray,
-        angular: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0),
+        self, linear: Vector,
+        angular: Vector = (0.0, 0.0, 0.0),
     ) -> None:
         """
         Set the velocity of the root link.
@@ -405,7 +408,7 @@ class Robot(DeclaredAttributes):
         return float(sum(link.m for link in self._links.values()))
 
     @property
-    def center_of_mass(self) -> np.ndarray:
+    def center_of_mass(self) -> FloatArray:
         """(3,) centre of mass of all links [m], world; the root's origin if there is no mass."""
         if self.mass == 0.0:
             return self.root_link.p
@@ -422,7 +425,7 @@ class Robot(DeclaredAttributes):
         self.simulation.settle()
         return self.slot.part.at
 
-    def site(self, link: Link) -> np.ndarray:
+    def site(self, link: Link) -> FloatArray:
         """Return (30,) a link's row of the observed sites, as `engine.pipeline.observe` has it."""
         return self.simulation.observed_sites()[link.slot.site]
 
@@ -432,9 +435,9 @@ class Robot(DeclaredAttributes):
 
     def set_commands(
         self,
-        position: np.ndarray | None = None,
-        velocity: np.ndarray | None = None,
-        effort: np.ndarray | None = None,
+        position: FloatArray | None = None,
+        velocity: FloatArray | None = None,
+        effort: FloatArray | None = None,
     ) -> None:
         """
         Set targets and efforts that were checked before; nothing is checked here.
@@ -451,13 +454,13 @@ class Robot(DeclaredAttributes):
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _holdable(self) -> np.ndarray:
+    def _holdable(self) -> FloatArray:
         """Return the velocity coordinates to lock; mimic joints follow the joints locked."""
         own = self.slot.blueprint.model
         with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
         return self.slot.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
 
-    def _assign(self, what: str, view: np.ndarray, value: object) -> None:
+    def _assign(self, what: str, view: FloatArray, value: object) -> None:
         if type(value) is np.ndarray and value.dtype == np.float64:
             # the usual case, without a copy
             array = value
@@ -478,5 +481,5 @@ class Robot(DeclaredAttributes):
         view[:] = array
 
 
-def _robot_of(world: WorldInterface, name: str) -> Any:
+def _robot_of(world: World, name: str) -> Any:
     return world.robots[name]

@@ -10,17 +10,21 @@ instant into its memory.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, NoReturn, Protocol
+from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.description.model import SensorDescription, SensorKind
+from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.foundation.names import ByName
 from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
+
+if TYPE_CHECKING:
+    from sim_bridge.robots.link import Link
 
 # the sample step, then each quantity's measured and true values and its noise
 _ATTRIBUTES = {
@@ -29,26 +33,14 @@ _ATTRIBUTES = {
 # in steps: 35 years at 1 kHz; longer ones would be no integers of the machine
 _LONGEST_PERIOD = 1 << 40
 
-Saved = tuple[int, dict[str, tuple[np.ndarray, np.ndarray, NoiseState]]]
-
-
-class Carrier(Protocol):
-    """The interface that a device needs of the link it is on: that of the library's `Link`."""
-
-    name: str
-    robot: Any
-    """The robot that it is part of."""
-
-    @property
-    def parent(self) -> Carrier | None:
-        """The link that it hangs on."""
+Saved = tuple[int, dict[str, tuple[FloatArray, FloatArray, NoiseState]]]
 
 
 class UnknownQuantityError(UnknownNameError, AttributeError):  # type: ignore[misc]
     """A quantity that a device does not measure was asked for, by name or as an attribute."""
 
 
-class _Values(dict[str, np.ndarray]):
+class _Values(dict[str, FloatArray]):
     """The values of a device by quantity; error_of: the error to raise for a missing one."""
 
     def __init__(self, error_of: Callable[[str], Exception]):
@@ -59,7 +51,7 @@ class _Values(dict[str, np.ndarray]):
         raise self._error_of(quantity)
 
 
-def _quantity(name: str, doc: str) -> ReadOnly[np.ndarray]:
+def _quantity(name: str, doc: str) -> ReadOnly[FloatArray]:
     """Return the property of a quantity of a reading."""
     return ReadOnly(lambda reading: reading._values[name], doc)
 
@@ -74,7 +66,7 @@ class Reading(DeclaredAttributes):
     __slots__ = ('_values',)
     internal_names = DeclaredAttributes.internal_names | {'retire'}
 
-    def __init__(self, quantities: tuple[str, ...], values: np.ndarray, place: str):
+    def __init__(self, quantities: tuple[str, ...], values: FloatArray, place: str):
         """Keep the quantities in an array, one after the other; place: for messages."""
         self._values = _Values(
             lambda quantity: UnknownQuantityError('quantity', quantity, self._values, place))
@@ -96,7 +88,7 @@ class Reading(DeclaredAttributes):
         """Drop the values: reading them raises StateError with this reason from now on."""
         self._values = _Values(lambda quantity: StateError(f'{quantity} of a sensor: {reason}'))
 
-    def __getitem__(self, quantity: str) -> np.ndarray:
+    def __getitem__(self, quantity: str) -> FloatArray:
         """Return the array of a quantity, to be read or written in place."""
         return self._values[quantity]
 
@@ -115,8 +107,8 @@ class Memory(NamedTuple):
     sample: (2, n) what it measured, and the truth. step: (1,) in which world step.
     """
 
-    sample: np.ndarray
-    step: np.ndarray
+    sample: FloatArray
+    step: IntArray
 
 
 def _make_memory(kind: int) -> Memory:
@@ -150,7 +142,7 @@ class Device(Reading):
     def __init__(
         self,
         description: SensorDescription,
-        link: Carrier,
+        link: Link,
         robot_name: str,
         seed: int,
         time_step: float,
@@ -164,10 +156,10 @@ class Device(Reading):
         self.memory = memory = _make_memory(self.kind) if memory is None else memory
         place = f'{type(self).__name__} {description.name!r}'
         super().__init__(self.quantities, memory.sample[0], place)
-        self.description = description
-        self.name = description.name
-        self.link = link
-        self.truth = Reading(self.quantities, memory.sample[1], f'the truth of {place}')
+        self.description: Final = description
+        self.name: Final = description.name
+        self.link: Final = link
+        self.truth: Final = Reading(self.quantities, memory.sample[1], f'the truth of {place}')
         self.time_step = time_step
         rate = description.update_rate
         least = 1.0 / (_LONGEST_PERIOD * time_step)
@@ -233,7 +225,7 @@ class Device(Reading):
             return self.description.frame_id
         return self.link.name if self.description.pose.is_identity else self.name
 
-    def standard_deviations(self, quantity: str) -> np.ndarray:
+    def standard_deviations(self, quantity: str) -> FloatArray:
         """
         Return the (3,) stddev of the white noise of a quantity, in its unit.
 
@@ -328,7 +320,7 @@ class ImuSensor(Device):
     kind = readings.IMU
 
     def __init__(
-        self, description: SensorDescription, link: Carrier, robot_name: str, seed: int,
+        self, description: SensorDescription, link: Link, robot_name: str, seed: int,
         time_step: float,
     ):
         """Set the device up, with the arguments of any device."""
@@ -336,8 +328,8 @@ class ImuSensor(Device):
         memory = _make_memory(self.kind)
         sample, step = memory
         gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
-        self.gyro = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
-        self.accelerometer = AccelerationSensor(
+        self.gyro: Final = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
+        self.accelerometer: Final = AccelerationSensor(
             *arguments, Memory(sample[:, accelerometer:], step))
         super().__init__(*arguments, memory)
         self._noise |= {**self.gyro._noise, **self.accelerometer._noise}
@@ -357,7 +349,7 @@ class ImuSensor(Device):
             for noise, _ in device.noises]
 
     @property
-    def orientation(self) -> np.ndarray:
+    def orientation(self) -> FloatArray:
         """
         (4,) quaternion x y z w of the sensor frame in the world (ENU); nan before a sample.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, start
+from sim_bridge.foundation.arrays import FloatArray, IntArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 
@@ -26,8 +27,8 @@ _ROW_BYTES = 24
 class MeshArrays(NamedTuple):
     """A surface: `vertices` (n, 3) [m], `triangles` (m, 3) the numbers of the corners of each."""
 
-    vertices: np.ndarray
-    triangles: np.ndarray
+    vertices: FloatArray
+    triangles: IntArray
 
 
 def start_reading() -> None:
@@ -35,7 +36,7 @@ def start_reading() -> None:
     start(_READER, LIMITS)
 
 
-def load_mesh(path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)) -> MeshArrays:
+def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0)) -> MeshArrays:
     """
     Read a mesh file; all its parts become one surface.
 
@@ -82,12 +83,12 @@ def _arrays(counts: Mapping[str, object], data: bytes) -> MeshArrays:
     return MeshArrays(points, corners)
 
 
-def _scaled(mesh: MeshArrays, scale: Sequence[float], path: Path) -> MeshArrays:
+def _scaled(mesh: MeshArrays, scale: Vector, path: Path) -> MeshArrays:
     """Return a mesh scaled along its axes."""
     factors = finite_vector('scale', scale, 3, f'mesh {path}', '3 finite numbers other than 0')
     if not factors.all():
         raise InvalidValueError(
-            'scale', tuple(scale), '3 finite numbers other than 0', f'mesh {path}')
+            'scale', tuple(factors.tolist()), '3 finite numbers other than 0', f'mesh {path}')
     if (factors == 1.0).all():
         return mesh
     triangles = mesh.triangles if factors.prod() > 0.0 else mesh.triangles[:, ::-1]

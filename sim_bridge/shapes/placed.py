@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import (
@@ -38,15 +40,23 @@ class Placed:
     """
 
     shape: Shape
-    position: Sequence[float] = (0.0, 0.0, 0.0)
-    orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0)
+    position: tuple[float, ...] = (0.0, 0.0, 0.0)
+    orientation: tuple[float, ...] = (0.0, 0.0, 0.0, 1.0)
     name: str = ''
     material: Material | str | None = None
     sensor: bool = False
     enabled: bool = True
-    groups: frozenset[str] | Iterable[str] = frozenset()
-    surface_velocity: Sequence[float] = (0.0, 0.0, 0.0)
-    friction_direction: Sequence[float] | None = None
+    groups: frozenset[str] = frozenset()
+    surface_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
+    friction_direction: tuple[float, ...] | None = None
+
+    if TYPE_CHECKING:
+        def __init__(
+            self, shape: Shape, position: Vector = ..., orientation: Vector = ...,
+            name: str = '', material: Material | str | None = None, sensor: bool = False,
+            enabled: bool = True, groups: Iterable[str] = ..., surface_velocity: Vector = ...,
+            friction_direction: Vector | None = None,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Check everything."""
@@ -77,7 +87,7 @@ class Placed:
         object.__setattr__(self, 'groups', name_set('groups', self.groups, place))
 
     @property
-    def rotation(self) -> np.ndarray:
+    def rotation(self) -> FloatArray:
         """(3, 3) from the shape's axes to the link's."""
         return matrix_from_quaternion(self.orientation)
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, TYPE_CHECKING, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from sim_bridge.engine.collision.clip.polytope import Polytope, polytope
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.foreign.reader_process import sharing
+from sim_bridge.foundation.arrays import FloatArray, IntArray, Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import numbers, positive_number, positive_vector, real_array
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
@@ -21,23 +22,26 @@ from sim_bridge.shapes.shapes import MassProperties, Shape
 _FLAT = 1e-9
 _TINY = 1e-300
 
+_Item = TypeVar('_Item', bound=np.generic)
+
 _ATTRIBUTES = ('vertices', 'triangles', 'heights', 'size')
 
 
 class _SetOnce(Shape):
     """A shape whose arrays are set once, since what was computed from them is kept."""
 
-    def __setattr__(self, name: str, value: object) -> None:
-        if name not in _ATTRIBUTES or name in vars(self):
-            raise AttributeError(f'{type(self).__name__}.{name} cannot be set')
-        object.__setattr__(self, name, value)
+    if not TYPE_CHECKING:
+        def __setattr__(self, name: str, value: object) -> None:
+            if name not in _ATTRIBUTES or name in vars(self):
+                raise AttributeError(f'{type(self).__name__}.{name} cannot be set')
+            object.__setattr__(self, name, value)
 
 
 class _Polyhedron(_SetOnce):
     """A surface of triangles."""
 
-    vertices: np.ndarray
-    triangles: np.ndarray
+    vertices: FloatArray
+    triangles: IntArray
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
@@ -45,7 +49,7 @@ class _Polyhedron(_SetOnce):
         return 0.0, 0.0, 0.0
 
     @cached_property
-    def bounds(self) -> np.ndarray:
+    def bounds(self) -> FloatArray:
         """(2, 3) least and greatest coordinates [m]."""
         return _read_only(np.stack([self.vertices.min(axis=0), self.vertices.max(axis=0)]))
 
@@ -66,30 +70,30 @@ class ConvexHull(_Polyhedron):
 
     kind: ClassVar[int] = engine.HULL
 
-    def __init__(self, points: np.ndarray):
+    def __init__(self, points: Matrix):
         """
         Wrap points (n, 3) [m].
 
         Raises InvalidValueError for points that are all on one line, or values that are not
         finite.
         """
-        points = np.unique(
+        corners = np.unique(
             _finite_rows('points', points, 'float (n, 3), finite [m]', 'ConvexHull'), axis=0)
-        extents, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)[1:]
+        extents, axes = np.linalg.svd(corners - corners.mean(axis=0), full_matrices=False)[1:]
         thickness = np.resize(extents / max(extents[0], _TINY), 3)
-        if len(points) < 3 or thickness[1] <= _FLAT:
+        if len(corners) < 3 or thickness[1] <= _FLAT:
             raise InvalidValueError(
-                'points', f'{len(points)} on one line',
+                'points', f'{len(corners)} on one line',
                 'at least three points that are not all on one line', 'ConvexHull')
-        if len(points) == 3 or thickness[2] <= _FLAT:
-            kept, triangles = _hull_in_plane(points @ axes[:2].T), np.zeros((0, 3), np.int64)
+        if len(corners) == 3 or thickness[2] <= _FLAT:
+            kept, triangles = _hull_in_plane(corners @ axes[:2].T), np.zeros((0, 3), np.int64)
         else:
-            kept, triangles = _hull_in_space(points)
-        self.vertices, self.triangles = _read_only(points[kept]), _read_only(triangles)
+            kept, triangles = _hull_in_space(corners)
+        self.vertices, self.triangles = _read_only(corners[kept]), _read_only(triangles)
 
     @classmethod
     def from_file(
-        cls, path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)
+        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0)
     ) -> ConvexHull:
         """Return the hull of a mesh file; see `mesh_files.load_mesh`."""
         with sharing():
@@ -121,7 +125,7 @@ class TriangleMesh(_Polyhedron):
 
     kind: ClassVar[int] = engine.MESH
 
-    def __init__(self, vertices: np.ndarray, triangles: np.ndarray):
+    def __init__(self, vertices: Matrix, triangles: Matrix):
         """Check the arrays; raises InvalidValueError if they are no triangles in space."""
         self.vertices = _read_only(
             _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh'))
@@ -138,7 +142,7 @@ class TriangleMesh(_Polyhedron):
 
     @classmethod
     def from_file(
-        cls, path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0)
+        cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0)
     ) -> TriangleMesh:
         """Return the mesh of a file; see `mesh_files.load_mesh`."""
         return cls(*load_mesh(path, scale))
@@ -186,7 +190,7 @@ class HeightField(_SetOnce):
 
     kind: ClassVar[int] = engine.HEIGHT_FIELD
 
-    def __init__(self, heights: np.ndarray, size: tuple[float, float]):
+    def __init__(self, heights: Matrix, size: Vector):
         """Check the grid; raises InvalidValueError if it is not valid."""
         expected = 'float (ny, nx) of at least (2, 2), finite [m]'
         grid = real_array('heights', heights, expected, 'HeightField')
@@ -208,7 +212,7 @@ class HeightField(_SetOnce):
         return self.size[0] / 2, self.size[1] / 2, 0.0
 
     @property
-    def bounds(self) -> np.ndarray:
+    def bounds(self) -> FloatArray:
         """(2, 3) infinite downwards [m]."""
         x, y = self.size[0] / 2, self.size[1] / 2
         return np.array([[-x, -y, -np.inf], [x, y, self.heights.max()]])
@@ -219,7 +223,7 @@ class HeightField(_SetOnce):
 
 
 def solid_mass_properties(
-    vertices: np.ndarray, triangles: np.ndarray, density: float
+    vertices: FloatArray, triangles: IntArray, density: float
 ) -> MassProperties:
     """
     Return the mass properties of a closed surface of triangles, at a density [kg/m³].
@@ -245,7 +249,7 @@ def solid_mass_properties(
     return MassProperties(density * float(volume), origin + center, inertia)
 
 
-def _hull_in_space(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _hull_in_space(points: FloatArray) -> tuple[IntArray, IntArray]:
     """Return the numbers of the hull's corners, ascending, and its triangles by their places."""
     # imported here, since it takes longer than everything a world of balls and boxes needs
     from scipy.spatial import ConvexHull as QuickHull
@@ -260,20 +264,20 @@ def _hull_in_space(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return kept, np.searchsorted(kept, triangles)
 
 
-def _hull_in_plane(points: np.ndarray) -> np.ndarray:
+def _hull_in_plane(points: FloatArray) -> IntArray:
     """Return the numbers of the corners of a convex polygon around points (n, 2), in its order."""
     from scipy.spatial import ConvexHull as QuickHull
 
-    corners: np.ndarray = QuickHull(points).vertices
+    corners: IntArray = QuickHull(points).vertices
     return corners
 
 
-def _signed_volume(vertices: np.ndarray, triangles: np.ndarray) -> float:
+def _signed_volume(vertices: FloatArray, triangles: IntArray) -> float:
     a, b, c = (vertices[triangles[:, k]] - vertices.mean(axis=0) for k in range(3))
     return float(np.einsum('ij,ij->', a, np.cross(b, c)) / 6)
 
 
-def _finite_rows(what: str, value: object, expected: str, place: str) -> np.ndarray:
+def _finite_rows(what: str, value: object, expected: str, place: str) -> FloatArray:
     array = real_array(what, value, expected, place)
     if array.ndim != 2 or array.shape[1] != 3 or not len(array):
         raise InvalidValueError(what, f'shape {array.shape}', expected, place)
@@ -282,7 +286,7 @@ def _finite_rows(what: str, value: object, expected: str, place: str) -> np.ndar
     return array
 
 
-def _read_only(array: np.ndarray) -> np.ndarray:
+def _read_only(array: npt.NDArray[_Item]) -> npt.NDArray[_Item]:
     array = np.ascontiguousarray(array)
     array.flags.writeable = False
     return array

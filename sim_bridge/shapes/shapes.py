@@ -10,11 +10,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 import math
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.engine.data import geometry as engine
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import positive_number, positive_vector
 
@@ -28,8 +29,8 @@ class MassProperties(NamedTuple):
     """
 
     mass: float
-    center_of_mass: np.ndarray
-    inertia: np.ndarray
+    center_of_mass: FloatArray
+    inertia: FloatArray
 
 
 class Shape(ABC):
@@ -45,7 +46,7 @@ class Shape(ABC):
 
     @property
     @abstractmethod
-    def bounds(self) -> np.ndarray:
+    def bounds(self) -> FloatArray:
         """(2, 3) the least and greatest coordinates in the shape's frame [m]."""
 
     @abstractmethod
@@ -70,7 +71,7 @@ class _Symmetric(Shape):
         """Return volume, principal moments for a mass of 1 kg, and the centre of mass on z."""
 
     @property
-    def bounds(self) -> np.ndarray:
+    def bounds(self) -> FloatArray:
         half = np.array(self.half_extents)
         return np.stack([-half, half])
 
@@ -92,6 +93,9 @@ class Box(_Symmetric):
 
     size: tuple[float, float, float]
     kind: ClassVar[int] = engine.BOX
+
+    if TYPE_CHECKING:
+        def __init__(self, size: Vector) -> None: ...
 
     def __post_init__(self) -> None:
         """Check the size; raises InvalidValueError."""
@@ -215,6 +219,9 @@ class Ellipsoid(_Symmetric):
     radii: tuple[float, float, float]
     kind: ClassVar[int] = engine.ELLIPSOID
 
+    if TYPE_CHECKING:
+        def __init__(self, radii: Vector) -> None: ...
+
     def __post_init__(self) -> None:
         """Check the size; raises InvalidValueError."""
         _set_vector(self, 'radii', self.radii)
@@ -247,7 +254,7 @@ class Plane(Shape):
         return 0.0, 0.0, 0.0
 
     @property
-    def bounds(self) -> np.ndarray:
+    def bounds(self) -> FloatArray:
         """(2, 3) infinite but upwards [m]."""
         return np.array([[-np.inf] * 3, [np.inf, np.inf, 0.0]])
 

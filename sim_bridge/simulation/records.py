@@ -6,9 +6,8 @@ from dataclasses import dataclass, fields
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from sim_bridge.engine.data.contact_problem import Solution
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import number_from
 from sim_bridge.sensors.step_and_sample import PIVOTS, TAKEN, UNCONVERGED
@@ -38,8 +37,8 @@ class Momentum(NamedTuple):
     linear: (3,) [kg m/s]. angular: (3,) [kg m²/s], about the world's origin.
     """
 
-    linear: np.ndarray
-    angular: np.ndarray
+    linear: FloatArray
+    angular: FloatArray
 
 
 class StepReport(NamedTuple):
@@ -111,7 +110,7 @@ class Sleep:
 
 
 def report_of(
-    progress: np.ndarray, solution: Solution, contacts: int, tolerance: float
+    progress: FloatArray, solution: Solution, contacts: int, tolerance: float
 ) -> StepReport:
     """
     Return the report of the last call of `step`.
@@ -127,7 +126,7 @@ def report_of(
         newtons, residual, complementarity, penetration, tolerance)
 
 
-def take_worst(worst_inout: np.ndarray) -> Worst:
+def take_worst(worst_inout: FloatArray) -> Worst:
     """Return what `sensors.step_and_sample` has summed up, (9,), and begin anew."""
     *counts, residual, complementarity, penetration = worst_inout.tolist()
     worst_inout[:] = 0.0

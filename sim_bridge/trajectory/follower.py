@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName
@@ -79,8 +80,8 @@ class SavedFollower(NamedTuple):
     mine: np.ndarray
     others: np.ndarray
     lent: np.ndarray
-    wanted: np.ndarray
-    integral: np.ndarray
+    wanted: FloatArray
+    integral: FloatArray
     runs: tuple[Run, ...]
     time_ns: int
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray, IntArray, Matrix
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import number_from, real_array
 from sim_bridge.trajectory.trajectory import Spline, Trajectory
@@ -32,9 +34,12 @@ class Tolerances:
     take to arrive [s]; 0: unlimited.
     """
 
-    path: np.ndarray
-    goal: np.ndarray
+    path: FloatArray
+    goal: FloatArray
     goal_time: float = 0.0
+
+    if TYPE_CHECKING:
+        def __init__(self, path: Matrix, goal: Matrix, goal_time: float = 0.0) -> None: ...
 
     def __post_init__(self) -> None:
         """Check everything; raises InvalidValueError."""
@@ -68,13 +73,13 @@ class Run:
     """
 
     trajectory: Trajectory
-    columns: np.ndarray
+    columns: IntArray
     start_ns: int
     tolerances: Tolerances
     spline: Spline | None = None
     outcome: str = ''
     words: str = ''
-    states: tuple[np.ndarray, np.ndarray, int] | None = field(default=None, repr=False)
+    states: tuple[FloatArray, FloatArray, int] | None = field(default=None, repr=False)
 
     @property
     def motion(self) -> Spline:
@@ -102,7 +107,7 @@ class Run:
             self.motion.of(left))
 
 
-def excess(joints: Sequence[str], error: np.ndarray, bounds: np.ndarray) -> str:
+def excess(joints: Sequence[str], error: FloatArray, bounds: FloatArray) -> str:
     """Return which joint exceeds which tolerance, and by how much; '' if none does."""
     beyond = (np.abs(error) > bounds) & (bounds > 0.0)
     if not beyond.any():

@@ -13,10 +13,14 @@ import math
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray, IntArray, Matrix, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.foundation.validation import items_of, real_array
+
+# for each point values of all joints, or none
+_Rows = Matrix | Sequence[Vector | None] | RaggedArray
 
 _NAMES = ('positions', 'velocities', 'accelerations')
 _UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
@@ -60,10 +64,10 @@ class Trajectory(DeclaredAttributes):
     def __init__(
         self,
         joints: Sequence[str],
-        times: Sequence[float] | np.ndarray,
-        positions: Sequence[Sequence[float]] | RaggedArray,
-        velocities: Sequence[Sequence[float] | None] | RaggedArray | None = None,
-        accelerations: Sequence[Sequence[float] | None] | RaggedArray | None = None,
+        times: Vector,
+        positions: _Rows,
+        velocities: _Rows | None = None,
+        accelerations: _Rows | None = None,
     ) -> None:
         """
         Check and store the points.
@@ -75,7 +79,8 @@ class Trajectory(DeclaredAttributes):
 
         Raises InvalidValueError, naming point and joint.
         """
-        self.joints = items_of('joints of trajectory', joints, str, 'names of joints')
+        self.joints: tuple[str, ...] = items_of(
+            'joints of trajectory', joints, str, 'names of joints')
         if not self.joints or len(set(self.joints)) != len(self.joints):
             raise InvalidValueError(
                 'joints of trajectory', self.joints, 'at least one joint, each once')
@@ -127,9 +132,9 @@ class Trajectory(DeclaredAttributes):
         self,
         start_ns: int,
         from_ns: int,
-        q: np.ndarray,
-        dq: np.ndarray,
-        ddq: np.ndarray | None = None,
+        q: FloatArray,
+        dq: FloatArray,
+        ddq: FloatArray | None = None,
         turning: np.ndarray | None = None,
     ) -> Spline:
         """
@@ -165,10 +170,10 @@ class Spline:
 
     def __init__(
         self,
-        times_ns: np.ndarray,
-        positions: np.ndarray,
-        velocities: np.ndarray,
-        accelerations: np.ndarray,
+        times_ns: IntArray,
+        positions: FloatArray,
+        velocities: FloatArray,
+        accelerations: FloatArray,
     ) -> None:
         """
         Store the points.
@@ -200,7 +205,7 @@ class Spline:
         moved.begin_ns, moved.end_ns = self.begin_ns + by_ns, self.end_ns + by_ns
         return moved
 
-    def at(self, time_ns: int) -> np.ndarray:
+    def at(self, time_ns: int) -> FloatArray:
         """Return (3, n): position, velocity and acceleration at a time [ns]; at rest outside."""
         if self.begin_ns <= time_ns < self.end_ns:
             segment = int(np.searchsorted(self._times, time_ns, 'right')) - 1
@@ -222,8 +227,8 @@ class Spline:
 
 
 def _coefficients(
-    durations: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray
-) -> np.ndarray:
+    durations: FloatArray, q: FloatArray, v: FloatArray, a: FloatArray
+) -> FloatArray:
     """
     Return (k - 1, 6, n) coefficients of powers of the time since the start of each segment.
 
@@ -249,7 +254,7 @@ def _coefficients(
         for first, third, fifth in zip(line, cubic, quintic, strict=True)], axis=1)
 
 
-def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
+def _times_ns(times: Vector) -> IntArray:
     """Check times [s] and return them in ns."""
     seconds = real_array('times of trajectory', times, 'numbers [s]', '')
     if seconds.ndim != 1 or not len(seconds):
@@ -275,12 +280,12 @@ def _times_ns(times: Sequence[float] | np.ndarray) -> np.ndarray:
 
 def _values(
     name: str,
-    given: Sequence[Sequence[float] | None] | RaggedArray | None,
+    given: _Rows | None,
     count: int,
     joints: Sequence[str],
     unit: str,
     may_lack: bool,
-) -> np.ndarray:
+) -> FloatArray:
     """Check the points' values of one quantity; return (count, n), nan where a point has none."""
     rows = [None] * count if given is None and may_lack else given
     if not isinstance(rows, RaggedArray):
@@ -290,7 +295,7 @@ def _values(
         raise InvalidValueError(
             f'number of {name} of trajectory', len(rows), f'{count}, one row for each time')
 
-    def checked(point: int) -> np.ndarray:
+    def checked(point: int) -> FloatArray:
         place = f'point {point}'
         what, expected = f'{name} of trajectory', f'a row of numbers [{unit}]'
         values = real_array(what, rows[point], expected, place)

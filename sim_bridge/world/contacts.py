@@ -9,6 +9,7 @@ from typing import NamedTuple, overload
 import numpy as np
 
 from sim_bridge.engine.data.state import State
+from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.validation import instance_of
@@ -29,11 +30,11 @@ class Contact:
 
     geometry_a: Geometry
     geometry_b: Geometry
-    position: np.ndarray
-    normal: np.ndarray
+    position: FloatArray
+    normal: FloatArray
     depth: float
-    force: np.ndarray
-    torque: np.ndarray
+    force: FloatArray
+    torque: FloatArray
 
     link_a = ReadOnly[Link]('geometry_a.link', 'The link of the first geometry.')
     link_b = ReadOnly[Link]('geometry_b.link', 'The link of the second geometry.')
@@ -48,12 +49,12 @@ class Contact:
 
 class _Kept(NamedTuple):
     geometries: Sequence[Geometry]
-    indices: np.ndarray
-    positions: np.ndarray
-    normals: np.ndarray
-    depths: np.ndarray
-    forces: np.ndarray
-    torques: np.ndarray
+    indices: IntArray
+    positions: FloatArray
+    normals: FloatArray
+    depths: FloatArray
+    forces: FloatArray
+    torques: FloatArray
 
 
 class Contacts(DeclaredAttributes, Sequence[Contact]):
@@ -66,12 +67,12 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
 
     __slots__ = ('_kept',)
 
-    indices = ReadOnly[np.ndarray]('_kept.indices', '(n, 2) in `world.geometries`.')
-    positions = ReadOnly[np.ndarray]('_kept.positions', '(n, 3) [m], world.')
-    normals = ReadOnly[np.ndarray]('_kept.normals', '(n, 3) from b to a, world axes.')
-    depths = ReadOnly[np.ndarray]('_kept.depths', '(n,) [m], positive for overlap.')
-    forces = ReadOnly[np.ndarray]('_kept.forces', '(n, 3) on a [N], world axes.')
-    torques = ReadOnly[np.ndarray]('_kept.torques', '(n, 3) on a [N m], world axes.')
+    indices = ReadOnly[IntArray]('_kept.indices', '(n, 2) in `world.geometries`.')
+    positions = ReadOnly[FloatArray]('_kept.positions', '(n, 3) [m], world.')
+    normals = ReadOnly[FloatArray]('_kept.normals', '(n, 3) from b to a, world axes.')
+    depths = ReadOnly[FloatArray]('_kept.depths', '(n,) [m], positive for overlap.')
+    forces = ReadOnly[FloatArray]('_kept.forces', '(n, 3) on a [N], world axes.')
+    torques = ReadOnly[FloatArray]('_kept.torques', '(n, 3) on a [N m], world axes.')
 
     def __init__(self, state: State, geometries: Sequence[Geometry], time_step: float):
         """Copy the contacts out of a state; time_step: of the last step [s]."""
@@ -111,7 +112,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         most = float(np.linalg.norm(self.forces, axis=1).max(initial=0.0))
         return f'<Contacts: {counted(len(self), "point")}, at most {most:.4g} N>'
 
-    def force_on(self, link: Link, by: Link | None = None) -> np.ndarray:
+    def force_on(self, link: Link, by: Link | None = None) -> FloatArray:
         """
         Return (3,) the force of all contacts on a link, or of those with a link `by` [N].
 

@@ -15,13 +15,14 @@ import numpy as np
 from sim_bridge.engine.data.model import velocity_count
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline import rigid_body
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, instance_of
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 
 
-def mass_matrix(robot: Robot) -> np.ndarray:
+def mass_matrix(robot: Robot) -> FloatArray:
     """Return the (nv, nv) joint-space inertia matrix M [kg, kg m, kg m²]."""
     handle, nv = _alone(robot)
     matrix = np.zeros((nv, nv))
@@ -29,12 +30,12 @@ def mass_matrix(robot: Robot) -> np.ndarray:
     return matrix
 
 
-def bias_forces(robot: Robot) -> np.ndarray:
+def bias_forces(robot: Robot) -> FloatArray:
     """Return (nv,) the efforts [N, N m] that hold the accelerations at zero: C dq + g."""
     return inverse_dynamics(robot, np.zeros(_alone(robot)[1]))
 
 
-def inverse_dynamics(robot: Robot, ddq: np.ndarray) -> np.ndarray:
+def inverse_dynamics(robot: Robot, ddq: Vector) -> FloatArray:
     """Return (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
     handle, nv = _alone(robot)
     effort = np.zeros(nv)
@@ -42,7 +43,7 @@ def inverse_dynamics(robot: Robot, ddq: np.ndarray) -> np.ndarray:
     return effort
 
 
-def forward_dynamics(robot: Robot, u: np.ndarray) -> np.ndarray:
+def forward_dynamics(robot: Robot, u: Vector) -> FloatArray:
     """Return (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
     handle, nv = _alone(robot)
     ddq = np.zeros(nv)
@@ -50,7 +51,7 @@ def forward_dynamics(robot: Robot, u: np.ndarray) -> np.ndarray:
     return ddq
 
 
-def jacobian(robot: Robot, link: Link | str) -> np.ndarray:
+def jacobian(robot: Robot, link: Link | str) -> FloatArray:
     """
     Return the (6, nv) Jacobian of a link's frame.
 
@@ -79,5 +80,5 @@ def _alone(robot: Robot) -> tuple[Handle, int]:
     return slot.probe(gravity), velocity_count(slot.blueprint.model)
 
 
-def _vector(what: str, value: object, size: int, robot: Robot) -> np.ndarray:
+def _vector(what: str, value: object, size: int, robot: Robot) -> FloatArray:
     return finite_vector(what, value, size, f'robot {robot.name!r}')

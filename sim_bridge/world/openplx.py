@@ -26,12 +26,12 @@ from sim_bridge.description.report import Findings, Place, SceneError
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
 from sim_bridge.foundation.validation import checked_pose, GivenPose
-from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.joints.spec import spec_of
 from sim_bridge.robots.link import Link
+from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.materials import Material
 from sim_bridge.simulation.simulation import Simulation
@@ -62,7 +62,7 @@ class SceneRecord:
 class OpenPlxScene:
     """What `World.load_openplx` has added: robots, links, joints and axes by OpenPLX's paths."""
 
-    def __init__(self, world: WorldInterface, record: SceneRecord):
+    def __init__(self, world: World, record: SceneRecord):
         """Show a scene of a world."""
         self._world = world
         self.record = record
@@ -173,8 +173,10 @@ class OpenPlxScene:
             with suppress(UnknownNameError):
                 if signal.kind == ENABLE:
                     Switch(self, signal).restart()
-                elif signal.is_input and signal.model == 'Distance' and distances[name]:
-                    self.joint(signal.source).distance = distances[name]
+                elif signal.is_input and signal.model == 'Distance' and (length := distances[name]):
+                    joint = self.joint(signal.source)
+                    assert isinstance(joint, ConstraintJoint)
+                    joint.distance = length
 
     def _distances(self, only: str | None) -> dict[str, float | None]:
         """Return the distances that joints keep in the file, by name; only: of this robot."""
@@ -199,9 +201,9 @@ class OpenPlxScene:
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
             if name in self._world.robots and only in (None, name):
                 robot = self._world.robots[name]
-                for joint, axes in mapped.axes.items():
+                for key, axes in mapped.axes.items():
                     if axes:
-                        yield robot.joint(joint), axes
+                        yield robot.joint(key), axes
         for cross in self.description.cross_joints if only is None else ():
             with suppress(UnknownNameError):
                 # the joint goes with either robot
@@ -223,7 +225,7 @@ class SceneLoader:
     """Adds scenes to a world, and remembers them. scenes: by name."""
 
     def __init__(
-        self, world: WorldInterface, simulation: Simulation, registry: RobotRegistry,
+        self, world: World, simulation: Simulation, registry: RobotRegistry,
         tree: SpanningTree,
     ):
         """Start without scenes."""

@@ -13,6 +13,7 @@ from sim_bridge.engine.data import geometry as engine
 from sim_bridge.engine.data.state import make_state
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.join import join_models
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import checked_pose, GivenPose
@@ -36,9 +37,9 @@ class Distance(NamedTuple):
     """
 
     distance: float
-    point_a: np.ndarray
-    point_b: np.ndarray
-    normal: np.ndarray
+    point_a: FloatArray
+    point_b: FloatArray
+    normal: FloatArray
 
 
 def distance(shape_a: Shape, pose_a: GivenPose, shape_b: Shape, pose_b: GivenPose) -> Distance:
@@ -74,7 +75,7 @@ def distance_between(
 
 
 def overlapping(
-    shape: Shape, position: Sequence[float], orientation: Sequence[float],
+    shape: Shape, position: Vector, orientation: Vector,
     geometries: Iterable[Geometry],
 ) -> list[Geometry]:
     """
@@ -101,7 +102,7 @@ def geometries_of(name: str, what: Geometry | Link, world: object) -> list[Geome
     return [what] if isinstance(what, Geometry) else list(what.geometries)
 
 
-def _probe(shapes: Sequence[tuple[Shape, np.ndarray]]) -> Probe:
+def _probe(shapes: Sequence[tuple[Shape, FloatArray]]) -> Probe:
     """Return a handle of shapes at fixed poses in a world of their own."""
     model, _ = join_models([], (0.0, 0.0, 0.0))
     records = [
@@ -121,7 +122,7 @@ def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Dist
     return Distance(gap, np.array(point_a), np.array(point_b), np.array(normal))
 
 
-def _boxes_meet(shape: Shape, pose: np.ndarray, geometry: Geometry) -> bool:
+def _boxes_meet(shape: Shape, pose: FloatArray, geometry: Geometry) -> bool:
     """Return whether the bounding boxes overlap along the axes of the geometry's frame."""
     low, high = shape.bounds
     if not np.isfinite([low, high]).all():
@@ -139,7 +140,7 @@ def _checked_shape(what: str, shape: object) -> Shape:
     return shape
 
 
-def _pose_of(what: str, pose: GivenPose) -> np.ndarray:
+def _pose_of(what: str, pose: GivenPose) -> FloatArray:
     try:
         position, orientation = pose
     except (TypeError, ValueError) as err:
@@ -148,6 +149,6 @@ def _pose_of(what: str, pose: GivenPose) -> np.ndarray:
     return _checked_pose(position, orientation)
 
 
-def _checked_pose(position: Sequence[float], orientation: Sequence[float]) -> np.ndarray:
+def _checked_pose(position: Vector, orientation: Vector) -> FloatArray:
     p, quaternion = checked_pose(position, orientation)
     return pose_row(matrix_from_quaternion(quaternion), p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +17,13 @@ from sim_bridge.compilation.single_body import BodySpec, describe_body
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings
 from sim_bridge.description.srdf import read_srdf
+from sim_bridge.foundation.arrays import Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import GivenPose, instance_of, one_of, truth_or_none
-from sim_bridge.robots.interfaces import WorldInterface
 from sim_bridge.robots.loop_assembly import close_loops
+from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.robots.start import checked_positions, put_at_start
 from sim_bridge.shapes.materials import DEFAULT, Material
@@ -50,7 +51,7 @@ class CollisionOptions(NamedTuple):
 class RobotRegistry:
     """The robots and bodies of a world. robots: by name, in the order in which they were added."""
 
-    def __init__(self, world: WorldInterface, simulation: Simulation, tree: SpanningTree):
+    def __init__(self, world: World, simulation: Simulation, tree: SpanningTree):
         """Start empty. world: the world that the robots refer to."""
         self._world, self._simulation, self._tree = world, simulation, tree
         self._robots: ByName[Robot] = ByName('robot', 'the world')
@@ -90,8 +91,8 @@ class RobotRegistry:
                 joint_positions=joint_positions)
 
     def add_copy(
-        self, robot: Robot, name: str | None, position: Sequence[float] | None,
-        orientation: Sequence[float] | None,
+        self, robot: Robot, name: str | None, position: Vector | None,
+        orientation: Vector | None,
     ) -> Robot:
         """Add a copy of a robot of this world or another; as `World.add_copy`."""
         instance_of('robot', robot, Robot, 'a robot of this world or another')
@@ -99,8 +100,8 @@ class RobotRegistry:
             return self._add_copy(robot, name, position, orientation)
 
     def _add_copy(
-        self, robot: Robot, name: str | None, position: Sequence[float] | None,
-        orientation: Sequence[float] | None,
+        self, robot: Robot, name: str | None, position: Vector | None,
+        orientation: Vector | None,
     ) -> Robot:
         known, shapes, source = robot.simulation.materials, [], robot.slot
         for shape in source.collisions.shapes:
@@ -129,7 +130,7 @@ class RobotRegistry:
 
     def add_body(
         self, spec: BodySpec, name: str | None, pose: GivenPose,
-        velocity: tuple[Sequence[float], Sequence[float]],
+        velocity: tuple[Vector, Vector],
     ) -> Robot:
         """Add a robot of one link; as `World.add_body`."""
         with self.all_or_nothing(is_addition=True):
@@ -227,7 +228,7 @@ class RobotRegistry:
         joint_positions: Mapping[str, Any] = _NOTHING,
         is_placed: bool = False,
         is_kinematic: bool = False,
-        velocity: tuple[Sequence[float], Sequence[float]] | None = None,
+        velocity: tuple[Any, Any] | None = None,
     ) -> Robot:
         """Add a robot. is_placed: whether all joints are where they shall be, of any type."""
         collisions = self._with_materials(collisions, material)

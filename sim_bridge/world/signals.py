@@ -17,6 +17,7 @@ import numpy as np
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor, Signal
 from sim_bridge.description.openplx.mapping.signals import TARGET_DISTANCE
+from sim_bridge.foundation.arrays import Coordinates, Number, Vector
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.foundation.rotation import rpy_from_matrix
 from sim_bridge.foundation.validation import finite_number, finite_vector, real_array, truth
@@ -25,7 +26,7 @@ from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 from sim_bridge.world.switches import ENABLE, is_driven, motor_of, set_gains, Switch
 
-Reading = float | bool | np.ndarray
+Reading = Coordinates
 _Made = TypeVar('_Made', 'Input', 'Output')
 
 
@@ -77,7 +78,7 @@ class Input:
         """The name, with / between its parts."""
         return self.signal.name
 
-    def set(self, value: object) -> None:
+    def set(self, value: Number | Vector) -> None:
         """
         Set the value, which acts from the next step on.
 
@@ -329,7 +330,9 @@ def _coordinate(scene: Scene, signal: Signal) -> _Read:
 def _target_distance(scene: Scene, signal: Signal) -> _Read:
     """Return the distance that a mate keeps."""
     joint = scene.joint(signal.source)
-    return lambda: float(joint.distance) if joint.type == 'distance' else 0.0
+    if not isinstance(joint, ConstraintJoint) or joint.type != 'distance':
+        return lambda: 0.0
+    return lambda: float(joint.distance)
 
 
 def _speed(scene: Scene, signal: Signal) -> _Read:

@@ -15,7 +15,6 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 from sim_bridge.foundation.names import ByName, new_name
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.body_type import body_type
-from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.joint import AnyJoint, ConstraintJoint, Joint
 from sim_bridge.robots.joints.mounted import MountedSeat
@@ -112,11 +111,10 @@ class SpanningTree:
         if self.joints.get(joint.key) is not joint:
             raise UnknownNameError('joint', joint.key, self.joints, 'the world')
         first, second = joint.link1, joint.link2
-        is_constraint = isinstance(joint, ConstraintJoint)
-        holds = not is_constraint or self._simulation.constraints[joint.key].spec.holds
+        holds = joint.is_tree or self._simulation.constraints[joint.key].spec.holds
         if first and second and holds:
             self._simulation.separate(first.slot, second.slot, False)
-        if is_constraint:
+        if isinstance(joint, ConstraintJoint):
             del self._simulation.constraints[joint.key]
             for link in (first, second):
                 loops = {} if link is None else link.robot.loop_joints
@@ -167,7 +165,7 @@ class SpanningTree:
             return False
         return None
 
-    def _can_hang(self, link: LinkInterface) -> bool:
+    def _can_hang(self, link: Link) -> bool:
         """Return whether a link's tree is free and can be re-rooted to this link."""
         path = _path_to_root(link.robot.slot)
         if body_type(path[-1]) != 'dynamic' or path[-1].blueprint.mount:

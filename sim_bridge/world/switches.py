@@ -52,7 +52,8 @@ class Switch:
     def is_on(self) -> bool:
         """Return whether the interaction is enabled; a mate that broke is not."""
         if self._joints:
-            return self.is_fixed or not self._joints[0].is_broken
+            joint = self._joints[0]
+            return isinstance(joint, Joint) or not joint.is_broken
         axis = self._axis
         if self._motor is not None:
             return is_driven(axis)
@@ -79,7 +80,8 @@ class Switch:
                     f'{self._place}: it is a joint of a tree, which always holds. Name its '
                     'enable_interaction_input in a SignalInterface')
             for joint in self._joints:
-                joint.is_broken = not is_on
+                if isinstance(joint, ConstraintJoint):
+                    joint.is_broken = not is_on
         elif self._motor is not None:
             set_gains(self._axis, self._motor, is_on)
         elif self._signal.model.endswith('Spring'):

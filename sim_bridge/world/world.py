@@ -14,7 +14,7 @@ from sim_bridge.compilation.collisions import HULL
 from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
-from sim_bridge.description.compliance import Compliance
+from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.gravity import Gravity, gravity_of, gravity_row, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.openplx.load import load_openplx
@@ -26,6 +26,7 @@ from sim_bridge.engine.data.loops import GONE
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
+from sim_bridge.foundation.arrays import FloatArray, Matrix, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.names import counted
@@ -133,7 +134,7 @@ class World(DeclaredAttributes):
             when)
         self._begin(settings, own_gravity)
 
-    def _begin(self, settings: Settings, gravity: np.ndarray) -> None:
+    def _begin(self, settings: Settings, gravity: FloatArray) -> None:
         """Begin empty; gravity: (8,) as the engine's Model has it, used in place."""
         self.simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(self.simulation)
@@ -187,8 +188,8 @@ class World(DeclaredAttributes):
         path_or_xml: str | Path,
         name: str | None = None,
         fixed_base: bool | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
         joint_positions: Mapping[str, float] = _NOTHING,
         sensors: Iterable[SensorDescription] = (),
@@ -241,8 +242,8 @@ class World(DeclaredAttributes):
         description: RobotDescription,
         name: str | None = None,
         fixed_base: bool | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
         joint_positions: Mapping[str, float] = _NOTHING,
         collisions: str = HULL,
@@ -264,8 +265,8 @@ class World(DeclaredAttributes):
         self,
         robot: Robot,
         name: str | None = None,
-        position: Sequence[float] | None = None,
-        orientation: Sequence[float] | None = None,
+        position: Vector | None = None,
+        orientation: Vector | None = None,
     ) -> Robot:
         """
         Add a copy of a robot of this world or another, in its initial state.
@@ -285,15 +286,15 @@ class World(DeclaredAttributes):
         name: str | None = None,
         *,
         mass: float | None = None,
-        inertia: Sequence[float] | np.ndarray | None = None,
-        center_of_mass: Sequence[float] | None = None,
+        inertia: Vector | Matrix | None = None,
+        center_of_mass: Vector | None = None,
         density: float | None = None,
         motion: str = 'dynamic',
         material: Material | str | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
-        linear_velocity: Sequence[float] = (0.0, 0.0, 0.0),
-        angular_velocity: Sequence[float] = (0.0, 0.0, 0.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
+        linear_velocity: Vector = (0.0, 0.0, 0.0),
+        angular_velocity: Vector = (0.0, 0.0, 0.0),
     ) -> Robot:
         """
         Add a single body: a robot of one link, `root_link`, with the body's name.
@@ -367,8 +368,8 @@ class World(DeclaredAttributes):
         path_or_text: str | Path | MappedScene,
         model: str | None = None,
         name: str | None = None,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
         bundle_paths: Iterable[str | Path] = (),
     ) -> OpenPlxScene:
@@ -425,16 +426,16 @@ class World(DeclaredAttributes):
         kind: str,
         first: Link | Robot | None,
         second: Link | Robot | None,
-        anchor: Sequence[float] | None = None,
-        axis: Sequence[float] = (0.0, 0.0, 1.0),
-        axis2: Sequence[float] | None = None,
+        anchor: Vector | None = None,
+        axis: Vector = (0.0, 0.0, 1.0),
+        axis2: Vector | None = None,
         *,
-        normal: Sequence[float] | None = None,
-        anchor2: Sequence[float] | None = None,
+        normal: Vector | None = None,
+        anchor2: Vector | None = None,
         name: str | None = None,
-        erp: float | Sequence[float] | None = None,
-        cfm: float | Sequence[float] | None = None,
-        compliance: Compliance | tuple[Any, ...] | None = None,
+        erp: float | Vector | None = None,
+        cfm: float | Vector | None = None,
+        compliance: GivenCompliance | None = None,
         suspension: tuple[float, float] | None = None,
         tree: bool | None = None,
         collide: bool = False,
@@ -488,7 +489,7 @@ class World(DeclaredAttributes):
         self,
         first: Link | Robot | None,
         second: Link | Robot | None,
-        axes: Sequence[Sequence[float]],
+        axes: Matrix,
         *,
         fixed_on: Sequence[str] | None = None,
         euler: bool = False,
@@ -622,8 +623,8 @@ class World(DeclaredAttributes):
     def overlaps(
         self,
         shape: Shape,
-        position: Sequence[float] = (0.0, 0.0, 0.0),
-        orientation: Sequence[float] = (0.0, 0.0, 0.0, 1.0),
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Vector = (0.0, 0.0, 0.0, 1.0),
     ) -> list[Geometry]:
         """
         Return the geometries that a shape at a pose would touch [m; quaternion x y z w].
@@ -688,7 +689,7 @@ class World(DeclaredAttributes):
             self.simulation.step_count = 0
 
     @property
-    def gravity(self) -> np.ndarray | PointGravity:
+    def gravity(self) -> FloatArray | PointGravity:
         """
         (3,) [m/s²], world axes, a read-only view; or what pulls towards a point; can be set.
 

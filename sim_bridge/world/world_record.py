@@ -18,8 +18,8 @@ from sim_bridge.compilation.collisions import Collisions
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.compilation.exclusions import Pairs
 from sim_bridge.description.model import RobotDescription
-from sim_bridge.robots.interfaces import LinkInterface, WorldInterface
 from sim_bridge.robots.joints.spec import JointSpec
+from sim_bridge.robots.owners import Link, World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.part import Part
@@ -92,7 +92,7 @@ def record_of(
 
 
 def restore_record(
-    record: WorldRecord, world: WorldInterface, simulation: Simulation, tree: SpanningTree,
+    record: WorldRecord, world: World, simulation: Simulation, tree: SpanningTree,
     registry: RobotRegistry, loader: SceneLoader,
 ) -> None:
     """Add everything that a record has to an empty world."""
@@ -138,7 +138,7 @@ def _joint_record(spec: JointSpec) -> JointRecord:
 
 def _spec_of(record: JointRecord, registry: RobotRegistry) -> JointSpec:
     """Return the specification with the links of another world."""
-    def find(name: _LinkName | None) -> LinkInterface | None:
+    def find(name: _LinkName | None) -> Link | None:
         return None if name is None else registry.robots[name[0]].link(name[1])
 
     spec = record.spec
@@ -147,5 +147,5 @@ def _spec_of(record: JointRecord, registry: RobotRegistry) -> JointSpec:
         second=spec.second._replace(link=find(record.second)))
 
 
-def _name_of(link: LinkInterface | None) -> _LinkName | None:
+def _name_of(link: Link | None) -> _LinkName | None:
     return None if link is None else (link.robot.slot.name, link.name)

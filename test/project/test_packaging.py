@@ -229,6 +229,8 @@ def test_wheel_installs_everything(source, environment, tmp_path, manifest):
         assert os.access(prefix / 'bin' / controller, os.X_OK)
     share = run(prefix / 'bin/python', '-c', PRINT_SHARE, env=environment, cwd=tmp_path)
     assert share.strip() == str(prefix / 'share/sim_bridge')
+    # without it type checkers take no types from the package
+    assert list(prefix.glob('lib/*/site-packages/sim_bridge/py.typed'))
 
 
 def test_editable_install_uses_the_checkout(source, environment, tmp_path):

@@ -153,6 +153,7 @@ def _held_directions(
     if kind is ConstraintType.DISTANCE:
         first, second = _anchors(constraint, poses)
         return (second - first).reshape(1, 3), nothing
+    assert constraint.axis is not None, f'a {kind.value} joint has an axis'
     axis = poses[constraint.link1].rotation @ constraint.axis
     if kind in (ConstraintType.UNIVERSAL, ConstraintType.HINGE2):
         assert constraint.axis2 is not None, f'a {kind.value} joint has a second axis'

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 import re
-from typing import Union
+from typing import Any, Union
 
 from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import UnknownNameError
@@ -71,7 +71,7 @@ class Object:
         """Whether the model has this full name, or extends the model or trait that has it."""
         return name == self.model.name or name in self.model.bases
 
-    def __getitem__(self, path: str) -> Value:
+    def __getitem__(self, path: str) -> Any:
         """Return the value of 'a.b[2].c'; raises UnknownNameError for a member there is not."""
         value: Value = self
         for part in _PART.findall(path):

@@ -2,5 +2,5 @@
 Joints and their axes, as users see them, and the seats that provide their numbers.
 
 A joint's seat is in a tree (`tree`, `mounted`) or among the constraints (`constraint`). Imports
-`robots.interfaces`, by which joints know links and robots, and what is below `robots`.
+`robots.owners`, by which joints know links and robots, and what is below `robots`.
 """

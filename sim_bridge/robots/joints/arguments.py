@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 import math
+from typing import Any
 
 import numpy as np
 
@@ -20,10 +21,10 @@ from sim_bridge.foundation.validation import (
     positive_number,
     truth,
 )
-from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.spec import JointSpec, spec_at, TYPES, WITH_AXIS, WITH_AXIS2
+from sim_bridge.robots.owners import Link
 
-Links = tuple[LinkInterface | None, LinkInterface | None]
+Links = tuple[Link | None, Link | None]
 
 _PARALLEL = 1e-6  # greatest sine of the angle between parallel axes
 _RIGHT_ANGLE = 1e-6  # greatest cosine of the angle between orthogonal axes
@@ -81,7 +82,7 @@ def described_spec(
 def motor_spec(
     name: str,
     links: Links,
-    axes: Sequence[Sequence[float]],
+    axes: Any,
     fixed_on: Sequence[str] | None,
     euler: bool,
 ) -> JointSpec:

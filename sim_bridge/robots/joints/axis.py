@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Protocol
-
-import numpy as np
+from typing import Any, ClassVar, Final
 
 from sim_bridge.engine.data import model as engine
+from sim_bridge.foundation.arrays import FloatArray, Number
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.validation import finite_number, one_of
 from sim_bridge.robots.joints.motor import CONTROL_NAMES, CONTROLS, FITTING, POSITION, VELOCITY
 from sim_bridge.robots.joints.parameters import GREATEST, Parameter
 from sim_bridge.robots.joints.seat import Seat
-
-
-class JointOfAxis(Protocol):
-    """The joint that an axis belongs to: a `Joint` or a `ConstraintJoint`."""
-
-    name: str
-    axes: tuple[Axis, ...]
+from sim_bridge.robots.owners import ConstraintJoint, Joint
 
 
 class Axis(DeclaredAttributes):
@@ -113,7 +106,8 @@ class Axis(DeclaredAttributes):
         GREATEST)
 
     def __init__(
-        self, joint: JointOfAxis, seat: Seat, number: int, place: str, rows: slice | None = None
+        self, joint: Joint | ConstraintJoint, seat: Seat, number: int, place: str,
+        rows: slice | None = None,
     ):
         """
         Show coordinate `number`, from 0, of a joint; joints make their axes.
@@ -121,7 +115,7 @@ class Axis(DeclaredAttributes):
         seat: the joint's. place: where it is, for messages. rows: the seat's rows that parameters
         are written to; only its own if None.
         """
-        self.joint = joint
+        self.joint: Final = joint
         self.seat = seat
         self.number = number
         self.place = place
@@ -151,7 +145,7 @@ class Axis(DeclaredAttributes):
         return self.seat.is_linear(self.number)
 
     @property
-    def direction(self) -> np.ndarray:
+    def direction(self) -> FloatArray:
         """(3,) unit vector along or about which it moves; world axes."""
         return self.seat.direction(self.number)
 
@@ -165,7 +159,7 @@ class Axis(DeclaredAttributes):
         return float(self.seat.positions()[self.number])
 
     @q.setter
-    def q(self, value: float) -> None:
+    def q(self, value: Number) -> None:
         self.seat.check_movable('q', self.place)
         self.seat.positions()[self.rows] = finite_number('q', value, self.place)
 
@@ -175,7 +169,7 @@ class Axis(DeclaredAttributes):
         return float(self.seat.velocities()[self.number])
 
     @dq.setter
-    def dq(self, value: float) -> None:
+    def dq(self, value: Number) -> None:
         self.seat.check_movable('dq', self.place)
         self.seat.velocities()[self.rows] = finite_number('dq', value, self.place)
 
@@ -194,7 +188,7 @@ class Axis(DeclaredAttributes):
         return float(self.seat.efforts()[self.number])
 
     @u.setter
-    def u(self, value: float) -> None:
+    def u(self, value: Number) -> None:
         self.seat.set_efforts(self.rows, finite_number('u', value, self.place))
 
     # --- motor -----------------------------------------------------------------------------------
@@ -233,7 +227,7 @@ class Axis(DeclaredAttributes):
         return float(self.seat.states('target')[self.number, POSITION])
 
     @target_position.setter
-    def target_position(self, value: float) -> None:
+    def target_position(self, value: Number) -> None:
         number = finite_number('target_position', value, self.place)
         self.check_control(POSITION, 'target_position')
         self.write_target(POSITION, number)
@@ -244,7 +238,7 @@ class Axis(DeclaredAttributes):
         return float(self.seat.states('target')[self.number, VELOCITY])
 
     @target_velocity.setter
-    def target_velocity(self, value: float) -> None:
+    def target_velocity(self, value: Number) -> None:
         number = finite_number('target_velocity', value, self.place)
         self.check_control(VELOCITY, 'target_velocity')
         self.write_target(VELOCITY, number)
@@ -275,7 +269,7 @@ class Axis(DeclaredAttributes):
         self.u = 0.0
         self._stay()
 
-    def view(self, what: str) -> np.ndarray | None:
+    def view(self, what: str) -> FloatArray | None:
         """
         Return (1,) 'q', 'dq' or 'motor_effort' in the world's arrays; None where it is computed.
 
@@ -307,5 +301,5 @@ class Axis(DeclaredAttributes):
         self.seat.wake()
 
 
-def _axis_of(joint: JointOfAxis, number: int) -> Axis:
+def _axis_of(joint: Joint | ConstraintJoint, number: int) -> Axis:
     return joint.axes[number]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.validation import one_of
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.seat import Seat
@@ -25,10 +26,10 @@ class Feedback(NamedTuple):
     f1, t1 act on the first link, f2, t2 on the second, or on the world where there is no link.
     """
 
-    f1: np.ndarray
-    t1: np.ndarray
-    f2: np.ndarray
-    t2: np.ndarray
+    f1: FloatArray
+    t1: FloatArray
+    f2: FloatArray
+    t2: FloatArray
 
 
 def feedback_of(
@@ -58,7 +59,7 @@ def feedback_of(
 
 def share_of_axes(
     seat: Seat, axes: Sequence[Axis], part: str
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[FloatArray, FloatArray]:
     """
     Return force [N] and torque [N m] on the second link of one of PARTS of the axes' efforts.
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.engine.math.vec3 import cross
-from sim_bridge.robots.interfaces import LinkInterface
+from sim_bridge.robots.owners import Link
 
 
 class JointFrame(NamedTuple):
@@ -18,7 +18,7 @@ class JointFrame(NamedTuple):
     (3,) its origin in the link's frame [m].
     """
 
-    link: LinkInterface | None
+    link: Link | None
     rotation: np.ndarray
     position: np.ndarray
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import attrgetter
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, overload
 
 import numpy as np
 
-from sim_bridge.description.compliance import Compliance
+from sim_bridge.description.compliance import Compliance, GivenCompliance
 from sim_bridge.description.model import JointDescription, JointType, Mimic
 from sim_bridge.engine.data.loops import BREAK_ALONG, BREAK_FORCE, BREAK_TORQUE
-from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
+from sim_bridge.foundation.arrays import Coordinates, FloatArray, Number, Vector
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, StateError
 from sim_bridge.foundation.validation import (
     finite_number,
@@ -20,13 +21,13 @@ from sim_bridge.foundation.validation import (
     truth,
     unit_quaternion,
 )
-from sim_bridge.robots.interfaces import LinkInterface, RobotInterface, WorldInterface
 from sim_bridge.robots.joints.arguments import checked_cfm, checked_erp, compliance_of, of_rows
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.constraint import ConstraintSeat
 from sim_bridge.robots.joints.feedback import Feedback, feedback_of
 from sim_bridge.robots.joints.seat import Seat
 from sim_bridge.robots.joints.tree import TreeSeat, WITH_QUATERNION
+from sim_bridge.robots.owners import Link, Robot, World
 
 
 class _NoAxis:
@@ -80,40 +81,41 @@ class AnyJoint(DeclaredAttributes):
     """One for each coordinate that turns about an axis or slides along one."""
 
     # ball joints in trees have these too, the same in all directions
-    damping: float = _of_axis('damping', '_of_balls')
-    armature: float = _of_axis('armature', '_of_balls')
+    damping: Settable[float, Number] = _of_axis('damping', '_of_balls')
+    armature: Settable[float, Number] = _of_axis('armature', '_of_balls')
 
-    friction: float = _of_axis('friction')
-    stiffness: float = _of_axis('stiffness')
-    reference: float = _of_axis('reference')
-    lower: float = _of_axis('lower')
-    upper: float = _of_axis('upper')
-    effort_limit: float = _of_axis('effort_limit')
-    lower_effort_limit: float = _of_axis('lower_effort_limit')
-    velocity_limit: float = _of_axis('velocity_limit')
-    kp: float = _of_axis('kp')
-    kd: float = _of_axis('kd')
-    max_effort: float = _of_axis('max_effort')
-    min_effort: float = _of_axis('min_effort')
-    bounce: float = _of_axis('bounce')
-    stop_erp: float = _of_axis('stop_erp')
-    stop_cfm: float = _of_axis('stop_cfm')
-    control: str = _of_axis('control')
-    target_position: float = _of_axis('target_position')
-    target_velocity: float = _of_axis('target_velocity')
-    motor_effort: float = _of_axis('motor_effort')
-    friction_effort: float = _of_axis('friction_effort')
-    stop_effort: float = _of_axis('stop_effort')
-    is_linear: bool = _of_axis('is_linear')
-    direction: np.ndarray = _of_axis('direction')
+    friction: Settable[float, Number] = _of_axis('friction')
+    stiffness: Settable[float, Number] = _of_axis('stiffness')
+    reference: Settable[float, Number] = _of_axis('reference')
+    lower: Settable[float, Number] = _of_axis('lower')
+    upper: Settable[float, Number] = _of_axis('upper')
+    effort_limit: Settable[float, Number] = _of_axis('effort_limit')
+    lower_effort_limit: Settable[float, Number] = _of_axis('lower_effort_limit')
+    velocity_limit: Settable[float, Number] = _of_axis('velocity_limit')
+    kp: Settable[float, Number] = _of_axis('kp')
+    kd: Settable[float, Number] = _of_axis('kd')
+    max_effort: Settable[float, Number] = _of_axis('max_effort')
+    min_effort: Settable[float, Number] = _of_axis('min_effort')
+    bounce: Settable[float, Number] = _of_axis('bounce')
+    stop_erp: Settable[float, Number] = _of_axis('stop_erp')
+    stop_cfm: Settable[float, Number] = _of_axis('stop_cfm')
+    control: Settable[str, str] = _of_axis('control')
+    target_position: Settable[float, Number] = _of_axis('target_position')
+    target_velocity: Settable[float, Number] = _of_axis('target_velocity')
+    motor_effort: ReadOnly[float] = _of_axis('motor_effort')
+    friction_effort: ReadOnly[float] = _of_axis('friction_effort')
+    stop_effort: ReadOnly[float] = _of_axis('stop_effort')
+    is_linear: ReadOnly[bool] = _of_axis('is_linear')
+    direction: ReadOnly[FloatArray] = _of_axis('direction')
 
     def __init__(self, seat: Seat):
         """Show what a seat provides; robots and worlds make joints."""
         self._seat = seat
         self.name = seat.name
         count, place = seat.axis_count, seat.place
+        own: Any = self
         self.axes = tuple(
-            Axis(self, seat, number, place if count == 1 else f'{place}, axis {number}')
+            Axis(own, seat, number, place if count == 1 else f'{place}, axis {number}')
             for number in range(count))
         if count == 1:
             self._only: Any = self.axes[0]
@@ -153,7 +155,7 @@ class AnyJoint(DeclaredAttributes):
     # --- coordinates -----------------------------------------------------------------------------
 
     @property
-    def q(self) -> float | np.ndarray:
+    def q(self) -> Coordinates:
         """
         Position [rad or m]: a number for a one-axis joint, else an array over the coordinates.
 
@@ -163,7 +165,7 @@ class AnyJoint(DeclaredAttributes):
         return self._read(self._seat.positions)
 
     @q.setter
-    def q(self, value: float | Sequence[float] | np.ndarray) -> None:
+    def q(self, value: Number | Vector) -> None:
         self._seat.check_movable('q', self.place)
         values = self._checked('q', value, self.coordinates[0])
         if isinstance(values, np.ndarray) and self.type in WITH_QUATERNION:
@@ -171,17 +173,17 @@ class AnyJoint(DeclaredAttributes):
         self._seat.positions()[:] = values
 
     @property
-    def dq(self) -> float | np.ndarray:
+    def dq(self) -> Coordinates:
         """Velocity [rad/s or m/s]; a number or an array, and set, like `q`."""
         return self._read(self._seat.velocities)
 
     @dq.setter
-    def dq(self, value: float | Sequence[float] | np.ndarray) -> None:
+    def dq(self, value: Number | Vector) -> None:
         self._seat.check_movable('dq', self.place)
         self._seat.velocities()[:] = self._checked('dq', value, self.coordinates[1])
 
     @property
-    def ddq(self) -> float | np.ndarray:
+    def ddq(self) -> Coordinates:
         """
         Acceleration [rad/s² or m/s²] for the present state and efforts; a copy.
 
@@ -191,45 +193,45 @@ class AnyJoint(DeclaredAttributes):
         return float(values[0]) if len(values) == 1 else values.copy()
 
     @property
-    def u(self) -> float | np.ndarray:
+    def u(self) -> Coordinates:
         """Applied effort [N m or N] under any control; a step clamps it to the effort limit."""
         return self._read(self._seat.efforts)
 
     @u.setter
-    def u(self, value: float | Sequence[float] | np.ndarray) -> None:
+    def u(self, value: Number | Vector) -> None:
         self._seat.set_efforts(slice(None), self._checked('u', value, self.coordinates[1]))
 
     # --- frames ----------------------------------------------------------------------------------
 
-    link1 = ReadOnly[LinkInterface | None](
+    link1 = ReadOnly[Link | None](
         '_seat.frames.first.link', 'The first link, the parent in a URDF; None for the world.')
-    link2 = ReadOnly[LinkInterface | None](
+    link2 = ReadOnly[Link | None](
         '_seat.frames.second.link', 'The second link, the child in a URDF; None for the world.')
 
     @property
-    def anchor(self) -> np.ndarray:
+    def anchor(self) -> FloatArray:
         """(3,) position of the joint frame on the first link [m], world; after ODE."""
         return self._seat.frames.first.pose[1].copy()
 
     @property
-    def anchor2(self) -> np.ndarray:
+    def anchor2(self) -> FloatArray:
         """(3,) position of the joint frame on the second link [m], world."""
         return self._seat.frames.second.pose[1].copy()
 
     @property
-    def axis(self) -> np.ndarray:
+    def axis(self) -> FloatArray:
         """(3,) unit vector of the first axis, fixed on the first link; world axes."""
         frames = self._seat.frames
         return frames.first.pose[0] @ frames.axis
 
     @property
-    def axis2(self) -> np.ndarray:
+    def axis2(self) -> FloatArray:
         """(3,) unit vector of the last axis, fixed on the second link; world axes."""
         frames = self._seat.frames
         return frames.second.pose[0] @ frames.axis2
 
     @property
-    def rotation(self) -> np.ndarray:
+    def rotation(self) -> FloatArray:
         """(3, 3) rotation of the joint frame on the first link: takes vectors to world axes."""
         return self._seat.frames.first.pose[0].copy()
 
@@ -241,7 +243,7 @@ class AnyJoint(DeclaredAttributes):
     # --- forces ----------------------------------------------------------------------------------
 
     @property
-    def reaction(self) -> tuple[np.ndarray, np.ndarray]:
+    def reaction(self) -> tuple[FloatArray, FloatArray]:
         """
         Force [N] and torque [N m] of the first link on the second, (3,) each, world axes.
 
@@ -276,14 +278,14 @@ class AnyJoint(DeclaredAttributes):
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _read(self, values_of: Callable[[], np.ndarray]) -> float | np.ndarray:
+    def _read(self, values_of: Callable[[], FloatArray]) -> Coordinates:
         """Return a number for a single coordinate, else the array, brought up to date."""
         if self._seat.coordinates[1] > 1:
             self._seat.settle()
         values = values_of()
         return float(values[0]) if len(values) == 1 else values
 
-    def _checked(self, what: str, value: object, size: int) -> np.ndarray | float:
+    def _checked(self, what: str, value: object, size: int) -> FloatArray | float:
         """Return `size` finite numbers; else raise InvalidValueError."""
         if size == 1:
             return finite_number(what, value, self.place)
@@ -344,13 +346,13 @@ class Joint(AnyJoint):
         if seat.is_ball:
             self._of_balls = Axis(self, seat, 0, seat.place, rows=slice(0, 3))
 
-    robot = ReadOnly[RobotInterface](
+    robot = ReadOnly[Robot](
         '_seat.robot', 'The robot that it is part of, or whose base is mounted on it.')
     description = ReadOnly[JointDescription](
         '_seat.description', 'The description that it was made from.')
-    parent_link = ReadOnly[LinkInterface | None](
+    parent_link = ReadOnly[Link | None](
         '_seat.parent_link', 'The link nearer to the root of the tree; None for the world.')
-    child_link = ReadOnly[LinkInterface](
+    child_link = ReadOnly[Link](
         '_seat.child_link', 'The link farther from the root of the tree.')
     by_second = ReadOnly[bool](
         '_seat.by_second', 'Whether the second link is the child; else the first one is.')
@@ -371,11 +373,18 @@ class _Toughness:
         """Take the name of the attribute."""
         self._name = name
 
-    def __get__(self, joint: Any, owner: type | None = None) -> Any:
+    @overload
+    def __get__(self, joint: None, owner: type) -> _Toughness: ...
+    @overload
+    def __get__(self, joint: ConstraintJoint, owner: type | None = None) -> float: ...
+
+    def __get__(
+        self, joint: ConstraintJoint | None, owner: type | None = None
+    ) -> float | _Toughness:
         """Return the present value."""
         return self if joint is None else float(joint._seat.toughness[self._column])
 
-    def __set__(self, joint: Any, value: float) -> None:
+    def __set__(self, joint: ConstraintJoint, value: Number) -> None:
         """Set it; raises InvalidValueError for what is not above 0."""
         array = real_array(self._name, value, self._expected, joint.place)
         if array.ndim or not array > 0.0:
@@ -411,7 +420,7 @@ class ConstraintJoint(AnyJoint):
         seat.joint = self
 
     @property
-    def erp(self) -> float | np.ndarray:
+    def erp(self) -> Coordinates:
         """
         Error reduction parameter: share of the error that a step corrects [1]; can be set.
 
@@ -421,12 +430,12 @@ class ConstraintJoint(AnyJoint):
         return _as_array(self._seat.softness[0])
 
     @erp.setter
-    def erp(self, value: float | Sequence[float] | np.ndarray) -> None:
+    def erp(self, value: Number | Vector) -> None:
         erp = of_rows(checked_erp, value, self._seat.row_count, self.place)
         self._seat.softness = erp, self._seat.softness[1]
 
     @property
-    def cfm(self) -> float | np.ndarray:
+    def cfm(self) -> Coordinates:
         """
         Constraint force mixing [m/(N s), rad/(N m s)]; can be set; as `erp`.
 
@@ -435,7 +444,7 @@ class ConstraintJoint(AnyJoint):
         return _as_array(self._seat.softness[1])
 
     @cfm.setter
-    def cfm(self, value: float | Sequence[float] | np.ndarray) -> None:
+    def cfm(self, value: Number | Vector) -> None:
         cfm = of_rows(checked_cfm, value, self._seat.row_count, self.place)
         self._seat.softness = self._seat.softness[0], cfm
 
@@ -452,14 +461,14 @@ class ConstraintJoint(AnyJoint):
         return self._seat.compliance
 
     @compliance.setter
-    def compliance(self, value: Compliance | tuple[Any, ...]) -> None:
+    def compliance(self, value: GivenCompliance) -> None:
         self._seat.compliance = compliance_of(value, self.place)
 
     break_force = _Toughness(BREAK_FORCE, 'N')
     break_torque = _Toughness(BREAK_TORQUE, 'N m')
 
     @property
-    def break_limits(self) -> np.ndarray:
+    def break_limits(self) -> FloatArray:
         """
         (6,) What breaks the joint in one direction alone [N; N m]; can be set, one for all too.
 
@@ -471,7 +480,7 @@ class ConstraintJoint(AnyJoint):
         return limits
 
     @break_limits.setter
-    def break_limits(self, value: float | Sequence[float] | np.ndarray) -> None:
+    def break_limits(self, value: Number | Vector) -> None:
         array = real_array('break_limits', value, _LIMITS, self.place)
         if array.shape not in ((), (6,)) or not (array > 0.0).all():
             raise InvalidValueError('break_limits', value, _LIMITS, self.place)
@@ -524,9 +533,9 @@ class ConstraintJoint(AnyJoint):
         self._seat.is_broken = truth('is_broken', value, self.place)
 
 
-def _joint_of(owner: RobotInterface | WorldInterface, name: str) -> Any:
+def _joint_of(owner: Robot | World, name: str) -> Any:
     return owner.joint(name)
 
 
-def _as_array(values: float | tuple[float, ...]) -> float | np.ndarray:
+def _as_array(values: float | tuple[float, ...]) -> Coordinates:
     return np.array(values) if isinstance(values, tuple) else values

@@ -6,6 +6,7 @@ import math
 import sys
 from typing import Any, overload, Protocol
 
+from sim_bridge.foundation.arrays import Number
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import real_array
 from sim_bridge.robots.joints.seat import Seat
@@ -21,11 +22,14 @@ class WithParameters(Protocol):
     rows: the seat's rows that a parameter is written to; all three of a ball joint.
     """
 
-    joint: Any
     seat: Seat
     number: int
     rows: slice
     place: str
+
+    @property
+    def joint(self) -> Any:
+        """Return the joint that it is of."""
 
 
 class Parameter:
@@ -73,7 +77,7 @@ class Parameter:
             return self
         return float(axis.seat.parameters(self._array)[axis.number, self._column])
 
-    def __set__(self, axis: WithParameters, value: float) -> None:
+    def __set__(self, axis: WithParameters, value: Number) -> None:
         """Set the value; raises InvalidValueError for one that is not accepted."""
         number = value if type(value) is float else self._number(value, axis.place)
         if not self._minimum <= number <= self._maximum:

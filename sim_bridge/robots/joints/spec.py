@@ -17,8 +17,8 @@ from sim_bridge.description.model import (
 )
 from sim_bridge.description.stages import axis_frame
 from sim_bridge.engine.data.loops import ROWS_OF_TYPE
-from sim_bridge.robots.interfaces import LinkInterface
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
+from sim_bridge.robots.owners import Link
 
 # joint types of trees by kind; other kinds are always constraints
 TREE_TYPES = {
@@ -98,7 +98,7 @@ class JointSpec:
             second = second._replace(rotation=second.rotation @ turn)
         return JointFrames(self.first, second, _Z, _Z)
 
-    def sides(self, by_second: bool) -> tuple[LinkInterface | None, LinkInterface]:
+    def sides(self, by_second: bool) -> tuple[Link | None, Link]:
         """Return the parent link, or None for the world, and the child link."""
         carrier, own = self.first.link, self.second.link
         if not by_second:
@@ -129,7 +129,7 @@ class JointSpec:
 def spec_at(
     name: str,
     kind: str,
-    links: tuple[LinkInterface | None, LinkInterface | None],
+    links: tuple[Link | None, Link | None],
     anchors: tuple[np.ndarray, np.ndarray],
     axis: np.ndarray,
     axis2: np.ndarray | None = None,
@@ -160,7 +160,7 @@ def spec_at(
     return JointSpec(name, kind, frames[0], frames[1], axis2)
 
 
-def spec_of(constraint: ConstraintDescription, links: Mapping[str, LinkInterface]) -> JointSpec:
+def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> JointSpec:
     """
     Return a joint as a description says; links: by name.
 

@@ -10,8 +10,8 @@ from sim_bridge.engine.data import model as engine
 from sim_bridge.engine.pipeline.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import StateError
-from sim_bridge.robots.interfaces import LinkInterface, RobotInterface
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
+from sim_bridge.robots.owners import Link, Robot
 
 # position coordinates of these end with a quaternion
 WITH_QUATERNION = JointType.BALL, JointType.FLOATING
@@ -33,8 +33,8 @@ class TreeSeat:
     """Whether the second link hangs on the first one; else the first on the second."""
 
     def __init__(
-        self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
-        child: LinkInterface
+        self, robot: Robot, description: JointDescription, parent: Link | None,
+        child: Link
     ):
         """Place a described joint between two links of a robot."""
         self.hang(robot, description, parent, child)
@@ -48,8 +48,8 @@ class TreeSeat:
             description.axis, description.axis if last is None else last)
 
     def hang(
-        self, robot: RobotInterface, description: JointDescription, parent: LinkInterface | None,
-        child: LinkInterface
+        self, robot: Robot, description: JointDescription, parent: Link | None,
+        child: Link
     ) -> None:
         """Set the robot, the joint's description and its links; parent: None for the world."""
         self.robot, self.slot, self.description = robot, robot.slot, description

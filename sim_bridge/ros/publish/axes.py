@@ -30,7 +30,7 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
         if len(joint.axes) == 1:
             axes.setdefault(joint.name, joint.axes[0])
         elif joint.axes:
-            kind = getattr(joint.type, 'value', joint.type)
+            kind = joint.type if isinstance(joint.type, str) else joint.type.value
             for axis, ending in zip(joint.axes, _ENDINGS[kind], strict=False):
                 axes[f'{joint.name}/{ending}'] = axis
     return axes

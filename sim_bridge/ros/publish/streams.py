@@ -177,7 +177,7 @@ def sensor_streams(
     """
     imus = robot.devices(sb.ImuSensor)
     inside_imus = {id(part) for imu in imus for part in (imu.gyro, imu.accelerometer)}
-    channels = [
+    channels: list[tuple[Device, list[_Channel]]] = [
         (device, [_wrench_channel(device, frame_prefix)])
         for device in robot.devices(sb.ForceSensor)]
     channels += [
@@ -189,12 +189,13 @@ def sensor_streams(
         ])
         for imu in imus
     ]
-    for kind, channel in (
-        (sb.RateGyroSensor, _gyro_channel),
-        (sb.AccelerationSensor, _accel_channel),
-    ):
-        alone = [device for device in robot.devices(kind) if id(device) not in inside_imus]
-        channels += [(device, [channel(device, frame_prefix)]) for device in alone]
+    channels += [
+        (gyro, [_gyro_channel(gyro, frame_prefix)])
+        for gyro in robot.devices(sb.RateGyroSensor) if id(gyro) not in inside_imus]
+    channels += [
+        (accelerometer, [_accel_channel(accelerometer, frame_prefix)])
+        for accelerometer in robot.devices(sb.AccelerationSensor)
+        if id(accelerometer) not in inside_imus]
     found = [
         _streams(sink, prefix, device, of_device, parameters) for device, of_device in channels]
     _check_distinct(found)

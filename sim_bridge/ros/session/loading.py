@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import sim_bridge as sb
 from sim_bridge.compiler.build import build
@@ -100,7 +100,7 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     if parameters.world:
         for each in world.load_scene(parameters.world).robots:
             robot = world.robots[each.name]
-            given = each.arguments.get('joint_positions', {})
+            given: Any = each.arguments.get('joint_positions', {})
             _start_at(robot, {**initial_values(robot.description), **given})
             robots.append(LoadedRobot(robot, each.namespace))
     for scene in world.openplx.values():

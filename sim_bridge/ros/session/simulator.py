@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.loading import LoadedRobot, LoadedWorld
     from sim_bridge.ros.session.robot_interface import SavedInterface
     from sim_bridge.ros.session.spawn_request import SceneSource
+    from sim_bridge.simulation.snapshots import Snapshot
     from sim_bridge.world.openplx import OpenPlxScene
 
 # The part of a control step for which commands are taken in, and how long that may last while no
@@ -49,7 +50,7 @@ class SimulatorSnapshot(NamedTuple):
     """
 
     number: int
-    world: sb.Snapshot
+    world: Snapshot
     interfaces: dict[str, SavedInterface]
 
 

@@ -140,7 +140,7 @@ def robots_spawned(
 
 
 def _load_robot(
-    world: sb.World, source: object, name: str, parameters: SimulatorParameters
+    world: sb.World, source: str | Path, name: str, parameters: SimulatorParameters
 ) -> sb.Robot:
     description = sb.load_description(source, package_paths=parameters.package_paths)
     name = name or topic_name(description.name)
@@ -183,7 +183,7 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
     return namespace
 
 
-def _source_of(resource: str, parameters: SimulatorParameters) -> object:
+def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | SceneSource:
     """Return the source for `load_description`, a file or the text itself, or that of a scene."""
     text = resource.strip()
     if not text:

@@ -181,7 +181,8 @@ def _parts(shape: sb.Shape) -> list[_Part]:
         return [_Part(Marker.CUBE, shape.size)]
     if isinstance(shape, (sb.Sphere, sb.Ellipsoid, sb.Cylinder)):
         kind = Marker.CYLINDER if isinstance(shape, sb.Cylinder) else Marker.SPHERE
-        return [_Part(kind, tuple(2.0 * half for half in shape.half_extents))]
+        x, y, z = shape.half_extents
+        return [_Part(kind, (2.0 * x, 2.0 * y, 2.0 * z))]
     if isinstance(shape, sb.Capsule):
         width, end = 2.0 * shape.radius, 0.5 * shape.length
         return [
@@ -215,6 +216,7 @@ def _corners(shape: sb.Shape) -> np.ndarray:
         high_low, high_high = grid[1:, :-1], grid[1:, 1:]
         halves = [(low_low, low_high, high_high), (low_low, high_high, high_low)]
         return np.stack([np.stack(half, axis=2) for half in halves]).reshape(-1, 3)
+    assert isinstance(shape, (sb.ConvexHull, sb.TriangleMesh)), f'{shape} is not drawn'
     corners: np.ndarray = shape.vertices[shape.triangles].reshape(-1, 3)
     return corners
 
