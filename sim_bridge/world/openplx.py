@@ -173,10 +173,10 @@ class OpenPlxScene:
             with suppress(UnknownNameError):
                 if signal.kind == ENABLE:
                     Switch(self, signal).restart()
-                elif signal.is_input and signal.model == 'Distance' and (length := distances[name]):
+                elif signal.is_input and signal.model == 'Distance' and (size := distances[name]):
                     joint = self.joint(signal.source)
                     assert isinstance(joint, ConstraintJoint)
-                    joint.distance = length
+                    joint.distance = size
 
     def _distances(self, only: str | None) -> dict[str, float | None]:
         """Return the distances that joints keep in the file, by name; only: of this robot."""
