@@ -116,6 +116,8 @@ class RobotRegistry:
             replace(source.collisions, shapes=tuple(shapes)), None,
             joint_positions=dict(zip(
                 robot.joint_names, started.q[first : first + count].tolist(), strict=True)),
+            is_placed=any(robot.simulation.constraints[str(joint.key)].spec.gathers
+                          for joint in robot.loop_joints.values()),
             is_kinematic=robot.motion == 'kinematic')
         if blueprint.mount is None:
             carry_over(blueprint.model, source.added, copy.slot.part)

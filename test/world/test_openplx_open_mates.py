@@ -115,6 +115,17 @@ def test_copies_and_snapshots_of_an_open_mate_close_alike():
     assert twin.state_hash() == world.state_hash()
 
 
+def test_a_robot_with_an_open_mate_is_copied():
+    """The copy begins where the robot was added, and closes in its first step."""
+    world, scene, _ = loaded(SCENE)
+    before = world.add_copy(scene.robots[0], position=(0, 2, 0))
+    world.step()
+    after = world.add_copy(scene.robots[0], position=(0, 4, 0))
+    for copy, y in ((before, 2), (after, 4)):
+        world.step()
+        np.testing.assert_allclose(copy.link('part').p, (0.5, y, 0), atol=1e-9)
+
+
 def test_bodies_that_snap_does_not_place_are_brought_together():
     """`enable_snap: false` far apart and turned: heavy and light move by their masses."""
     text = BODY + """

@@ -237,7 +237,11 @@ class AnyJoint(DeclaredAttributes):
 
     @property
     def error(self) -> tuple[float, float]:
-        """Position error [m], and sine of the angular error; 0 for a joint in a tree."""
+        """
+        Position error [m], and sine of the angular error; 0 for a joint in a tree.
+
+        Beyond a right angle 2 less the sine, so that opposite axes have an error of 2.
+        """
         return self._seat.error()
 
     # --- forces ----------------------------------------------------------------------------------
