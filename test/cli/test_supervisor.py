@@ -111,7 +111,7 @@ sys.exit(supervise(commands, '', float(duration), console, is_commanded=bool(awa
 
 FOREVER = 'inf'
 # however long a busy machine keeps a child from its end
-PATIENT = '280 280 280'
+PATIENT = '60 60 60'
 
 
 class Output:
@@ -201,7 +201,7 @@ def test_a_killed_child_is_told_by_its_signal(supervise):
 
 def test_a_child_deaf_to_sigint_gets_sigterm(supervise):
     """Go on to SIGTERM, and say so, where SIGINT is of no avail."""
-    output = supervise(WAITING, STUBBORN, patience='1.5 280 280')
+    output = supervise(WAITING, STUBBORN, patience='1.5 60 60')
     output.wait_for('deaf to SIGINT')
     output.process.send_signal(signal.SIGINT)
     assert output.finish() == 0

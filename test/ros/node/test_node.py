@@ -295,7 +295,7 @@ def test_commands_move_the_robot_and_bad_ones_do_not(graph, start_node):
 
 def test_efforts_are_clamped_to_the_limits_of_the_description(graph, start_node):
     """Apply the limit where more is asked for, and count it."""
-    start_node(diagnostics_rate=20.0)
+    start_node(diagnostics_rate=20.0, command_timeout=0.0)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     commands = graph.advertise(JointState, '/joint_commands')
@@ -314,7 +314,7 @@ def test_efforts_are_clamped_to_the_limits_of_the_description(graph, start_node)
 
 def test_the_order_of_a_command_is_that_of_the_joints_parameter(graph, start_node):
     """Take a list in the order the user chose."""
-    start_node(joints='[joint_5, joint_2]')
+    start_node(joints='[joint_5, joint_2]', command_timeout=0.0)
     states = graph.listen(JointState, '/joint_states')
     graph.advertise(Float64MultiArray, '/effort_controller/commands').publish(
         Float64MultiArray(data=[5.0, 2.0])

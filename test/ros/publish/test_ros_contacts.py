@@ -249,7 +249,8 @@ def test_contacts_come_at_their_rate(graph, start_node):
 
 def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
     """Give each robot topics and frames of its own; the objects stand, and slide on ice."""
-    process = start_node(world=str(scene), object_state_rate=0.0, diagnostics_rate=20.0)
+    process = start_node(
+        world=str(scene), object_state_rate=0.0, diagnostics_rate=20.0, command_timeout=0.0)
     left = graph.listen(JointState, '/left/joint_states')
     right = graph.listen(JointState, '/r/joint_states')
     wrist = graph.listen(WrenchStamped, '/r/wrist_ft/wrench')

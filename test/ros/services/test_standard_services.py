@@ -40,7 +40,7 @@ def topics_of(graph) -> set[str]:
 
 def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_path):
     """Spawn a robot with topics, commands and parameters; take them all back; replay it all."""
-    simulation = start(record=str(tmp_path / 'bag'))
+    simulation = start(record=str(tmp_path / 'bag'), command_timeout=0.0)
     tables = graph.listen(String, '/contacts/geometries', LATCHED)
     pose = {'pose': {'position': {'y': 2.0, 'z': 1.0}}}
     spawned = simulation.spawn('arm', name='second', initial_pose=pose)
