@@ -15,6 +15,8 @@ _MODULES = {
     'description': ('DescriptionError', 'load_description'),
     'description.compliance': ('Compliance',),
     'world.contacts': ('Contact', 'Contacts'),
+    'world.contact_points': ('ContactFrame', 'ContactPoint', 'ContactPoints'),
+    'world.contact_problem': ('ContactProblem',),
     'shapes.materials': ('ContactMaterial', 'Material'),
     'description.model': ('RobotDescription',),
     'shapes.placed': ('Placed',),
@@ -30,6 +32,7 @@ _MODULES = {
         'Sphere',
     ),
     'foundation.errors': (
+        'InfeasibleError',
         'InvalidValueError',
         'SimBridgeError',
         'SimulationError',
@@ -52,13 +55,15 @@ _MODULES = {
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
-__all__ = ['dynamics', *_MODULE_OF]  # noqa: PLE0604 — the names are texts
+_ROOMS = {'contact': 'sim_bridge.contact', 'dynamics': 'sim_bridge.world.dynamics'}
+
+__all__ = [*_ROOMS, *_MODULE_OF]  # noqa: PLE0604 — the names are texts
 
 
 def __getattr__(name: str) -> Any:
     """Import a public name at its first use."""
-    if name == 'dynamics':
-        return importlib.import_module('sim_bridge.world.dynamics')
+    if name in _ROOMS:
+        return importlib.import_module(_ROOMS[name])
     if name not in _MODULE_OF:
         from sim_bridge.foundation.errors import close_match
 
