@@ -7,7 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.engine.constraints.present import constraint_rows
-from sim_bridge.engine.contact.present import force_rows, present_efforts, present_laws
+from sim_bridge.engine.contact.present import (
+    force_rows,
+    present_dynamics,
+    present_efforts,
+    present_laws,
+)
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import Bound, Laws, make_problem, NO_LAW, Row
 from sim_bridge.engine.data.geometry import Geometry
@@ -25,7 +30,6 @@ from sim_bridge.engine.data.surfaces import CONE
 from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.dynamics.mimic import mimic_row
-from sim_bridge.engine.pipeline import rigid_body
 from sim_bridge.simulation.simulation import Simulation
 
 
@@ -99,9 +103,9 @@ class ContactTerms:
             make_workspace(self._model, bool(len(self._loops.kind))), contacts,
             *make_problem(self._model, count, 0),
             make_loop_work(self._model, self._loops)).parts)
-        self.mass, self.bias, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
-        rigid_body.mass_matrix(self._handle, self.mass)
-        rigid_body.inverse_dynamics(self._handle, np.zeros(nv), self.bias)
+        self.mass, unforced, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
+        present_dynamics(self._handle, self.mass, unforced)
+        self.bias = -self.mass @ unforced
         present_efforts(self._handle, self.effort)
         limits = self._model.limits
         self.applied = np.clip(self._state.u, limits[:, LOWER_EFFORT], limits[:, EFFORT])

@@ -17,7 +17,12 @@ from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURF
 from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
 from sim_bridge.engine.contact.given import solve_given
-from sim_bridge.engine.contact.present import force_rows, present_efforts, present_laws
+from sim_bridge.engine.contact.present import (
+    force_rows,
+    present_dynamics,
+    present_efforts,
+    present_laws,
+)
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
@@ -124,7 +129,8 @@ def all_units() -> list[Unit]:
         step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
         rigid_body.forward_dynamics, rigid_body.inverse_dynamics, rigid_body.mass_matrix,
         rigid_body.jacobian, locate, advance, energy, momentum, run_stage, search_near,
-        search_pairs, mark_collidable, constraint_rows, present_laws, present_efforts, force_rows]
+        search_pairs, mark_collidable, constraint_rows, present_dynamics, present_laws,
+        present_efforts, force_rows]
     return [*(stage.unit for stage in stages), *(entry.unit for entry in entries)]
 
 

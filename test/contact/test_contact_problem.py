@@ -127,6 +127,42 @@ def test_pushes_springs_and_dampers_are_efforts():
     close(problem.efforts[place], push)
 
 
+def test_drag_and_missing_gravity_are_efforts():
+    """Let a medium drag, and no gravity act where it is switched off."""
+    world = sb.World()
+    balloon, weight = (world.add_body(
+        sb.Sphere(0.1), mass=2.0, position=(x, 0, 0), linear_velocity=(1.0, 2.0, 3.0))
+        for x in (0.0, 1.0))
+    balloon.root_link.gravity = False
+    balloon.root_link.linear_velocity_damping = (0.5, 0.5, 0.5)
+    problem = world.contact_problem([])
+    expected = [*(0.9995 * np.array((1.0, 2.0, 3.0))), 0, 0, 0, 1.0, 2.0, 3.0 - 9.81e-3, 0, 0, 0]
+    np.testing.assert_allclose(problem.v_free, expected, atol=1e-14)
+    assert list(problem.coordinates) == [balloon, weight]
+
+
+def test_joints_between_robots_couple_their_coordinates():
+    """Give the inertia of a tree of several robots, whose kinetic energy and step are these."""
+    world = sb.World()
+    world.add_ground()
+    random = np.random.default_rng(2)
+    bodies = [world.add_body(sb.Box((0.2, 0.1, 0.1)), mass=1.0 + number,
+                             position=(0.25 * number, 0.0, 0.05)) for number in range(3)]
+    for number, (first, second) in enumerate(zip(bodies, bodies[1:], strict=False)):
+        world.add_joint('hinge', first, second, anchor=(0.125 + 0.25 * number, 0, 0.05),
+                        axis=(0, 0, 1))
+    world.state.v[:] = random.normal(size=len(world.state.v))
+    world.step(0)
+    problem = world.contact_problem(world.find_contacts())
+    assert problem.v @ problem.M @ problem.v / 2.0 == pytest.approx(world.energy().kinetic)
+    assert problem.M.shape == (8, 8)
+    world.state.v[:] = 0.0
+    bodies[2].root_link.add_force((0.0, 30.0, 0.0))
+    still = world.contact_problem(world.find_contacts())
+    np.testing.assert_allclose(
+        sb.contact.solve(still).velocity, sb.contact.next_step(still).velocity, atol=1e-7)
+
+
 def test_null_space_keeps_contacts():
     """Span all velocities that keep every contact, along normals or wholly."""
     world = cubes()

@@ -12,23 +12,67 @@ from sim_bridge.engine.contact.solve import least_velocity
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Row
-from sim_bridge.engine.data.model import DAMPING, FREE, REFERENCE, STIFFNESS
-from sim_bridge.engine.dynamics.articulated import has_axis
-from sim_bridge.engine.dynamics.kinematics import place
+from sim_bridge.engine.data.inertia import mul_rigid
+from sim_bridge.engine.data.model import ARMATURE, DAMPING, FREE, REFERENCE, STIFFNESS
+from sim_bridge.engine.dynamics.articulated import factorize, has_axis, solve
+from sim_bridge.engine.dynamics.evaluate import to_origin_acceleration
+from sim_bridge.engine.dynamics.kinematics import move_bodies, place
+from sim_bridge.engine.dynamics.medium import oppose
 from sim_bridge.engine.dynamics.twists import find_twists, relative_velocity
 from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, sub
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, sub, ZERO
+
+
+@entry
+def present_dynamics(table: Table, mass_out: FloatMatrix, ddq_out: FloatVector):
+    """
+    Compute the mass matrix of all coordinates, and their accelerations without any efforts.
+
+    Rigid bodies, gravity and rotor inertias only, as in `pipeline.rigid_body`; also places the
+    bodies.
+    """
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    place(model, state.q, ws)
+    ws.wrench[:, :], ws.rhs[:] = 0.0, 0.0
+    ws.mode[:] = 0
+    factorize(model, ws, 0.0)
+    move_bodies(model, state.v, ws.wrench, ws)
+    solve(model, ws, ws.rhs, ws.force, ddq_out, ws.constraint)
+    to_origin_acceleration(model.kind, model.v_index, state.v, ddq_out)
+    mass_out[:, :] = 0.0
+    for body in range(model.parent.shape[0] - 1, -1, -1):
+        above = model.parent[body]
+        if above >= 0:
+            for k in range(ws.rigid.shape[1]):
+                ws.rigid[above, k] += ws.rigid[body, k]
+    for body in range(model.parent.shape[0]):
+        at = model.v_index[body]
+        if model.kind[body] >= FREE:
+            for k in range(3):
+                axis = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+                n, f = mul_rigid(ws.rigid, body, ZERO, axis)
+                add_generalized_force(model, ws, body, n, f, mass_out[at + k])
+                n, f = mul_rigid(ws.rigid, body, axis, ZERO)
+                add_generalized_force(model, ws, body, n, f, mass_out[at + 3 + k])
+        elif has_axis(model.kind[body]):
+            s, t = load_spatial(ws.axis, body)
+            n, f = mul_rigid(ws.rigid, body, s, t)
+            add_generalized_force(model, ws, body, n, f, mass_out[at])
+            mass_out[at, at] += model.passive[at, ARMATURE]
+            for column in range(mass_out.shape[0]):
+                if mass_out[at, column] != 0.0:
+                    mass_out[column, at] = mass_out[at, column]
 
 
 @entry
 def present_efforts(table: Table, effort_out: FloatVector):
     """
-    Compute the efforts beside the applied ones [N, N m]; also places the bodies.
+    Compute the efforts beside the applied ones [N, N m], after `present_dynamics`.
 
-    They are those of pushes, and those of the joints' springs and dampers.
+    They are those of pushes, of the joints' springs and dampers, and of the medium: drag, and the
+    support of links without gravity.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
-    place(model, state.q, ws)
     for joint in range(effort_out.shape[0]):
         law = model.passive[joint]
         effort_out[joint] = -law[DAMPING] * state.v[joint]
@@ -39,6 +83,14 @@ def present_efforts(table: Table, effort_out: FloatVector):
         n, f = load_spatial(state.wrench, body)
         arm = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
         add_generalized_force(model, ws, body, add(n, cross(arm, f)), f, effort_out)
+    if model.medium_body.shape[0] > 0:
+        ws.force[:, :] = 0.0
+        find_twists(model, model.kind, ws, state.v, ws.twist)
+        oppose(model, ws, 0.0)
+        for body in range(model.parent.shape[0]):
+            n, f = load_spatial(ws.force, body)
+            add_generalized_force(
+                model, ws, body, scale(-1.0, n), scale(-1.0, f), effort_out)
 
 
 @entry
