@@ -132,12 +132,8 @@ def next_step(problem: ContactProblem) -> NextStep:
 
 def _engine_problem(problem: ContactProblem, reduced: ReducedProblem) -> EngineProblem:
     """Return a reduced problem as the engine has it."""
-    which, cones = reduced.which, reduced.cones
-    count = len(which)
-    scale = np.ones((count, 3, 1))
-    scale[:, 1, 0] = reduced.stretch
-    rows = (3 * which[:, None] + np.arange(3)).ravel()
-    whitened = scale * (problem.J3[rows] @ problem.factor).reshape(count, 3, -1)
+    cones, count = reduced.cones, len(reduced.which)
+    whitened = reduced.W.reshape(count, 3, -1)
     nowhere, _ = join_models([], (0.0, 0.0, 0.0))
     parts = make_problem(
         nowhere, count, _ROWS_OF_CONTACT * count, yielding=max(whitened.shape[2], 1))
@@ -145,8 +141,8 @@ def _engine_problem(problem: ContactProblem, reduced: ReducedProblem) -> EngineP
     laws.model[:] = [_MODELS[name] for name in cones.models]
     laws.rows[:] = np.where((cones.friction == 0.0).all(axis=1), 1, 3)
     laws.radius[:, [Bound.TANGENT, Bound.TANGENT2]] = cones.friction
-    laws.softness[:, _LINEAR] = scale[:, :, 0]**2 * problem.softness.reshape(-1, 3)[which]
-    laws.pull[:] = problem.adhesion[which]
+    laws.softness[:, _LINEAR] = reduced.softness.reshape(count, 3)
+    laws.pull[:] = problem.adhesion[reduced.which]
     end = 0
     for contact, three in enumerate(whitened):
         support = np.flatnonzero(three.any(axis=0))
@@ -155,9 +151,8 @@ def _engine_problem(problem: ContactProblem, reduced: ReducedProblem) -> EngineP
         own.linear[_LINEAR, end:stop] = three[:, support]
         end = stop
     own.first[count] = end
-    # velocities without any impulse; the solver itself takes the adhesion off
-    free = problem.J3[rows] @ problem.v_held - problem.target[rows]
-    solution.bias[:, _LINEAR] = scale[:, :, 0] * free.reshape(count, 3)
+    # the solver itself takes the adhesion off
+    solution.bias[:, _LINEAR] = reduced.free.reshape(count, 3)
     _set_islands(parts, end)
     return parts
 

@@ -33,7 +33,7 @@ def solve_primal(problem: ContactProblem) -> ContactSolution:
     Raises InfeasibleError if no velocity obeys all contacts.
     """
     reduced = reduce_problem(problem, with_friction=False)
-    rows = _normal_rows(problem, reduced)
+    rows = _normal_rows(reduced)
     return _solution(problem, reduced, least_distance(rows, -reduced.g[2::3]))
 
 
@@ -46,7 +46,7 @@ def solve_dual(problem: ContactProblem) -> ContactSolution:
     all contacts.
     """
     reduced = reduce_problem(problem, with_friction=False)
-    rows, g = _normal_rows(problem, reduced), reduced.g[2::3]
+    rows, g = _normal_rows(reduced), reduced.g[2::3]
     if not len(g):
         return _solution(problem, reduced, g)
     free = np.linalg.lstsq(rows, g, rcond=None)[0]
@@ -91,12 +91,10 @@ def _refined(rows: np.ndarray, least: np.ndarray, found: np.ndarray) -> np.ndarr
     return better if (better >= 0.0).all() else found
 
 
-def _normal_rows(problem: ContactProblem, reduced: ReducedProblem) -> np.ndarray:
+def _normal_rows(reduced: ReducedProblem) -> np.ndarray:
     """Return rows W of the normals with W Wᵀ = G: each soft contact has a column of its own."""
-    softness = np.sqrt(problem.softness[2::3][reduced.which])
-    return np.concatenate(
-        [(problem.J @ problem.factor)[reduced.which], np.diag(softness)[:, softness > 0.0]],
-        axis=1)
+    softness = np.sqrt(reduced.softness[2::3])
+    return np.concatenate([reduced.W[2::3], np.diag(softness)[:, softness > 0.0]], axis=1)
 
 
 def _solution(

@@ -46,14 +46,15 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
     if not len(reduced.which):
         return solution_of(problem, reduced, np.zeros((0, 3)), 0)
     # inverse inertias near 1
-    size = 1.0 / np.sqrt(np.diag(reduced.G).reshape(-1, 3).max(axis=1))
+    size = 1.0 / np.sqrt(reduced.inertia.max(axis=1))
     factor = np.repeat(size, 3)
     mu = np.minimum(cones.friction[:, 0], _GREATEST)
     own = reduced._replace(
-        G=factor[:, None] * reduced.G * factor, g=factor * reduced.g,
+        W=factor[:, None] * reduced.W, softness=factor**2 * reduced.softness, g=factor * reduced.g,
         cones=cones._replace(friction=np.stack([mu, mu], axis=1)))
     scale = float(np.abs(own.g).max()) or 1.0
     own = own._replace(g=own.g / scale)
+    G = own.W @ own.W.T + np.diag(own.softness)
 
     def corrected(u: np.ndarray) -> np.ndarray:
         extra = np.zeros_like(u)
@@ -61,9 +62,9 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
         return extra
 
     found = minimise(
-        own.G, own.g, lambda x: project_cones(x.reshape(-1, 3), mu).ravel(),
+        G, own.g, lambda x: project_cones(x.reshape(-1, 3), mu).ravel(),
         correction=corrected, tolerance=_ROUGH, most=_MOST)
-    x, newtons = _newton(own, found.x)
+    x, newtons = _newton(own, G, found.x)
     return solution_of(
         problem, reduced, (scale * factor * x).reshape(-1, 3), found.iterations + newtons)
 
@@ -77,18 +78,20 @@ def project_cones(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
     return np.where((size <= mu * z)[:, None], x, on_edge)
 
 
-def _newton(reduced: ReducedProblem, start: np.ndarray) -> tuple[np.ndarray, int]:
+def _newton(
+    reduced: ReducedProblem, G: np.ndarray, start: np.ndarray
+) -> tuple[np.ndarray, int]:
     """Return impulses after Newton steps on the laws, and how many steps these were."""
     x, steps = start.copy(), 0
-    best = _residual(reduced, x)
+    best = _residual(reduced, G, x)
     while best > _ENOUGH and steps < _NEWTONS:
         steps += 1
-        value, slope = _natural_map(reduced, x)
+        value, slope = _natural_map(reduced, G, x)
         change = np.linalg.lstsq(slope, -value, rcond=_DEPENDENT)[0]
         length = 1.0
         for _ in range(_HALVINGS):
             trial = _within(reduced, x + length * change)
-            residual = _residual(reduced, trial)
+            residual = _residual(reduced, G, trial)
             if residual < best:
                 break
             length *= 0.5
@@ -106,18 +109,20 @@ def _within(reduced: ReducedProblem, x: np.ndarray) -> np.ndarray:
     return moved.ravel()
 
 
-def _residual(reduced: ReducedProblem, x: np.ndarray) -> float:
-    u = (reduced.G @ x + reduced.g).reshape(-1, 3)
+def _residual(reduced: ReducedProblem, G: np.ndarray, x: np.ndarray) -> float:
+    u = (G @ x + reduced.g).reshape(-1, 3)
     return law_residuals(reduced, x.reshape(-1, 3), u)[3]
 
 
-def _natural_map(reduced: ReducedProblem, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _natural_map(
+    reduced: ReducedProblem, G: np.ndarray, x: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the laws' natural map x - P(x - u) and a generalized derivative of it."""
     count = len(reduced.which)
     mu = reduced.cones.friction[:, 0]
-    u = reduced.G @ x + reduced.g
+    u = G @ x + reduced.g
     aim = (x - u).reshape(-1, 3)
-    of_aim = (np.eye(3 * count) - reduced.G).reshape(count, 3, -1)
+    of_aim = (np.eye(3 * count) - G).reshape(count, 3, -1)
     value, slope = x.reshape(-1, 3).copy(), np.eye(3 * count).reshape(count, 3, -1)
     for k in range(count):
         pressing = aim[k, 2] > 0.0

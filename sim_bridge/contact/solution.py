@@ -106,15 +106,23 @@ class ReducedProblem(NamedTuple):
     """
     A problem in the impulses of the contacts that push: u = G λ' + g, with circular cones.
 
-    which: (n,) their numbers. stretch: (n,) mu2 / mu of elliptic cones, see `Cones`, else 1.
-    G: (3 n, 3 n). g: (3 n,). λ': (3 n,) impulses with the adhesion. cones: their friction.
+    G = W Wᵀ + diag(softness). which: (n,) their numbers. stretch: (n,) mu2 / mu of elliptic cones,
+    see `Cones`, else 1. W: (3 n, r). softness: (3 n,). free: (3 n,) u without any impulse. g: (3
+    n,) u for λ' = 0. λ': (3 n,) impulses with the adhesion. cones: their friction.
     """
 
     which: np.ndarray
     stretch: np.ndarray
-    G: np.ndarray
+    W: np.ndarray
+    softness: np.ndarray
+    free: np.ndarray
     g: np.ndarray
     cones: Cones
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """(n, 3) diagonal of G [1/kg]."""
+        return ((self.W**2).sum(axis=1) + self.softness).reshape(-1, 3)
 
 
 def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> ReducedProblem:
@@ -127,13 +135,13 @@ def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> Reduc
     is_ellipse = (models == 'cone') & (mu != mu2) & (mu > 0.0) & np.isfinite(mu)
     stretch = np.divide(mu2, mu, out=np.ones_like(mu), where=is_ellipse)
     scale = np.stack([np.ones_like(mu), stretch, np.ones_like(mu)], axis=1).ravel()
-    G = scale[:, None] * problem.delassus3[np.ix_(rows, rows)] * scale
+    W = scale[:, None] * (problem.J3[rows] @ problem.factor)
     pull = np.zeros(len(rows))
     pull[2::3] = problem.adhesion[which]
-    g = scale * (problem.J3[rows] @ problem.v_held - problem.target[rows]) - G @ pull
+    free = scale * (problem.J3[rows] @ problem.v_held - problem.target[rows])
     circular = np.stack([mu, np.where(models == 'cone', mu, mu2)], axis=1)
     return ReducedProblem(
-        which, stretch, G + np.diag(scale**2 * problem.softness[rows]), g,
+        which, stretch, W, scale**2 * problem.softness[rows], free, free - W @ (W.T @ pull),
         Cones(circular, models))
 
 
@@ -176,7 +184,7 @@ def law_residuals(
                         np.where(over > 0.0, slope * over, inside))
     power = normal * u[:, 2] + cones.dissipation(normal, u) + (friction * u[:, :2]).sum(axis=1)
     # the engine's: of the normal and of friction apart
-    inertia = np.diag(reduced.G).reshape(-1, 3)
+    inertia = reduced.inertia
     stiff = np.maximum(inertia[:, :2].max(axis=1), _LEAST)[:, None]
     upright = np.maximum(inertia[:, 2], _LEAST)
     across = stiff * (friction - cones.limit(friction - u[:, :2] / stiff, normal))

@@ -24,6 +24,10 @@ class WorldInterface(Protocol):
     def robots(self) -> Mapping[str, Any]:
         """Its robots, by name."""
 
+    @property
+    def geometries(self) -> Sequence[Any]:
+        """All geometries, in the order of the engine's numbers."""
+
     def joint(self, name: str) -> Any:
         """Return one of the joints between its robots, or that close loops, by name."""
 

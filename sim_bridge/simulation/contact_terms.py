@@ -12,6 +12,7 @@ from sim_bridge.engine.contact.present import (
     present_dynamics,
     present_efforts,
     present_laws,
+    present_response,
 )
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import Bound, Laws, make_problem, NO_LAW, Row
@@ -71,8 +72,8 @@ class ContactTerms:
     Mass matrix, velocities, rows and laws over all nv coordinates of a simulation.
 
     mass: (nv, nv). velocity, bias: (nv,) velocities and bias forces. applied, effort: (nv,)
-    applied efforts within their limits; those of pushes, springs and dampers. is_free: (nv,) False
-    for coordinates that are prescribed.
+    applied efforts within their limits; those of pushes, springs and dampers. acceleration: (nv,)
+    under all of these. is_free: (nv,) False for coordinates that are prescribed.
     """
 
     def __init__(
@@ -109,6 +110,9 @@ class ContactTerms:
         present_efforts(self._handle, self.effort)
         limits = self._model.limits
         self.applied = np.clip(self._state.u, limits[:, LOWER_EFFORT], limits[:, EFFORT])
+        added = np.zeros(nv)
+        present_response(self._handle, self.applied + self.effort, added)
+        self.acceleration = unforced + added
         self.velocity = self._state.v.copy()
         self.is_free = np.ones(nv, bool)
         for at in self._model.v_index[self._model.kind == KINEMATIC]:

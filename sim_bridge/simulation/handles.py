@@ -22,6 +22,7 @@ from sim_bridge.engine.contact.present import (
     present_dynamics,
     present_efforts,
     present_laws,
+    present_response,
 )
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
@@ -130,7 +131,7 @@ def all_units() -> list[Unit]:
         rigid_body.forward_dynamics, rigid_body.inverse_dynamics, rigid_body.mass_matrix,
         rigid_body.jacobian, locate, advance, energy, momentum, run_stage, search_near,
         search_pairs, mark_collidable, constraint_rows, present_dynamics, present_laws,
-        present_efforts, force_rows]
+        present_response, present_efforts, force_rows]
     return [*(stage.unit for stage in stages), *(entry.unit for entry in entries)]
 
 

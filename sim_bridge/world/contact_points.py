@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import NamedTuple, overload
 
 import numpy as np
 
-from sim_bridge.foundation.attributes import ReadOnly
+from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.names import counted
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.interfaces import RobotInterface
@@ -68,48 +69,81 @@ class ContactPoint:
         return f'<ContactPoint: {names}, gap {self.gap + 0.0:.3g} m>'
 
 
-class ContactPoints(Sequence[ContactPoint]):
+class _Kept(NamedTuple):
+    """Arrays of n points; of placements (n, 2, …), those of a and of b."""
+
+    indices: np.ndarray
+    points_a: np.ndarray
+    points_b: np.ndarray
+    normals: np.ndarray
+    gaps: np.ndarray
+    axes: np.ndarray
+    origins_in_links: np.ndarray
+    axes_in_links: np.ndarray
+
+
+class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     """
     Points found by `World.find_contacts` or `World.find_distances`; also as arrays.
 
     points_a, points_b, normals: (n, 3), gaps: (n,), as in `ContactPoint`. axes: (n, 3, 3) the
     rotations of the contact frames. indices: (n, 2) places of both geometries in
-    `world.geometries`. A slice is another `ContactPoints`.
+    `world.geometries`. A slice, or an array of places or a mask, gives another `ContactPoints`.
     """
 
-    __slots__ = ('_points', 'axes', 'gaps', 'indices', 'normals', 'points_a', 'points_b')
+    __slots__ = ('_geometries', '_kept')
 
-    def __init__(self, points: Sequence[ContactPoint]):
-        """Collect points of one world."""
-        self._points = list(points)
-        self.indices = np.array(
-            [(each.geometry_a.index, each.geometry_b.index) for each in points],
-            np.int64).reshape(-1, 2)
-        self.points_a = _stacked([each.point_a for each in points])
-        self.points_b = _stacked([each.point_b for each in points])
-        self.normals = _stacked([each.normal for each in points])
-        self.axes = np.array([each.frame_a.R for each in points], float).reshape(-1, 3, 3)
-        self.gaps = np.array([each.gap for each in points], float)
+    indices = ReadOnly[np.ndarray]('_kept.indices', '(n, 2) in `world.geometries`.')
+    points_a = ReadOnly[np.ndarray]('_kept.points_a', '(n, 3) on the first [m], world.')
+    points_b = ReadOnly[np.ndarray]('_kept.points_b', '(n, 3) on the second [m], world.')
+    normals = ReadOnly[np.ndarray]('_kept.normals', '(n, 3) from b to a, world axes.')
+    gaps = ReadOnly[np.ndarray]('_kept.gaps', '(n,) [m], negative for overlap.')
+    axes = ReadOnly[np.ndarray]('_kept.axes', '(n, 3, 3) of the contact frames, world.')
+
+    def __init__(self, geometries: Sequence[Geometry], kept: _Kept):
+        """Keep points of some geometries; `World` makes these."""
+        self._geometries, self._kept = geometries, kept
+
+    @classmethod
+    def of(cls, points: Sequence[ContactPoint], geometries: Sequence[Geometry]) -> ContactPoints:
+        """Collect single points; geometries: all of their world."""
+        def stacked(name: str, *shape: int) -> np.ndarray:
+            return np.array([attrgetter(name)(each) for each in points], float).reshape(-1, *shape)
+
+        return cls(geometries, _Kept(
+            np.array([(each.geometry_a.index, each.geometry_b.index) for each in points],
+                     np.int64).reshape(-1, 2),
+            stacked('point_a', 3), stacked('point_b', 3), stacked('normal', 3), stacked('gap'),
+            stacked('frame_a.R', 3, 3),
+            np.stack([stacked('placement_a.p', 3), stacked('placement_b.p', 3)], axis=1),
+            np.stack([stacked('placement_a.R', 3, 3), stacked('placement_b.R', 3, 3)], axis=1)))
 
     def __len__(self) -> int:
         """Return the number of points."""
-        return len(self._points)
+        return len(self.gaps)
 
     @overload
     def __getitem__(self, index: int) -> ContactPoint: ...
 
     @overload
-    def __getitem__(self, index: slice) -> ContactPoints: ...
+    def __getitem__(self, index: slice | np.ndarray) -> ContactPoints: ...
 
-    def __getitem__(self, index: int | slice) -> ContactPoint | ContactPoints:
+    def __getitem__(self, index: int | slice | np.ndarray) -> ContactPoint | ContactPoints:
         """Return a point, or several."""
-        if isinstance(index, slice):
-            return ContactPoints(self._points[index])
-        return self._points[index]
+        kept = self._kept
+        if isinstance(index, slice | np.ndarray):
+            return ContactPoints(self._geometries, _Kept(*(array[index] for array in kept)))
+        a, b = (self._geometries[number] for number in kept.indices[index])
+        R, own, turned = kept.axes[index], kept.origins_in_links[index], kept.axes_in_links[index]
+        return ContactPoint(
+            a, b, kept.points_a[index], kept.points_b[index], kept.normals[index],
+            float(kept.gaps[index]), ContactFrame(kept.points_a[index], R),
+            ContactFrame(kept.points_b[index], R), ContactFrame(own[0], turned[0]),
+            ContactFrame(own[1], turned[1]))
 
     def __iter__(self) -> Iterator[ContactPoint]:
         """Iterate over the points."""
-        return iter(self._points)
+        return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
         """Show the number of points and the least gap."""
@@ -134,22 +168,15 @@ def contact_points(
     `ContactPoints`.
     """
     axes = contact_axes(normals)
-    poses = {number: geometries[number].link for number in np.unique(indices).tolist()}
-    placed = {number: (link.R, link.p) for number, link in poses.items()}
-
-    def frames(side: int, points: np.ndarray, row: int) -> tuple[ContactFrame, ContactFrame]:
-        R, p = placed[int(indices[row, side])]
-        here = ContactFrame(points[row], axes[row])
-        return here, ContactFrame(R.T @ (here.p - p), R.T @ here.R)
-
-    found = []
-    for row, (a, b) in enumerate(indices.tolist()):
-        frame_a, placement_a = frames(0, points_a, row)
-        frame_b, placement_b = frames(1, points_b, row)
-        found.append(ContactPoint(
-            geometries[a], geometries[b], points_a[row], points_b[row], normals[row],
-            float(gaps[row]), frame_a, frame_b, placement_a, placement_b))
-    return ContactPoints(found)
+    numbers, row = np.unique(indices, return_inverse=True)
+    links = [geometries[number].link for number in numbers]
+    row = row.reshape(indices.shape)
+    R = np.array([link.R for link in links]).reshape(-1, 3, 3)[row]
+    apart = np.stack([points_a, points_b], axis=1) - np.array(
+        [link.p for link in links]).reshape(-1, 3)[row]
+    return ContactPoints(geometries, _Kept(
+        indices, points_a, points_b, normals, gaps, axes, np.einsum('nskj,nsk->nsj', R, apart),
+        np.einsum('nskj,nkl->nsjl', R, axes)))
 
 
 def contact_axes(normals: np.ndarray) -> np.ndarray:
@@ -164,7 +191,3 @@ def contact_axes(normals: np.ndarray) -> np.ndarray:
     x[~is_steep, 0], x[~is_steep, 1] = -normals[~is_steep, 1], normals[~is_steep, 0]
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     return np.stack([x, np.cross(normals, x), normals], axis=2)
-
-
-def _stacked(vectors: list[np.ndarray]) -> np.ndarray:
-    return np.array(vectors, float).reshape(-1, 3)

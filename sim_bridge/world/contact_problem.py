@@ -125,7 +125,8 @@ class ContactProblem:
 
     def velocity(self, impulses: np.ndarray) -> np.ndarray:
         """Return (nv,) v⁺ for impulses (nc, 3) of the contacts along their axes."""
-        return self.v_held + self.response @ (self.J3.T @ np.ravel(impulses))
+        push = self.factor.T @ (self.J3.T @ np.ravel(impulses))
+        return self.v_held + self.factor @ push
 
     def joint_impulses(self, impulses: np.ndarray) -> np.ndarray:
         """Return (m,) μ for impulses (nc, 3) of the contacts: the least where rows depend."""
@@ -191,18 +192,14 @@ def contact_problem(
     contacts: Iterable[ContactPoint], time_step: float | None, bias: object,
 ) -> ContactProblem:
     """Build the problem of contacts of a world; as `World.contact_problem`."""
-    points = _checked_contacts(simulation, contacts)
+    points = _checked_contacts(world, simulation, contacts)
     h = simulation.time_step if time_step is None else positive_number(
         'time_step', time_step, 'a positive number [s]')
     terms = ContactTerms(
         simulation, points.indices, (points.points_a, points.points_b), points.normals,
         points.gaps, h)
     free, v = terms.is_free, terms.velocity
-    mass = terms.mass[np.ix_(free, free)]
-    v_free = v.copy()
-    if free.any():
-        v_free[free] += h * linalg.solve(
-            mass, (terms.applied + terms.effort - terms.bias)[free], assume_a='pos')
+    v_free = np.where(free, v + h * terms.acceleration, v)
     laws = terms.laws(v_free)
     axes = np.where(laws.is_pushing[:, None, None], laws.axes, points.axes)
     rows, target = terms.contact_rows(axes), laws.targets
@@ -210,7 +207,8 @@ def contact_problem(
         target[:, 2] = _checked_bias(bias, len(points))
     joints = _without_prescribed(terms.joint_rows(), free, v)
     return ContactProblem(
-        contacts=points, time_step=h, coordinates=_coordinates(world, free), M=mass, v=v[free],
+        contacts=points, time_step=h, coordinates=_coordinates(world, free),
+        M=terms.mass[np.ix_(free, free)], v=v[free],
         v_free=v_free[free], u=terms.applied[free],
         efforts=terms.effort[free], bias_forces=terms.bias[free], axes=axes,
         J3=rows[:, free], gap=points.gaps, target=target.ravel() - rows[:, ~free] @ v[~free],
@@ -240,14 +238,17 @@ def _without_prescribed(joints: JointRows, free: np.ndarray, v: np.ndarray) -> J
         jacobian=rows[:, free], target=joints.target - rows[:, ~free] @ v[~free])
 
 
-def _checked_contacts(simulation: Simulation, contacts: Iterable[ContactPoint]) -> ContactPoints:
+def _checked_contacts(
+    world: WorldInterface, simulation: Simulation, contacts: Iterable[ContactPoint]
+) -> ContactPoints:
     expected = 'contacts of this world, as find_contacts returns them'
     points = items_of('contacts', contacts, ContactPoint, expected)
     for point in points:
         for robot in (point.robot_a, point.robot_b):
             if not isinstance(robot, Robot) or robot.simulation is not simulation:
                 raise InvalidValueError('contacts', point, expected)
-    return contacts if isinstance(contacts, ContactPoints) else ContactPoints(points)
+    return contacts if isinstance(contacts, ContactPoints) else ContactPoints.of(
+        points, world.geometries)
 
 
 def _checked_bias(bias: object, count: int) -> np.ndarray:

@@ -61,7 +61,7 @@ class ContactQueries:
             return self._shown(self._search.near(margin))
         table = self._table(margin, a, b, pairs)
         if not len(table.numbers):
-            return ContactPoints([])
+            return self._shown(self._search.between(table.numbers, 0.0))
         found = self._search.between(table.numbers, float(table.margins.max()))
         row = self._rows_of(found, table)
         near = found.gaps <= table.margins[row]

@@ -94,6 +94,15 @@ def present_efforts(table: Table, effort_out: FloatVector):
 
 
 @entry
+def present_response(table: Table, effort: FloatVector, ddq_out: FloatVector):
+    """Compute the accelerations that efforts add, after `present_dynamics`."""
+    model, ws = world.model(table), world.workspace(table)
+    ws.force[:, :] = 0.0
+    ws.rhs[:] = effort
+    solve(model, ws, ws.rhs, ws.force, ddq_out, ws.constraint)
+
+
+@entry
 def force_rows(
     table: Table, body: IntVector, point: FloatMatrix, direction: FloatMatrix,
     rows_inout: FloatMatrix,
