@@ -131,6 +131,9 @@ setup(
             'pytest>=8.2,<9',
             'pytest-timeout>=2.3',
             'pytest-xdist>=3.6',
+            # quadratic problems, as the contact solvers solve them
+            'proxsuite>=0.7',
+            'quadprog>=0.1.12',
             *OPENPLX_BUNDLES,
             # reads bags without sharing a line with what writes them
             'rosbags>=0.10',

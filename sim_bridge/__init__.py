@@ -25,8 +25,11 @@ def __getattr__(name: str) -> object:
         close = '' if name.startswith('__') else close_match(name, __all__)
         hint = f'; did you mean {close!r}?' if close else ''
         raise AttributeError(f'module {__name__!r} has no attribute {name!r}{hint}')
-    # as `from module import name`, which imports modules too
-    value = getattr(__import__(_MODULE_OF[name], fromlist=[name]), name)
+    if _MODULE_OF[name] == __name__:
+        value = __import__(f'{__name__}.{name}', fromlist=[''])
+    else:
+        # as `from module import name`, which imports modules too
+        value = getattr(__import__(_MODULE_OF[name], fromlist=[name]), name)
     globals()[name] = value
     return value
 

@@ -1,10 +1,12 @@
 """The public names, one a line; `__init__.py` reads them here."""
 
+from sim_bridge import contact as contact
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
 from sim_bridge.description.compliance import Compliance as Compliance
 from sim_bridge.description.gravity import PointGravity as PointGravity
 from sim_bridge.description.model import RobotDescription as RobotDescription
+from sim_bridge.foundation.errors import InfeasibleError as InfeasibleError
 from sim_bridge.foundation.errors import InvalidValueError as InvalidValueError
 from sim_bridge.foundation.errors import SimBridgeError as SimBridgeError
 from sim_bridge.foundation.errors import SimulationError as SimulationError
@@ -42,6 +44,10 @@ from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollo
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory as Trajectory
 from sim_bridge.world import dynamics as dynamics
+from sim_bridge.world.contact_points import ContactFrame as ContactFrame
+from sim_bridge.world.contact_points import ContactPoint as ContactPoint
+from sim_bridge.world.contact_points import ContactPoints as ContactPoints
+from sim_bridge.world.contact_problem import ContactProblem as ContactProblem
 from sim_bridge.world.contacts import Contact as Contact
 from sim_bridge.world.contacts import Contacts as Contacts
 from sim_bridge.world.queries import Distance as Distance

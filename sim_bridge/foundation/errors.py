@@ -179,6 +179,10 @@ class SimulationError(SimBridgeError, RuntimeError):
     """A step could not be completed; the state before it is kept."""
 
 
+class InfeasibleError(SimBridgeError, ValueError):
+    """A problem has no solution; the message names what is missing."""
+
+
 class RecordingError(SimBridgeError, RuntimeError):
     """A bag cannot be created, or not be written any more."""
 

@@ -11,9 +11,19 @@ from sim_bridge.compiler.stage import Stage
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.collision.candidates import find_needs
-from sim_bridge.engine.collision.probe import locate, measure_convex_pair, measure_pair
+from sim_bridge.engine.collision.probe import locate, measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
 from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.constraints.present import constraint_rows
 from sim_bridge.engine.constraints.stage import LOOPS
+from sim_bridge.engine.contact.given import solve_given
+from sim_bridge.engine.contact.present import (
+    force_rows,
+    present_dynamics,
+    present_efforts,
+    present_laws,
+    present_response,
+)
 from sim_bridge.engine.contact.solve import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
@@ -41,6 +51,7 @@ from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.step_and_sample import advance
+from sim_bridge.simulation.contact_search import ContactSearch
 from sim_bridge.simulation.records import Sleep
 
 _DIRECT_ROWS = 720  # of an island, for the direct solver: its matrix takes 4 MB
@@ -59,10 +70,11 @@ class Observer(NamedTuple):
 
 
 class ContactHandles(NamedTuple):
-    """A handle with everything a world needs to step, and the arrays of the solver's reports."""
+    """A handle with all that a world needs to step, the solver's reports, and its queries."""
 
     probe: Handle
     problem: ContactProblem
+    search: ContactSearch
 
 
 class Probe(NamedTuple):
@@ -115,9 +127,11 @@ def all_units() -> list[Unit]:
     """Return all units that a simulation can need, longest compilation first."""
     stages = [DETECT_SURFACE, LOOPS, CONTACT, DETECT_CONVEX, DETECT, NEWTON, SHARE]
     entries = [
-        step, step_smoothly, measure_pair, observe, measure_convex_pair,
+        step, step_smoothly, measure_pairs, observe, measure_convex_pairs, solve_given,
         rigid_body.forward_dynamics, rigid_body.inverse_dynamics, rigid_body.mass_matrix,
-        rigid_body.jacobian, locate, advance, energy, momentum, run_stage]
+        rigid_body.jacobian, locate, advance, energy, momentum, run_stage, search_near,
+        search_pairs, mark_collidable, constraint_rows, present_dynamics, present_laws,
+        present_response, present_efforts, force_rows]
     return [*(stage.unit for stage in stages), *(entry.unit for entry in entries)]
 
 
@@ -161,7 +175,7 @@ def make_contact_handles(
     probe = Handle(
         model, options, state, workspace, geometry, surfaces, scratch, contacts, *problem,
         loops, make_loop_work(model, loops))
-    return ContactHandles(probe, problem)
+    return ContactHandles(probe, problem, ContactSearch(probe))
 
 
 def stepping_units(probe: Handle) -> list[Unit]:

@@ -11,7 +11,7 @@ from sim_bridge.compilation.compile import Blueprint, BodyShape
 from sim_bridge.compilation.exclusions import adjacent_bodies, kept_by_tags, Pairs, pairs_of_links
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.engine.collision.build import build_geometry
-from sim_bridge.engine.collision.probe import locate, measure_convex_pair
+from sim_bridge.engine.collision.probe import locate, measure_convex_pairs
 from sim_bridge.shapes.polyhedra import HeightField, TriangleMesh
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.shapes.shapes import Plane, Shape
@@ -66,12 +66,12 @@ def _overlapping_bodies(blueprint: Blueprint, added: Part, known: Pairs) -> Pair
         if shapes[i].body != shapes[j].body and _bodies_of(shapes[i], shapes[j]) not in known
     ], np.int64).reshape(-1, 2)
     pairs = pairs[_boxes_meet(probe.pose, geometry.bounds, pairs)]
-    # The boxes leave few. A kernel that measured them all at once would compile for longer than
-    # many robots take.
-    gaps = [measure_convex_pair(probe.handle, i, j)[0] for i, j in pairs.tolist()]
+    measured = np.empty((len(pairs), 10))
+    if len(pairs):
+        measure_convex_pairs(probe.handle, pairs, measured)
     return frozenset(
         _bodies_of(shapes[i], shapes[j])
-        for (i, j), gap in zip(pairs.tolist(), gaps, strict=True) if gap <= _TOUCHING)
+        for (i, j), gap in zip(pairs.tolist(), measured[:, 0], strict=True) if gap <= _TOUCHING)
 
 
 def _bodies_of(a: BodyShape, b: BodyShape) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.engine.collision.build import build_geometry
-from sim_bridge.engine.collision.probe import measure_convex_pair, measure_pair
+from sim_bridge.engine.collision.probe import measure_convex_pairs, measure_pairs
 from sim_bridge.engine.data import geometry as engine
 from sim_bridge.engine.data.state import make_state
 from sim_bridge.engine.data.world_table import Handle
@@ -117,9 +117,11 @@ def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Dist
     if kinds <= _ENDLESS:
         raise InvalidValueError('pair', (a[0], b[0]), 'at most one plane or height field')
     is_convex = kinds.isdisjoint({engine.MESH, engine.HEIGHT_FIELD})
-    ask = measure_convex_pair if is_convex else measure_pair
-    gap, point_a, point_b, normal = ask(handle, a[1], b[1])
-    return Distance(gap, np.array(point_a), np.array(point_b), np.array(normal))
+    measured = np.empty((1, 10))
+    ask = measure_convex_pairs if is_convex else measure_pairs
+    ask(handle, np.array([[a[1], b[1]]], np.int64), measured)
+    gap, point_a, point_b, normal = np.split(measured[0], (1, 4, 7))
+    return Distance(float(gap[0]), point_a, point_b, normal)
 
 
 def _boxes_meet(shape: Shape, pose: FloatArray, geometry: Geometry) -> bool:

@@ -53,6 +53,9 @@ from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
 from sim_bridge.simulation.simulation import DivergenceError, Settings, Simulation
 from sim_bridge.simulation.snapshots import Snapshot
+from sim_bridge.world.contact_points import ContactPoint, ContactPoints
+from sim_bridge.world.contact_problem import contact_problem, ContactProblem
+from sim_bridge.world.contact_queries import Body, ContactQueries, Pair
 from sim_bridge.world.contacts import Contacts
 from sim_bridge.world.divergence_report import describe_divergence
 from sim_bridge.world.openplx import OpenPlxScene, SceneLoader
@@ -619,6 +622,72 @@ class World(DeclaredAttributes):
         return distance_between(
             self.simulation.handles.probe, geometries_of('a', a, self),
             geometries_of('b', b, self))
+
+    def find_contacts(
+        self,
+        margin: float = 1e-3,
+        a: Body | None = None,
+        b: Body | None = None,
+        *,
+        pairs: Iterable[Pair] | None = None,
+    ) -> ContactPoints:
+        """
+        Find the contact points of the present state, without a step; the state does not change.
+
+        Each pair of geometries gives the corners of its contact patch, up to 64 points. Nothing
+        but the present poses counts: neither velocities nor what the last step found.
+
+        margin: greatest gap of a point [m].
+        a, b: only the contacts of a robot, link or geometry, and with another; all if None. Of all
+            pairs, those count that would collide in a step.
+        pairs: instead of a and b, the pairs (a, b) or (a, b, margin), whether or not they would
+            collide in a step. Of a robot or link all geometries count.
+
+        Points are ordered by pair. Raises InvalidValueError for what is not of this world or has
+        no geometries, for two planes or height fields, and for a negative margin.
+        """
+        return self._queries.contacts(margin, a, b, pairs)
+
+    def find_distances(
+        self,
+        a: Body | None = None,
+        b: Body | None = None,
+        *,
+        pairs: Iterable[Pair] | None = None,
+    ) -> ContactPoints:
+        """
+        Measure all pairs of geometries at the present state, or those of a and b, or given ones.
+
+        Returns one point per pair, as `distance` measures it: the nearest, or the deepest in
+        contact; `gap` is the signed distance. a, b, pairs, errors: as for `find_contacts`.
+        """
+        return self._queries.distances(a, b, pairs)
+
+    def contact_problem(
+        self,
+        contacts: Iterable[ContactPoint],
+        time_step: float | None = None,
+        *,
+        bias: float | Sequence[float] | np.ndarray | None = None,
+    ) -> ContactProblem:
+        """
+        Return the problem that decides velocities and impulses, of contacts at the present state.
+
+        contacts: those of `find_contacts` or `find_distances`, or some of them, found at the
+            present state.
+        time_step: s; the world's if None.
+        bias: the least velocity along each normal after the step [m/s]; 0 for J v⁺ >= 0. If None,
+            as the engine has it: the velocity that closes the gap, that of restitution, and where
+            contacts are soft that of ERP or spring.
+
+        `sb.contact` has its solvers. Raises InvalidValueError for what are no contacts of this
+        world, and for invalid numbers; StateError if the mass matrix is singular.
+        """
+        return contact_problem(self, self.simulation, self.save(), contacts, time_step, bias)
+
+    @property
+    def _queries(self) -> ContactQueries:
+        return ContactQueries(self, self.simulation.handles.search)
 
     def overlaps(
         self,

@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 
 from sim_bridge.engine.collision.build import build_geometry, GeometryRecord
-from sim_bridge.engine.collision.probe import measure_pair
+from sim_bridge.engine.collision.probe import measure_pairs
 from sim_bridge.engine.collision.stage import DETECT, DETECT_CONVEX, DETECT_SURFACE
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts, OVERFLOW
@@ -38,7 +38,10 @@ class Shapes:
         """Put the first shapes at poses (R, p); give distance, points and normal of 0 and 1."""
         for row, (R, p) in enumerate(poses):
             self.geometry.frame[row] = *np.ravel(R), *p
-        return measure_pair(self.probe.handle, 0, 1)
+        measured = np.empty((1, 10))
+        measure_pairs(self.probe.handle, np.array([[0, 1]]), measured)
+        gap, *numbers = measured[0].tolist()
+        return gap, tuple(numbers[:3]), tuple(numbers[3:6]), tuple(numbers[6:])
 
 
 class Contact:

@@ -9,7 +9,7 @@ of several parts.
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.collision.broad.pairs import choose_pairs, find_overlaps
+from sim_bridge.engine.collision.broad.pairs import classify_pairs, find_overlaps
 from sim_bridge.engine.collision.broad.place import place_geometries
 from sim_bridge.engine.collision.contact_rows import (
     claim_rows,
@@ -35,9 +35,15 @@ def start_collision(geometry, pose, twist, root, h, margin, scratch_out, contact
     find_overlaps(scratch_out)
     room = scratch_out.found.shape[0] - 1
     found = scratch_out.counts[PairCount.FOUND]
-    choose_pairs(geometry, scratch_out, found if found <= room else 0)
+    classify_pairs(geometry, scratch_out, found if found <= room else 0, True)
+    clear_contacts(contacts_out, found <= room)
+
+
+@kernel
+def clear_contacts(contacts_out, fits):
+    """Clear the contacts; fits: whether there was room for the pairs."""
     contacts_out.size[COUNT] = 0
-    contacts_out.size[OVERFLOW] = 1 if found > room else 0
+    contacts_out.size[OVERFLOW] = 0 if fits else 1
 
 
 @kernel

@@ -5,9 +5,6 @@ from sim_bridge.engine.data.collision_scratch import PairColumn
 from sim_bridge.engine.data.contact_points import COUNT, OVERFLOW
 from sim_bridge.engine.math.spatial import load_pose
 
-MOST_POINTS = 8
-"""Contact points of one pair at most."""
-
 
 @kernel
 def geometry_pose(scratch, g):
@@ -34,7 +31,7 @@ def claim_rows(scratch_inout, contacts_inout, row, kind):
     if scratch_inout.pair[row, PairColumn.CLASS] != kind:
         return -1
     first = contacts_inout.size[COUNT]
-    if first + MOST_POINTS > contacts_inout.feature.shape[0]:
+    if first + scratch_inout.most_points[0] > contacts_inout.feature.shape[0]:
         contacts_inout.size[OVERFLOW] = 1
         scratch_inout.pair[row, PairColumn.ROW_COUNT] = 0
         return -1

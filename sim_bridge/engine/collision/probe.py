@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.table import Table
@@ -12,6 +13,7 @@ from sim_bridge.engine.collision.query import measure
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.math.spatial import store_pose
+from sim_bridge.engine.math.vec3 import store3
 
 
 @entry
@@ -21,20 +23,39 @@ def locate(table: Table):
 
 
 @entry
-def measure_convex_pair(table: Table, a: int, b: int):
-    """Measure two convex geometries, as `narrow.distance`; compiles faster than `measure_pair`."""
+def measure_convex_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
+    """Measure pairs of convex geometries; compiles faster than `measure_pairs`."""
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
-    return distance(
-        geometry, scratch, a, b, geometry_pose(scratch, a), geometry_pose(scratch, b))
+    for row in range(pairs.shape[0]):
+        a, b = pairs[row, 0], pairs[row, 1]
+        store_measured(measured_out, row, distance(
+            geometry, scratch, a, b, geometry_pose(scratch, a), geometry_pose(scratch, b)))
 
 
 @entry
-def measure_pair(table: Table, a: int, b: int):
-    """Measure two geometries, as `query.measure`."""
+def measure_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
+    """
+    Measure pairs of geometries, as `query.measure`.
+
+    pairs: (n, 2). measured_out: (n, 10) signed distance [m], nearest points of the first and the
+    second [m], world, and the unit normal from the second to the first.
+    """
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
-    return measure(geometry, a, b, scratch.pose, scratch)
+    for row in range(pairs.shape[0]):
+        store_measured(measured_out, row, measure(
+            geometry, pairs[row, 0], pairs[row, 1], scratch.pose, scratch))
+
+
+@kernel
+def store_measured(measured_out, row, measured):
+    """Store a distance, two points and a normal in a row."""
+    gap, point_a, point_b, normal = measured
+    measured_out[row, 0] = gap
+    store3(measured_out, row, 1, point_a)
+    store3(measured_out, row, 4, point_b)
+    store3(measured_out, row, 7, normal)
 
 
 @kernel

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Annotated, NamedTuple
 
+import numpy as np
+
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.parts import Dims, make
@@ -33,6 +35,8 @@ KIND, NUMBER_P, NUMBER_Q, EDGE = range(3, 7)
 # of a collected point, behind V: heights of a and b, name, and what `manifold` chooses
 ABOVE, BELOW, FEATURE, CHOICE = range(2, 6)
 
+MOST_POINTS = 8
+"""Contact points of one pair at most, in a step."""
 CANDIDATES = 512
 """Contact points of one pair with a mesh or height field that are looked at together."""
 
@@ -40,6 +44,8 @@ CANDIDATES = 512
 class CollisionScratch(NamedTuple):
     """Arrays for geometries, pairs and contact points."""
 
+    most_points: Annotated[IntVector, Dims(1)]
+    """Contact points of one pair at most; more are reduced to those farthest apart."""
     counts: Annotated[IntVector, Dims(4)]
     """Numbers of pairs: see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
@@ -95,17 +101,19 @@ class CollisionScratch(NamedTuple):
 
 
 def make_collision_scratch(
-    geometry: Geometry, contacts: int, pairs: int | None = None,
+    geometry: Geometry, contacts: int, pairs: int | None = None, most_points: int = MOST_POINTS,
 ) -> CollisionScratch:
     """
     Allocate the scratch arrays for `geometry`.
 
     contacts: room for contact points, that of `Contacts`. pairs: room for pairs of geometries
     whose boxes overlap; by default all pairs of a small scene, 16 per geometry of a large one.
+    most_points: as in CollisionScratch.
     """
     ng = len(geometry.shape)
     if pairs is None:
         pairs = min(ng * (ng - 1) // 2, 1024 + 16 * ng)
-    return make(CollisionScratch, {
+    sizes = {
         'ng': ng, 'nc': contacts, 'pairs': pairs, 'bins': max(4 * ng + 64, 1026),
-        'boxes': 2 << max(0, ng - 1).bit_length()})
+        'boxes': 2 << max(0, ng - 1).bit_length()}
+    return make(CollisionScratch, sizes, most_points=np.array([most_points], np.int64))

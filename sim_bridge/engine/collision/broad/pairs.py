@@ -24,14 +24,15 @@ def find_overlaps(scratch_inout):
 
 
 @kernel
-def choose_pairs(geometry, scratch_inout, count):
-    """Keep those of the first `count` pairs that may collide, and classify them."""
+def classify_pairs(geometry, scratch_inout, count, is_filtered):
+    """Keep the first `count` pairs, or those of them that may collide, and classify them."""
     found, pair_out, count_out = scratch_inout.found, scratch_inout.pair, scratch_inout.counts
     pairs = convex_pairs = surface_pairs = 0
     for row in range(count):
         a, b = found[row, 0], found[row, 1]
-        if not may_collide(geometry.body, geometry.shape, geometry.flags, geometry.group,
-                           geometry.mask, geometry.excluded, a, b):
+        if is_filtered and not may_collide(
+                geometry.body, geometry.shape, geometry.flags, geometry.group, geometry.mask,
+                geometry.excluded, a, b):
             continue
         shape_a, shape_b = geometry.shape[a], geometry.shape[b]
         if shape_a == PLANE and is_above(scratch_inout, a, b):

@@ -29,7 +29,7 @@ from sim_bridge.engine.math.vec3 import cross, perpendicular
 @subroutine
 def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, points_out):
     """
-    Store up to eight contact points of two shapes along the unit vector n; return their number.
+    Store contact points of two shapes along the unit vector n; return their number.
 
     nearest: the signed distance along n and the nearest point on the surface of a. They serve as a
     contact that clipping the faces does not find; the distance is infinite where there is none.
@@ -54,7 +54,7 @@ def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, p
     elif nearest[0] == math.inf and form_b == POLYGON:
         found = drop_point(FACE_A, FACE_B, count_b, slope_b, (False, size, limit, stride), polygon)
     found = add_nearest(found, nearest[0], nearest[1], axes, limit, size, polygon)
-    return store_points(found, axes, origin, polygon, points_out)
+    return store_points(found, axes, origin, scratch, points_out)
 
 
 @subroutine

@@ -1,5 +1,5 @@
 """
-The contact points of a pair: collected, reduced to eight, labelled and stored in order.
+The contact points of a pair: collected, reduced to a few, labelled and stored in order.
 
 Collected points are rows of CollisionScratch.polygon, from the row FIRST_FOUND on.
 """
@@ -19,7 +19,6 @@ from sim_bridge.engine.data.collision_scratch import (
 from sim_bridge.engine.math.vec3 import add, scale, store3
 
 MAX_FOUND = 64
-MAX_POINTS = 8
 
 # kinds of features, numbered by corners or edges i of a and j of b
 CORNER_OF_A, EDGES, CORNER_OF_B, NEAREST = range(4)
@@ -53,9 +52,9 @@ def note(found, u, v, above, below, limit, same, feature, polygon_out):
 
 
 @subroutine
-def store_points(found, axes, origin, polygon, points_out):
+def store_points(found, axes, origin, scratch, points_out):
     """
-    Store at most eight of the collected points by ascending feature; return their number.
+    Store at most scratch.most_points of those collected by ascending feature; return how many.
 
     If there are more, the deepest is kept, then repeatedly the point farthest from all kept
     points. axes: t, s and n. points_out: the first row, and arrays of features, points, normals
@@ -63,13 +62,14 @@ def store_points(found, axes, origin, polygon, points_out):
     """
     t, s, n = axes
     first_row, feature_out, point_out, _, gap_out = points_out
+    polygon, most = scratch.polygon, scratch.most_points[0]
     end = FIRST_FOUND + found
     for row in range(FIRST_FOUND, end):
         polygon[row, CHOICE] = 1.0
     count = found
-    if found > MAX_POINTS:
-        count = MAX_POINTS
-        _choose(end, polygon)
+    if found > most:
+        count = most
+        _choose(end, most, polygon)
     for k in range(count):
         least = FIRST_FOUND
         while polygon[least, CHOICE] <= 0.0:
@@ -88,7 +88,7 @@ def store_points(found, axes, origin, polygon, points_out):
 
 
 @kernel
-def _choose(end, polygon_inout):
+def _choose(end, most, polygon_inout):
     """Write 1 into CHOICE for the points to keep, 0 for the others."""
     # meanwhile minus one for a point that stays, else its squared distance from those that do
     deepest = FIRST_FOUND
@@ -102,7 +102,7 @@ def _choose(end, polygon_inout):
         if gain > _ROUNDING * widest:
             deepest = row
     chosen = deepest
-    for _ in range(MAX_POINTS):
+    for _ in range(most):
         polygon_inout[chosen, CHOICE] = -1.0
         u, v = polygon_inout[chosen, U], polygon_inout[chosen, V]
         farthest = 0.0

@@ -18,13 +18,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates, sort_candidates
-from sim_bridge.engine.collision.contact_rows import (
-    claim_rows,
-    geometry_pose,
-    keep_rows,
-    MOST_POINTS,
-    pair_of,
-)
+from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
 from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
@@ -92,8 +86,9 @@ def collide_surface_pairs(
             count = collide_surfaces(geometry, surface, other, limit, scratch_inout)
         elif geometry.shape[other] != HEIGHT_FIELD:
             count = collide_convex_surface(geometry, other, surface, limit, scratch_inout)
-        if geometry.shape[other] != PLANE or count > MOST_POINTS:
-            count = keep_candidates(geometry, a, b, count, MOST_POINTS, scratch_inout)
+        most = scratch_inout.most_points[0]
+        if geometry.shape[other] != PLANE or count > most:
+            count = keep_candidates(geometry, a, b, count, most, scratch_inout)
         sort_candidates(count, scratch_inout)
         for k in range(count):
             contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]
@@ -323,7 +318,7 @@ def candidates_from(scratch, first_row):
 @kernel
 def make_room(geometry, a, b, count, scratch_inout):
     """Reduce the candidates if there is no room for the points of another triangle."""
-    if count + MOST_POINTS <= CANDIDATES:
+    if count + scratch_inout.most_points[0] <= CANDIDATES:
         return count
     return keep_candidates(geometry, a, b, count, KEPT_BETWEEN, scratch_inout)
 

@@ -218,6 +218,6 @@ def touch_boxes(scratch, low, high, limit, origin, sign, points_out):
         extent = common_size(4, 4, polygon)
         found = meet_polygons(FACE_A, 4, slope_low, FACE_B, 4, slope, (False, extent, limit, WIDE),
                               polygon)
-    count = store_points(found, axes, origin, polygon, points_out)
+    count = store_points(found, axes, origin, scratch, points_out)
     store_normal(count, scale(sign, n), points_out)
     return count

@@ -60,7 +60,7 @@ def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
 @subroutine
 def collide_pair(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
     """
-    Find up to eight contact points of two convex geometries, no planes; return their number.
+    Find the contact points of two convex geometries, no planes; return their number.
 
     Poses are (R, p), of the geometries in the world. All points have a gap of at most `limit`.
     points_out: the first row, and arrays of features, points, normals and gaps.
@@ -141,7 +141,7 @@ def column_distance(geometry, scratch, a, pose_a, half, pose_b, low, high):
 @subroutine
 def triangle_contacts(geometry, scratch, a, pose_a, triangle, n, limit, points_out):
     """
-    Find up to eight contact points of a convex geometry and a triangle along a given normal.
+    Find the contact points of a convex geometry and a triangle along a given normal.
 
     The unit vector n points from the triangle towards the geometry. Gaps are measured along it,
     even if it is not the direction of least distance. Returns the number of points; the caller
@@ -165,7 +165,7 @@ def triangles_distance(geometry, scratch, first, second):
 
 @subroutine
 def triangles_contacts(geometry, scratch, first, second, n, limit, points_out):
-    """Find up to eight contact points of two triangles along n, as `triangle_contacts`."""
+    """Find the contact points of two triangles along n, as `triangle_contacts`."""
     s0, s1, s2 = first
     t0, t1, t2 = second
     return clip_faces(

@@ -105,4 +105,4 @@ def _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out):
         x = add(p, mul_mv(R, load3(geometry.vertex, k, 0)))
         found = note(found, dot(t, x), dot(s, x), dot(n, x), offset, limit, 0.0,
                      4 * (k - shape[4]), scratch.polygon)
-    return store_points(found, (t, s, n), origin, scratch.polygon, points_out)
+    return store_points(found, (t, s, n), origin, scratch, points_out)

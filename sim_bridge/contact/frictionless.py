@@ -1,0 +1,105 @@
+"""
+Contact without friction: the velocity nearest to the free one that no contact forbids.
+
+Primal: minimise |v⁺ - v_held|² in the metric of the mass matrix, under J v⁺ >= bias. Dual:
+minimise ½ λᵀ G λ + gᵀ λ over λ >= 0, with G the Delassus matrix of the normals. With M = C Cᵀ the
+dual is a problem of nonnegative least squares: |C⁻¹ Jᵀ λ + Cᵀ v_held|². The primal is one of least
+distance, which Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) turn into
+another such problem, for any bias.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import nnls
+
+from sim_bridge.contact.solution import (
+    ContactSolution,
+    reduce_problem,
+    ReducedProblem,
+    solution_of,
+)
+from sim_bridge.foundation.errors import InfeasibleError
+from sim_bridge.world.contact_problem import ContactProblem
+
+_CONSISTENT = 1e-12  # share of g outside the range of G that is rounding
+_NOTHING = 1e-13  # length of the remainder below which constraints contradict each other
+
+
+def solve_primal(problem: ContactProblem) -> ContactSolution:
+    """
+    Return the velocity of least distance without friction, by the primal.
+
+    Raises InfeasibleError if no velocity obeys all contacts.
+    """
+    reduced = reduce_problem(problem, with_friction=False)
+    rows = _normal_rows(reduced)
+    return _solution(problem, reduced, least_distance(rows, -reduced.g[2::3]))
+
+
+def solve_dual(problem: ContactProblem) -> ContactSolution:
+    """
+    Return the impulses of least energy without friction, by the dual.
+
+    Where contacts that depend on each other want different velocities, the dual is no problem of
+    least squares; it is then solved as the primal. Raises InfeasibleError if no velocity obeys
+    all contacts.
+    """
+    reduced = reduce_problem(problem, with_friction=False)
+    rows, g = _normal_rows(reduced), reduced.g[2::3]
+    if not len(g):
+        return _solution(problem, reduced, g)
+    free = np.linalg.lstsq(rows, g, rcond=None)[0]
+    if np.linalg.norm(rows @ free - g) > _CONSISTENT * np.linalg.norm(g):
+        return _solution(problem, reduced, least_distance(rows, -g))
+    return _solution(problem, reduced, nnls(rows.T, -free)[0])
+
+
+def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """
+    Return the multipliers λ >= 0 of the shortest x = rowsᵀ λ with rows x >= least.
+
+    Raises InfeasibleError if there is no such x.
+    """
+    sizes = np.linalg.norm(rows, axis=1)
+    reach = np.divide(least, sizes, out=np.where(least > 0.0, np.inf, 0.0), where=sizes > 0.0)
+    far = float(reach.max(initial=0.0))
+    if far == 0.0:
+        return np.zeros(len(least))
+    if np.isfinite(far):
+        # unit rows, and a solution of a length of at least 1
+        known = sizes > 0.0
+        columns = np.concatenate([(rows[known] / sizes[known, None]).T, reach[None, known] / far])
+        goal = np.zeros(len(columns))
+        goal[-1] = 1.0
+        shares, remainder = nnls(columns, goal)
+        if remainder > _NOTHING:
+            found = np.zeros(len(least))
+            found[known] = far * shares / (sizes[known] * remainder**2)
+            return _refined(rows, least, found)
+    raise InfeasibleError(
+        'no velocity obeys all contacts: those between the same bodies contradict each other')
+
+
+def _refined(rows: np.ndarray, least: np.ndarray, found: np.ndarray) -> np.ndarray:
+    """Return multipliers solved anew on their active set, where that does not leave it."""
+    active = found > 0.0
+    own = rows[active]
+    change = np.linalg.lstsq(own @ own.T, least[active] - own @ (rows.T @ found), rcond=1e-13)[0]
+    better = found.copy()
+    better[active] += change
+    return better if (better >= 0.0).all() else found
+
+
+def _normal_rows(reduced: ReducedProblem) -> np.ndarray:
+    """Return rows W of the normals with W Wᵀ = G: each soft contact has a column of its own."""
+    softness = np.sqrt(reduced.softness[2::3])
+    return np.concatenate([reduced.W[2::3], np.diag(softness)[:, softness > 0.0]], axis=1)
+
+
+def _solution(
+    problem: ContactProblem, reduced: ReducedProblem, normal: np.ndarray
+) -> ContactSolution:
+    impulses = np.zeros((len(normal), 3))
+    impulses[:, 2] = normal
+    return solution_of(problem, reduced, impulses, 1)

@@ -1,0 +1,200 @@
+"""Grasps: joint torques and contact forces of least effort that hold what is not actuated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple, NoReturn
+
+import numpy as np
+
+from sim_bridge.contact.admm import minimise
+from sim_bridge.contact.reference import project_cones
+from sim_bridge.foundation.errors import InfeasibleError, InvalidValueError, UnknownNameError
+from sim_bridge.foundation.validation import instance_of, real_array, truth
+from sim_bridge.robots.robot import Robot
+from sim_bridge.world.contact_problem import ContactProblem
+
+_TOLERANCE = 1e-12  # of forces, relative to the greatest that is needed
+_FEASIBLE = 1e-7  # what may be missing at all, likewise
+_SHOWN = 1e-6  # what is said to be missing, likewise
+_MOST, _MOST_TRIED = 100000, 10000  # iterations
+
+
+class Effort(NamedTuple):
+    """
+    Torques and forces in equilibrium: bias_forces = efforts + τ + J3ᵀ f + Kᵀ μ.
+
+    u: τ of each robot over its `joint_names`, 0 for joints that are not actuated [N, N m]. forces:
+    (nc, 3) f of b on a along x, y and z of the problem's axes [N]. joint_forces: (m,) of the
+    problem's joint rows [N, N m]. residual: greatest entry of the equation's error [N, N m].
+    """
+
+    u: dict[Robot, np.ndarray]
+    forces: np.ndarray
+    joint_forces: np.ndarray
+    residual: float
+
+
+def least_effort(
+    problem: ContactProblem,
+    epsilon: float | Sequence[float] | np.ndarray = 0.0,
+    *,
+    friction: bool = False,
+    joints: Mapping[Robot, Sequence[str]] | None = None,
+) -> Effort:
+    """
+    Return the joint torques of least sum of squares that hold everything, and contact forces.
+
+    The applied efforts `u` of the problem do not count, its pushes, springs and dampers do.
+
+    epsilon: least normal force of each contact that pushes, one or (nc,) [N].
+    friction: also forces along the surfaces, within the cones of the problem.
+    joints: names of the actuated joints of each robot; its `actuated_joints` if None.
+
+    Raises InfeasibleError if no such forces hold what is not actuated: the message names the
+    force and torque that are missing at least. Raises InvalidValueError for invalid arguments and
+    contacts with other friction than circular cones, UnknownNameError for an unknown joint.
+    """
+    least = _checked_epsilon(epsilon, len(problem.gap))[problem.pushes]
+    columns, mu = _force_columns(problem, truth('friction', friction))
+    count, per = len(least), 3 if friction else 1
+    every = np.concatenate([columns, problem.K.T], axis=1)
+    needed = problem.bias_forces - problem.efforts
+    places = _actuated(problem, joints)
+    is_actuated = np.zeros(len(needed), bool)
+    is_actuated[[at for names in places.values() for at in names.values()]] = True
+    scale = max(float(np.abs(needed).max(initial=0.0)), float(least.max(initial=0.0)), 1e-300)
+
+    def project(x: np.ndarray, floor: np.ndarray = least / scale) -> np.ndarray:
+        allowed = x.copy()
+        own = x[: per * count].reshape(count, per)
+        allowed[: per * count] = _above(own, floor, mu).ravel()
+        return allowed
+
+    E, e = every[~is_actuated], needed[~is_actuated] / scale
+    A, a = every[is_actuated], needed[is_actuated] / scale
+    lack = _lack(E, e, project)
+    if np.abs(lack).max(initial=0.0) > _FEASIBLE:
+        _refuse(problem, np.where(is_actuated, 0.0, _placed(lack, ~is_actuated) * scale), scale,
+                least.any() and not (np.abs(_lack(E, e, partial(
+                    project, floor=np.zeros(count)))) > _FEASIBLE).any())
+    found = minimise(A.T @ A, -A.T @ a, project, (E, e), tolerance=_TOLERANCE, most=_MOST)
+    x = scale * found.x
+    torque = np.where(is_actuated, needed - every @ x, 0.0)
+    forces = np.zeros((len(problem.gap), 3))
+    forces[problem.pushes, 3 - per :] = x[: per * count].reshape(count, per)
+    error = torque + every @ x - needed
+    return Effort(
+        {robot: np.array([torque[names[name]] if name in names else 0.0
+                          for name in robot.joint_names]) for robot, names in places.items()},
+        forces, x[per * count :], float(np.abs(error).max(initial=0.0)))
+
+
+def _force_columns(problem: ContactProblem, friction: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the generalized forces of unit forces of contacts, and (n,) friction coefficients."""
+    which = np.flatnonzero(problem.pushes)
+    if not friction:
+        return problem.J[which].T, np.zeros(len(which))
+    for number in which.tolist():
+        mu, mu2 = problem.friction[number]
+        if problem.friction_models[number] != 'cone' or mu != mu2 or not np.isfinite(mu):
+            raise InvalidValueError(
+                'friction', (problem.friction_models[number], float(mu), float(mu2)),
+                'a circular cone with a finite coefficient', f'contact {number}')
+    rows = (3 * which[:, None] + np.arange(3)).ravel()
+    return problem.J3[rows].T, problem.friction[which, 0]
+
+
+def _actuated(
+    problem: ContactProblem, joints: Mapping[Robot, Sequence[str]] | None
+) -> dict[Robot, dict[str, int]]:
+    """Return the coordinates of the actuated joints of each robot, by name."""
+    chosen = joints if joints is not None else {
+        robot: robot.actuated_joints for robot in problem.coordinates}
+    found = {}
+    for robot, names in chosen.items():
+        instance_of('joints', robot, Robot, 'robots of the problem, with names of joints')
+        if robot not in problem.coordinates:
+            raise InvalidValueError('joints', robot, 'a robot of the problem')
+        places = _places(robot)
+        for name in names:
+            if name not in places:
+                raise UnknownNameError('joint', name, places, f'robot {robot.name!r}')
+        first = problem.coordinates[robot].start
+        found[robot] = {name: first + places[name] for name in names}
+    return found
+
+
+def _places(robot: Robot) -> dict[str, int]:
+    """Return the places of one-axis joints among a robot's coordinates that forces move."""
+    prescribed = 6 if robot.motion == 'kinematic' else 0
+    return {name: robot.slot.blueprint.joint_v[name] - prescribed for name in robot.joint_names}
+
+
+def _above(forces: np.ndarray, floor: np.ndarray, mu: np.ndarray) -> np.ndarray:
+    """Return the nearest forces (n, 1 or 3) in their cones with normal forces of a least size."""
+    if forces.shape[1] == 1:
+        return np.maximum(forces, floor[:, None])
+    inside = project_cones(forces, mu)
+    size, bound = np.hypot(forces[:, 0], forces[:, 1]), mu * floor
+    share = np.divide(bound, size, out=np.ones_like(size), where=size > bound)
+    at_floor = np.concatenate([forces[:, :2] * share[:, None], floor[:, None]], axis=1)
+    return np.where((inside[:, 2] < floor)[:, None], at_floor, inside)
+
+
+def _lack(
+    E: np.ndarray, e: np.ndarray, project: Callable[[np.ndarray], np.ndarray]
+) -> np.ndarray:
+    """
+    Return the least e - E x of all x of a set.
+
+    Where it is not 0 it is a certificate after Farkas: along it no x has a power as great as what
+    is needed.
+    """
+    found = minimise(E.T @ E, -E.T @ e, project, tolerance=_FEASIBLE * 1e-3, most=_MOST_TRIED)
+    return np.asarray(e - E @ found.x)
+
+
+def _placed(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    """Return values at the places of a mask, zeros elsewhere."""
+    found = np.zeros(len(mask))
+    found[mask] = values
+    return found
+
+
+def _refuse(
+    problem: ContactProblem, missing: np.ndarray, scale: float, is_epsilon: bool
+) -> NoReturn:
+    """Raise InfeasibleError with the least generalized forces (nv,) that are missing."""
+    texts = [
+        f'robot {robot.name!r} lacks {_in_words(robot, missing[place], _SHOWN * scale)}'
+        for robot, place in problem.coordinates.items()
+        if np.abs(missing[place]).max() > _SHOWN * scale]
+    hint = '. With an epsilon of 0 there are such forces' if is_epsilon else ''
+    raise InfeasibleError(
+        'no allowed forces of these contacts hold what is not actuated: '
+        f'{"; ".join(texts)}{hint}')
+
+
+def _in_words(robot: Robot, missing: np.ndarray, least: float) -> str:
+    """Describe a generalized force on a robot that is missing."""
+    parts = []
+    if robot.slot.blueprint.first_v == 6 and robot.motion == 'dynamic':
+        for what, unit, values in (('force', 'N', missing[:3]), ('torque', 'N m', missing[3:6])):
+            if np.abs(values).max() <= least:
+                continue
+            values = np.where(np.abs(values) > least, values, 0.0)
+            parts.append(f'a {what} of ({", ".join(f"{value:.3g}" for value in values)}) {unit}')
+    for name, at in _places(robot).items():
+        if abs(missing[at]) > least:
+            parts.append(f'an effort of {missing[at]:.3g} at joint {name!r}')
+    return ' and '.join(parts) or 'forces'
+
+
+def _checked_epsilon(epsilon: object, count: int) -> np.ndarray:
+    expected = f'a number of at least 0, or {count} of them, one for each contact [N]'
+    array = real_array('epsilon', epsilon, expected, '')
+    if array.shape not in ((), (count,)) or not (np.isfinite(array) & (array >= 0.0)).all():
+        raise InvalidValueError('epsilon', epsilon, expected)
+    return np.broadcast_to(array, (count,)).copy()

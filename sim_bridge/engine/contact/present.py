@@ -1,0 +1,161 @@
+"""The terms of a contact problem at the present state, for given contacts."""
+
+from __future__ import annotations
+
+from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntVector
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.table import Table
+from sim_bridge.engine.contact.islands import bodies_of
+from sim_bridge.engine.contact.prepare import directions, set_laws
+from sim_bridge.engine.contact.solve import least_velocity
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_points import COUNT
+from sim_bridge.engine.data.contact_problem import Row
+from sim_bridge.engine.data.inertia import mul_rigid
+from sim_bridge.engine.data.model import ARMATURE, DAMPING, FREE, REFERENCE, STIFFNESS
+from sim_bridge.engine.dynamics.articulated import factorize, has_axis, solve
+from sim_bridge.engine.dynamics.evaluate import to_origin_acceleration
+from sim_bridge.engine.dynamics.kinematics import move_bodies, place
+from sim_bridge.engine.dynamics.medium import oppose
+from sim_bridge.engine.dynamics.twists import find_twists, relative_velocity
+from sim_bridge.engine.math.spatial import load_spatial, ORIGIN
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, sub, ZERO
+
+
+@entry
+def present_dynamics(table: Table, mass_out: FloatMatrix, ddq_out: FloatVector):
+    """
+    Compute the mass matrix of all coordinates, and their accelerations without any efforts.
+
+    Rigid bodies, gravity and rotor inertias only, as in `pipeline.rigid_body`; also places the
+    bodies.
+    """
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    place(model, state.q, ws)
+    ws.wrench[:, :], ws.rhs[:] = 0.0, 0.0
+    ws.mode[:] = 0
+    factorize(model, ws, 0.0)
+    move_bodies(model, state.v, ws.wrench, ws)
+    solve(model, ws, ws.rhs, ws.force, ddq_out, ws.constraint)
+    to_origin_acceleration(model.kind, model.v_index, state.v, ddq_out)
+    mass_out[:, :] = 0.0
+    for body in range(model.parent.shape[0] - 1, -1, -1):
+        above = model.parent[body]
+        if above >= 0:
+            for k in range(ws.rigid.shape[1]):
+                ws.rigid[above, k] += ws.rigid[body, k]
+    for body in range(model.parent.shape[0]):
+        at = model.v_index[body]
+        if model.kind[body] >= FREE:
+            for k in range(3):
+                axis = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+                n, f = mul_rigid(ws.rigid, body, ZERO, axis)
+                add_generalized_force(model, ws, body, n, f, mass_out[at + k])
+                n, f = mul_rigid(ws.rigid, body, axis, ZERO)
+                add_generalized_force(model, ws, body, n, f, mass_out[at + 3 + k])
+        elif has_axis(model.kind[body]):
+            s, t = load_spatial(ws.axis, body)
+            n, f = mul_rigid(ws.rigid, body, s, t)
+            add_generalized_force(model, ws, body, n, f, mass_out[at])
+            mass_out[at, at] += model.passive[at, ARMATURE]
+            for column in range(mass_out.shape[0]):
+                if mass_out[at, column] != 0.0:
+                    mass_out[column, at] = mass_out[at, column]
+
+
+@entry
+def present_efforts(table: Table, effort_out: FloatVector):
+    """
+    Compute the efforts beside the applied ones [N, N m], after `present_dynamics`.
+
+    They are those of pushes, of the joints' springs and dampers, and of the medium: drag, and the
+    support of links without gravity.
+    """
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    for joint in range(effort_out.shape[0]):
+        law = model.passive[joint]
+        effort_out[joint] = -law[DAMPING] * state.v[joint]
+        if model.q_of_v[joint] >= 0:
+            stretch = state.q[model.q_of_v[joint]] - law[REFERENCE]
+            effort_out[joint] -= law[STIFFNESS] * stretch
+    for body in range(model.parent.shape[0]):
+        n, f = load_spatial(state.wrench, body)
+        arm = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
+        add_generalized_force(model, ws, body, add(n, cross(arm, f)), f, effort_out)
+    if model.medium_body.shape[0] > 0:
+        ws.force[:, :] = 0.0
+        find_twists(model, model.kind, ws, state.v, ws.twist)
+        oppose(model, ws, 0.0)
+        for body in range(model.parent.shape[0]):
+            n, f = load_spatial(ws.force, body)
+            add_generalized_force(
+                model, ws, body, scale(-1.0, n), scale(-1.0, f), effort_out)
+
+
+@entry
+def present_response(table: Table, effort: FloatVector, ddq_out: FloatVector):
+    """Compute the accelerations that efforts add, after `present_dynamics`."""
+    model, ws = world.model(table), world.workspace(table)
+    ws.force[:, :] = 0.0
+    ws.rhs[:] = effort
+    solve(model, ws, ws.rhs, ws.force, ddq_out, ws.constraint)
+
+
+@entry
+def force_rows(
+    table: Table, body: IntVector, point: FloatMatrix, direction: FloatMatrix,
+    rows_inout: FloatMatrix,
+):
+    """
+    Add to each row the generalized force of a unit force: a row of the points' Jacobian.
+
+    The bodies are placed. body: (n,), -1 for the world. point, direction: (n, 3) world.
+    rows_inout: (n, nv).
+    """
+    model, ws = world.model(table), world.workspace(table)
+    for row in range(body.shape[0]):
+        if body[row] >= 0:
+            f = load3(direction, row, 0)
+            arm = sub(load3(point, row, 0), load3(ws.pose, model.root[body[row]], ORIGIN))
+            add_generalized_force(model, ws, body[row], cross(arm, f), f, rows_inout[row])
+
+
+@kernel
+def add_generalized_force(model, ws, body, torque, force, effort_inout):
+    """Add the generalized force of a wrench on a body, about its tree's O, at all coordinates."""
+    while body >= 0:
+        at = model.v_index[body]
+        if model.kind[body] >= FREE:
+            for k in range(3):
+                effort_inout[at + k] += force[k]
+                effort_inout[at + 3 + k] += torque[k]
+        elif has_axis(model.kind[body]):
+            s, t = load_spatial(ws.axis, body)
+            effort_inout[at] += dot(s, torque) + dot(t, force)
+        body = model.parent[body]
+
+
+@entry
+def present_laws(table: Table, velocity: FloatVector):
+    """
+    Fill the laws of the handle's contacts, whose gaps are those of the present state.
+
+    velocity: (nv,) at the end of the step without contacts.
+    """
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    geometry, surfaces = world.geometry(table), world.surfaces(table)
+    contacts, laws, options = world.contacts(table), world.laws(table), world.options(table)
+    twist, h = world.response(table).twist, options.time_step
+    find_twists(model, model.kind, ws, state.v, twist)
+    set_laws(model, ws, geometry, surfaces, contacts, twist, h, laws)
+    find_twists(model, model.kind, ws, velocity, twist)
+    for contact in range(contacts.size[COUNT]):
+        if laws.rows[contact] > 0:
+            a, b = bodies_of(geometry, contacts.geometry, contact)
+            relative = relative_velocity(
+                model, ws, twist, a, b, load3(contacts.point, contact, 0))
+            middle = contacts.gap[contact] + 0.5 * h * laws.approach[contact]
+            laws.wanted[contact] = laws.target[contact, Row.NORMAL] + least_velocity(
+                surfaces.law[laws.law[contact]], middle, laws.approach[contact],
+                dot(directions(laws, contact)[Row.NORMAL], relative), h, options.touching)

@@ -1,0 +1,136 @@
+"""Contact points and distances of a world's geometries between steps."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.compiler.stage import Stage
+from sim_bridge.engine.collision.broad.filters import is_closed
+from sim_bridge.engine.collision.probe import measure_convex_pairs, measure_pairs
+from sim_bridge.engine.collision.search import mark_collidable, search_near, search_pairs
+from sim_bridge.engine.collision.stage import DETECT_CONVEX, DETECT_SURFACE
+from sim_bridge.engine.data.collision_scratch import (
+    CollisionScratch,
+    make_collision_scratch,
+    PairCount,
+)
+from sim_bridge.engine.data.contact_points import Contacts, make_contacts
+from sim_bridge.engine.data.contact_problem import make_problem
+from sim_bridge.engine.data.geometry import Geometry, HEIGHT_FIELD, MESH, PLANE
+from sim_bridge.engine.data.model import Model, Options
+from sim_bridge.engine.data.workspace import make_workspace
+from sim_bridge.engine.data.world_table import Handle
+
+MOST_POINTS = 64
+"""Contact points of one pair at most; more are reduced to those farthest apart."""
+_LEAST_ROOM = 256  # for points, and pairs
+
+
+class FoundPoints(NamedTuple):
+    """
+    Points of pairs of geometries. pairs: (n, 2) numbers, the lower first.
+
+    points_a, points_b: (n, 3) on the surface of each [m], world. normals: (n, 3) from b to a.
+    gaps: (n,) signed distances along the normals [m].
+    """
+
+    pairs: np.ndarray
+    points_a: np.ndarray
+    points_b: np.ndarray
+    normals: np.ndarray
+    gaps: np.ndarray
+
+
+class ContactSearch:
+    """Queries of the geometries behind a handle, at the present state, in scratch of their own."""
+
+    def __init__(self, probe: Handle):
+        """Search among the geometries of a handle, whose arrays are used in place."""
+        self._probe = probe
+
+    def near(self, margin: float) -> FoundPoints:
+        """Find the points of all pairs that may collide in a step, up to a gap of `margin` [m]."""
+        if len(self._geometry.shape) < 2:
+            return _points_of(make_contacts(0), 0)
+        while True:
+            count = search_near(self._handle, margin)
+            if count >= 0:
+                return _points_of(self._handle.part(Contacts), count)
+            self._make_room(int(self._handle.part(CollisionScratch).counts[PairCount.FOUND]))
+
+    def between(self, pairs: np.ndarray, margin: float) -> FoundPoints:
+        """Find the points of pairs (n, 2) of geometries, the lower number first."""
+        if not len(pairs):
+            return _points_of(make_contacts(0), 0)
+        self._make_room(len(pairs), least_points=0)
+        while True:
+            count = search_pairs(self._handle, pairs, margin)
+            if count >= 0:
+                return _points_of(self._handle.part(Contacts), count)
+            self._make_room(len(pairs))
+
+    def distances(self, pairs: np.ndarray) -> FoundPoints:
+        """Return the nearest points of each pair (n, 2), or the deepest."""
+        measured = np.empty((len(pairs), 10))
+        if len(pairs):
+            is_convex = (self._geometry.shape[pairs] < MESH).all()
+            measure = measure_convex_pairs if is_convex else measure_pairs
+            measure(self._handle, pairs, measured)
+        return FoundPoints(
+            pairs, measured[:, 1:4], measured[:, 4:7], measured[:, 7:], measured[:, 0])
+
+    def collidable(self, pairs: np.ndarray) -> np.ndarray:
+        """Return (n,) whether pairs (n, 2) may collide in a step."""
+        marks = np.zeros(len(pairs), np.int64)
+        if len(pairs):
+            mark_collidable(self._probe, pairs, marks)
+        return marks.astype(bool)
+
+    def measurable(self, pairs: np.ndarray) -> np.ndarray:
+        """Return (n,) whether pairs (n, 2) have a distance: not two planes or height fields."""
+        return ~np.isin(self._geometry.shape, (PLANE, HEIGHT_FIELD))[pairs].all(axis=1)
+
+    @property
+    def _geometry(self) -> Geometry:
+        return self._probe.part(Geometry)
+
+    @cached_property
+    def _handle(self) -> Handle:
+        """The handle with own scratch, and the stages that its geometries need."""
+        shapes = np.unique(self._geometry.shape)
+        stages: dict[str, Stage] = {}
+        if any(not is_closed(a, b) for a in shapes for b in shapes if PLANE < max(a, b) < MESH):
+            stages['detect_convex'] = DETECT_CONVEX
+        if (shapes >= MESH).any():
+            stages['detect_surface'] = DETECT_SURFACE
+        options = self._probe.part(Options)._replace(
+            **{field: stage.address for field, stage in stages.items()})
+        model = self._probe.part(Model)
+        return self._probe.replaced(
+            options, make_workspace(model), *make_problem(model, 0, 0), *self._scratch(0, 0))
+
+    def _scratch(self, points: int, pairs: int) -> tuple[CollisionScratch, Contacts]:
+        points, pairs = max(points, _LEAST_ROOM), max(pairs, _LEAST_ROOM)
+        return (make_collision_scratch(self._geometry, points, pairs, MOST_POINTS),
+                make_contacts(points))
+
+    def _make_room(self, pairs: int, least_points: int | None = None) -> None:
+        """Make room for pairs, and for twice as many points unless told how many at least."""
+        points = len(self._handle.part(Contacts).gap)
+        room = len(self._handle.part(CollisionScratch).found) - 1
+        wanted = 2 * points if least_points is None else least_points
+        if pairs > room or wanted > points:
+            self.__dict__['_handle'] = self._handle.replaced(
+                *self._scratch(max(points, wanted), max(pairs, room)))
+
+
+def _points_of(contacts: Contacts, count: int) -> FoundPoints:
+    """Copy the first points out of an array of contacts."""
+    normals, gaps = contacts.normal[:count].copy(), contacts.gap[:count].copy()
+    half = 0.5 * gaps[:, None] * normals
+    middle = contacts.point[:count]
+    return FoundPoints(
+        contacts.geometry[:count].copy(), middle + half, middle - half, normals, gaps)

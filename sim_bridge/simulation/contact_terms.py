@@ -1,0 +1,182 @@
+"""The terms of a contact problem of a whole simulation at its present state."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.constraints.present import constraint_rows
+from sim_bridge.engine.contact.present import (
+    force_rows,
+    present_dynamics,
+    present_efforts,
+    present_laws,
+    present_response,
+)
+from sim_bridge.engine.data.contact_points import COUNT, make_contacts
+from sim_bridge.engine.data.contact_problem import Bound, Laws, make_problem, NO_LAW, Row
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.loops import JOINT_ROWS, Loops, LoopWork, make_loop_work, MIMIC
+from sim_bridge.engine.data.model import (
+    EFFORT,
+    KINEMATIC,
+    LOWER_EFFORT,
+    Model,
+    Options,
+    velocity_count,
+)
+from sim_bridge.engine.data.state import State
+from sim_bridge.engine.data.surfaces import CONE
+from sim_bridge.engine.data.workspace import make_workspace
+from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.engine.dynamics.mimic import mimic_row
+from sim_bridge.simulation.simulation import Simulation
+
+
+class JointRows(NamedTuple):
+    """
+    Rows of joints that close loops and of mimic joints: jacobian v⁺ + softness μ = target.
+
+    names: of the joints; jacobian: (m, nv); target: (m,) [m/s, rad/s]; softness: (m,) velocity per
+    impulse, 0 for rigid rows; μ: their impulses.
+    """
+
+    names: list[str]
+    jacobian: np.ndarray
+    target: np.ndarray
+    softness: np.ndarray
+
+
+class ContactLaws(NamedTuple):
+    """
+    Laws of n contacts along x, y and z, the normal.
+
+    is_pushing: (n,) False for those that only report. axes: (n, 3, 3) columns x, y, z. targets:
+    (n, 3) wanted relative velocities, along z the least [m/s]. softness: (n, 3) [1/kg]. friction:
+    (n, 2) coefficients, or impulses [N s] of the model CONSTANT. model: (n,) of `data.surfaces`.
+    pull: (n,) impulse of adhesion [N s].
+    """
+
+    is_pushing: np.ndarray
+    axes: np.ndarray
+    targets: np.ndarray
+    softness: np.ndarray
+    friction: np.ndarray
+    model: np.ndarray
+    pull: np.ndarray
+
+
+class ContactTerms:
+    """
+    Mass matrix, velocities, rows and laws over all nv coordinates of a simulation.
+
+    mass: (nv, nv). velocity, bias: (nv,) velocities and bias forces. applied, effort: (nv,)
+    applied efforts within their limits; those of pushes, springs and dampers. acceleration: (nv,)
+    under all of these. is_free: (nv,) False for coordinates that are prescribed.
+    """
+
+    def __init__(
+        self, simulation: Simulation, indices: np.ndarray, points: tuple[np.ndarray, np.ndarray],
+        normals: np.ndarray, gaps: np.ndarray, time_step: float,
+    ):
+        """
+        Compute what does not depend on the free velocity.
+
+        indices: (n, 2) geometries; points: (n, 3) on each of them; normals: (n, 3) from the second
+        to the first; gaps: (n,).
+        """
+        probe = simulation.handles.probe
+        self._model, self._loops = probe.part(Model), probe.part(Loops)
+        self._state, self._names = probe.part(State), list(simulation.constraints)
+        self._points, self._bodies = points, probe.part(Geometry).body[indices]
+        self.time_step = time_step
+        count, nv = len(gaps), velocity_count(self._model)
+        contacts = make_contacts(count)
+        contacts.size[COUNT] = count
+        # laws depend on the order of the two where surfaces move
+        self._is_turned = indices[:, 0] > indices[:, 1]
+        contacts.geometry[:], contacts.gap[:] = np.sort(indices, axis=1), gaps
+        contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
+        contacts.point[:] = 0.5 * (points[0] + points[1])
+        self._handle = Handle(*probe.replaced(
+            probe.part(Options)._replace(time_step=time_step),
+            make_workspace(self._model, bool(len(self._loops.kind))), contacts,
+            *make_problem(self._model, count, 0),
+            make_loop_work(self._model, self._loops)).parts)
+        self.mass, unforced, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
+        present_dynamics(self._handle, self.mass, unforced)
+        self.bias = -self.mass @ unforced
+        present_efforts(self._handle, self.effort)
+        limits = self._model.limits
+        self.applied = np.clip(self._state.u, limits[:, LOWER_EFFORT], limits[:, EFFORT])
+        added = np.zeros(nv)
+        present_response(self._handle, self.applied + self.effort, added)
+        self.acceleration = unforced + added
+        self.velocity = self._state.v.copy()
+        self.is_free = np.ones(nv, bool)
+        for at in self._model.v_index[self._model.kind == KINEMATIC]:
+            self.is_free[at : at + 6] = False
+
+    def laws(self, free_velocity: np.ndarray) -> ContactLaws:
+        """Return the laws of the contacts, for a velocity (nv,) without contacts."""
+        present_laws(self._handle, free_velocity)
+        laws = self._handle.part(Laws)
+        z, x, second = laws.frame.reshape(-1, 3, 3).transpose(1, 0, 2)
+        ratio = np.linalg.norm(second, axis=1)
+        # turned: z and y are opposite, and so are relative velocities
+        sign = np.where(self._is_turned, -1.0, 1.0)[:, None]
+        y = np.cross(z, x)
+        stretch = np.divide(1.0, ratio, out=np.zeros_like(ratio), where=ratio > 0.0)
+        is_cone = laws.model == CONE
+        rows = [Row.TANGENT, Row.TANGENT2, Row.NORMAL]
+        targets, softness = laws.target[:, rows], laws.softness[:, rows]
+        targets[:, 0] *= sign[:, 0]
+        targets[:, 1] *= stretch
+        targets[:, 2] = laws.wanted
+        softness[:, 1] *= stretch**2
+        friction = laws.radius[:, [Bound.TANGENT, Bound.TANGENT2]]
+        friction[:, 1] *= np.where(is_cone, ratio, 1.0)
+        has_law = laws.law != NO_LAW
+        return ContactLaws(
+            has_law, np.stack([x, sign * y, sign * z], axis=2),
+            np.where(has_law[:, None], targets, 0.0), softness, friction, laws.model.copy(),
+            laws.pull.copy())
+
+    def contact_rows(self, axes: np.ndarray) -> np.ndarray:
+        """Return (3 n, nv) the relative velocities, of the first, along axes (n, 3, 3)."""
+        directions = np.ascontiguousarray(axes.transpose(0, 2, 1)).reshape(-1, 3)
+        rows = np.zeros((len(directions), len(self.velocity)))
+        for side, sign in enumerate((1.0, -1.0)):
+            force_rows(
+                self._handle, np.repeat(self._bodies[:, side], 3),
+                np.repeat(self._points[side], 3, axis=0), sign * directions, rows)
+        return rows
+
+    def joint_rows(self) -> JointRows:
+        """Return the rows of closed loops and mimic joints that hold."""
+        loops, h = self._loops, self.time_step
+        count = int(loops.size[JOINT_ROWS])
+        if not count:
+            return self._mimic_rows()
+        rows = np.zeros((count, len(self.velocity)))
+        constraint_rows(self._handle, rows)
+        error = self._handle.part(LoopWork).error[:count]
+        yields = loops.cfm > 0.0
+        is_mimic = loops.kind == MIMIC
+        holds = is_mimic | (self._state.loop_broken[loops.joint] == 0)
+        names = ['mimic' if mimic else self._names[joint]
+                 for joint, mimic in zip(loops.joint.tolist(), is_mimic, strict=True)]
+        return JointRows(
+            [name for name, held in zip(names, holds, strict=True) if held], rows[holds],
+            np.where(yields, -loops.erp / h * error, 0.0)[holds], (loops.cfm / h)[holds])
+
+    def _mimic_rows(self) -> JointRows:
+        """Return the rows of mimic joints where no loops see to them."""
+        count = len(self._model.mimic)
+        rows = np.zeros((count, len(self.velocity)))
+        for row in range(count):
+            following, followed, ratio = mimic_row(self._model, row)
+            rows[row, following] += 1.0
+            rows[row, followed] -= ratio
+        return JointRows(['mimic'] * count, rows, np.zeros(count), np.zeros(count))

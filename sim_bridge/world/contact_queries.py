@@ -1,0 +1,160 @@
+"""Pairs of geometries whose contacts or distances are asked for, and the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.validation import finite_number, items_of
+from sim_bridge.robots.geometry import Geometry
+from sim_bridge.robots.link import Link
+from sim_bridge.robots.robot import Robot
+from sim_bridge.simulation.contact_search import ContactSearch, FoundPoints
+from sim_bridge.world.contact_points import contact_points, ContactPoints
+
+Body = Robot | Link | Geometry
+"""What a query can be about: all geometries of a robot or a link, or one."""
+Pair = tuple[Body, Body] | tuple[Body, Body, float]
+"""Two of these, and the greatest gap between them [m]."""
+_MOST_PAIRS = 10_000_000
+
+
+class PairTable:
+    """
+    Pairs of geometries, each once. numbers: (n, 2), the lower number first.
+
+    is_turned: (n,) whether the pair was asked for in the other order. margins: (n,) [m].
+    """
+
+    def __init__(self, rows: np.ndarray, margins: np.ndarray):
+        """Take (n, 2) numbers and (n,) margins; of a repeated pair the first stays."""
+        ascending = np.sort(rows, axis=1)
+        _, first = np.unique(ascending, axis=0, return_index=True)
+        self.numbers = ascending[first]
+        self.is_turned = rows[first, 0] > rows[first, 1]
+        self.margins = margins[first]
+
+    def chosen(self, mask: np.ndarray) -> PairTable:
+        """Return the pairs of a mask."""
+        numbers = np.where(self.is_turned[:, None], self.numbers[:, ::-1], self.numbers)
+        return PairTable(numbers[mask], self.margins[mask])
+
+
+class ContactQueries:
+    """Queries of one world between steps."""
+
+    def __init__(self, world: Any, search: ContactSearch):
+        """Ask about the geometries of a world by its search."""
+        self._world = world
+        self._geometries: list[Geometry] = world.geometries
+        self._search = search
+
+    def contacts(
+        self, margin: float, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
+    ) -> ContactPoints:
+        """Find contact points; as `World.find_contacts`."""
+        margin = _checked_margin(margin)
+        if a is None and b is None and pairs is None:
+            return self._shown(self._search.near(margin))
+        table = self._table(margin, a, b, pairs)
+        if not len(table.numbers):
+            return self._shown(self._search.between(table.numbers, 0.0))
+        found = self._search.between(table.numbers, float(table.margins.max()))
+        row = self._rows_of(found, table)
+        near = found.gaps <= table.margins[row]
+        return self._shown(FoundPoints(*(array[near] for array in found)),
+                           table.is_turned[row[near]])
+
+    def distances(
+        self, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
+    ) -> ContactPoints:
+        """Find the nearest points of pairs; as `World.find_distances`."""
+        table = self._table(np.inf, a, b, pairs)
+        return self._shown(self._search.distances(table.numbers), table.is_turned)
+
+    def _table(
+        self, margin: float, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
+    ) -> PairTable:
+        """Return the pairs that are asked for: those given, or all that may collide."""
+        if pairs is not None:
+            if a is not None or b is not None:
+                raise InvalidValueError('pairs', pairs, 'either pairs, or a and b')
+            return self._given(pairs, margin)
+        firsts, seconds = (self._numbers(name, each) for name, each in (('a', a), ('b', b)))
+        if len(firsts) * len(seconds) > _MOST_PAIRS:
+            raise InvalidValueError(
+                'pairs', f'{len(firsts)} by {len(seconds)}', f'at most {_MOST_PAIRS} pairs')
+        table = PairTable(*_crossed(firsts, seconds, margin))
+        may = self._search.collidable(table.numbers) & self._search.measurable(table.numbers)
+        return table.chosen(may)
+
+    def _given(self, pairs: Iterable[Pair], margin: float) -> PairTable:
+        """Return the pairs of a list, whether or not they may collide."""
+        is_bounded = margin < np.inf
+        expected = (f'pairs (a, b){" or (a, b, margin)" if is_bounded else ""} of robots, links '
+                    'or geometries')
+        crossed = []
+        for pair in items_of('pairs', pairs, (tuple, list), expected):
+            if len(pair) not in ((2, 3) if is_bounded else (2,)):
+                raise InvalidValueError('pairs', pair, expected)
+            own = _checked_margin(pair[2]) if len(pair) == 3 else margin
+            crossed.append(_crossed(self._numbers('a', pair[0]), self._numbers('b', pair[1]), own))
+        table = PairTable(
+            np.concatenate([np.zeros((0, 2), np.int64), *(rows for rows, _ in crossed)]),
+            np.concatenate([np.zeros(0), *(margins for _, margins in crossed)]))
+        endless = np.flatnonzero(~self._search.measurable(table.numbers))
+        if len(endless):
+            names = [self._geometries[number].name for number in table.numbers[endless[0]]]
+            raise InvalidValueError('pairs', names, 'at most one plane or height field in a pair')
+        return table
+
+    def _numbers(self, name: str, what: Body | None) -> np.ndarray:
+        """Return the numbers of the geometries of a robot, link or geometry; None means all."""
+        if what is None:
+            return np.arange(len(self._geometries))
+        robot = what if isinstance(what, Robot) else getattr(
+            getattr(what, 'link', what), 'robot', None)
+        if (not isinstance(what, Robot | Link | Geometry) or not isinstance(robot, Robot)
+                or robot.simulation is not self._world.simulation):
+            raise InvalidValueError(name, what, 'a robot, link or geometry of this world')
+        own = [what] if isinstance(what, Geometry) else what.geometries
+        if not own:
+            raise InvalidValueError(name, what, 'something with geometries that collide')
+        return np.array([geometry.index for geometry in own], np.int64)
+
+    def _rows_of(self, found: FoundPoints, table: PairTable) -> np.ndarray:
+        """Return the row in a table of each point's pair; both are in ascending order."""
+        count = len(self._geometries)
+        return np.searchsorted(
+            table.numbers @ (count, 1), found.pairs @ (count, 1))
+
+    def _shown(self, found: FoundPoints, is_turned: np.ndarray | None = None) -> ContactPoints:
+        """Return points of geometries; is_turned: (n,) where a and b are exchanged."""
+        if is_turned is None:
+            is_turned = np.zeros(len(found.gaps), bool)
+        turned = is_turned[:, None]
+        return contact_points(
+            self._geometries, np.where(turned, found.pairs[:, ::-1], found.pairs),
+            np.where(turned, found.points_b, found.points_a),
+            np.where(turned, found.points_a, found.points_b),
+            np.where(turned, -found.normals, found.normals), found.gaps)
+
+
+def _crossed(
+    firsts: np.ndarray, seconds: np.ndarray, margin: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return (n, 2) all pairs of different numbers of two lists, and (n,) their margins."""
+    rows = np.stack(np.meshgrid(firsts, seconds, indexing='ij'), axis=-1).reshape(-1, 2)
+    rows = rows[rows[:, 0] != rows[:, 1]]
+    return rows, np.full(len(rows), margin)
+
+
+def _checked_margin(value: object) -> float:
+    expected = 'a number of at least 0 [m]'
+    margin = finite_number('margin', value, '', expected)
+    if margin < 0.0:
+        raise InvalidValueError('margin', value, expected)
+    return margin

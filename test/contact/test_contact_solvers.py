@@ -1,0 +1,210 @@
+"""Solutions of contact problems: beside quadprog and ProxQP, each other, and the engine's step."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from contact_twins import ContactTwin, cubes, linkage, menagerie
+import numpy as np
+import proxsuite
+import pytest
+import quadprog
+
+import sim_bridge as sb
+
+
+def by_quadprog(problem, M, J, v_free):
+    """Return velocity and impulses without friction of the problem's biases."""
+    K = problem.K
+    rows = np.concatenate([K, J])
+    least = np.concatenate([problem.joint_target, problem.bias])
+    found = quadprog.solve_qp(M, M @ v_free, rows.T, least, meq=len(K))
+    return found[0], found[4][len(K):]
+
+
+def by_proxqp(problem):
+    """Return velocity and impulses without friction; its multipliers are those of the negative."""
+    qp = proxsuite.proxqp.dense.QP(len(problem.v), len(problem.K), len(problem.gap))
+    qp.settings.eps_abs = 1e-12
+    qp.init(problem.M, -problem.M @ problem.v_free, problem.K, problem.joint_target, problem.J,
+            problem.bias, np.full(len(problem.gap), 1e20))
+    qp.solve()
+    return qp.results.x, -qp.results.z
+
+
+def tripods():
+    """Return spheres that fall on the ground and each other: contacts that do not depend."""
+    world = sb.World()
+    world.add_ground()
+    for number, position in enumerate((
+            (0, 0, 0.1), (0.2, 0, 0.1), (0.1, 0.17, 0.1), (0.1, 0.06, 0.2633))):
+        world.add_body(sb.Sphere(0.1), f'ball{number}', mass=1.0 + number, position=position,
+                       linear_velocity=(0.1, 0.2 * number, -1.0))
+    return world
+
+
+@pytest.mark.parametrize('bias', [0.0, None])
+@pytest.mark.parametrize('make', [cubes, tripods, lambda: menagerie()[0], lambda: linkage()[0]],
+                         ids=['cubes', 'balls', 'robots', 'loops'])
+def test_frictionless_solutions_are_quadprogs(make, bias):
+    """Give the velocity of the primal and the dual that quadprog and ProxQP give, to 1e-9."""
+    world = make()
+    problem = world.contact_problem(world.find_contacts(margin=0.02), bias=bias)
+    # quadprog refuses joint rows that depend on others
+    independent = []
+    for row in range(len(problem.K)):
+        if np.linalg.matrix_rank(problem.K[[*independent, row]], tol=1e-9) > len(independent):
+            independent.append(row)
+    single = replace(
+        problem, K=problem.K[independent], joint_target=problem.joint_target[independent],
+        joint_softness=problem.joint_softness[independent])
+    velocity, _ = by_quadprog(single, single.M, single.J, single.v_free)
+    scale = max(1.0, np.abs(velocity).max())
+    for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
+        solved = solve(problem)
+        np.testing.assert_allclose(solved.velocity, velocity, atol=1e-9 * scale)
+        assert (problem.J @ solved.velocity - problem.bias).min() > -1e-9
+        assert solved.normal_impulses.min() >= 0.0
+        assert max(solved.residuals) < 1e-9
+    np.testing.assert_allclose(by_proxqp(single)[0], velocity, atol=1e-7 * scale)
+    engine = sb.contact.solve(problem, friction=False)
+    np.testing.assert_allclose(engine.velocity, velocity, atol=1e-8 * scale)
+    assert engine.residuals.natural < 1e-9
+
+
+def test_impulses_are_those_of_pinocchio_and_quadprog():
+    """Give the same multipliers of contacts that do not depend on each other."""
+    world = tripods()
+    problem = world.contact_problem(world.find_contacts(), bias=0.0)
+    assert np.linalg.matrix_rank(problem.delassus) == len(problem.gap) >= 6
+    twin = ContactTwin(world, problem, {})
+    velocity, impulses = by_quadprog(problem, twin.M, twin.J3[2::3], twin.v_free)
+    np.testing.assert_allclose(-by_proxqp(problem)[1], -impulses, atol=1e-9)
+    for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
+        solved = solve(problem)
+        np.testing.assert_allclose(solved.normal_impulses, impulses, atol=1e-9)
+        np.testing.assert_allclose(solved.velocity, velocity, atol=1e-9)
+        assert np.abs(solved.normal_impulses * (problem.J @ solved.velocity)).max() < 1e-9
+
+
+@pytest.mark.parametrize('make', [cubes, tripods, lambda: menagerie()[0], lambda: linkage()[0]],
+                         ids=['cubes', 'balls', 'robots', 'loops'])
+def test_engine_and_reference_agree_on_friction(make):
+    """Obey Coulomb's law by both solvers, to the same velocities."""
+    world = make()
+    problem = world.contact_problem(world.find_contacts())
+    engine, reference = sb.contact.solve(problem), sb.contact.solve_reference(problem)
+    for solved in (engine, reference):
+        residuals = solved.residuals
+        assert max(residuals.impulse_distance, residuals.velocity_distance) < 1e-9
+        assert residuals.natural < 1e-8
+        assert residuals.complementarity < 1e-8
+        assert residuals.momentum < 1e-9
+        mu = problem.friction[:, 0]
+        slide = np.linalg.norm(solved.relative_velocities[:, :2], axis=1)
+        np.testing.assert_allclose(
+            solved.corrected_velocities[:, 2], solved.relative_velocities[:, 2] + mu * slide)
+    np.testing.assert_allclose(engine.velocity, reference.velocity, atol=1e-7)
+    assert np.abs(engine.impulses[:, :2]).max() > 1e-6
+
+
+def test_solutions_are_what_the_engine_does_next():
+    """Predict from rest the step of the engine, with friction, to rounding."""
+    world = sb.World()
+    world.add_ground()
+    for number in range(3):
+        world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0 + number,
+                       position=(0.01 * number, 0, 0.05 + 0.1 * number))
+    for body in list(world.robots.values())[1:]:
+        body.root_link.add_force((4.0, 2.0, 0.0))
+    before = world.state_hash()
+    problem = world.contact_problem(world.find_contacts())
+    step = sb.contact.next_step(problem)
+    assert world.state_hash() == before
+    solved = sb.contact.solve(problem)
+    np.testing.assert_allclose(solved.velocity, step.velocity, atol=1e-9)
+    np.testing.assert_allclose(
+        problem.J3.T @ solved.impulses.ravel(), problem.J3.T @ step.impulses.ravel(), atol=1e-9)
+    assert step.left_out == 0.0
+    assert len(step.contacts) == len(problem.gap)
+    world.step()
+    np.testing.assert_array_equal(step.velocity, world.state.v)
+
+
+def test_moving_bodies_step_nearly_as_the_problem_says():
+    """Differ from the engine's step by what changes within the step alone: in proportion to it."""
+    differences = []
+    for time_step in (1e-3, 1e-4):
+        world = sb.World(time_step=time_step)
+        world.add_ground()
+        world.add_body(sb.Sphere(0.1), mass=1.0, position=(0, 0, 0.1),
+                       linear_velocity=(1.0, 0.0, -0.5), angular_velocity=(3.0, 2.0, 1.0))
+        problem = world.contact_problem(world.find_contacts())
+        step = sb.contact.next_step(problem)
+        differences.append(np.abs(step.velocity - sb.contact.solve(problem).velocity).max())
+    assert differences[0] < 5e-3
+    assert differences[1] < 0.2 * differences[0] + 1e-9
+
+
+def test_next_step_needs_the_worlds_time_step():
+    """Refuse to compare with a step of another length."""
+    world = cubes()
+    problem = world.contact_problem(world.find_contacts(), time_step=0.5)
+    with pytest.raises(sb.InvalidValueError, match="time_step = 0.5: expected the world's"):
+        sb.contact.next_step(problem)
+
+
+def test_contradictions_are_refused():
+    """Say so if no velocity obeys all contacts: a body between two that cannot move."""
+    world = sb.World()
+    for sign in (1, -1):
+        world.add_body(sb.Box((1, 1, 1)), motion='static', position=(0, 0, 0.6 * sign))
+    world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0)
+    problem = world.contact_problem(world.find_contacts(), bias=0.1)
+    for solve in (sb.contact.solve_primal, sb.contact.solve_dual):
+        with pytest.raises(sb.InfeasibleError, match='no velocity obeys all contacts'):
+            solve(problem)
+
+
+@pytest.mark.parametrize(('law', 'kinds'), [
+    (sb.ContactMaterial(friction=0.6, friction2=0.2), ('engine', 'reference')),
+    (sb.ContactMaterial(friction=0.6, friction2=0.0), ('engine', 'reference')),
+    (sb.ContactMaterial(friction=0.4, friction_model='pyramid'), ('engine',)),
+    (sb.ContactMaterial(friction=3.0, friction_model='constant'), ('engine',)),
+    (sb.ContactMaterial(friction=0.5, adhesion=2.0), ('engine', 'reference')),
+    (sb.ContactMaterial(friction=0.5, slip=0.01, cfm=1e-3, erp=0.2), ('engine', 'reference')),
+    (sb.ContactMaterial(friction=0.5, motion=0.3, motion2=-0.1), ('engine', 'reference')),
+    (sb.ContactMaterial(friction=float('inf')), ('engine', 'reference')),
+])
+def test_laws_of_contact_materials_hold(law, kinds):
+    """Obey ellipses, pyramids, constant friction, adhesion, slip and moving surfaces."""
+    world = sb.World()
+    ground = world.add_ground()
+    world.set_contact_material('default', 'default', law)
+    box = world.add_body(sb.Box((0.2, 0.3, 0.1)), mass=1.0, position=(0, 0, 0.05),
+                         orientation=(0, 0, np.sin(0.2), np.cos(0.2)))
+    box.root_link.add_force((9.0, 4.0, 0.0))
+    problem = world.contact_problem(world.find_contacts(a=box, b=ground))
+    solved = [sb.contact.solve(problem)]
+    if 'reference' in kinds:
+        solved.append(sb.contact.solve_reference(problem))
+    else:
+        with pytest.raises(sb.InvalidValueError, match="friction_models = .*'cone'"):
+            sb.contact.solve_reference(problem)
+    step = sb.contact.next_step(problem)
+    for each in solved:
+        assert each.residuals.natural < 1e-8
+        # what is left of a velocity counts by the greatest friction
+        assert law.friction > 10.0 or each.residuals.complementarity < 1e-8
+        np.testing.assert_allclose(each.velocity, step.velocity, atol=1e-8)
+
+
+def test_iterative_solvers_show_their_residuals():
+    """Solve roughly by sweeps, and say how roughly."""
+    world = cubes()
+    assert sb.contact.solve(world.contact_problem([]), 'iterative').iterations == 0
+    problem = world.contact_problem(world.find_contacts())
+    rough, exact = (sb.contact.solve(problem, kind) for kind in ('iterative', 'direct'))
+    assert exact.residuals.natural < 1e-9 < rough.residuals.natural
+    with pytest.raises(sb.InvalidValueError, match="solver = 'exact': expected 'direct'"):
+        sb.contact.solve(problem, 'exact')
